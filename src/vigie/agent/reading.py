@@ -1,0 +1,135 @@
+"""One source on this node: its last values, how it went, what it cost."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import time
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from vigie.agent.clock import Clock
+from vigie.model import Metric, Sample, Table
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(enum.Enum):
+    """How the last read ended."""
+
+    PENDING = "not read yet"
+    OK = "ok"
+    UNAVAILABLE = "unavailable"
+    ERROR = "error"
+    HUNG = "hung"
+
+
+class Values(NamedTuple):
+    """A table and its numbers, swapped as one so that no reader sees half of each."""
+
+    table: Table
+    numbers: tuple[float, ...]
+
+
+class Reading:
+    """Reads one source, and keeps what came of it; a failing source costs only itself."""
+
+    def __init__(self, source: Source, host: Host, clock: Clock) -> None:
+        self.source = source
+        self.host = host
+        self.outcome = Outcome.PENDING
+        self.reason = ""
+        self.values = Values(Table(source.name, 0, ()), ())
+        self.read_at = float("-inf")  # monotonic
+        self.duration = 0.0
+        self.cpu_seconds = 0.0
+        self.errors = 0
+        self.busy = False  # a read is under way; while it is, the source is not asked again
+        self._clock = clock
+        self._layout = _Layout((), ())
+
+    def read(self) -> None:
+        """Read the source now; never raises."""
+        self.busy = True
+        began, cpu = time.perf_counter(), time.thread_time()
+        at = self._clock.monotonic()
+        self.host.notes.clear()
+        try:
+            self._keep(list(self.source.read(self.host)))
+        except Unavailable as absent:
+            self._failed(Outcome.UNAVAILABLE, str(absent))
+        except FileNotFoundError as absent:
+            self._failed(Outcome.UNAVAILABLE, f"{absent.filename} is not on this machine")
+        except PermissionError as denied:
+            self._failed(Outcome.UNAVAILABLE, f"no permission to read {denied.filename}")
+        except Exception as error:
+            self._failed(Outcome.ERROR, f"{type(error).__name__}: {error}")
+        else:
+            self._became(Outcome.OK, "")
+        finally:
+            self.host.turn()
+            self.read_at = at
+            self.duration = time.perf_counter() - began
+            self.cpu_seconds += time.thread_time() - cpu
+            self.busy = False
+
+    def left_hanging(self, seconds: float) -> None:
+        """Note that the present read passed its deadline; its values are no longer true."""
+        self.duration = seconds
+        self._failed(Outcome.HUNG, f"no answer within {seconds:g} s; asked again when it returns")
+
+    def _keep(self, samples: list[Sample]) -> None:
+        if not samples:
+            raise Unavailable("there is nothing of this kind on this machine")
+        metrics, labels, numbers = zip(*samples)
+        if None in numbers:
+            present = [sample for sample in samples if sample[2] is not None]
+            metrics, labels, numbers = zip(*present) if present else ((), (), ())
+        if metrics != self._layout.metrics or labels != self._layout.labels:
+            self._layout = _Layout(metrics, labels)
+            series = tuple((metrics[i], labels[i]) for i in self._layout.order)
+            table = Table(self.source.name, self.values.table.version + 1, series)
+        else:
+            table = self.values.table
+        self.values = Values(table, self._layout.arrange(numbers))
+
+    def _failed(self, outcome: Outcome, reason: str) -> None:
+        if self.values.table.series:
+            self.values = Values(Table(self.source.name, self.values.table.version + 1, ()), ())
+            self._layout = _Layout((), ())
+        if outcome in (Outcome.ERROR, Outcome.HUNG):
+            self.errors += 1
+        self._became(outcome, reason)
+
+    def _became(self, outcome: Outcome, reason: str) -> None:
+        if (outcome, reason) != (self.outcome, self.reason):
+            bad = outcome in (Outcome.ERROR, Outcome.HUNG)
+            if bad or self.outcome in (Outcome.ERROR, Outcome.HUNG):
+                level = logging.WARNING if bad else logging.INFO
+                log.log(level, "source %s: %s %s", self.source.name, outcome.value, reason)
+        self.outcome, self.reason = outcome, reason
+
+
+class _Layout:
+    """The order in which a source yields, and the order by metric in which a table stands."""
+
+    def __init__(self, metrics: tuple[Metric, ...], labels: tuple[tuple[str, ...], ...]) -> None:
+        self.metrics, self.labels = metrics, labels
+        first: dict[tuple[Metric, tuple[str, ...]], int] = {}
+        rank: dict[Metric, int] = {}
+        for i, key in enumerate(zip(metrics, labels)):
+            first.setdefault(key, i)  # a series that comes twice is kept once
+            rank.setdefault(key[0], i)
+        self.order = sorted(first.values(), key=lambda i: rank[metrics[i]])
+        self._in_order = self.order == list(range(len(metrics)))
+
+    def arrange(self, numbers: Sequence[float]) -> tuple[float, ...]:
+        """Return the numbers in the table's order."""
+        if self._in_order:
+            return tuple(numbers)
+        if len(self.order) == 1:
+            return (numbers[self.order[0]],)
+        return itemgetter(*self.order)(numbers)

@@ -1,0 +1,28 @@
+"""The vocabulary everybody shares: it imports nothing of ours and does no I/O."""
+
+from vigie.model.binding import Binding
+from vigie.model.event import Event
+from vigie.model.frame import Frame
+from vigie.model.metric import Metric, Sample, counter, gauge, info, untyped
+from vigie.model.node import Node
+from vigie.model.table import Table
+from vigie.model.values import ABSENT, NAN, STALE, is_absent, is_stale
+
+__all__ = [
+    "ABSENT",
+    "NAN",
+    "STALE",
+    "Binding",
+    "Event",
+    "Frame",
+    "Metric",
+    "Node",
+    "Sample",
+    "Table",
+    "counter",
+    "gauge",
+    "info",
+    "is_absent",
+    "is_stale",
+    "untyped",
+]

@@ -1,0 +1,14 @@
+"""The values of some tables at one time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+from vigie.model.table import Table
+
+
+class Frame(NamedTuple):
+    """Everything that was due at one tick shares this one timestamp."""
+
+    time_ms: int
+    parts: Tuple[Tuple[Table, Tuple[float, ...]], ...]

@@ -1,0 +1,17 @@
+"""The ordered series of one source on one node."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+from vigie.model.metric import Metric
+
+Series = Tuple[Metric, Tuple[str, ...]]
+
+
+class Table(NamedTuple):
+    """Names travel once a version; a frame then carries only the numbers, in this order."""
+
+    source: str
+    version: int
+    series: Tuple[Series, ...]

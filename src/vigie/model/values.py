@@ -1,0 +1,36 @@
+"""The three NaN bit patterns: they are told apart by their bits, never by isnan."""
+
+from __future__ import annotations
+
+import struct
+
+NAN_BITS = 0x7FF8_0000_0000_0001  # a reading that really is "not a number"
+STALE_BITS = 0x7FF0_0000_0000_0002  # Prometheus's mark for "this series has ended"
+ABSENT_BITS = 0x7FF8_0000_0000_0ABE  # no reading; lives in frames and blocks only
+
+
+def from_bits(bits: int) -> float:
+    """Return the float64 that has exactly these bits."""
+    value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    return value
+
+
+def bits_of(value: float) -> int:
+    """Return the bits of a float64."""
+    bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
+    return bits
+
+
+NAN = from_bits(NAN_BITS)
+STALE = from_bits(STALE_BITS)
+ABSENT = from_bits(ABSENT_BITS)
+
+
+def is_absent(value: float) -> bool:
+    """Tell whether the value stands for "no reading"."""
+    return value != value and bits_of(value) == ABSENT_BITS
+
+
+def is_stale(value: float) -> bool:
+    """Tell whether the value ends its series."""
+    return value != value and bits_of(value) == STALE_BITS

@@ -1,0 +1,106 @@
+"""The machine as a source sees it: every access goes through here, so a recording can stand in."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+
+from vigie.sources._timex import Timex, adjtimex
+from vigie.sources._tree import Budget, Tree
+
+MAX_NOTES = 32
+MAX_OPEN_FILES = 384
+
+
+class Statvfs(NamedTuple):
+    """The answer of statvfs(2), in bytes and inodes."""
+
+    size: int
+    free: int
+    available: int
+    files: int
+    files_free: int
+    read_only: bool
+
+
+class Calls:
+    """System calls that no file stands for; a recorded machine answers from its recording."""
+
+    page_size = os.sysconf("SC_PAGE_SIZE")
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def time(self) -> float:
+        """Return the wall clock in seconds."""
+        return time.time()
+
+    def zone(self) -> Tuple[str, int]:
+        """Return the local time zone's name and its offset from UTC in seconds."""
+        now = time.localtime()
+        return now.tm_zone, now.tm_gmtoff
+
+    def uname(self) -> Tuple[str, str, str, str, str]:
+        """Return sysname, nodename, release, version and machine."""
+        answer = os.uname()
+        return answer.sysname, answer.nodename, answer.release, answer.version, answer.machine
+
+    def adjtimex(self) -> Timex:
+        """Return the kernel's clock discipline, or raise OSError."""
+        return adjtimex()
+
+    def statvfs(self, path: str) -> Statvfs:
+        """Return the size of a mounted file system, or raise OSError; it may hang for ever."""
+        s = os.statvfs(path)
+        unit = s.f_frsize
+        return Statvfs(
+            s.f_blocks * unit,
+            s.f_bfree * unit,
+            s.f_bavail * unit,
+            s.f_files,
+            s.f_ffree,
+            bool(s.f_flag & os.ST_RDONLY),
+        )
+
+
+class Roots(NamedTuple):
+    """Where the machine's files are."""
+
+    proc: str = "/proc"
+    sys: str = "/sys"
+    root: str = "/"
+
+
+class Host:
+    """One source's view of one machine, with what that source keeps between two reads."""
+
+    def __init__(
+        self,
+        roots: Roots = Roots(),  # noqa: B008 - immutable
+        *,
+        calls: Optional[Calls] = None,
+        options: Optional[Mapping[str, str]] = None,
+        budget: Optional[Budget] = None,
+    ) -> None:
+        self.calls = calls or Calls()
+        self.options: Mapping[str, str] = options or {}
+        self.memory: Dict[str, Any] = {}
+        self.notes: Dict[str, str] = {}
+        self.proc = Tree(roots.proc, budget, self.note)
+        self.sys = Tree(roots.sys, budget, self.note)
+        self.root = Tree(roots.root, budget, self.note)
+
+    def note(self, where: str, error: object) -> None:
+        """Remember why one thing could not be read; the rest of the source goes on."""
+        if len(self.notes) < MAX_NOTES:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self.notes[where] = str(reason or error)
+
+    def turn(self) -> None:
+        """End one reading."""
+        for tree in (self.proc, self.sys, self.root):
+            tree.turn()
+
+    def close(self) -> None:
+        """Let go of everything held on the machine."""
+        for tree in (self.proc, self.sys, self.root):
+            tree.close()

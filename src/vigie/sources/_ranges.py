@@ -1,0 +1,21 @@
+"""The kernel's lists of numbers, such as 0-3,8."""
+
+from __future__ import annotations
+
+from typing import List
+
+
+def spread(text: str) -> List[int]:
+    """Return the numbers that a list such as 0-3,8 stands for; what is garbled stands for none.
+
+    >>> spread("0-3,8")
+    [0, 1, 2, 3, 8]
+    """
+    numbers: List[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        try:
+            numbers.extend(range(int(first), int(last or first) + 1))
+        except ValueError:
+            continue
+    return numbers

@@ -1,0 +1,36 @@
+"""Recorded machines: a directory holds archives (*.txt) and what vigie makes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vigie.agent.clock import SystemClock
+from vigie.agent.collector import Collector
+from vigie.agent.reading import Reading
+from vigie.sources._recording import replayed, unpack
+from vigie.sources._source import Source
+
+HERE = Path(__file__).parent
+NAMES = sorted(path.parent.name for path in HERE.glob("*/expected.prom"))
+
+
+def unpacked(machine: str, directory: Path) -> Path:
+    """Write the machine's files below the directory."""
+    for archive in sorted((HERE / machine).glob("*.txt")):
+        text = archive.read_text(encoding="utf-8", errors="surrogateescape")
+        unpack(text, str(directory))
+    return directory
+
+
+def collected(directory: Path, sources: list[Source]) -> Collector:
+    """Read the machine below the directory once with these sources."""
+    readings = []
+    for source in sources:
+        options = {option.name: option.default for option in source.options}
+        if "directory" in options:
+            options["directory"] = str(directory / "root/textfiles")
+        readings.append(Reading(source, replayed(str(directory), options), SystemClock()))
+    collector = Collector(readings)
+    collector.refresh_now()
+    collector.close()
+    return collector

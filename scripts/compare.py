@@ -1,6 +1,6 @@
 """Compare vigie's sources with Debian's prometheus-node-exporter, live or on a recorded machine.
 
-    python scripts/compare.py [MACHINE] [--only cpu,netdev] [--flags "--collector.interrupts"]
+python scripts/compare.py [MACHINE] [--only cpu,netdev] [--flags "--collector.interrupts"]
 """
 
 from __future__ import annotations
@@ -58,11 +58,20 @@ def main() -> None:
     if options.machine:
         directory = machines.unpacked(options.machine, Path(tempfile.mkdtemp()))
         collector = machines.collected(directory, sources)
-        paths = [f"--path.procfs={directory}/proc", f"--path.sysfs={directory}/sys",
-                 f"--path.rootfs={directory}/root", f"--path.udev.data={directory}/root/run/udev/data",
-                 f"--collector.textfile.directory={directory}/root/textfiles"]
+        paths = [
+            f"--path.procfs={directory}/proc",
+            f"--path.sysfs={directory}/sys",
+            f"--path.rootfs={directory}/root",
+            f"--path.udev.data={directory}/root/run/udev/data",
+            f"--collector.textfile.directory={directory}/root/textfiles",
+        ]
     else:
-        collector = Collector([Reading(source, Host(options={o.name: o.default for o in source.options}), SystemClock()) for source in sources])
+        collector = Collector(
+            [
+                Reading(source, Host(options={o.name: o.default for o in source.options}), SystemClock())
+                for source in sources
+            ]
+        )
         collector.refresh_now()
     if only:
         flags = ["--collector.disable-defaults", *(f"--collector.{name}" for name in only)]
@@ -74,7 +83,11 @@ def main() -> None:
         if reading.reason or reading.host.notes:
             print("#", reading.source.name, reading.outcome.value, reading.reason, reading.host.notes)
     skip = ("node_scrape_collector", "node_exporter_build_info")
-    missing = [s for s in theirs.values if s[0].startswith("node_") and s not in ours.values and not s[0].startswith(skip)]
+    missing = [
+        s
+        for s in theirs.values
+        if s[0].startswith("node_") and s not in ours.values and not s[0].startswith(skip)
+    ]
     for series in sorted(missing, key=spell):
         print("MISSING", spell(series), theirs.values[series])
     for series in sorted(set(ours.values) - set(theirs.values), key=spell):

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vigie.agent.reading import Values
-from vigie.model import Metric, Table, is_absent
+from vigie.model import Metric, Table, is_absent, series_text
 
 
 class Format(NamedTuple):
@@ -19,9 +19,7 @@ class Format(NamedTuple):
 
 
 TEXT = Format("text", "text/plain; version=0.0.4; charset=utf-8", "")
-OPENMETRICS = Format(
-    "openmetrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n"
-)
+OPENMETRICS = Format("openmetrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n")
 
 
 class Renderer:
@@ -52,7 +50,7 @@ def template(table: Table, form: Format) -> str:
     blocks = []
     for metric, series in groupby(table.series, key=lambda pair: pair[0]):
         blocks.append(_header(metric, form).replace("%", "%%"))
-        blocks.extend(_series(metric, labels).replace("%", "%%") + " %s\n" for _, labels in series)
+        blocks.extend(series_text(metric, labels).replace("%", "%%") + " %s\n" for _, labels in series)
     return "".join(blocks)
 
 
@@ -79,18 +77,8 @@ def _openmetrics_family(metric: Metric) -> tuple[str, str]:
     return metric.name, "unknown" if metric.kind == "untyped" else metric.kind
 
 
-def _series(metric: Metric, labels: tuple[str, ...]) -> str:
-    pairs = zip(metric.labels, labels, strict=True)
-    inside = ",".join(f'{name}="{_escape_label(value)}"' for name, value in pairs)
-    return f"{metric.name}{{{inside}}}" if inside else metric.name
-
-
 def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _escape_label(text: str) -> str:
-    return _escape(text).replace('"', '\\"')
 
 
 def _with_odd_numbers(lines: str, numbers: tuple[float, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ class Reading:
             self._failed(Outcome.UNAVAILABLE, f"{absent.filename} is not on this machine")
         except PermissionError as denied:
             self._failed(Outcome.UNAVAILABLE, f"no permission to read {denied.filename}")
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever a source does, it costs only itself
             self._failed(Outcome.ERROR, f"{type(error).__name__}: {error}")
         else:
             self._became(Outcome.OK, "")
@@ -84,10 +84,10 @@ class Reading:
     def _keep(self, samples: list[Sample]) -> None:
         if not samples:
             raise Unavailable("there is nothing of this kind on this machine")
-        metrics, labels, numbers = zip(*samples)
+        metrics, labels, numbers = zip(*samples, strict=True)
         if None in numbers:
             present = [sample for sample in samples if sample[2] is not None]
-            metrics, labels, numbers = zip(*present) if present else ((), (), ())
+            metrics, labels, numbers = zip(*present, strict=True) if present else ((), (), ())
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
             series = tuple((metrics[i], labels[i]) for i in self._layout.order)
@@ -120,16 +120,17 @@ class _Layout:
         self.metrics, self.labels = metrics, labels
         first: dict[tuple[Metric, tuple[str, ...]], int] = {}
         rank: dict[Metric, int] = {}
-        for i, key in enumerate(zip(metrics, labels)):
+        for i, key in enumerate(zip(metrics, labels, strict=True)):
             first.setdefault(key, i)  # a series that comes twice is kept once
             rank.setdefault(key[0], i)
         self.order = sorted(first.values(), key=lambda i: rank[metrics[i]])
         self._in_order = self.order == list(range(len(metrics)))
+        self._pick: Callable[[Sequence[float]], tuple[float, ...]] = (
+            itemgetter(*self.order) if len(self.order) > 1 else lambda numbers: (numbers[self.order[0]],)
+        )
 
     def arrange(self, numbers: Sequence[float]) -> tuple[float, ...]:
         """Return the numbers in the table's order."""
         if self._in_order:
             return tuple(numbers)
-        if len(self.order) == 1:
-            return (numbers[self.order[0]],)
-        return itemgetter(*self.order)(numbers)
+        return self._pick(numbers)

@@ -5,6 +5,7 @@ from vigie.model.event import Event
 from vigie.model.frame import Frame
 from vigie.model.metric import Metric, Sample, counter, gauge, info, untyped
 from vigie.model.node import Node
+from vigie.model.spelling import series_text
 from vigie.model.table import Table
 from vigie.model.values import ABSENT, NAN, STALE, is_absent, is_stale
 
@@ -24,5 +25,6 @@ __all__ = [
     "info",
     "is_absent",
     "is_stale",
+    "series_text",
     "untyped",
 ]

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import Callable, List, Optional, Sequence, Tuple
 
 Call = Callable[[], None]
-Batch = Tuple[List[Call], Callable[[], None]]
+Batch = Tuple[List[Call], Callable[[], object]]
 
 
 class Lane:
@@ -18,7 +18,7 @@ class Lane:
         self._name = name
         self._worker = _Worker(name)
 
-    def submit(self, calls: Sequence[Call], done: Callable[[], None]) -> None:
+    def submit(self, calls: Sequence[Call], done: Callable[[], object]) -> None:
         """Make the calls in turn, then call `done` once, on the lane's thread."""
         self._worker.queue.put((list(calls), done))
 

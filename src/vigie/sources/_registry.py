@@ -42,7 +42,8 @@ def find(directories: Iterable[str] = ()) -> List[Source]:
 def _load(path: str) -> Source:
     _refuse_strangers(path)
     spec = importlib.util.spec_from_file_location(f"vigie_source_{os.path.basename(path)[:-3]}", path)
-    assert spec is not None and spec.loader is not None  # the name ends in .py
+    assert spec is not None  # the name ends in .py
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -1,0 +1,52 @@
+# Each target makes what it needs; `make up` and `make test` are all a newcomer types.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STEP   := scripts/step
+
+.PHONY: up test check bench docs lock clean format
+
+$(VENV)/.up: pyproject.toml
+	@$(STEP) "make $(VENV)" $(PYTHON) -m venv $(VENV)
+	@$(STEP) "install vigie" $(BIN)/pip install -qq --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.up requirements-dev.lock
+	@$(STEP) "install the tools" $(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+up: $(VENV)/.up ## watch this machine
+	@$(BIN)/vigie agent
+
+test: $(VENV)/.dev ## everything, with the real peers
+	@$(STEP) "real peers" scripts/peers
+	@$(STEP) "unit tests" $(BIN)/pytest -q -m "not real"
+	@$(STEP) "tests with real peers" $(BIN)/pytest -q -m real
+
+check: $(VENV)/.dev ## what CI checks before the tests
+	@$(STEP) "format" $(BIN)/ruff format --check --quiet .
+	@$(STEP) "lint" $(BIN)/ruff check --quiet .
+	@$(STEP) "types of the package" $(BIN)/mypy --strict --package vigie
+	@$(STEP) "types of the tests" $(BIN)/mypy tests bench scripts
+	@$(STEP) "layers" $(BIN)/lint-imports
+	@$(STEP) "Python 3.9 where it must run" $(BIN)/vermin --quiet --no-tips --violations -t=3.9- --eval-annotations src/vigie/model src/vigie/sources
+	@$(STEP) "generated pages are fresh" $(BIN)/python scripts/docs.py --check
+
+bench: $(VENV)/.dev ## side by side with the real peers
+	@$(STEP) "real peers" scripts/peers
+	@$(BIN)/python bench/agent/run.py
+
+docs: $(VENV)/.dev ## write the generated pages anew
+	@$(BIN)/python scripts/docs.py
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
+
+lock: $(VENV)/.dev ## pin the tools anew
+	@$(BIN)/pip install --quiet uv
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	    --group dev --output-file requirements-dev.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

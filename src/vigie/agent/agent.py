@@ -1,0 +1,104 @@
+"""The agent: its parts put together, started, and stopped cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import ipaddress
+import logging
+import signal
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vigie.agent import http, ports
+from vigie.agent.clock import SystemClock
+from vigie.agent.collector import Collector
+from vigie.agent.loop import Loop
+from vigie.agent.notify import notify
+from vigie.agent.pages import Pages
+from vigie.agent.reading import Outcome
+from vigie.sinks._feeder import Feeder
+
+log = logging.getLogger(__name__)
+
+
+class CannotStart(Exception):
+    """The agent cannot run as asked; the message says why and what to type."""
+
+
+class Plan(NamedTuple):
+    """What to run, resolved from the configuration."""
+
+    node: str
+    listen: str
+    token: str | None
+    cadence: float
+    collector: Collector
+    feeders: Sequence[Feeder] = ()
+
+
+async def run(plan: Plan) -> None:
+    """Run until SIGINT or SIGTERM."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    clock = SystemClock()
+    loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=plan.feeders)
+    host, port = split(plan.listen)
+    pages = Pages(plan.node, plan.collector, loop, clock, token=plan.token, loopback=is_loopback(plan.listen))
+    server = await _listen(pages, host, port)
+    await loop.tick()
+    _announce(plan, server)
+    gc.collect()
+    gc.freeze()  # what is here now stays: the collector need not walk it again
+    ticking = asyncio.ensure_future(loop.run())
+    stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([ticking, stopping], return_when=asyncio.FIRST_COMPLETED)
+    notify("STOPPING=1")
+    server.close()
+    if ticking.done():
+        ticking.result()  # it only ends by an error: let it be seen
+    ticking.cancel()
+    for feeder in plan.feeders:
+        feeder.close()
+    plan.collector.close()
+    log.info("stopped")
+
+
+def split(listen: str) -> tuple[str, int]:
+    """Return host and port of an address; [::1]:9797 loses its brackets."""
+    host, _, port = listen.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def is_loopback(listen: str) -> bool:
+    """Tell whether only this machine can reach the address."""
+    host, _ = split(listen)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def _listen(pages: Pages, host: str, port: int) -> asyncio.Server:
+    try:
+        return await http.serve(pages.answer, host, port)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            who = ports.holder(port)
+            raise CannotStart(
+                f"port {port} is taken by {who}; choose another: vigie agent --listen {host}:{port + 1}"
+            ) from None
+        raise CannotStart(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+
+
+def _announce(plan: Plan, server: asyncio.Server) -> None:
+    host, port = server.sockets[0].getsockname()[:2]
+    readings = plan.collector.readings
+    working = [reading for reading in readings if reading.outcome is Outcome.OK]
+    series = sum(len(reading.values.numbers) for reading in working)
+    where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    log.info("watching %s: %d series from %d of %d sources", plan.node, series, len(working), len(readings))
+    log.info("%s/metrics for Prometheus, %s/status for each source's state and reason", where, where)
+    notify(f"READY=1\nSTATUS={where}/metrics")

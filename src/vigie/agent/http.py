@@ -1,0 +1,172 @@
+"""A small HTTP/1.1 server for a few read-only paths; bounded in size, time and connections."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import NamedTuple
+
+log = logging.getLogger(__name__)
+
+MAX_HEAD = 16 * 1024
+MAX_CONNECTIONS = 64
+IDLE_SECONDS = 75.0
+
+
+class Request(NamedTuple):
+    """A GET or HEAD."""
+
+    path: str
+    query: str
+    headers: Mapping[str, str]
+
+
+class Response(NamedTuple):
+    """What goes back."""
+
+    status: int
+    body: bytes
+    content_type: str = "text/plain; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class BadRequest(Exception):
+    """A request that is answered with a status and a sentence, and then hung up on."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
+    """Listen, and answer each request with the handler."""
+    connections: set[Connection] = set()
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(lambda: Connection(handler, connections), host, port)
+
+
+class Connection(asyncio.Protocol):
+    """One client: its requests are answered in turn, one at a time."""
+
+    def __init__(self, handler: Handler, connections: set[Connection]) -> None:
+        self._handler = handler
+        self._connections = connections
+        self._transport: asyncio.Transport
+        self._received = b""
+        self._answering: asyncio.Task[None] | None = None
+        self._idle: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection, unless there are too many."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if len(self._connections) >= MAX_CONNECTIONS:
+            self._refuse(BadRequest(503, "too many connections"))
+            return
+        self._connections.add(self)
+        self._rest()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """Forget the client."""
+        self._connections.discard(self)
+        if self._idle:
+            self._idle.cancel()
+        if self._answering:
+            self._answering.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Collect the head of a request."""
+        self._received += data
+        if self._answering is None:
+            self._next()
+        elif len(self._received) > MAX_HEAD:
+            self._transport.abort()
+
+    def pause_writing(self) -> None:
+        """Stop listening to a client that does not read its answers."""
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Listen again."""
+        self._transport.resume_reading()
+
+    def _rest(self) -> None:
+        # One timer a connection, moved only here: a client that is silent, sends its request a
+        # byte at a time, or does not read its answer is cut off.
+        if self._idle:
+            self._idle.cancel()
+        self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._transport.abort)
+
+    def _next(self) -> None:
+        head, found, rest = self._received.partition(b"\r\n\r\n")
+        if not found:
+            if len(head) > MAX_HEAD:
+                self._refuse(BadRequest(431, "the request's head is too long"))
+            return
+        self._received = rest
+        try:
+            method, request, keep = parse(head)
+        except BadRequest as bad:
+            self._refuse(bad)
+            return
+        self._answering = asyncio.ensure_future(self._answer(method, request, keep))
+
+    async def _answer(self, method: str, request: Request, keep: bool) -> None:
+        try:
+            response = await self._handler(request)
+        except Exception:  # one bad answer must not end the agent
+            log.exception("while answering %s", request.path)
+            response = Response(500, b"vigie could not answer; its log says why\n")
+        self._transport.write(_spell(response, method == "HEAD", keep))
+        self._answering = None
+        if not keep:
+            self._transport.close()
+            return
+        self._rest()
+        if self._received:
+            self._next()
+
+    def _refuse(self, bad: BadRequest) -> None:
+        self._transport.write(_spell(Response(bad.status, f"{bad}\n".encode()), False, False))
+        self._transport.close()
+
+
+def parse(head: bytes) -> tuple[str, Request, bool]:
+    """Return the method, the request, and whether the connection stays open."""
+    first, *lines = head.decode("latin-1").split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        raise BadRequest(400, "this is not an HTTP/1.1 request")
+    method, target, version = words
+    if method not in ("GET", "HEAD"):
+        raise BadRequest(405, "only GET and HEAD are answered here")
+    headers = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip():
+            raise BadRequest(400, "a header is malformed")
+        headers[name.lower()] = value.strip()
+    if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+        raise BadRequest(413, "no body is taken here")
+    path, _, query = target.partition("?")
+    last = headers.get("connection", "").lower()
+    keep = last != "close" if version == "HTTP/1.1" else last == "keep-alive"
+    return method, Request(path, query, headers), keep
+
+
+def _spell(response: Response, head_only: bool, keep: bool) -> bytes:
+    lines = [
+        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
+        f"Content-Type: {response.content_type}",
+        f"Content-Length: {len(response.body)}",
+        f"Connection: {'keep-alive' if keep else 'close'}",
+        *(f"{name}: {value}" for name, value in response.headers),
+        "\r\n",
+    ]
+    head = "\r\n".join(lines).encode("latin-1")
+    return head if head_only else head + response.body

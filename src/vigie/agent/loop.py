@@ -1,0 +1,80 @@
+"""The loop: each source at its cadence, one frame for all that was due at a tick."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Sequence
+
+from vigie.agent.clock import Clock
+from vigie.agent.collector import Collector
+from vigie.agent.reading import Reading
+from vigie.model import Frame
+
+log = logging.getLogger(__name__)
+
+Consumer = Callable[[Frame], None]
+
+# Slow sources that need longer than this share of the cadence travel with the next frame.
+PATIENCE = 0.5
+
+
+class Loop:
+    """Reads sources when they are due and hands each tick's frame to its consumers."""
+
+    def __init__(
+        self, collector: Collector, clock: Clock, *, cadence: float, consumers: Sequence[Consumer] = ()
+    ) -> None:
+        self.frames = 0
+        self._collector = collector
+        self._clock = clock
+        self._cadence = cadence
+        self._consumers = consumers
+        self._due = dict.fromkeys(collector.readings, float("-inf"))
+        self._sent = dict.fromkeys(collector.readings, float("-inf"))
+        self._slow: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Tick for ever, on multiples of the cadence so that frames of all nodes line up."""
+        while True:
+            await self.tick()
+            now = self._clock.wall()
+            next_tick = (math.floor(now / self._cadence) + 1) * self._cadence
+            await self._clock.sleep(next_tick - now)
+
+    async def tick(self) -> None:
+        """Read what is due and hand it on."""
+        time_ms = round(self._clock.wall() * 1000)
+        due = self._take_due(self._clock.monotonic())
+        if any(reading.source.slow for reading in due):
+            self._slow = asyncio.ensure_future(self._collector.refresh(r for r in due if r.source.slow))
+        await self._collector.refresh(reading for reading in due if not reading.source.slow)
+        if self._slow:
+            await asyncio.wait([self._slow], timeout=self._cadence * PATIENCE)
+        self._emit(time_ms)
+
+    def _take_due(self, now: float) -> list[Reading]:
+        waiting = self._slow is not None and not self._slow.done()
+        due = [
+            reading
+            for reading in self._collector.readings
+            if self._due[reading] <= now and not (waiting and reading.source.slow)
+        ]
+        for reading in due:
+            # Half a cadence of slack: a tick that comes a little early still counts.
+            self._due[reading] = now + max(reading.source.every, self._cadence) - self._cadence / 2
+        return due
+
+    def _emit(self, time_ms: int) -> None:
+        fresh = []
+        for reading in self._collector.readings:
+            if reading.read_at > self._sent[reading]:
+                self._sent[reading] = reading.read_at
+                fresh.append((reading.values.table, reading.values.numbers))
+        if not fresh:
+            return
+        self.frames += 1
+        frame = Frame(time_ms, tuple(fresh))
+        for consumer in self._consumers:
+            consumer(frame)

@@ -1,0 +1,97 @@
+"""What the agent says of itself: how each source went, and what the agent costs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import time
+from collections.abc import Iterator, Sequence
+
+import vigie
+from vigie.agent.reading import Outcome, Reading, Values
+from vigie.model import Metric, Table, counter, gauge, info
+from vigie.model.table import Series
+
+# The first two have node exporter's names: its dashboards ask for them.
+SOURCE_METRICS = (
+    gauge("node_scrape_collector_duration_seconds", "How long the last read of a source took.", "collector"),
+    gauge("node_scrape_collector_success", "1 when the last read of a source gave samples.", "collector"),
+    gauge("vigie_agent_source_age_seconds", "How old the source's values are.", "source"),
+    counter(
+        "vigie_agent_source_cpu_seconds_total",
+        "CPU time that reading the source has cost since the agent started.",
+        "source",
+    ),
+    counter("vigie_agent_source_errors_total", "Reads that failed or passed their deadline.", "source"),
+)
+AGENT_METRICS = (
+    info("vigie_agent_build_info", "The version of the agent and of its Python.", "version", "python"),
+    counter("vigie_agent_scrapes_total", "Scrapes answered since the agent started."),
+    counter("vigie_agent_frames_total", "Frames made since the agent started."),
+    gauge("vigie_agent_series", "Series that the sources gave at their last read."),
+    counter("process_cpu_seconds_total", "CPU time of the agent."),
+    gauge("process_resident_memory_bytes", "Memory of the agent that is in RAM."),
+    gauge("process_virtual_memory_bytes", "Address space of the agent."),
+    gauge("process_virtual_memory_max_bytes", "The most address space that the agent may take."),
+    gauge("process_open_fds", "Files that the agent holds open."),
+    gauge("process_max_fds", "The most files that the agent may hold open."),
+    gauge("process_start_time_seconds", "When the agent started, in seconds since 1970."),
+    gauge("process_threads", "Threads of the agent."),
+)
+METRICS: tuple[Metric, ...] = SOURCE_METRICS + AGENT_METRICS
+
+
+class Own:
+    """Makes the agent's own table, freshly at every scrape."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        self.scrapes = 0
+        self._readings = readings
+        self._page = resource.getpagesize()
+        self._stat = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
+        self._started = time.time() - (time.monotonic() - _started_at(self._fields()))
+        self._table = Table("agent", 1, tuple(self._series()))
+
+    def values(self, now: float, frames: int) -> Values:
+        """Return the table as of this moment of the monotonic clock."""
+        readings = self._readings
+        numbers: list[float] = [reading.duration for reading in readings]
+        numbers += [int(reading.outcome is Outcome.OK) for reading in readings]
+        numbers += [max(now - reading.read_at, 0.0) for reading in readings]
+        numbers += [reading.cpu_seconds for reading in readings]
+        numbers += [reading.errors for reading in readings]
+        series = sum(len(reading.values.numbers) for reading in readings)
+        numbers += [1, self.scrapes, frames, series, *self._process()]
+        return Values(self._table, tuple(numbers))
+
+    def _series(self) -> Iterator[Series]:
+        names = [reading.source.name for reading in self._readings]
+        for metric in SOURCE_METRICS:
+            yield from ((metric, (name,)) for name in names)
+        build = (vigie.__version__, platform.python_version())
+        for metric in AGENT_METRICS:
+            yield metric, build if metric.labels else ()
+
+    def _process(self) -> list[float]:
+        fields = self._fields()
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        space, _ = resource.getrlimit(resource.RLIMIT_AS)
+        return [
+            time.process_time(),
+            int(fields[21]) * self._page,
+            int(fields[20]),
+            float("inf") if space == resource.RLIM_INFINITY else space,
+            len(os.listdir("/proc/self/fd")) - 1,  # less the one that lists them
+            float("inf") if files == resource.RLIM_INFINITY else files,
+            self._started,
+            int(fields[17]),
+        ]
+
+    def _fields(self) -> list[bytes]:
+        # The name in brackets may hold anything; the fields after it are state, ppid, ...
+        return os.pread(self._stat, 4096, 0).rpartition(b")")[2].split()
+
+
+def _started_at(fields: list[bytes]) -> float:
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,72 @@
+"""Takes out of a recording what names a machine, a person or a place on a network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+HEADER = re.compile(r"^-- (.*) --$", re.MULTILINE)
+MAC = re.compile(r"\b(?!(?:00:){5}00\b|(?:ff:){5}ff\b)(?:[0-9a-f]{2}:){5,19}[0-9a-f]{2}\b")
+IPV4 = re.compile(r"\b(?!127\.|0\.|255\.)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.)")
+UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
+WWN = re.compile(r"\b(?:0x[0-9a-f]{16}|(?:eui|naa|wwn|nvme)[.-][0-9A-Za-z._-]{8,})")
+HOME = re.compile(r"(?<=/home/)[^/\s]+")
+SECRET_FILES = re.compile(r"(?:serial|serial_number|uuid|asset_tag|wwid|subsysnqn|nguid|eui)$")
+SOCKETS = re.compile(r"^proc/(?:.*/)?net/(?:tcp|udp)6?$")
+PID_STAT = re.compile(r"^proc/\d+/stat$")
+UDEV_SERIAL = re.compile(r"^(E:[A-Z_]*(?:SERIAL|UUID|WWN|LABEL)[A-Z_]*=).*$", re.MULTILINE)
+
+# /proc/net/tcp: addresses are hex words before a port; the states and queues after them stay.
+HEX_ADDRESS = re.compile(r"\b(?:[0-9A-F]{8}|[0-9A-F]{32}):(?=[0-9A-F]{4}\b)")
+
+
+def scrub(archive: str, hostname: str) -> tuple[str, list[str]]:
+    """Return the archive without names, and the kinds of thing that were replaced."""
+    replaced: list[str] = []
+    text = _files(archive, replaced)
+    rules: list[tuple[str, re.Pattern[str], Callable[[int], str]]] = [
+        ("hardware addresses", MAC, lambda n: f"02:00:00:00:{n >> 8 & 255:02x}:{n & 255:02x}"),
+        ("IP addresses", IPV4, lambda n: f"192.0.2.{n % 256}"),
+        ("UUIDs", UUID, lambda n: f"00000000-0000-4000-8000-{n:012x}"),
+        ("WWNs", WWN, lambda n: f"0x{n:016x}"),
+        ("home directories", HOME, lambda n: f"user{n}"),
+    ]
+    if hostname:
+        rules.append(
+            ("the host name", re.compile(rf"(?<![\w-]){re.escape(hostname)}(?![\w-])"), lambda _: "host")
+        )
+    for kind, pattern, make in rules:
+        text = _renamed(text, pattern, make, kind, replaced)
+    return text, replaced
+
+
+def _renamed(
+    text: str, pattern: re.Pattern[str], make: Callable[[int], str], kind: str, replaced: list[str]
+) -> str:
+    """Replace each distinct match by a made-up one, the same for the same."""
+    names: dict[str, str] = {}
+    text = pattern.sub(lambda m: names.setdefault(m.group(), make(len(names) + 1)), text)
+    if names:
+        replaced.append(f"{len(names)} {kind}" if kind != "the host name" else kind)
+    return text
+
+
+def _files(archive: str, replaced: list[str]) -> str:
+    pieces = HEADER.split(archive)
+    kept = [pieces[0]]
+    for path, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        clean = _file(path, body)
+        if clean != body and "serial numbers and the like" not in replaced:
+            replaced.append("serial numbers and the like")
+        kept.append(f"-- {path} --{clean}")
+    return "".join(kept)
+
+
+def _file(path: str, body: str) -> str:
+    if SECRET_FILES.search(path) and body.strip():
+        return "\nscrubbed\n"
+    if SOCKETS.match(path):
+        return HEX_ADDRESS.sub(lambda m: "0" * (len(m.group()) - 1) + ":", body)
+    if PID_STAT.match(path):
+        return re.sub(r"\(.*\)", "(process)", body)
+    return UDEV_SERIAL.sub(r"\1scrubbed", body)

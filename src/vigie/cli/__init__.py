@@ -1,0 +1,67 @@
+"""The commands; each is one file, imported when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "agent": "watch this machine and serve what it measures",
+    "doctor": "say what works here, what does not, why, and what to type",
+    "config": "show the effective configuration and where each value came from",
+    "version": "print the version",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, 1 for a failure, 2 for bad usage."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help"):
+        print(_help())
+        return 0 if given else 2
+    if given[0] == "--version":
+        given[0] = "version"
+    if given[0] not in COMMANDS:
+        print(f"vigie: there is no command {given[0]!r}{_nearest(given[0])}\n\n{_help()}", file=sys.stderr)
+        return 2
+    return _run(given[0], given[1:])
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    module = importlib.import_module(f"vigie.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"vigie {name}",
+        description=module.__doc__,
+        epilog=module.EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    try:
+        code: int = module.run(parser.parse_args(arguments))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader left; Python would complain once more at exit
+        return 0
+    except tuple(module.ERRORS) as error:
+        print(f"vigie {name}: {error}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    rows = "\n".join(f"  {name:<{width}}{what}" for name, what in COMMANDS.items())
+    return (
+        "vigie: the lookout for clusters of CPU and GPU machines\n\n"
+        f"usage: vigie COMMAND [--help]\n\n{rows}\n\nexample:\n  vigie agent --once | head"
+    )
+
+
+def _nearest(word: str) -> str:
+    import difflib  # only for the error: it is not small
+
+    near = difflib.get_close_matches(word, COMMANDS, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,132 @@
+"""Flags of the agent, made from the table of settings, and the machine they describe."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vigie import config
+from vigie.agent.clock import SystemClock
+from vigie.agent.reading import Reading
+from vigie.config import ConfigError, Setting, Value
+from vigie.sources import _registry
+from vigie.sources._host import MAX_OPEN_FILES, Host, Roots
+from vigie.sources._recording import replayed
+from vigie.sources._source import Source
+from vigie.sources._tree import Budget
+
+ERRORS = (ConfigError, _registry.BadSource, OSError)
+
+
+class Settings:
+    """Every effective setting, and the sources that it selects."""
+
+    def __init__(self, settings: Sequence[Setting], values: dict[str, Value], sources: list[Source]) -> None:
+        self.settings = settings
+        self.values = values
+        self.sources = sources
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the effective value of a key of the agent's section."""
+        return self.values[f"agent.{key}"].value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare one flag for each setting of the agent."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
+    for setting in config.AGENT:
+        parser.add_argument(
+            "--" + setting.name.replace("_", "-"),
+            metavar=setting.name.rpartition("_")[2].upper(),
+            help=f"{setting.help} (default: {_shown(setting.default)})".replace("%", "%%"),
+        )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="SOURCE.NAME=VALUE",
+        help="a setting of one source, such as textfile.directory=/var/lib/metrics; may be repeated",
+    )
+
+
+def effective(arguments: argparse.Namespace) -> Settings:
+    """Return the settings from flags, environment, file and defaults, or raise ConfigError."""
+    flags = {setting.key: getattr(arguments, setting.name) for setting in config.AGENT}
+    flags.update(_options(arguments.option))
+    file = config.read_file(arguments.config, os.environ)
+    directories = [setting for setting in config.AGENT if setting.name == "source_dirs"]
+    only = ({key: value for key, value in file[0].items() if key == directories[0].key}, file[1])
+    first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
+    sources = _registry.find(first[directories[0].key].value)
+    settings = (*config.AGENT, *config.source_settings(sources))
+    _refuse_unknown(flags, settings)
+    values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
+    return Settings(settings, values, _selected(sources, values))
+
+
+def node_name(settings: Settings) -> str:
+    """Return this node's name."""
+    return settings["node"] or socket.gethostname()
+
+
+def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
+    """Return a reading for each selected source, of this machine or of a recorded one."""
+    budget = Budget(MAX_OPEN_FILES)
+    roots = Roots(settings["procfs"], settings["sysfs"], settings["rootfs"])
+    found = []
+    for source in settings.sources:
+        options = {o.name: settings.values[f"source.{source.name}.{o.name}"].value for o in source.options}
+        host = replayed(str(replay), options) if replay else Host(roots, options=options, budget=budget)
+        found.append(Reading(source, host, SystemClock()))
+    return found
+
+
+def data_directory(settings: Settings) -> Path:
+    """Return where state is kept."""
+    if settings["data"]:
+        return Path(settings["data"])
+    if os.geteuid() == 0:
+        return Path("/var/lib/vigie")
+    return Path(os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")) / "vigie"
+
+
+def _selected(sources: list[Source], values: dict[str, Value]) -> list[Source]:
+    names = {source.name for source in sources}
+    chosen = {name: values[f"agent.{name}"].value for name in ("sources", "no_sources", "with_sources")}
+    for setting, words in chosen.items():
+        for word in words:
+            if word not in names:
+                raise ConfigError(f"agent.{setting}: there is no source {word!r}; there are {_list(names)}")
+    wanted = set(chosen["sources"]) or {source.name for source in sources if source.default}
+    wanted = (wanted | set(chosen["with_sources"])) - set(chosen["no_sources"])
+    return [source for source in sources if source.name in wanted]
+
+
+def _options(given: Iterable[str]) -> dict[str, str]:
+    flags = {}
+    for option in given:
+        key, equals, value = option.partition("=")
+        if not equals or key.count(".") != 1:
+            raise ConfigError(f"--option {option!r} should be SOURCE.NAME=VALUE")
+        flags[f"source.{key}"] = value
+    return flags
+
+
+def _refuse_unknown(flags: dict[str, Any], settings: Iterable[Setting]) -> None:
+    keys = {setting.key for setting in settings}
+    for key in flags:
+        if key not in keys:
+            known = (key.partition(".")[2] for key in keys if key.startswith("source."))
+            raise ConfigError(f"--option: there is no {key.partition('.')[2]}; there are {_list(known)}")
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _shown(value: Any) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value) or "empty"

@@ -1,0 +1,103 @@
+"""Watch this machine: read its sources and serve them to Prometheus on /metrics."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+from pathlib import Path
+
+from vigie.agent import agent
+from vigie.agent.collector import Collector
+from vigie.agent.exposition import TEXT, Renderer
+from vigie.agent.reading import Outcome
+from vigie.agent.scrape_token import scrape_token
+from vigie.cli import _settings
+from vigie.cli._settings import Settings
+from vigie.sinks._feeder import Feeder
+from vigie.sinks.jsonl import JsonLines
+from vigie.sources._recording import unpack
+
+EXAMPLE = """examples:
+  vigie agent                                     serve http://127.0.0.1:9797/metrics
+  vigie agent --once --sources cpu,meminfo        read once, print, and stop
+  vigie agent --log-json -                        a line of JSON every 10 s
+  vigie agent --listen 0.0.0.0:9797               for a Prometheus elsewhere, with a token
+  vigie agent --record DIR                        record this machine, scrubbed, for a bug report"""
+ERRORS = (*_settings.ERRORS, agent.CannotStart, ValueError)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--once", action="store_true", help="read every source once, print, and stop")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="record this machine into DIR and stop")
+    parser.add_argument("--replay", type=Path, metavar="DIR", help="read a recorded machine instead")
+    _settings.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run as asked."""
+    settings = _settings.effective(arguments)
+    level = settings["log_level"].upper()
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    if arguments.record:
+        return _record(settings, arguments.record)
+    with tempfile.TemporaryDirectory(prefix="vigie-replay-") as directory:
+        collector = Collector(_settings.readings(settings, _unpacked(arguments.replay, directory)))
+        if arguments.once:
+            return _once(collector)
+        asyncio.run(agent.run(_plan(settings, collector)))
+    return 0
+
+
+def _once(collector: Collector) -> int:
+    collector.refresh_now()
+    collector.close()
+    sys.stdout.write(Renderer().render(collector.values(), TEXT).encode("utf-8", "replace").decode())
+    failed = [r for r in collector.readings if r.outcome in (Outcome.ERROR, Outcome.HUNG)]
+    for reading in failed:
+        print(f"source {reading.source.name}: {reading.reason}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _unpacked(recording: Path | None, directory: str) -> Path | None:
+    if recording is None:
+        return None
+    archives = sorted(recording.glob("*.txt"))
+    if not archives:
+        raise FileNotFoundError(f"{recording} holds no recording (*.txt); vigie agent --record makes one")
+    for archive in archives:
+        unpack(archive.read_text(encoding="utf-8", errors="surrogateescape"), directory)
+    return Path(directory)
+
+
+def _record(settings: Settings, directory: Path) -> int:
+    from vigie.agent.record import record
+
+    for line in record(_settings.readings(settings), directory):
+        print(line, file=sys.stderr)
+    return 0
+
+
+def _plan(settings: Settings, collector: Collector) -> agent.Plan:
+    node = _settings.node_name(settings)
+    feeders = []
+    if settings["log_json"]:
+        sink = JsonLines(settings["log_json"], node)
+        feeders.append(Feeder(f"JSON lines to {settings['log_json']}", sink.write))
+    token = _token(settings)
+    return agent.Plan(node, settings["listen"], token, settings["cadence"], collector, feeders)
+
+
+def _token(settings: Settings) -> str | None:
+    if agent.is_loopback(settings["listen"]):
+        return None
+    log = logging.getLogger(__name__)
+    if settings["auth"] == "none":
+        log.warning("%s: anybody who reaches this port may read it (auth = none)", settings["listen"])
+        return None
+    token, path = scrape_token(_settings.data_directory(settings))
+    log.info("scrapers must show the token in %s (authorization: credentials_file)", path)
+    return token

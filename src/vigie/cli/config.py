@@ -1,0 +1,40 @@
+"""Show the effective configuration, each value with where it came from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from vigie.cli import _settings
+
+EXAMPLE = "examples:\n  vigie config show\n  vigie config show --json"
+ERRORS = _settings.ERRORS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("action", choices=["show"], help="print every setting")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _settings.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every setting as the configuration file would hold it."""
+    settings = _settings.effective(arguments)
+    if arguments.json:
+        print(json.dumps({key: value._asdict() for key, value in settings.values.items()}, indent=2))
+        return 0
+    section = None
+    for setting in settings.settings:
+        if setting.section != section:
+            section = setting.section
+            print(f"{'' if section == 'agent' else chr(10)}[{section}]")
+        value, origin = settings.values[setting.key]
+        print(f"{f'{setting.name} = {toml(value)}':<40} # {origin}")
+    return 0
+
+
+def toml(value: Any) -> str:
+    """Return a value as TOML writes it."""
+    return json.dumps(value)

@@ -1,0 +1,94 @@
+"""Say what works on this machine, what does not, why, and what to type."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import vigie
+from vigie.agent.collector import Collector
+from vigie.agent.reading import Outcome, Reading
+from vigie.agent.status import status
+from vigie.cli import _settings
+
+EXAMPLE = (
+    "examples:\n  vigie doctor\n  sudo vigie doctor        what root would see besides\n  vigie doctor --json"
+)
+ERRORS = _settings.ERRORS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _settings.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read every source once and report; 1 when a source fails that should work."""
+    settings = _settings.effective(arguments)
+    collector = Collector(_settings.readings(settings))
+    if sys.stderr.isatty():
+        print(f"reading {len(collector.readings)} sources ...", file=sys.stderr)
+    collector.refresh_now()
+    readings = collector.readings
+    if arguments.json:
+        now = max(reading.read_at for reading in readings)
+        document = status(_settings.node_name(settings), readings, now)
+        print(json.dumps(document | {"advice": list(advice(readings))}, indent=2))
+    else:
+        report(_settings.node_name(settings), readings)
+    collector.close()
+    return 1 if any(_failed(reading) for reading in readings) else 0
+
+
+def report(node: str, readings: Sequence[Reading]) -> None:
+    """Print the report for a person."""
+    who = "root" if os.geteuid() == 0 else f"uid {os.geteuid()}, not root"
+    python = platform.python_version()
+    print(f"{node}: Linux {os.uname().release}, Python {python}, vigie {vigie.__version__}, as {who}\n")
+    works = [reading for reading in readings if reading.outcome is Outcome.OK]
+    print(f"works ({len(works)} of {len(readings)} sources)")
+    for reading in works:
+        count = len(reading.values.numbers)
+        print(f"  {reading.source.name:<18}{count:>6} series  {reading.duration * 1e3:8.2f} ms")
+        for where, why in reading.host.notes.items():
+            print(f"  {'':<18}       except {where}: {why}")
+    rest = [reading for reading in readings if reading.outcome is not Outcome.OK]
+    for title, group in (
+        ("fails", [reading for reading in rest if _failed(reading)]),
+        ("not here", [reading for reading in rest if not _failed(reading)]),
+    ):
+        if group:
+            print(f"\n{title}")
+            for reading in group:
+                print(f"  {reading.source.name:<18}{reading.reason}")
+    lines = list(advice(readings))
+    if lines:
+        print("\nwhat to do")
+        for line in lines:
+            print(f"  {line}")
+
+
+def advice(readings: Sequence[Reading]) -> Iterator[str]:
+    """Yield what would give more, as commands to type."""
+    denied = [reading.source.name for reading in readings if _denied(reading)]
+    if denied and os.geteuid() != 0:
+        yield f"{', '.join(denied)}: more is readable by root: sudo vigie agent"
+    for reading in readings:
+        if _failed(reading):
+            name = reading.source.name
+            yield f"{name}: leave it out with --no-sources {name}, and send us: vigie agent --record DIR"
+
+
+def _failed(reading: Reading) -> bool:
+    return reading.outcome in (Outcome.ERROR, Outcome.HUNG)
+
+
+def _denied(reading: Reading) -> bool:
+    reasons: list[Any] = [reading.reason, *reading.host.notes.values()]
+    return any("ermission" in reason for reason in reasons)

@@ -1,0 +1,225 @@
+"""Configuration: one table of settings; flags win over environment over file over default."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vigie.sources._source import Source
+
+
+class ConfigError(Exception):
+    """A setting that cannot be used; the message names it, its place and the cure."""
+
+
+class Setting(NamedTuple):
+    """One key of the configuration file, its flag and its environment variable."""
+
+    section: str
+    name: str
+    default: Any
+    help: str
+    check: Callable[[Any], Any]
+
+    @property
+    def key(self) -> str:
+        """Return the dotted name."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """Return the environment variable."""
+        return "VIGIE_" + self.key.replace(".", "_").upper()
+
+
+class Value(NamedTuple):
+    """An effective value and where it came from."""
+
+    value: Any
+    origin: str
+
+
+def text(value: Any) -> str:
+    """Take any text."""
+    if not isinstance(value, str):
+        raise ValueError("should be text in quotes")
+    return value
+
+
+def words(value: Any) -> list[str]:
+    """Take a list of words, or one text with commas."""
+    if isinstance(value, str):
+        return [word.strip() for word in value.split(",") if word.strip()]
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return value
+    raise ValueError('should be a list of words, such as ["cpu", "netdev"]')
+
+
+def seconds(least: float, most: float) -> Callable[[Any], float]:
+    """Take a number of seconds between two bounds."""
+
+    def check(value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError("should be a number of seconds") from None
+        if not least <= number <= most or isinstance(value, bool):
+            raise ValueError(f"should be between {least:g} and {most:g} seconds")
+        return number
+
+    return check
+
+
+def one_of(*choices: str) -> Callable[[Any], str]:
+    """Take one of a few words."""
+
+    def check(value: Any) -> str:
+        if value not in choices:
+            raise ValueError("should be one of " + ", ".join(choices))
+        return str(value)
+
+    return check
+
+
+def address(value: Any) -> str:
+    """Take HOST:PORT."""
+    host, colon, port = text(value).rpartition(":")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise ValueError("should be an address and a port, such as 127.0.0.1:9797")
+    return str(value)
+
+
+AGENT = (
+    Setting(
+        "agent",
+        "listen",
+        "127.0.0.1:9797",
+        "Where /metrics, /status and /healthz are served. Port 0 takes a free one. "
+        "Beyond loopback a scrape token is asked for, unless agent.auth says otherwise.",
+        address,
+    ),
+    Setting(
+        "agent",
+        "auth",
+        "token",
+        "What a scraper beyond loopback must show: `token` (the scrape token of the data directory) "
+        "or `none` (anybody who reaches the port may read).",
+        one_of("token", "none"),
+    ),
+    Setting(
+        "agent",
+        "data",
+        "",
+        "State directory. Empty: /var/lib/vigie as root, else $XDG_DATA_HOME/vigie.",
+        text,
+    ),
+    Setting("agent", "node", "", "This node's name. Empty: the host name.", text),
+    Setting("agent", "cadence", 10.0, "Seconds between two reads of the quick sources.", seconds(1, 60)),
+    Setting("agent", "sources", [], "Read only these sources. Empty: all that are on by default.", words),
+    Setting("agent", "no_sources", [], "Do not read these sources.", words),
+    Setting(
+        "agent",
+        "with_sources",
+        [],
+        "Read these sources too, which are off by default.",
+        words,
+    ),
+    Setting("agent", "source_dirs", [], "Directories with sources of your own, one in each .py file.", words),
+    Setting("agent", "procfs", "/proc", "Where procfs is mounted.", text),
+    Setting("agent", "sysfs", "/sys", "Where sysfs is mounted.", text),
+    Setting("agent", "rootfs", "/", "Where the host's root file system is mounted.", text),
+    Setting(
+        "agent",
+        "log_json",
+        "",
+        "Append each frame as a line of JSON to this file; - is standard output.",
+        text,
+    ),
+    Setting(
+        "agent", "log_level", "info", "How much the agent logs.", one_of("debug", "info", "warning", "error")
+    ),
+)
+
+
+def source_settings(sources: Iterable[Source]) -> tuple[Setting, ...]:
+    """Return the settings that the sources themselves declare."""
+    return tuple(
+        Setting(f"source.{source.name}", option.name, option.default, option.help, text)
+        for source in sources
+        for option in source.options
+    )
+
+
+def default_file(environ: Mapping[str, str]) -> Path:
+    """Return the file that is read when none is named."""
+    if os.geteuid() == 0:
+        return Path("/etc/vigie/vigie.toml")
+    home = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(home) / "vigie" / "vigie.toml"
+
+
+def read_file(path: Path | None, environ: Mapping[str, str]) -> tuple[dict[str, Any], str]:
+    """Return the file's keys, dotted, and its name; a named file must exist, the usual one may not."""
+    named = path or (Path(environ["VIGIE_CONFIG"]) if environ.get("VIGIE_CONFIG") else None)
+    file = named or default_file(environ)
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise ConfigError(f"{file}: there is no such file") from None
+        return {}, str(file)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{file}: {error}") from None
+    return dict(_dotted(content)), str(file)
+
+
+def resolve(
+    settings: Iterable[Setting],
+    *,
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str],
+    file: tuple[dict[str, Any], str],
+) -> dict[str, Value]:
+    """Return every setting's effective value and where it came from; unknown keys are errors."""
+    settings = list(settings)
+    known = {setting.key for setting in settings}
+    keys, path = file
+    for key in keys:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown key {key}{_nearest(key, known)}")
+    return {setting.key: _effective(setting, flags, environ, keys, path) for setting in settings}
+
+
+def _effective(
+    setting: Setting, flags: Mapping[str, Any], environ: Mapping[str, str], keys: dict[str, Any], path: str
+) -> Value:
+    if flags.get(setting.key) is not None:
+        given, origin = flags[setting.key], "flag"
+    elif setting.variable in environ:
+        given, origin = environ[setting.variable], f"${setting.variable}"
+    elif setting.key in keys:
+        given, origin = keys[setting.key], path
+    else:
+        return Value(setting.default, "default")
+    try:
+        return Value(setting.check(given), origin)
+    except ValueError as error:
+        raise ConfigError(f"{origin}: {setting.key} = {given!r} {error}") from None
+
+
+def _dotted(content: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _nearest(key: str, known: Iterable[str]) -> str:
+    import difflib  # only for the error: it is not small
+
+    near = difflib.get_close_matches(key, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -1,0 +1,1 @@
+"""Simulated time and machines: shipped, for the demo and for tests."""

@@ -1,0 +1,1 @@
+"""Where else the frames go: one file per destination."""

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import asyncio
+
+from tests.agent.sources import Hanging, failing, reading, steady
+from vigie.agent.collector import Collector
+from vigie.agent.reading import Outcome
+from vigie.sources._lane import Lane, run_all
+
+
+def test_hanging_source_costs_only_itself_and_is_taken_up_again() -> None:
+    hanging = Hanging("hanging")
+    readings = [reading(steady("a")), reading(hanging.source), reading(steady("z"))]
+    collector = Collector(readings, quick=0.05)
+
+    async def scenario() -> None:
+        await collector.refresh(readings)
+        assert [r.outcome for r in readings] == [Outcome.OK, Outcome.HUNG, Outcome.OK]
+        assert "no answer within 0.05 s" in readings[1].reason
+        await collector.refresh(readings)
+        assert hanging.reads == 1, "a source that hangs is not asked again"
+        hanging.go.set()
+        while readings[1].busy:
+            await asyncio.sleep(0.001)
+        await collector.refresh(readings)
+        assert [r.outcome for r in readings] == [Outcome.OK] * 3
+
+    asyncio.run(scenario())
+    collector.close()
+
+
+def test_raising_source_costs_only_itself() -> None:
+    readings = [reading(failing("bad", ZeroDivisionError())), reading(steady("good"))]
+    collector = Collector(readings)
+    asyncio.run(collector.refresh(readings))
+    assert [r.outcome for r in readings] == [Outcome.ERROR, Outcome.OK]
+    collector.close()
+
+
+def test_slow_source_does_not_delay_the_quick_ones() -> None:
+    hanging = Hanging("slow")
+    slow = reading(hanging.source._replace(slow=True))
+    quick = reading(steady("quick"))
+    collector = Collector([slow, quick])
+
+    async def scenario() -> None:
+        waiting = asyncio.ensure_future(collector.refresh([slow]))
+        while not hanging.entered.is_set():
+            await asyncio.sleep(0.001)
+        await collector.refresh([quick])
+        assert quick.outcome is Outcome.OK
+        assert slow.outcome is Outcome.PENDING
+        hanging.go.set()
+        await waiting
+        assert slow.outcome is Outcome.OK
+
+    asyncio.run(scenario())
+    collector.close()
+
+
+def test_reading_without_a_loop_leaves_hanging_sources_behind_too() -> None:
+    hanging = Hanging("hanging")
+    readings = [reading(hanging.source), reading(steady("a"))]
+    collector = Collector(readings, quick=0.05)
+    collector.refresh_now()
+    assert [r.outcome for r in readings] == [Outcome.HUNG, Outcome.OK]
+    hanging.go.set()
+    collector.close()
+
+
+def test_lane_finishes_the_batch_behind_two_hanging_calls() -> None:
+    first, second = Hanging("1"), Hanging("2")
+    made: list[str] = []
+    lane = Lane("test")
+    late = run_all(
+        lane, [first.go.wait, lambda: made.append("a"), second.go.wait, lambda: made.append("b")], 0.05
+    )
+    assert late == [first.go.wait, second.go.wait]
+    assert made == ["a", "b"]
+    first.go.set()
+    second.go.set()
+    lane.close()

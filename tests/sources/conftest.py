@@ -1,0 +1,43 @@
+"""Tiny machines for tests of single sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vigie.model import series_text
+from vigie.sources._host import Host
+from vigie.sources._recording import replayed, unpack
+from vigie.sources._source import Source
+
+Machine = Callable[..., Host]
+Samples = Callable[[Source, Host], dict[str, float]]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """Return a maker of machines from the text of an archive."""
+
+    def make(archive: str, **options: str) -> Host:
+        unpack(archive, str(tmp_path))
+        return replayed(str(tmp_path), options)
+
+    return make
+
+
+@pytest.fixture
+def samples() -> Samples:
+    """Return a reader that gives a source's samples by the series' text."""
+
+    def read(source: Source, host: Host) -> dict[str, float]:
+        found = {}
+        for metric, labels, value in source.read(host):
+            assert metric in source.metrics or any(m.declares(metric.name) for m in source.metrics)
+            if value is not None:
+                found[series_text(metric, labels)] = value
+        host.turn()
+        return found
+
+    return read

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 
 import vigie
 from vigie.agent.reading import Outcome, Reading, Values
-from vigie.model import Metric, Table, counter, gauge, info
+from vigie.model import ABSENT, Metric, Table, counter, gauge, info
 from vigie.model.table import Series
 
 # The first two have node exporter's names: its dashboards ask for them.
 SOURCE_METRICS = (
     gauge("node_scrape_collector_duration_seconds", "How long the last read of a source took.", "collector"),
     gauge("node_scrape_collector_success", "1 when the last read of a source gave samples.", "collector"),
-    gauge("vigie_agent_source_age_seconds", "How old the source's values are.", "source"),
+    gauge("vigie_agent_source_age_seconds", "How long ago the source was last read.", "source"),
     counter(
         "vigie_agent_source_cpu_seconds_total",
         "CPU time that reading the source has cost since the agent started.",
@@ -41,6 +41,9 @@ AGENT_METRICS = (
 )
 METRICS: tuple[Metric, ...] = SOURCE_METRICS + AGENT_METRICS
 
+# What exporters conventionally say for "unlimited".
+NO_LIMIT = float(2**64)
+
 
 class Own:
     """Makes the agent's own table, freshly at every scrape."""
@@ -56,9 +59,9 @@ class Own:
     def values(self, now: float, frames: int) -> Values:
         """Return the table as of this moment of the monotonic clock."""
         readings = self._readings
-        numbers: list[float] = [reading.duration for reading in readings]
-        numbers += [int(reading.outcome is Outcome.OK) for reading in readings]
-        numbers += [max(now - reading.read_at, 0.0) for reading in readings]
+        numbers = [_once_read(reading, reading.duration) for reading in readings]
+        numbers += [_once_read(reading, int(reading.outcome is Outcome.OK)) for reading in readings]
+        numbers += [_once_read(reading, now - reading.read_at) for reading in readings]
         numbers += [reading.cpu_seconds for reading in readings]
         numbers += [reading.errors for reading in readings]
         series = sum(len(reading.values.numbers) for reading in readings)
@@ -81,9 +84,9 @@ class Own:
             time.process_time(),
             int(fields[21]) * self._page,
             int(fields[20]),
-            float("inf") if space == resource.RLIM_INFINITY else space,
+            NO_LIMIT if space == resource.RLIM_INFINITY else space,
             len(os.listdir("/proc/self/fd")) - 1,  # less the one that lists them
-            float("inf") if files == resource.RLIM_INFINITY else files,
+            NO_LIMIT if files == resource.RLIM_INFINITY else files,
             self._started,
             int(fields[17]),
         ]
@@ -91,6 +94,10 @@ class Own:
     def _fields(self) -> list[bytes]:
         # The name in brackets may hold anything; the fields after it are state, ppid, ...
         return os.pread(self._stat, 4096, 0).rpartition(b")")[2].split()
+
+
+def _once_read(reading: Reading, value: float) -> float:
+    return ABSENT if reading.outcome is Outcome.PENDING else value
 
 
 def _started_at(fields: list[bytes]) -> float:

@@ -29,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _run(given[0], given[1:])
 
 
-def _run(name: str, arguments: Sequence[str]) -> int:
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the parser of one command."""
     module = importlib.import_module(f"vigie.cli.{name}")
     parser = argparse.ArgumentParser(
         prog=f"vigie {name}",
@@ -38,6 +39,12 @@ def _run(name: str, arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    return parser
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    module = importlib.import_module(f"vigie.cli.{name}")
+    parser = parser_of(name)
     try:
         code: int = module.run(parser.parse_args(arguments))
     except KeyboardInterrupt:

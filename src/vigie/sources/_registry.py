@@ -26,6 +26,7 @@ def built_in() -> Iterator[Source]:
 
 def from_directory(directory: str) -> Iterator[Source]:
     """Yield the sources in the operator's own directory, one in each .py file."""
+    _refuse_strangers(directory)
     for name in sorted(os.listdir(directory)):
         if name.endswith(".py") and not name.startswith("_"):
             yield _load(os.path.join(directory, name))

@@ -89,21 +89,21 @@ class Tree:
     def _bytes(self, path: str) -> bytes:
         descriptor = self._kept.pop(path, None)
         if descriptor is None:
-            descriptor = self._used.get(path)
-        if descriptor is not None:
-            try:
-                data = _whole(descriptor)
-                self._used[path] = descriptor
-                return data
-            except OSError:  # the device behind it went; what has its name now is opened below
-                self._used.pop(path, None)
-                self._drop({path: descriptor})
-        return self._opened(path)
+            descriptor = self._used.pop(path, None)  # a second time in this turn
+            if descriptor is None:
+                return self._opened(path)
+        try:
+            data = self._whole(descriptor)
+        except OSError:  # the device behind it went; what has its name now is opened instead
+            self._drop({path: descriptor})
+            return self._opened(path)
+        self._used[path] = descriptor
+        return data
 
     def _opened(self, path: str) -> bytes:
         descriptor = os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            data = _whole(descriptor)
+            data = self._whole(descriptor)
         except OSError:
             os.close(descriptor)
             raise
@@ -113,6 +113,22 @@ class Tree:
         else:
             os.close(descriptor)
         return data
+
+    def _whole(self, descriptor: int) -> bytes:
+        # A seq_file hands out at most about a page a call, so only an empty read is the end.
+        data = os.pread(descriptor, CHUNK, 0)
+        more = data
+        while more:
+            more = os.pread(descriptor, CHUNK, len(data))
+            data += more
+        return data
+
+
+class Attributes(Tree):
+    """Sysfs, where the kernel gives an attribute whole in one read."""
+
+    def _whole(self, descriptor: int) -> bytes:
+        return os.pread(descriptor, CHUNK, 0)
 
 
 def number(text: str, scale: float = 1) -> Optional[float]:
@@ -125,15 +141,3 @@ def number(text: str, scale: float = 1) -> Optional[float]:
         except ValueError:
             return None
     return value if scale == 1 else value * scale
-
-
-def _whole(descriptor: int) -> bytes:
-    # A seq_file hands out at most about a page a call, so only an empty read is the end.
-    data = os.pread(descriptor, CHUNK, 0)
-    if not data:
-        return data
-    more = os.pread(descriptor, CHUNK, len(data))
-    while more:
-        data += more
-        more = os.pread(descriptor, CHUNK, len(data))
-    return data

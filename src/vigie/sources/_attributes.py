@@ -1,0 +1,89 @@
+"""What a machine's files say, made fit to be exposed: numbers, label values, names, options."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterable, List, Optional, Pattern
+
+from vigie.model import Metric
+from vigie.sources._host import Host
+from vigie.sources._source import Option, Unavailable
+
+LIMIT = 1 << 64  # no kernel counter is wider, and a float still holds it
+MOST_MEMBERS = 4096
+
+
+def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> Optional[float]:
+    """Return the number in an attribute of sysfs, or None; what is not a number is noted."""
+    text = host.sys.text(path)
+    if text is None:
+        return None
+    try:
+        value: float = int(text)
+    except ValueError:
+        value = _fraction(text)
+    if not least <= value < LIMIT:  # which NaN is not, either
+        host.note(f"/sys/{path}", f"{text[:32]!r} is not a sensible number")
+        return None
+    return value if divisor == 1 else value / divisor
+
+
+def count(host: Host, path: str) -> Optional[float]:
+    """Return the count in an attribute of sysfs, or None; a count is never below nothing."""
+    return measure(host, path, 1, 0)
+
+
+def unsigned(words: Iterable[str]) -> List[int]:
+    """Return the words as unsigned 64-bit numbers, or raise ValueError."""
+    values = [int(word) for word in words]
+    if values and not (min(values) >= 0 and max(values) < LIMIT):
+        raise ValueError("not an unsigned 64-bit number")
+    return values
+
+
+def printable(text: str) -> str:
+    """Return the text with what was not UTF-8 replaced, so that it can be a label."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def label(host: Host, path: str) -> str:
+    """Return the text of an attribute of sysfs as a label value; empty when it cannot be had."""
+    return printable(host.sys.text(path) or "")
+
+
+def pattern(host: Host, option: Option) -> Pattern[str]:
+    """Return the regular expression that the option holds."""
+    key = f"pattern {option.name}"
+    if key not in host.memory:
+        text = host.options.get(option.name, option.default)
+        try:
+            host.memory[key] = re.compile(text)
+        except re.error as error:
+            raise Unavailable(f"the option {option.name} is no regular expression: {error}") from error
+    compiled: Pattern[str] = host.memory[key]
+    return compiled
+
+
+class Family(Dict[str, Optional[Metric]]):
+    """The members of an open-ended row, made once each; a word that fits in no name has none."""
+
+    def __init__(self, row: Metric) -> None:
+        super().__init__()
+        self.row = row
+
+    def __missing__(self, word: str) -> Optional[Metric]:
+        clean = word.replace("-", "_")
+        fits = clean.isascii() and f"_{clean}".isidentifier()
+        metric = self.row.named(clean) if fits else None
+        if len(self) < MOST_MEMBERS:
+            self[word] = metric
+        return metric
+
+
+def _fraction(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

@@ -1,0 +1,61 @@
+"""What the statistics of NFS clients and servers have in common: lines of a key and numbers."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Mapping, Sequence, Tuple
+
+from vigie.model import Metric, Sample
+from vigie.sources._host import Host
+
+# The procedures of each protocol, in the order of their numbers.
+V2 = (
+    "Null GetAttr SetAttr Root Lookup ReadLink Read WrCache Write Create Remove Rename Link SymLink "
+    "MkDir RmDir ReadDir FsStat"
+)
+V3 = (
+    "Null GetAttr SetAttr Lookup Access ReadLink Read Write Create MkDir SymLink MkNod Remove RmDir "
+    "Rename Link ReadDir ReadDirPlus FsStat FsInfo PathConf Commit"
+)
+UNCOUNTED = "-"
+
+Lines = Mapping[str, List[int]]
+Figure = Tuple[str, int, Metric, Tuple[str, ...]]  # line, place in it, what it is, of which
+Protocol = Tuple[str, str, Sequence[str]]  # line, name, procedures
+
+
+def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
+    """Return the numbers of every line by its key; a line that is short or garbled is left out."""
+    found: Dict[str, List[int]] = {}
+    for line in host.proc.read(path).split("\n"):
+        key, *words = line.split() or [""]
+        width = widths.get(key)
+        if width is None:
+            continue
+        if len(words) < width:
+            host.note(f"/proc/{path} {key}", f"{len(words)} numbers instead of {width}")
+            continue
+        try:
+            # A procedure line says first how many follow; the others end in what nobody counts.
+            found[key] = [int(word) for word in (words[:width] if width > 1 else words)]
+        except ValueError as error:
+            host.note(f"/proc/{path} {key}", error)
+    return found
+
+
+def figures(found: Lines, wanted: Sequence[Figure]) -> Iterator[Sample]:
+    """Yield single numbers from the lines that were found."""
+    for key, place, metric, labels in wanted:
+        if key in found:
+            yield metric, labels, found[key][place]
+
+
+def requests(host: Host, found: Lines, metric: Metric, protocols: Sequence[Protocol]) -> Iterator[Sample]:
+    """Yield the requests by procedure; an older kernel has fewer of them."""
+    for key, protocol, procedures in protocols:
+        count, *numbers = found.get(key, [0])
+        if count != len(numbers):
+            host.note(f"/proc/net/rpc {key}", f"{len(numbers)} procedures instead of {count}")
+            continue
+        for procedure, number in zip(procedures, numbers):
+            if procedure != UNCOUNTED:
+                yield metric, (protocol, procedure), number

@@ -1,0 +1,148 @@
+"""The text format 0.0.4 of Prometheus, read strictly: a file is either right or refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Dict, List, Optional, Set, Tuple
+
+from vigie.model import Metric, Sample
+
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+COMMENT = re.compile(rf"#[ \t]*(HELP|TYPE)[ \t]+({NAME})(?:[ \t]+(.*))?$")
+KEYWORD = re.compile(r"#[ \t]*(?:HELP|TYPE)(?:[ \t]|$)")
+SAMPLE = re.compile(rf"({NAME})(?:[ \t]*\{{(.*)\}}[ \t]*|[ \t]+)([^ \t}}]+)(?:[ \t]+(\S+))?$")
+LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\[\\"n])*)"[ \t]*(?:,[ \t]*|$)')
+ESCAPE = re.compile(r'\\([\\"n])')
+
+KINDS = ("counter", "gauge", "histogram", "summary", "untyped")
+# What the series of a family are called beside the family's own name.
+SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}
+# The label that tells a series of the family from another; its value is a number.
+INNER_LABEL = {"histogram": "le", "summary": "quantile"}
+
+Pairs = Tuple[Tuple[str, str], ...]
+
+
+class Family:
+    """Everything that a file says under one name."""
+
+    def __init__(self) -> None:
+        self.help: Optional[str] = None
+        self.kind: Optional[str] = None
+        self.rows: List[Tuple[str, Pairs, float]] = []
+
+    def samples(self, help: str) -> List[Sample]:
+        """Return the rows; those with the same label names are of one metric."""
+        metrics: Dict[Tuple[str, Tuple[str, ...]], Metric] = {}
+        samples: List[Sample] = []
+        for name, pairs, value in self.rows:
+            labels = tuple(label for label, _ in pairs)
+            if (name, labels) not in metrics:
+                text = help if self.help is None else self.help
+                metrics[name, labels] = Metric(name, self.kind or "untyped", text, labels)
+            samples.append((metrics[name, labels], tuple(value for _, value in pairs), value))
+        return samples
+
+
+def parse(text: str) -> Dict[str, Family]:
+    """Return the families of the text by name, or raise ValueError that says where it is wrong."""
+    if text and not text.endswith("\n"):
+        raise ValueError("the last line does not end: perhaps the file is still being written")
+    families: Dict[str, Family] = {}
+    seen: Set[Tuple[str, Pairs]] = set()
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.strip(" \t")
+        try:
+            if line.startswith("#"):
+                _comment(families, line)
+            elif line:
+                _sample(families, seen, line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    return {name: family for name, family in families.items() if family.rows}
+
+
+def _comment(families: Dict[str, Family], line: str) -> None:
+    match = COMMENT.match(line)
+    if match is None:
+        if KEYWORD.match(line):
+            raise ValueError("HELP or TYPE without the name of a metric")
+        return
+    keyword, name, text = match.groups()
+    family = families.setdefault(name, Family())
+    if keyword == "HELP":
+        if family.help is not None:
+            raise ValueError(f"a second HELP for {name}")
+        family.help = _unescaped(text or "")
+        return
+    if family.kind is not None or family.rows:
+        raise ValueError(f"a TYPE for {name} after its first TYPE or sample")
+    family.kind = (text or "").lower()
+    if family.kind not in KINDS:
+        raise ValueError(f"{name} has the unknown type {text}")
+
+
+def _sample(families: Dict[str, Family], seen: Set[Tuple[str, Pairs]], line: str) -> None:
+    match = SAMPLE.match(line)
+    if match is None:
+        raise ValueError("neither a sample nor a comment")
+    name, inside, number, timestamp = match.groups()
+    if timestamp is not None:
+        raise ValueError("a timestamp, which only the time of a scrape may give")
+    pairs = _labels(inside or "")
+    _family(families, name, dict(pairs)).rows.append((name, pairs, _value(number)))
+    series = (name, tuple(pair for pair in pairs if pair[1]))
+    if series in seen:
+        raise ValueError(f"the same series of {name} once more")
+    seen.add(series)
+
+
+def _family(families: Dict[str, Family], name: str, labels: Dict[str, str]) -> Family:
+    """Return the family that the series belongs to, once it is sure that it fits there."""
+    own = families.get(name)
+    if own is None or own.kind in SUFFIXES:
+        for kind, suffixes in SUFFIXES.items():
+            for suffix in suffixes:
+                family = families.get(name[: -len(suffix)]) if name.endswith(suffix) else None
+                if family is not None and family.kind == kind:
+                    if suffix == "_bucket":
+                        _value(labels.get("le", "no le"))
+                    return family
+    if own is None:
+        own = families[name] = Family()
+    elif own.kind in INNER_LABEL:
+        if own.kind == "histogram" or "quantile" not in labels:
+            raise ValueError(f"{name} is a {own.kind}, which has no such series")
+        _value(labels["quantile"])
+    return own
+
+
+def _labels(inside: str) -> Pairs:
+    labels: Dict[str, str] = {}
+    place = 0
+    while place < len(inside):
+        match = LABEL.match(inside, place)
+        if match is None:
+            if not inside[place:].strip(" \t"):
+                break
+            raise ValueError(f"no label at {inside[place : place + 20]!r}")
+        name, value = match.groups()
+        if name in labels or name == "__name__":
+            raise ValueError(f"the label {name}, which is there already")
+        labels[name] = _unescaped(value)
+        place = match.end()
+    return tuple(sorted(labels.items()))
+
+
+def _value(text: str) -> float:
+    if "_" in text or not text.isascii():  # Python would take these
+        raise ValueError(f"{text!r} is not a number")
+    value = float(text)
+    if math.isinf(value) and text.lower().lstrip("+-") not in ("inf", "infinity"):
+        raise ValueError(f"{text[:20]} is too large")
+    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+
+
+def _unescaped(text: str) -> str:
+    return ESCAPE.sub(lambda match: "\n" if match.group(1) == "n" else match.group(1), text)

@@ -1,0 +1,12 @@
+"""Flags of the test run."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the flag that rewrites expectations."""
+    parser.addoption(
+        "--rewrite", action="store_true", help="write what the recorded machines give now as what is expected"
+    )

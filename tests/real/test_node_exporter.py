@@ -1,0 +1,97 @@
+"""Beside prometheus-node-exporter 1.5.0: the same series, kinds and values."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from tests.expositions import Exposition, Series, parse, spell
+from tests.machines import unpacked
+from tests.real.conftest import Start, get
+
+# Series of its default collectors that we do not give, or whose values may differ, and why.
+EXCEPTIONS = {
+    "node_exporter_build_info*": "it describes node exporter; ours is vigie_agent_build_info",
+    "node_scrape_collector_*": "the same names, of our own sources",
+}
+
+# What moves while the two are read one after the other; everything else must be equal.
+MOVES = 0.02
+
+
+def _theirs(said: Exposition) -> dict[Series, float]:
+    return {
+        series: value
+        for series, value in said.values.items()
+        if series[0].startswith("node_") and not any(fnmatch(spell(series), each) for each in EXCEPTIONS)
+    }
+
+
+def _differences(theirs: dict[Series, float], before: Exposition, after: Exposition) -> list[str]:
+    """Return their series whose value lies outside what we said just before and just after."""
+    odd = []
+    for series, value in theirs.items():
+        if series in before.values:
+            low, high = sorted((before.values[series], after.values[series]))
+            slack = 1e-9 * max(abs(low), abs(high))
+            if not low - slack <= value <= high + slack:
+                odd.append(f"{spell(series)} theirs {value}, ours {low} to {high}")
+    return odd
+
+
+def test_at_most_ten_exceptions() -> None:
+    assert len(EXCEPTIONS) <= 10
+
+
+def test_every_series_of_its_default_collectors_is_ours_too(exporter: Start, agent: Start) -> None:
+    peer, ours = exporter(), agent("--cadence=60")
+    theirs = parse(get(f"{peer}/metrics"))
+    said = parse(get(f"{ours}/metrics?fresh"))
+    missing = [spell(series) for series in _theirs(theirs) if series not in said.values]
+    assert missing == []
+    kinds = {n: (k, said.kinds[n]) for n, k in theirs.kinds.items() if n in said.kinds and said.kinds[n] != k}
+    assert kinds == {}
+
+
+def test_values_agree(exporter: Start, agent: Start) -> None:
+    peer, ours = exporter(), agent("--cadence=60")
+    tries: list[set[str]] = []
+    for _ in range(5):
+        before = parse(get(f"{ours}/metrics?fresh"))
+        theirs = _theirs(parse(get(f"{peer}/metrics")))
+        after = parse(get(f"{ours}/metrics?fresh"))
+        tries.append({line.split(" ")[0] for line in _differences(theirs, before, after)})
+    # A gauge may jump up and back between our two reads; it does not do so five times in a row.
+    always = set.intersection(*tries)
+    assert always == set()
+
+
+@pytest.mark.parametrize("machine", ["epyc-128", "fileserver"])
+def test_recorded_machine_reads_the_same(machine: str, exporter: Start, agent: Start, tmp_path: Path) -> None:
+    top = unpacked(machine, tmp_path)
+    peer = exporter(
+        f"--path.procfs={top}/proc",
+        f"--path.sysfs={top}/sys",
+        f"--path.rootfs={top}/root",
+        f"--path.udev.data={top}/root/run/udev/data",
+        "--collector.meminfo_numa",
+        "--collector.interrupts",
+        "--collector.processes",
+        "--collector.tcpstat",
+        "--no-collector.netdev",  # it asks the kernel by netlink, not the recorded files
+    )
+    ours = agent(
+        f"--procfs={top}/proc",
+        f"--sysfs={top}/sys",
+        f"--rootfs={top}/root",
+        "--with-sources=interrupts",
+        "--cadence=60",
+    )
+    theirs = _theirs(parse(get(f"{peer}/metrics")))
+    said = parse(get(f"{ours}/metrics?fresh"))
+    assert [spell(series) for series in theirs if series not in said.values] == []
+    live = ("node_time", "node_uname", "node_filesystem", "node_tcp_connection", "node_cpu_scaling")
+    still = {series: value for series, value in theirs.items() if not series[0].startswith(live)}
+    assert _differences(still, said, said) == []

@@ -1,0 +1,72 @@
+"""A metric is one row, a source one file: both added from outside the package."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from vigie.cli import main
+from vigie.sources import _registry, loadavg
+
+UPTIME = '''
+"""How long the machine has been up, from /proc/uptime."""
+
+from vigie.model import gauge
+from vigie.sources._source import Source
+
+METRICS = (gauge("vigie_uptime_seconds", "How long the machine has been up."),)
+
+
+def read(host):
+    """Yield the uptime."""
+    yield METRICS[0], (), float(host.proc.read("uptime").split()[0])
+
+
+SOURCE = Source("uptime", METRICS, read)
+'''
+
+
+def test_source_is_one_file_and_one_recorded_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources, machine = tmp_path / "sources", tmp_path / "machine"
+    sources.mkdir()
+    machine.mkdir()
+    (sources / "uptime.py").write_text(UPTIME)
+    (machine / "case.txt").write_text("-- proc/uptime --\n12.5 99.0\n")
+    flags = ["--source-dirs", str(sources), "--sources", "uptime", "--replay", str(machine)]
+    assert main(["agent", "--once", *flags]) == 0
+    assert capsys.readouterr().out == (
+        "# HELP vigie_uptime_seconds How long the machine has been up.\n"
+        "# TYPE vigie_uptime_seconds gauge\n"
+        "vigie_uptime_seconds 12.5\n"
+    )
+
+
+def test_metric_is_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    last = '    gauge("node_load15", "Tasks running or waiting, averaged over fifteen minutes."),\n'
+    row = '    gauge("vigie_load_tasks", "Running and existing tasks, as a fraction."),\n'
+    code = inspect.getsource(loadavg)
+    assert code.count(last) == 1
+    (tmp_path / "loadavg.py").write_text(
+        code.replace(last, last + row).replace("float(text)", "float(text.split('/')[0])")
+    )
+    (tmp_path / "case.txt").write_text("-- proc/loadavg --\n0.5 1 2 3/99 1234\n")
+    flags = ["--source-dirs", str(tmp_path), "--sources", "loadavg", "--replay", str(tmp_path)]
+    assert main(["agent", "--once", *flags]) == 0
+    assert "vigie_load_tasks 3.0" in capsys.readouterr().out
+
+
+def test_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "uptime.py"
+    path.write_text(UPTIME)
+    path.chmod(0o666)
+    with pytest.raises(_registry.BadSource, match="could be changed by another user"):
+        _registry.find([str(tmp_path)])
+
+
+@pytest.mark.parametrize(("code", "why"), [("x = 1", "defines no SOURCE"), ("1/0", "ZeroDivisionError")])
+def test_file_without_a_source_is_named(tmp_path: Path, code: str, why: str) -> None:
+    (tmp_path / "broken.py").write_text(code)
+    with pytest.raises(_registry.BadSource, match=rf"broken\.py.*{why}"):
+        _registry.find([str(tmp_path)])

@@ -66,14 +66,15 @@ def test_metrics_tell_success_cost_and_age_of_each_source() -> None:
 
 def test_source_that_was_never_read_has_no_age_and_no_success() -> None:
     agent = Agent(steady("quick"), steady("slow", slow=True))
+    series = [
+        ("vigie_agent_source_age_seconds", frozenset({("source", "slow")})),
+        ("node_scrape_collector_success", frozenset({("collector", "slow")})),
+        ("node_scrape_collector_duration_seconds", frozenset({("collector", "slow")})),
+    ]
     said = parse(agent.get("/metrics").body.decode())
-    for name, label in (
-        ("vigie_agent_source_age_seconds", "source"),
-        ("node_scrape_collector_success", "collector"),
-        ("node_scrape_collector_duration_seconds", "collector"),
-    ):
-        assert (name, frozenset({(label, "quick")})) in said.values
-        assert (name, frozenset({(label, "slow")})) not in said.values
+    assert not any(each in said.values for each in series)
+    said = parse(agent.get("/metrics", "fresh").body.decode())
+    assert all(each in said.values for each in series)
 
 
 def test_format_and_encoding_follow_the_headers() -> None:

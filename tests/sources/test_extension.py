@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vigie.cli import main
-from vigie.sources import _registry, loadavg
+from vigie.sources import _registry, vmstat
 
 UPTIME = '''
 """How long the machine has been up, from /proc/uptime."""
@@ -44,17 +44,15 @@ def test_source_is_one_file_and_one_recorded_case(tmp_path: Path, capsys: pytest
 
 
 def test_metric_is_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    last = '    gauge("node_load15", "Tasks running or waiting, averaged over fifteen minutes."),\n'
-    row = '    gauge("vigie_load_tasks", "Running and existing tasks, as a fraction."),\n'
-    code = inspect.getsource(loadavg)
-    assert code.count(last) == 1
-    (tmp_path / "loadavg.py").write_text(
-        code.replace(last, last + row).replace("float(text)", "float(text.split('/')[0])")
-    )
-    (tmp_path / "case.txt").write_text("-- proc/loadavg --\n0.5 1 2 3/99 1234\n")
-    flags = ["--source-dirs", str(tmp_path), "--sources", "loadavg", "--replay", str(tmp_path)]
+    first = "METRICS = (\n"
+    row = '    untyped("node_vmstat_pgsteal_direct", "Pages freed by the tasks that wanted memory."),\n'
+    code = inspect.getsource(vmstat)
+    assert code.count(first) == 1
+    (tmp_path / "vmstat.py").write_text(code.replace(first, first + row))
+    (tmp_path / "case.txt").write_text("-- proc/vmstat --\npgfault 7\npgsteal_direct 42\n")
+    flags = ["--source-dirs", str(tmp_path), "--sources", "vmstat", "--replay", str(tmp_path)]
     assert main(["agent", "--once", *flags]) == 0
-    assert "vigie_load_tasks 3.0" in capsys.readouterr().out
+    assert "node_vmstat_pgsteal_direct 42\n" in capsys.readouterr().out
 
 
 def test_file_that_others_can_write_is_refused(tmp_path: Path) -> None:

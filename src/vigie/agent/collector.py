@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from vigie.agent.reading import Reading, Values
-from vigie.sources._lane import Lane, run_all
+from vigie.sources._lane import Call, Lane, run_all
 
 QUICK_DEADLINE = 2.0
 SLOW_DEADLINE = 20.0
@@ -48,15 +48,13 @@ class Collector:
         if not calls:
             return
         loop = asyncio.get_running_loop()
-        done = asyncio.Event()
+        done = loop.create_future()
         lane.submit(list(calls), lambda: _wake(loop, done))
-        while not done.is_set():
-            try:
-                await asyncio.wait_for(done.wait(), max(deadline - lane.stuck_for(), 0.01))
-            except TimeoutError:
-                late = lane.skip(deadline)
-                if late in calls:
-                    calls[late].left_hanging(deadline)
+        watch = _Watch(lane, calls, deadline)
+        try:
+            await done
+        finally:
+            watch.end()
 
     def close(self) -> None:
         """Let go of the machine."""
@@ -67,8 +65,32 @@ class Collector:
                 reading.host.close()
 
 
-def _wake(loop: asyncio.AbstractEventLoop, done: asyncio.Event) -> None:
+class _Watch:
+    """Looks at a lane whenever its present call should have ended, and leaves a late one behind."""
+
+    def __init__(self, lane: Lane, calls: Mapping[Call, Reading], deadline: float) -> None:
+        self._lane, self._calls, self._deadline = lane, calls, deadline
+        self._timer = asyncio.get_running_loop().call_later(deadline, self._look)
+
+    def _look(self) -> None:
+        late = self._lane.skip(self._deadline)
+        if late and late in self._calls:
+            self._calls[late].left_hanging(self._deadline)
+        rest = max(self._deadline - self._lane.stuck_for(), 0.01)
+        self._timer = asyncio.get_running_loop().call_later(rest, self._look)
+
+    def end(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
+
+
+def _wake(loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:
     try:
-        loop.call_soon_threadsafe(done.set)
+        loop.call_soon_threadsafe(_finish, done)
     except RuntimeError:
         pass  # the agent stopped while this source was still being read
+
+
+def _finish(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)

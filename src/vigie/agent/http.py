@@ -76,8 +76,6 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
         if self._idle:
             self._idle.cancel()
-        if self._answering:
-            self._answering.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Collect the head of a request."""
@@ -122,8 +120,10 @@ class Connection(asyncio.Protocol):
         except Exception:  # one bad answer must not end the agent
             log.exception("while answering %s", request.path)
             response = Response(500, b"vigie could not answer; its log says why\n")
-        self._transport.write(_spell(response, method == "HEAD", keep))
         self._answering = None
+        if self._transport.is_closing():
+            return  # the client left meanwhile
+        self._transport.write(_spell(response, method == "HEAD", keep))
         if not keep:
             self._transport.close()
             return

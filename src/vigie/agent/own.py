@@ -17,10 +17,14 @@ from vigie.model.table import Series
 SOURCE_METRICS = (
     gauge("node_scrape_collector_duration_seconds", "How long the last read of a source took.", "collector"),
     gauge("node_scrape_collector_success", "1 when the last read of a source gave samples.", "collector"),
-    gauge("vigie_agent_source_age_seconds", "How long ago the source was last read.", "source"),
+    AGE := gauge(
+        "vigie_agent_source_age_seconds",
+        "How long ago a slow source was read, which a scrape does not do.",
+        "source",
+    ),
     counter(
-        "vigie_agent_source_cpu_seconds_total",
-        "CPU time that reading the source has cost since the agent started.",
+        "vigie_agent_source_seconds_total",
+        "Time that reading the source has taken since the agent started.",
         "source",
     ),
     counter("vigie_agent_source_errors_total", "Reads that failed or passed their deadline.", "source"),
@@ -51,6 +55,7 @@ class Own:
     def __init__(self, readings: Sequence[Reading]) -> None:
         self.scrapes = 0
         self._readings = readings
+        self._slow = [reading for reading in readings if reading.source.slow]
         self._page = resource.getpagesize()
         self._stat = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
         self._started = time.time() - (time.monotonic() - _started_at(self._fields()))
@@ -59,19 +64,19 @@ class Own:
     def values(self, now: float, frames: int) -> Values:
         """Return the table as of this moment of the monotonic clock."""
         readings = self._readings
-        numbers = [_once_read(reading, reading.duration) for reading in readings]
+        numbers = [_once_read(reading, round(reading.duration, 7)) for reading in readings]
         numbers += [_once_read(reading, int(reading.outcome is Outcome.OK)) for reading in readings]
-        numbers += [_once_read(reading, now - reading.read_at) for reading in readings]
-        numbers += [reading.cpu_seconds for reading in readings]
+        numbers += [_once_read(reading, round(now - reading.read_at, 3)) for reading in self._slow]
+        numbers += [round(reading.seconds, 6) for reading in readings]
         numbers += [reading.errors for reading in readings]
         series = sum(len(reading.values.numbers) for reading in readings)
         numbers += [1, self.scrapes, frames, series, *self._process()]
         return Values(self._table, tuple(numbers))
 
     def _series(self) -> Iterator[Series]:
-        names = [reading.source.name for reading in self._readings]
         for metric in SOURCE_METRICS:
-            yield from ((metric, (name,)) for name in names)
+            readings = self._slow if metric is AGE else self._readings
+            yield from ((metric, (reading.source.name,)) for reading in readings)
         build = (vigie.__version__, platform.python_version())
         for metric in AGENT_METRICS:
             yield metric, build if metric.labels else ()

@@ -15,6 +15,7 @@ from vigie.agent.http import Request, Response
 from vigie.agent.loop import Loop
 from vigie.agent.negotiation import chosen_format, takes_gzip
 from vigie.agent.own import Own
+from vigie.agent.reading import Outcome
 from vigie.agent.status import status
 
 # A source read within this many seconds is not read again for a scrape.
@@ -92,16 +93,24 @@ class Pages:
     async def _refresh(self, *, everything: bool) -> None:
         # Scrapers that come together share one reading.
         under_way = self._refreshing.get(everything)
-        if under_way is None or under_way.done():
-            under_way = self._refreshing[everything] = asyncio.ensure_future(self._read_stale(everything))
-        await asyncio.shield(under_way)
+        if under_way is not None:
+            await under_way
+            return
+        under_way = self._refreshing[everything] = asyncio.get_running_loop().create_future()
+        try:
+            await self._read_stale(everything)
+        finally:
+            under_way.set_result(None)
+            del self._refreshing[everything]
 
     async def _read_stale(self, everything: bool) -> None:
         before = self._clock.monotonic() - FRESH_SECONDS
         await self._collector.refresh(
             reading
             for reading in self._collector.readings
-            if everything or (not reading.source.slow and reading.read_at <= before)
+            # What is not on this machine is looked for by the loop, not by every scrape.
+            if reading.outcome is not Outcome.UNAVAILABLE
+            and (everything or (not reading.source.slow and reading.read_at <= before))
         )
 
     def _render(self, form: Format) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -45,7 +46,7 @@ class Reading:
         self.values = Values(Table(source.name, 0, ()), ())
         self.read_at = float("-inf")  # monotonic
         self.duration = 0.0
-        self.cpu_seconds = 0.0
+        self.seconds = 0.0
         self.errors = 0
         self.busy = False  # a read is under way; while it is, the source is not asked again
         self._clock = clock
@@ -54,7 +55,7 @@ class Reading:
     def read(self) -> None:
         """Read the source now; never raises."""
         self.busy = True
-        began, cpu = time.perf_counter(), time.thread_time()
+        began = time.perf_counter()
         at = self._clock.monotonic()
         self.host.notes.clear()
         try:
@@ -73,7 +74,7 @@ class Reading:
             self.host.turn()
             self.read_at = at
             self.duration = time.perf_counter() - began
-            self.cpu_seconds += time.thread_time() - cpu
+            self.seconds += self.duration
             self.busy = False
 
     def left_hanging(self, seconds: float) -> None:
@@ -88,6 +89,7 @@ class Reading:
         if None in numbers:
             present = [sample for sample in samples if sample[2] is not None]
             metrics, labels, numbers = zip(*present, strict=True) if present else ((), (), ())
+        _refuse_beyond_float(numbers)
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
             series = tuple((metrics[i], labels[i]) for i in self._layout.order)
@@ -111,6 +113,11 @@ class Reading:
                 level = logging.WARNING if bad else logging.INFO
                 log.log(level, "source %s: %s %s", self.source.name, outcome.value, reason)
         self.outcome, self.reason = outcome, reason
+
+
+def _refuse_beyond_float(numbers: Sequence[float]) -> None:
+    """Raise OverflowError for whole numbers so large that they are no float: garbage."""
+    math.isfinite(sum(numbers))
 
 
 class _Layout:

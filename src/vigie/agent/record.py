@@ -14,7 +14,7 @@ from vigie.agent.reading import Outcome, Reading
 from vigie.agent.scrub import scrub
 from vigie.sources._host import Calls, Roots, Statvfs
 from vigie.sources._timex import Timex
-from vigie.sources._tree import Note, Tree
+from vigie.sources._tree import Note, Take, Tree
 
 
 T = TypeVar("T")
@@ -76,9 +76,9 @@ class RecordingTree(Tree):
         self._name = name
         self._film = film
 
-    def list(self, path: str = "") -> list[str]:
+    def entries(self, path: str = "") -> list[str]:
         """List, and remember what was there."""
-        names = super().list(path)
+        names = super().entries(path)
         real = self._real(path)
         self._film.places[self._key(real)] = True
         for name in names:
@@ -104,12 +104,12 @@ class RecordingTree(Tree):
             self._film.places[self._key(real)] = os.path.isdir(real)
         return found
 
-    def _bytes(self, path: str) -> bytes:
+    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
         try:
-            data = super()._bytes(path)
+            data = super()._opened(path, take, keep=keep)
         except OSError as error:
             if not isinstance(error, (FileNotFoundError, NotADirectoryError)) and error.errno:
-                self._film.errors[f"{self._name}/{path}"] = errno.errorcode[error.errno]
+                self._film.errors[self._key(self._real(path))] = errno.errorcode[error.errno]
             raise
         self._film.files[self._key(self._real(path))] = data.decode("utf-8", "surrogateescape")
         return data

@@ -27,7 +27,7 @@ def _source(reading: Reading, now: float) -> dict[str, Any]:
         "series": len(reading.values.numbers),
         "age_seconds": None if pending else round(now - reading.read_at, 3),
         "duration_seconds": None if pending else round(reading.duration, 6),
-        "cpu_seconds_total": round(reading.cpu_seconds, 6),
+        "seconds_total": round(reading.seconds, 6),
         "errors_total": reading.errors,
         "read": "at its own cadence" if reading.source.slow else "at every scrape",
     }

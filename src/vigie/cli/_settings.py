@@ -80,7 +80,9 @@ def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
     found = []
     for source in settings.sources:
         options = {o.name: settings.values[f"source.{source.name}.{o.name}"].value for o in source.options}
-        host = replayed(str(replay), options) if replay else Host(roots, options=options, budget=budget)
+        # A slow source may have thousands of files and is read seldom: it opens them each time.
+        kept = None if source.slow else budget
+        host = replayed(str(replay), options) if replay else Host(roots, options=options, budget=kept)
         found.append(Reading(source, host, SystemClock()))
     return found
 

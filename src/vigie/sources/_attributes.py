@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterable, List, Optional, Pattern
+from typing import Dict, List, Optional, Pattern, Sequence
 
 from vigie.model import Metric
 from vigie.sources._host import Host
 from vigie.sources._source import Option, Unavailable
+from vigie.sources._tree import Tree
 
 LIMIT = 1 << 64  # no kernel counter is wider, and a float still holds it
 MOST_MEMBERS = 4096
+READS_BETWEEN_LOOKS = 60
 
 
 def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> Optional[float]:
@@ -33,11 +35,14 @@ def count(host: Host, path: str) -> Optional[float]:
     return measure(host, path, 1, 0)
 
 
-def unsigned(words: Iterable[str]) -> List[int]:
+def unsigned(words: Sequence[str]) -> List[int]:
     """Return the words as unsigned 64-bit numbers, or raise ValueError."""
-    values = [int(word) for word in words]
+    try:
+        values = [int(word) for word in words]
+    except ValueError:
+        values = [-1]
     if values and not (min(values) >= 0 and max(values) < LIMIT):
-        raise ValueError("not an unsigned 64-bit number")
+        raise ValueError(f"not all of these are counts: {' '.join(words)[:64]}")
     return values
 
 
@@ -51,6 +56,21 @@ def printable(text: str) -> str:
 def label(host: Host, path: str) -> str:
     """Return the text of an attribute of sysfs as a label value; empty when it cannot be had."""
     return printable(host.sys.text(path) or "")
+
+
+def whole(tree: Tree, path: str) -> str:
+    """Return all of a file of many lines; none when it cannot be read, which is noted."""
+    try:
+        return tree.read(path)
+    except OSError as error:
+        tree.explain(path, error)
+        return ""
+
+
+def look_again(host: Host) -> bool:
+    """Tell, at the first read and now and then, that what hardly ever changes is to be looked at."""
+    reads = host.memory["reads"] = host.memory.get("reads", -1) + 1
+    return bool(reads % READS_BETWEEN_LOOKS == 0)
 
 
 def pattern(host: Host, option: Option) -> Pattern[str]:

@@ -31,8 +31,8 @@ def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
         width = widths.get(key)
         if width is None:
             continue
-        if len(words) < width:
-            host.note(f"/proc/{path} {key}", f"{len(words)} numbers instead of {width}")
+        if len(words) < width or "-" in line:
+            host.note(f"/proc/{path} {key}", "too few numbers, or not all of them counts")
             continue
         try:
             # A procedure line says first how many follow; the others end in what nobody counts.

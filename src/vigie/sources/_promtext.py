@@ -136,9 +136,12 @@ def _labels(inside: str) -> Pairs:
 
 
 def _value(text: str) -> float:
-    if "_" in text or not text.isascii():  # Python would take these
-        raise ValueError(f"{text!r} is not a number")
-    value = float(text)
+    if "_" in text or not text.isascii() or text != text.strip():  # Python would take these
+        raise ValueError(f"{text[:20]!r} is not a number")
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text[:20]!r} is not a number") from None
     if math.isinf(value) and text.lower().lstrip("+-") not in ("inf", "infinity"):
         raise ValueError(f"{text[:20]} is too large")
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else value

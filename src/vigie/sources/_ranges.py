@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import List
 
+MOST = 65_535  # no machine has more cores or NUMA nodes; a garbled list may say so
+
 
 def spread(text: str) -> List[int]:
     """Return the numbers that a list such as 0-3,8 stands for; what is garbled stands for none.
@@ -15,7 +17,7 @@ def spread(text: str) -> List[int]:
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         try:
-            numbers.extend(range(int(first), int(last or first) + 1))
+            numbers.extend(range(int(first), min(int(last or first), MOST) + 1))
         except ValueError:
             continue
     return numbers

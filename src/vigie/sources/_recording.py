@@ -16,28 +16,31 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from vigie.sources._host import Calls, Host, Roots, Statvfs
 from vigie.sources._timex import Timex
-from vigie.sources._tree import Budget, Note, Tree
+from vigie.sources._tree import Budget, Note, Take, Tree
 
 HEADER = re.compile(r"^-- (\S(?:.*\S)?) --$")
 
 
 def unpack(archive: str, directory: str) -> None:
-    """Write the archive's files below the directory."""
+    """Write the archive's files below the directory; nothing of it can lie or lead outside."""
     for root in Roots._fields:
         os.makedirs(os.path.join(directory, root), exist_ok=True)
+    links: List[Tuple[str, str]] = []
     for path, lines in _entries(archive):
         name, arrow, target = path.partition(" -> ")
         name, mark, error = name.partition(" ! ")
         full = _inside(directory, name)
         os.makedirs(full if name.endswith("/") else os.path.dirname(full), exist_ok=True)
         if arrow:
-            os.symlink(target, full)
+            links.append((name, target))
         elif mark:
             with open(os.path.join(directory, "errors"), "a", encoding="utf-8") as file:
                 file.write(f"{name} {error}\n")
         elif not name.endswith("/"):
             with open(full, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("".join(line + "\n" for line in lines))
+    for name, target in links:  # last, so that no file is written through one
+        _link(directory, name, target)
 
 
 def replayed(directory: str, options: Optional[Dict[str, str]] = None) -> Host:
@@ -58,11 +61,11 @@ class ReplayedTree(Tree):
         super().__init__(top, Budget(0), note)
         self._errors = errors
 
-    def _bytes(self, path: str) -> bytes:
+    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
         number = self._errors.get(os.path.normpath(path))
         if number is not None:
             raise OSError(number, os.strerror(number), self._prefix + path)
-        return super()._bytes(path)
+        return super()._opened(path, take, keep=keep)
 
 
 class ReplayedCalls(Calls):
@@ -104,7 +107,7 @@ class ReplayedCalls(Calls):
 
     def _answer(self, call: str) -> Any:
         if call not in self._answers:
-            raise OSError(errno.ENOSYS, "not recorded", call)
+            raise FileNotFoundError(errno.ENOENT, "not recorded", call)
         return self._answers[call]
 
 
@@ -134,7 +137,20 @@ def _errors(directory: str) -> Dict[str, Dict[str, int]]:
 
 
 def _inside(directory: str, name: str) -> str:
-    full = os.path.normpath(os.path.join(directory, name))
-    if not full.startswith(os.path.join(os.path.abspath(directory), "")):
-        raise ValueError(f"{name} would be written outside {directory}")
+    top = os.path.realpath(directory)
+    full = os.path.normpath(os.path.join(top, name))
+    real = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+    if not real.startswith(os.path.join(top, "")):
+        raise ValueError(f"{name} would be outside {directory}")
     return full
+
+
+def _link(directory: str, name: str, target: str) -> None:
+    full = _inside(directory, name)
+    if target.startswith("/"):  # seen from the recorded machine's own root
+        target = os.path.relpath(
+            os.path.join(directory, name.partition("/")[0], target[1:]), os.path.dirname(full)
+        )
+    _inside(directory, os.path.join(os.path.dirname(name), target))
+    if not os.path.lexists(full):
+        os.symlink(target, full)

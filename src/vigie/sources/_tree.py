@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import Callable, Dict, List, Optional
 
-# Keeping a sysfs attribute open turns 14 us a read into 2 us.
+# Keeping a sysfs attribute open turns 14 us a read into 2 us. The kernel gets itself a buffer of the
+# size asked for, so most files are asked for a page; that is 3 us a read for those of /proc/sys.
+PAGE = 4096
 CHUNK = 65536
 
-Note = Callable[[str, OSError], None]
+# A device that was renamed keeps its open files, which then stand under the wrong name: look again.
+OPEN_TURNS = 100
+
+# The device behind an open file went away; what has its name now is another.
+GONE = (errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ESRCH)
+
+Note = Callable[[str, object], None]
+Take = Callable[[int], bytes]
+
+
+def page(descriptor: int) -> bytes:
+    """Return what the kernel gives in one read."""
+    return os.pread(descriptor, PAGE, 0)
+
+
+def whole(descriptor: int) -> bytes:
+    """Return the whole file: a seq_file gives about a page a call, so only an empty read is its end."""
+    data = more = os.pread(descriptor, PAGE, 0)
+    while more:
+        more = os.pread(descriptor, CHUNK if len(data) > PAGE // 2 else PAGE, len(data))
+        data += more
+    return data
+
+
+def short(descriptor: int) -> bytes:
+    """Return a whole file of short lines; half a page is its end, which is not asked for again."""
+    data = page(descriptor)
+    return data if len(data) < PAGE // 2 else whole(descriptor)
 
 
 class Budget:
@@ -21,20 +51,32 @@ class Budget:
 class Tree:
     """Reads files below one directory; paths are relative to it."""
 
-    def __init__(self, top: str, budget: Optional[Budget] = None, note: Optional[Note] = None) -> None:
+    def __init__(
+        self, top: str, budget: Optional[Budget] = None, note: Optional[Note] = None, take: Take = whole
+    ) -> None:
         self.top = top.rstrip("/") or "/"
         self._prefix = self.top.rstrip("/") + "/"
         self._budget = budget or Budget(0)
         self._note = note
+        self._take = take
         self._kept: Dict[str, int] = {}  # open since an earlier turn, not yet read in this one
         self._used: Dict[str, int] = {}  # read in this turn
+        self._turns = 0
 
     def read(self, path: str) -> str:
         """Return the whole file as text, or raise OSError."""
-        return self._bytes(path).decode("utf-8", "surrogateescape")
+        return self._bytes(path, self._take).decode("utf-8", "surrogateescape")
+
+    def short(self, path: str) -> str:
+        """Return a file of short lines as text, or raise OSError; half the cost for sockets' tables."""
+        return self._bytes(path, short).decode("utf-8", "surrogateescape")
+
+    def once(self, path: str) -> str:
+        """Return the whole file as text without keeping it open, or raise OSError."""
+        return self._opened(path, self._take, keep=False).decode("utf-8", "surrogateescape")
 
     def text(self, path: str) -> Optional[str]:
-        """Return the stripped text of an attribute, or None when it cannot be had."""
+        """Return the stripped text of a file, or None when it cannot be had."""
         try:
             return self.read(path).strip()
         except OSError as error:
@@ -42,18 +84,25 @@ class Tree:
             return None
 
     def number(self, path: str, scale: float = 1) -> Optional[float]:
-        """Return an attribute that holds one number, or None when it cannot be had."""
-        text = self.text(path)
-        return None if text is None else number(text, scale)
+        """Return the one number that a file holds, or None when it cannot be had."""
+        try:
+            text = self._bytes(path, page).decode("utf-8", "surrogateescape").strip()
+        except OSError as error:
+            self.explain(path, error)
+            return None
+        value = number(text, scale)
+        if value is None and self._note:
+            self._note(self._prefix + path, f"not a number: {text[:20]!r}")
+        return value
 
-    def list(self, path: str = "") -> List[str]:
+    def entries(self, path: str = "") -> List[str]:
         """Return the sorted names in a directory, or raise OSError."""
         return sorted(os.listdir(self._prefix + path))
 
     def names(self, path: str = "") -> List[str]:
         """Return the sorted names in a directory; none when it is not there."""
         try:
-            return self.list(path)
+            return self.entries(path)
         except OSError as error:
             self.explain(path, error)
             return []
@@ -73,8 +122,13 @@ class Tree:
 
     def turn(self) -> None:
         """End one reading of the source: files that it no longer reads are closed."""
-        self._drop(self._kept)
-        self._kept, self._used = self._used, {}
+        if self._kept:
+            self._drop(self._kept)
+        if self._used:
+            self._kept, self._used = self._used, {}
+            self._turns += 1
+            if self._turns % OPEN_TURNS == 0:
+                self._drop(self._kept)
 
     def close(self) -> None:
         """Let go of every file."""
@@ -86,49 +140,35 @@ class Tree:
             os.close(files.popitem()[1])
             self._budget.left += 1
 
-    def _bytes(self, path: str) -> bytes:
+    def _bytes(self, path: str, take: Take) -> bytes:
         descriptor = self._kept.pop(path, None)
         if descriptor is None:
             descriptor = self._used.pop(path, None)  # a second time in this turn
             if descriptor is None:
-                return self._opened(path)
+                return self._opened(path, take)
         try:
-            data = self._whole(descriptor)
-        except OSError:  # the device behind it went; what has its name now is opened instead
+            data = take(descriptor)
+        except OSError as error:
+            if error.errno not in GONE:
+                self._used[path] = descriptor
+                raise
             self._drop({path: descriptor})
-            return self._opened(path)
+            return self._opened(path, take)
         self._used[path] = descriptor
         return data
 
-    def _opened(self, path: str) -> bytes:
+    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
+        if "\0" in path:  # a garbled name; os.open would raise ValueError
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         descriptor = os.open(self._prefix + path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            data = self._whole(descriptor)
-        except OSError:
-            os.close(descriptor)
-            raise
-        if self._budget.left > 0:
-            self._budget.left -= 1
-            self._used[path] = descriptor
-        else:
-            os.close(descriptor)
-        return data
-
-    def _whole(self, descriptor: int) -> bytes:
-        # A seq_file hands out at most about a page a call, so only an empty read is the end.
-        data = os.pread(descriptor, CHUNK, 0)
-        more = data
-        while more:
-            more = os.pread(descriptor, CHUNK, len(data))
-            data += more
-        return data
-
-
-class Attributes(Tree):
-    """Sysfs, where the kernel gives an attribute whole in one read."""
-
-    def _whole(self, descriptor: int) -> bytes:
-        return os.pread(descriptor, CHUNK, 0)
+            return take(descriptor)
+        finally:
+            if keep and self._budget.left > 0:
+                self._budget.left -= 1
+                self._used[path] = descriptor
+            else:
+                os.close(descriptor)
 
 
 def number(text: str, scale: float = 1) -> Optional[float]:

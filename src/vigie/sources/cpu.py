@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Optional, Tuple
+from operator import gt
+from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
 
-from vigie.model import Sample, counter, gauge
+from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources._host import Host
 from vigie.sources._ranges import spread
 from vigie.sources._source import Source
@@ -26,75 +27,95 @@ METRICS = (
 
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 IDLE = MODES.index("idle")
+COLUMNS = (*((SECONDS, mode) for mode in MODES), (GUEST, "user"), (GUEST, "nice"))
+KINDS = tuple(metric for metric, _ in COLUMNS)
 CPU = "devices/system/cpu/"
 
 # Idle time that falls by this much says that the core was taken out and put back.
 HOT_PLUG_TICKS = 300
 
 
+class Core(NamedTuple):
+    """What is kept of a core: its label values, which are costly to make anew, and its last ticks."""
+
+    labels: List[Tuple[str, str]]
+    ticks: List[int]
+
+
 def read(host: Host) -> Iterator[Sample]:
     """Yield every core's times, then what sysfs knows of the cores."""
     yield from _times(host)
-    yield from _throttles(host)
-    for cpu in spread(host.sys.text(CPU + "isolated") or ""):
-        yield ISOLATED, (str(cpu),), 1
-    online = set(spread(host.sys.text(CPU + "online") or ""))
-    for cpu in spread(host.sys.text(CPU + "present") or ""):
-        yield ONLINE, (str(cpu),), float(cpu in online)
+    cores = list(host.memory["cores"])
+    if host.memory.get("throttled") != cores:
+        host.memory["throttled"] = cores
+        host.memory["throttles"] = list(_throttles(host, cores))
+    for metric, labels, path in host.memory["throttles"]:
+        yield metric, labels, host.sys.number(path)
+    ranges = [host.sys.text(CPU + name) or "" for name in ("isolated", "online", "present")]
+    if host.memory.get("ranges") != ranges:
+        host.memory["ranges"] = ranges
+        host.memory["states"] = list(_states(*ranges))
+    yield from host.memory["states"]
 
 
 def _times(host: Host) -> Iterator[Sample]:
-    known: Dict[str, List[int]] = host.memory.setdefault("ticks", {})
-    now: Dict[str, List[int]] = {}
+    known: Dict[str, Core] = host.memory.get("cores", {})
+    now: Dict[str, Core] = {}
     per_second = host.calls.ticks
     for line in host.proc.read("stat").splitlines()[1:]:
         if not line.startswith("cpu"):
             break
         name, *fields = line.split()
+        cpu = name[3:]
         try:
             ticks = [int(field) for field in fields]
-        except ValueError as error:
+            if len(ticks) <= IDLE:
+                raise ValueError(f"{len(ticks)} columns")
+            core = known.get(cpu)
+            if core is None:
+                core = Core([(cpu, mode) for _, mode in COLUMNS], ticks)
+            elif any(map(gt, core.ticks, ticks)):
+                ticks = _never_back(ticks, core.ticks)
+            values = [value / per_second for value in ticks]
+        except (ValueError, OverflowError) as error:
             host.note(f"/proc/stat {name}", error)
             continue
-        cpu = name[3:]
-        ticks = now[cpu] = _never_back(ticks, known.get(cpu))
-        for mode, value in zip(MODES, ticks):
-            yield SECONDS, (cpu, mode), value / per_second
-        for mode, value in zip(("user", "nice"), ticks[8:]):
-            yield GUEST, (cpu, mode), value / per_second
-    host.memory["ticks"] = now
+        core.ticks[:] = ticks
+        now[cpu] = core
+        yield from zip(KINDS, core.labels, values)
+    host.memory["cores"] = now
 
 
-def _never_back(ticks: List[int], before: Optional[List[int]]) -> List[int]:
+def _never_back(ticks: List[int], before: List[int]) -> List[int]:
     # The kernel's iowait and idle may shrink by a little; a counter that shrinks looks like a reset.
-    if before is None or len(before) != len(ticks) or before[IDLE] - ticks[IDLE] >= HOT_PLUG_TICKS:
+    if len(before) != len(ticks) or before[IDLE] - ticks[IDLE] >= HOT_PLUG_TICKS:
         return ticks
     return list(map(max, ticks, before))
 
 
-def _throttles(host: Host) -> Iterator[Sample]:
-    cores = list(host.memory["ticks"])
-    if host.memory.get("cores") != cores:
-        host.memory["cores"] = cores
-        host.memory["throttling"] = list(_throttling_cores(host, cores))
-    seen = set()
-    for path, package, core in host.memory["throttling"]:
-        if (package, core) not in seen:  # hyper-threads of one core share its count
-            seen.add((package, core))
-            yield CORE_THROTTLES, (package, core), host.sys.number(path + "core_throttle_count")
-        if package not in seen:
-            seen.add(package)
-            yield PACKAGE_THROTTLES, (package,), host.sys.number(path + "package_throttle_count")
-
-
-def _throttling_cores(host: Host, cores: List[str]) -> Iterator[Tuple[str, str, str]]:
+def _throttles(host: Host, cores: List[str]) -> Iterator[Tuple[Metric, Tuple[str, ...], str]]:
+    seen: Set[Tuple[str, ...]] = set()
     for cpu in cores:
         path = f"{CPU}cpu{cpu}/"
-        if host.sys.exists(path + "thermal_throttle"):
-            package = host.sys.text(path + "topology/physical_package_id")
-            core = host.sys.text(path + "topology/core_id")
-            if package is not None and core is not None:
-                yield path + "thermal_throttle/", package, core
+        if not host.sys.exists(path + "thermal_throttle"):
+            continue
+        package = host.sys.text(path + "topology/physical_package_id")
+        core = host.sys.text(path + "topology/core_id")
+        if package is None or core is None:
+            continue
+        counts = ((CORE_THROTTLES, (package, core), "core"), (PACKAGE_THROTTLES, (package,), "package"))
+        for metric, labels, name in counts:
+            if labels not in seen:  # hyper-threads of one core share its count
+                seen.add(labels)
+                yield metric, labels, f"{path}thermal_throttle/{name}_throttle_count"
+
+
+def _states(isolated: str, online: str, present: str) -> Iterator[Sample]:
+    for cpu in spread(isolated):
+        yield ISOLATED, (str(cpu),), 1
+    switched_on = set(spread(online))
+    for cpu in spread(present) if switched_on else ():
+        yield ONLINE, (str(cpu),), int(cpu in switched_on)
 
 
 SOURCE = Source("cpu", METRICS, read)

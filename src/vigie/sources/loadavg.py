@@ -7,6 +7,7 @@ from typing import Iterator
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host
 from vigie.sources._source import Source
+from vigie.sources._tree import number
 
 METRICS = (
     gauge("node_load1", "Tasks running or waiting, averaged over one minute."),
@@ -18,7 +19,7 @@ METRICS = (
 def read(host: Host) -> Iterator[Sample]:
     """Yield the three averages."""
     for metric, text in zip(METRICS, host.proc.read("loadavg").split()):
-        yield metric, (), float(text)
+        yield metric, (), number(text)
 
 
 SOURCE = Source("loadavg", METRICS, read)

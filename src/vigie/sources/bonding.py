@@ -1,0 +1,45 @@
+"""Bonded interfaces and how many of their links are up, from /sys/class/net."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional
+
+from vigie.model import Sample, gauge
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    SLAVES := gauge("node_bonding_slaves", "Links that the bond was made of.", "master"),
+    ACTIVE := gauge("node_bonding_active", "Links of the bond that are up.", "master"),
+)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the links of every bond; how many are up is not told where one of them does not say."""
+    masters = host.sys.text("class/net/bonding_masters")
+    if not masters:
+        raise Unavailable("no interfaces are bonded on this machine")
+    for master in _names(masters):
+        slaves = host.sys.text(f"class/net/{master}/bonding/slaves")
+        if slaves is None:
+            continue
+        states = [_state(host, master, slave) for slave in _names(slaves)]
+        yield SLAVES, (master,), len(states)
+        yield ACTIVE, (master,), None if None in states else states.count("up")
+
+
+def _names(text: str) -> List[str]:
+    return [name for name in text.split() if "\0" not in name]  # which no path may hold
+
+
+def _state(host: Host, master: str, slave: str) -> Optional[str]:
+    for prefix in ("lower", "slave"):  # kernels before 3.18 had the latter only
+        path = f"class/net/{master}/{prefix}_{slave}/bonding_slave/mii_status"
+        state = host.sys.text(path)
+        if state is not None:
+            return state
+    host.note(f"/sys/class/net/{master} {slave}", "the state of this link cannot be read")
+    return None
+
+
+SOURCE = Source("bonding", METRICS, read)

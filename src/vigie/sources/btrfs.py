@@ -1,0 +1,121 @@
+"""Space, devices and commits of Btrfs file systems, from /sys/fs/btrfs."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from vigie.model import Metric, Sample, counter, gauge, info
+from vigie.sources._attributes import count, label, look_again, printable, unsigned
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+GROUP = ("uuid", "block_group_type")
+MODE = (*GROUP, "mode")
+
+METRICS = (
+    INFO := info("node_btrfs_info", "The label that the file system was given.", "uuid", "label"),
+    GLOBAL := gauge(
+        "node_btrfs_global_rsv_size_bytes", "Bytes kept back for the file system's own needs.", "uuid"
+    ),
+    RESERVED := gauge("node_btrfs_reserved_bytes", "Bytes set aside for writes under way.", *GROUP),
+    USED := gauge("node_btrfs_used_bytes", "Bytes used by a kind of block and way of copying.", *MODE),
+    SIZE := gauge("node_btrfs_size_bytes", "Bytes allocated to a kind of block and way of copying.", *MODE),
+    RATIO := gauge("node_btrfs_allocation_ratio", "Bytes on disk for each byte of content.", *MODE),
+    DEVICE := gauge(
+        "node_btrfs_device_size_bytes", "Size of a disk that is part of the file system.", "uuid", "device"
+    ),
+    COMMITS := counter("node_btrfs_commits_total", "Transactions that were written out.", "uuid"),
+    LAST := gauge(
+        "node_btrfs_last_commit_seconds", "How long the last transaction took to write out.", "uuid"
+    ),
+    LONGEST := gauge(
+        "node_btrfs_max_commit_seconds", "How long the slowest transaction took to write out.", "uuid"
+    ),
+    TIME := counter("node_btrfs_commit_seconds_total", "Time spent on writing transactions out.", "uuid"),
+)
+
+TOP = "fs/btrfs"
+GROUPS = ("data", "metadata", "system")
+COPIES = {"single": 1, "raid0": 1, "dup": 2, "raid1": 2, "raid10": 2, "raid1c3": 3, "raid1c4": 4}
+PARITY_DISKS = {"raid5": 1, "raid6": 2}
+COMMIT_TIMES = (("last_commit_ms", LAST), ("max_commit_ms", LONGEST), ("total_commit_ms", TIME))
+
+
+class Reading(NamedTuple):
+    """One file that is read every time, and what becomes of it."""
+
+    metric: Metric
+    labels: Tuple[str, ...]
+    path: str
+    unit: int
+
+
+class Plan(NamedTuple):
+    """What there is of one file system; balancing or a new disk may change it."""
+
+    path: str
+    uuid: str
+    facts: List[Sample]
+    readings: List[Reading]
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield what sysfs knows of every Btrfs file system."""
+    names = host.sys.entries(TOP)
+    if look_again(host) or host.memory.get("names") != names:
+        host.memory["names"], host.memory["plans"] = names, _plans(host, names)
+    plans: List[Plan] = host.memory["plans"]
+    if not plans:
+        raise Unavailable("no Btrfs file system is mounted")
+    for plan in plans:
+        yield INFO, (plan.uuid, label(host, f"{plan.path}/label")), 1
+        yield from plan.facts
+        for metric, labels, path, unit in plan.readings:
+            value = count(host, path)
+            yield metric, labels, None if value is None else value * unit
+        yield from _commits(host, plan.path, plan.uuid)
+
+
+def _plans(host: Host, names: List[str]) -> List[Plan]:
+    paths = (f"{TOP}/{name}" for name in names if "-" in name)  # the others are not file systems
+    return [_plan(host, path) for path in paths if host.sys.exists(f"{path}/allocation")]
+
+
+def _plan(host: Host, path: str) -> Plan:
+    uuid = label(host, f"{path}/metadata_uuid") or printable(path[len(TOP) + 1 :])
+    disks = host.sys.names(f"{path}/devices")
+    plan = Plan(path, uuid, [], [Reading(GLOBAL, (uuid,), f"{path}/allocation/global_rsv_size", 1)])
+    for group in GROUPS:
+        here, labels = f"{path}/allocation/{group}", (uuid, group)
+        plan.readings.append(Reading(RESERVED, labels, f"{here}/bytes_reserved", 1))
+        for mode in host.sys.names(here):
+            if mode in COPIES or mode in PARITY_DISKS:
+                plan.readings.append(Reading(USED, (*labels, mode), f"{here}/{mode}/used_bytes", 1))
+                plan.readings.append(Reading(SIZE, (*labels, mode), f"{here}/{mode}/total_bytes", 1))
+                plan.facts.append((RATIO, (*labels, mode), _ratio(mode, len(disks))))
+    for disk in disks:
+        plan.readings.append(Reading(DEVICE, (uuid, printable(disk)), f"{path}/devices/{disk}/size", 512))
+    return plan
+
+
+def _ratio(mode: str, disks: int) -> Optional[float]:
+    if mode in COPIES:
+        return COPIES[mode]
+    content = disks - PARITY_DISKS[mode]
+    return disks / content if content > 0 else None
+
+
+def _commits(host: Host, path: str, uuid: str) -> Iterator[Sample]:
+    words = (host.sys.text(f"{path}/commit_stats") or "").split()
+    try:
+        stats: Dict[str, int] = dict(zip(words[0::2], unsigned(words[1::2])))
+    except ValueError as error:
+        host.note(f"/sys/{path}/commit_stats", error)
+        return
+    yield COMMITS, (uuid,), stats.get("commits")
+    for name, metric in COMMIT_TIMES:
+        if name in stats:
+            yield metric, (uuid,), stats[name] / 1000
+
+
+SOURCE = Source("btrfs", METRICS, read)

@@ -1,0 +1,82 @@
+"""Clock frequencies of the cores and what governs them, from sysfs."""
+
+from __future__ import annotations
+
+from typing import Iterator, Set
+
+from vigie.model import Sample, gauge
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import number
+
+METRICS = (
+    CURRENT := gauge(
+        "node_cpu_frequency_hertz", "What the hardware says it runs at; only root may ask.", "cpu"
+    ),
+    LOWEST := gauge("node_cpu_frequency_min_hertz", "Lowest frequency that the hardware can run at.", "cpu"),
+    HIGHEST := gauge(
+        "node_cpu_frequency_max_hertz", "Highest frequency that the hardware can run at.", "cpu"
+    ),
+    AVERAGE := gauge("node_cpu_frequency_avg_hertz", "What the core ran at on average just now.", "cpu"),
+    SCALED := gauge("node_cpu_scaling_frequency_hertz", "What the kernel takes the core to run at.", "cpu"),
+    FLOOR := gauge("node_cpu_scaling_frequency_min_hertz", "Lowest frequency that policy allows.", "cpu"),
+    CEILING := gauge("node_cpu_scaling_frequency_max_hertz", "Highest frequency that policy allows.", "cpu"),
+    GOVERNOR := gauge(
+        "node_cpu_scaling_governor",
+        "1 for what chooses the core's frequency, 0 for what could.",
+        "cpu",
+        "governor",
+    ),
+)
+
+# Files in kHz.
+FREQUENCIES = (
+    ("cpuinfo_cur_freq", CURRENT),
+    ("cpuinfo_min_freq", LOWEST),
+    ("cpuinfo_max_freq", HIGHEST),
+    ("cpuinfo_avg_freq", AVERAGE),
+    ("scaling_cur_freq", SCALED),
+    ("scaling_min_freq", FLOOR),
+    ("scaling_max_freq", CEILING),
+)
+CPUS = "devices/system/cpu"
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield every core's frequencies; some kernels take 20 ms to tell one of them."""
+    refused: Set[str] = set()
+    found = False
+    for name in host.sys.entries(CPUS):
+        path = f"{CPUS}/{name}/cpufreq/"
+        if name.startswith("cpu") and name[3:].isdigit() and host.sys.exists(path):
+            found = True
+            yield from _frequencies(host, name[3:], path, refused)
+            yield from _governors(host, name[3:], path)
+    if not found:
+        raise Unavailable("the kernel does not set the frequency of these cores")
+
+
+def _frequencies(host: Host, cpu: str, path: str, refused: Set[str]) -> Iterator[Sample]:
+    for file, metric in FREQUENCIES:
+        if file in refused:
+            continue
+        try:
+            value = number(host.sys.read(path + file))
+        except BlockingIOError:  # a core that slept has no average
+            continue
+        except OSError as error:
+            host.sys.explain(path + file, error)
+            if isinstance(error, PermissionError):  # so it is for the other cores
+                refused.add(file)
+            continue
+        yield metric, (cpu,), None if value is None else value * 1000
+
+
+def _governors(host: Host, cpu: str, path: str) -> Iterator[Sample]:
+    chosen = host.sys.text(path + "scaling_governor")
+    if chosen:
+        for governor in (host.sys.text(path + "scaling_available_governors") or chosen).split():
+            yield GOVERNOR, (cpu, governor), int(governor == chosen)
+
+
+SOURCE = Source("cpufreq", METRICS, read, slow=True)

@@ -1,0 +1,37 @@
+"""Maker, model and firmware of the machine, from /sys/class/dmi/id."""
+
+from __future__ import annotations
+
+from typing import Iterator, Tuple
+
+from vigie.model import Sample, info
+from vigie.sources._attributes import label
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+LABELS = (
+    *("bios_date", "bios_release", "bios_vendor", "bios_version"),
+    *("board_asset_tag", "board_name", "board_serial", "board_vendor", "board_version"),
+    *("chassis_asset_tag", "chassis_serial", "chassis_vendor", "chassis_version"),
+    *("product_family", "product_name", "product_serial", "product_sku", "product_uuid", "product_version"),
+    "system_vendor",
+)
+METRICS = (INFO := info("node_dmi_info", "What the firmware says of the machine and its boards.", *LABELS),)
+
+CLASS = "class/dmi/id"
+FILES = ("sys_vendor" if name == "system_vendor" else name for name in LABELS)
+PATHS = tuple(f"{CLASS}/{file}" for file in FILES)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the one line about the machine."""
+    if "values" not in host.memory:  # they stay until the machine is started anew
+        host.sys.entries(CLASS)  # which tells when there is no such firmware
+        host.memory["values"] = tuple(label(host, path) for path in PATHS)
+    values: Tuple[str, ...] = host.memory["values"]
+    if not any(values):
+        raise Unavailable("nothing that the firmware says of the machine can be read")
+    yield INFO, values, 1
+
+
+SOURCE = Source("dmi", METRICS, read, every=120)

@@ -1,0 +1,115 @@
+"""Memory errors that ECC found, from /sys/devices/system/edac."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Tuple
+
+from vigie.model import Metric, Sample, counter
+from vigie.sources._attributes import count, label
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+CHANNEL = ("controller", "csrow", "channel", "dimm_label")
+
+METRICS = (
+    CORRECTED := counter(
+        "node_edac_correctable_errors_total",
+        "Memory errors that were put right, by controller.",
+        "controller",
+    ),
+    UNCORRECTED := counter(
+        "node_edac_uncorrectable_errors_total", "Memory errors that could not be put right.", "controller"
+    ),
+    ROW_CORRECTED := counter(
+        "node_edac_csrow_correctable_errors_total",
+        "Memory errors that were put right, by row of chips; unknown is where no row was found.",
+        *("controller", "csrow"),
+    ),
+    ROW_UNCORRECTED := counter(
+        "node_edac_csrow_uncorrectable_errors_total",
+        "Memory errors that could not be put right, by row of chips; unknown is where no row was found.",
+        *("controller", "csrow"),
+    ),
+    CHANNEL_CORRECTED := counter(
+        "node_edac_channel_correctable_errors_total",
+        "Memory errors that were put right, by channel, with the module's place on the board.",
+        *CHANNEL,
+    ),
+)
+
+TOP = "devices/system/edac/mc"
+CONTROLLER = re.compile(r"^mc(\d+)$")
+ROW = re.compile(r"^csrow(\d+)$")
+CHANNEL_COUNT = re.compile(r"^ch(\d+)_ce_count$")
+
+
+class Row(NamedTuple):
+    """A row of chips, with the files of its channels."""
+
+    labels: Tuple[str, str]
+    path: str
+    channels: List[Tuple[Tuple[str, ...], str]]
+
+
+class Plan(NamedTuple):
+    """What there is to read; it does not change while a driver is loaded."""
+
+    controllers: List[Tuple[Metric, Tuple[str, ...], str]]
+    rows: List[Row]
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the errors of every controller, row and channel."""
+    names = host.sys.entries(TOP)
+    if host.memory.get("names") != names:
+        host.memory.clear()
+        host.memory["names"], host.memory["plan"] = names, _plan(host, names)
+    plan: Plan = host.memory["plan"]
+    if not plan.controllers:
+        raise Unavailable("no driver of a memory controller with ECC is loaded")
+    for metric, labels, path in plan.controllers:
+        yield metric, labels, count(host, path)
+    for row in plan.rows:
+        yield from _row(host, row)
+
+
+def _row(host: Host, row: Row) -> Iterator[Sample]:
+    corrected = count(host, f"{row.path}/ce_count")
+    yield ROW_CORRECTED, row.labels, corrected
+    yield ROW_UNCORRECTED, row.labels, count(host, f"{row.path}/ue_count")
+    # The row counts what its channels count, so these are read again only when it has moved.
+    before, samples = host.memory.get(row.path, (None, []))
+    if corrected is None or before != corrected:
+        samples = [(CHANNEL_CORRECTED, labels, count(host, path)) for labels, path in row.channels]
+        host.memory[row.path] = (corrected, samples)
+    yield from samples
+
+
+def _plan(host: Host, names: List[str]) -> Plan:
+    plan = Plan([], [])
+    for match in filter(None, map(CONTROLLER.match, names)):
+        number, path = match.group(1), f"{TOP}/{match.group()}"
+        plan.controllers.extend(
+            [
+                (CORRECTED, (number,), f"{path}/ce_count"),
+                (UNCORRECTED, (number,), f"{path}/ue_count"),
+                (ROW_CORRECTED, (number, "unknown"), f"{path}/ce_noinfo_count"),
+                (ROW_UNCORRECTED, (number, "unknown"), f"{path}/ue_noinfo_count"),
+            ]
+        )
+        for row in filter(None, map(ROW.match, host.sys.names(path))):
+            plan.rows.append(_planned_row(host, (number, row.group(1)), f"{path}/{row.group()}"))
+    return plan
+
+
+def _planned_row(host: Host, labels: Tuple[str, str], path: str) -> Row:
+    row = Row(labels, path, [])
+    for file in filter(None, map(CHANNEL_COUNT.match, host.sys.names(path))):
+        channel = file.group(1)
+        dimm = label(host, f"{path}/ch{channel}_dimm_label")
+        row.channels.append(((*labels, channel, dimm), f"{path}/{file.group()}"))
+    return row
+
+
+SOURCE = Source("edac", METRICS, read)

@@ -1,0 +1,24 @@
+"""The kernel's random number pool, from /proc/sys/kernel/random."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from vigie.model import Sample, gauge
+from vigie.sources._host import Host
+from vigie.sources._source import Source
+from vigie.sources._tree import number
+
+METRICS = (
+    AVAILABLE := gauge("node_entropy_available_bits", "Randomness in the kernel's pool."),
+    SIZE := gauge("node_entropy_pool_size_bits", "Most randomness that the kernel's pool holds."),
+)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield how full the pool is, and its size."""
+    yield AVAILABLE, (), number(host.proc.read("sys/kernel/random/entropy_avail"))
+    yield SIZE, (), host.proc.number("sys/kernel/random/poolsize")
+
+
+SOURCE = Source("entropy", METRICS, read)

@@ -1,0 +1,164 @@
+"""Room on each mounted file system, from mountinfo and statvfs(2); a dead mount costs only itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from vigie.model import Sample, gauge, info
+from vigie.sources._attributes import pattern, printable
+from vigie.sources._host import Calls, Host, Statvfs
+from vigie.sources._lane import Lane, run_all
+from vigie.sources._source import Option, Source, Unavailable
+
+LABELS = ("device", "fstype", "mountpoint")
+
+METRICS = (
+    SIZE := gauge("node_filesystem_size_bytes", "Bytes that the file system can hold.", *LABELS),
+    FREE := gauge("node_filesystem_free_bytes", "Bytes not used, with those kept for root.", *LABELS),
+    AVAILABLE := gauge(
+        "node_filesystem_avail_bytes", "Bytes that a user other than root can still write.", *LABELS
+    ),
+    FILES := gauge("node_filesystem_files", "Inodes that the file system can hold.", *LABELS),
+    FILES_FREE := gauge("node_filesystem_files_free", "Inodes not used.", *LABELS),
+    READ_ONLY := gauge("node_filesystem_readonly", "1 if the file system is mounted read-only.", *LABELS),
+    # An empty label is no label, so a mount in good health has only the first three.
+    DEVICE_ERROR := gauge(
+        "node_filesystem_device_error",
+        "1 if the file system could not be asked, which for NFS often means that its server is gone.",
+        *LABELS,
+        "device_error",
+    ),
+    MOUNT := info(
+        "node_filesystem_mount_info",
+        "Which device number is mounted where.",
+        *("device", "major", "minor", "mountpoint"),
+    ),
+)
+
+EXCLUDE_MOUNTS = Option(
+    "exclude_mounts",
+    r"^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)",
+    "Mount points that are left out, as a regular expression.",
+)
+EXCLUDE_TYPES = Option(
+    "exclude_types",
+    r"^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs"
+    r"|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$",
+    "Types of file system that are left out, as a regular expression.",
+)
+DEADLINE = Option("deadline", "5", "Seconds after which a mount that does not answer is given up.")
+
+ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
+
+
+class Mount(NamedTuple):
+    """One line of mountinfo."""
+
+    identity: Tuple[str, str]  # the kernel's number of the mount, and the mount point
+    path: str
+    labels: Tuple[str, str, str]
+    major: str
+    minor: str
+
+
+class Question:
+    """One statvfs; it may be answered long after we stopped waiting for it."""
+
+    def __init__(self, calls: Calls, path: str) -> None:
+        self._calls, self._path = calls, path
+        self.answered = False
+        self.answer: Optional[Statvfs] = None
+        self.error: Optional[Exception] = None
+
+    def __call__(self) -> None:
+        """Ask, and keep the answer."""
+        try:
+            self.answer = self._calls.statvfs(self._path)
+        except (OSError, ValueError) as error:  # ValueError: no path has a NUL in it
+            self.error = error
+        self.answered = True
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the room on every mount, or that it did not answer."""
+    for mount, question in _ask(host, _mounts(host)):
+        if not question.answered:
+            host.note(mount.labels[2], "no answer; asked again when its last answer has come")
+            yield DEVICE_ERROR, (*mount.labels, "mountpoint timeout"), 1
+            continue
+        if question.answer is None:
+            host.note(mount.labels[2], question.error)
+            yield DEVICE_ERROR, (*mount.labels, ""), 1
+            continue
+        size, free, available, files, files_free, read_only = question.answer
+        yield SIZE, mount.labels, size
+        yield FREE, mount.labels, free
+        yield AVAILABLE, mount.labels, available
+        yield FILES, mount.labels, files
+        yield FILES_FREE, mount.labels, files_free
+        yield READ_ONLY, mount.labels, int(read_only)
+        yield DEVICE_ERROR, (*mount.labels, ""), 0
+        device, _, point = mount.labels
+        yield MOUNT, (device, mount.major, mount.minor, point), 1
+
+
+def _ask(host: Host, mounts: List[Mount]) -> List[Tuple[Mount, Question]]:
+    if "lane" not in host.memory:
+        host.memory["lane"] = Lane("statvfs")
+    stuck: Dict[Tuple[str, str], Question] = host.memory.get("stuck", {})
+    stuck = {identity: question for identity, question in stuck.items() if not question.answered}
+    asked = [(mount, stuck.get(mount.identity) or Question(host.calls, mount.path)) for mount in mounts]
+    fresh = [question for mount, question in asked if mount.identity not in stuck]
+    run_all(host.memory["lane"], fresh, _deadline(host))
+    host.memory["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
+    return asked
+
+
+def _deadline(host: Host) -> float:
+    text = host.options.get(DEADLINE.name, DEADLINE.default)
+    try:
+        return float(text)
+    except ValueError:
+        raise Unavailable(f"the option {DEADLINE.name} is no number of seconds: {text}") from None
+
+
+def _mounts(host: Host) -> List[Mount]:
+    try:
+        text = host.proc.read("1/mountinfo")
+    except OSError:  # another user's process, or another namespace's
+        text = host.proc.read("self/mountinfo")
+    if host.memory.get("mountinfo") != text:
+        host.memory["mounts"] = _parse(host, text)
+        host.memory["mountinfo"] = text
+    mounts: List[Mount] = host.memory["mounts"]
+    return mounts
+
+
+def _parse(host: Host, text: str) -> List[Mount]:
+    excluded_mounts, excluded_types = pattern(host, EXCLUDE_MOUNTS), pattern(host, EXCLUDE_TYPES)
+    visible: Dict[str, Mount] = {}
+    for line in filter(None, text.split("\n")):
+        words, _, tail = line.partition(" - ")
+        fields, ending = words.split(" "), tail.split(" ")
+        if len(fields) < 6 or len(ending) < 2 or ":" not in fields[2]:
+            host.note(f"mountinfo {line[:40]}", "the line is cut short")
+            continue
+        point = _without_root(host, ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), fields[4]))
+        if excluded_mounts.search(point) or excluded_types.search(ending[0]):
+            continue
+        labels = (printable(ending[1]), printable(ending[0]), printable(point))
+        major, _, minor = fields[2].partition(":")
+        # Of several mounts at one place the last covers the others, and is the one that answers.
+        visible[point] = Mount((fields[0], point), point, labels, major, minor)
+    return list(visible.values())
+
+
+def _without_root(host: Host, point: str) -> str:
+    top = host.root.top
+    if top != "/" and (point + "/").startswith(top + "/"):
+        return point[len(top) :] or "/"
+    return point
+
+
+SOURCE = Source("filesystem", METRICS, read, slow=True, options=(EXCLUDE_MOUNTS, EXCLUDE_TYPES, DEADLINE))

@@ -1,0 +1,195 @@
+"""Temperatures, fans, voltages and power of sensor chips, from /sys/class/hwmon."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from typing import Dict, Iterator, List, NamedTuple, Tuple
+
+from vigie.model import Metric, Sample, counter, gauge, info
+from vigie.sources._attributes import measure, printable
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+SENSOR = ("chip", "sensor")
+
+METRICS = (
+    CHIP := info("node_hwmon_chip_names", "What the driver calls the chip.", "chip", "chip_name"),
+    LABEL := info(
+        "node_hwmon_sensor_label", "What the driver or the board calls the sensor.", *SENSOR, "label"
+    ),
+    gauge("node_hwmon_temp_celsius", "Temperature now.", *SENSOR),
+    gauge(
+        "node_hwmon_temp_*_celsius", "The attribute * of a temperature sensor, in degrees Celsius.", *SENSOR
+    ),
+    gauge("node_hwmon_fan_rpm", "Turns of the fan a minute now.", *SENSOR),
+    gauge("node_hwmon_fan_*_rpm", "The attribute * of a fan, in turns a minute.", *SENSOR),
+    gauge("node_hwmon_pwm", "How hard the fan is driven, from 0 to 255.", *SENSOR),
+    gauge("node_hwmon_in_volts", "Voltage now.", *SENSOR),
+    gauge("node_hwmon_in_*_volts", "The attribute * of a voltage sensor, in volts.", *SENSOR),
+    gauge("node_hwmon_cpu_*_volts", "The attribute * of a processor's supply, in volts.", *SENSOR),
+    gauge("node_hwmon_curr_amps", "Current now.", *SENSOR),
+    gauge("node_hwmon_curr_*_amps", "The attribute * of a current sensor, in amperes.", *SENSOR),
+    gauge("node_hwmon_power_accuracy", "Accuracy of the power meter, from 0 to 1.", *SENSOR),
+    gauge("node_hwmon_power_*_seconds", "The attribute * of a power sensor, in seconds.", *SENSOR),
+    gauge("node_hwmon_power_watt", "Power drawn now.", *SENSOR),
+    gauge("node_hwmon_power_*_watt", "The attribute * of a power sensor, in watts.", *SENSOR),
+    counter("node_hwmon_energy_joule_total", "Energy used so far.", *SENSOR),
+    counter("node_hwmon_energy_*_joule_total", "The attribute * of an energy sensor, in joules.", *SENSOR),
+    gauge("node_hwmon_humidity", "Relative humidity, from 0 to 1.", *SENSOR),
+    gauge("node_hwmon_freq_freq_mhz", "Clock frequency in megahertz.", *SENSOR),
+    gauge("node_hwmon_update_interval_seconds", "Time between two measurements of the chip.", *SENSOR),
+    gauge("node_hwmon_voltage_regulator_version", "Version of the voltage regulator standard.", *SENSOR),
+    gauge("node_hwmon_beep_enabled", "1 if the chip may beep.", *SENSOR),
+    gauge("node_hwmon_*", "The attribute * of a sensor chip, as the driver gives it.", *SENSOR),
+)
+
+CLASS = "class/hwmon"
+# A file is a kind of sensor, its number, and after an underscore what it says: temp1_crit.
+FILE = re.compile(r"^([^0-9]+)([0-9]*)(?:_(.+))?$")
+NOT_IN_NAMES = re.compile("[^a-z0-9:_]")
+# These have no number; for the others one is asked for, since a device's directory has a `power`.
+WHOLE_CHIP = {
+    "vrm": ("node_hwmon_voltage_regulator_version", 1),
+    "update_interval": ("node_hwmon_update_interval_seconds", 1000),
+    "beep_enable": ("node_hwmon_beep_enabled", 1),
+}
+KINDS = {"in", "cpu", "fan", "pwm", "temp", "curr", "power", "energy", "humidity", "intrusion", "freq"}
+UNITS = {
+    "in": ("_volts", 1000),
+    "cpu": ("_volts", 1000),
+    "temp": ("_celsius", 1000),
+    "curr": ("_amps", 1000),
+    "energy": ("_joule_total", 1_000_000),
+    "power": ("_watt", 1_000_000),
+    "humidity": ("", 1_000_000),
+}
+# Where the attribute decides, not the kind.
+EXCEPTIONS = {
+    ("temp", "type"): ("", 1),
+    ("power", "accuracy"): ("", 1_000_000),
+    ("power", "average_interval"): ("_seconds", 1000),
+    ("power", "average_interval_min"): ("_seconds", 1000),
+    ("power", "average_interval_max"): ("_seconds", 1000),
+    ("fan", "input"): ("_rpm", 1),
+    ("fan", "min"): ("_rpm", 1),
+    ("fan", "max"): ("_rpm", 1),
+    ("fan", "target"): ("_rpm", 1),
+    ("freq", "input"): ("_freq_mhz", 1_000_000),
+}
+WITHOUT_UNIT = {"fault": "", "alarm": "", "beep": "_enabled"}
+
+Attributes = Dict[str, Dict[str, str]]  # the path of each attribute of each sensor
+
+
+class Reading(NamedTuple):
+    """One file that is read every time, and what becomes of it."""
+
+    metric: Metric
+    labels: Tuple[str, str]
+    path: str
+    divisor: int
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield every sensor of every chip."""
+    names = host.sys.entries(CLASS)
+    if not names:
+        raise Unavailable("no driver of a sensor chip is loaded")
+    if host.memory.get("names") != names:
+        host.memory["names"] = names
+        host.memory["facts"], host.memory["readings"] = _survey(host, names)
+    yield from host.memory["facts"]
+    for metric, labels, path, divisor in host.memory["readings"]:
+        yield metric, labels, measure(host, path, divisor)
+
+
+def _survey(host: Host, names: List[str]) -> Tuple[List[Sample], List[Reading]]:
+    facts: List[Sample] = []
+    readings: List[Reading] = []
+    for name, chip in _chips(host, names).items():
+        kind = _clean(host.sys.text(f"{CLASS}/{name}/name") or "")
+        if kind:
+            facts.append((CHIP, (chip, kind), 1))
+        for sensor, paths in _attributes(host, f"{CLASS}/{name}").items():
+            label = printable(host.sys.text(paths["label"]) or "") if "label" in paths else ""
+            if label:
+                facts.append((LABEL, (chip, sensor, label), 1))
+            readings.extend(_readings((chip, sensor), label, paths))
+    return facts, readings
+
+
+def _chips(host: Host, names: List[str]) -> Dict[str, str]:
+    """Return the name of each chip: where its device is, which is the same after every boot."""
+    chips = {name: _place(host, name) for name in names}
+    shared = Counter(chips.values())
+    for name, chip in chips.items():
+        if shared[chip] > 1:
+            chips[name] = f"{chip}_{_clean(host.sys.text(f'{CLASS}/{name}/name') or name)}"
+    shared = Counter(chips.values())
+    return {name: f"{chip}_{name}" if shared[chip] > 1 else chip for name, chip in chips.items()}
+
+
+def _place(host: Host, name: str) -> str:
+    path = f"{CLASS}/{name}"
+    try:
+        here = posixpath.join(CLASS, host.sys.link(path))
+    except OSError:  # a directory, as on old kernels
+        here = path
+    try:
+        device = posixpath.normpath(posixpath.join(here, host.sys.link(f"{path}/device")))
+    except OSError:
+        device = ""
+    bus_and_device = [_clean(part) for part in device.split("/")[-2:]]
+    return "_".join(filter(None, bus_and_device)) or _clean(host.sys.text(f"{path}/name") or "") or name
+
+
+def _attributes(host: Host, path: str) -> Attributes:
+    found: Attributes = {}
+    for directory in (path, f"{path}/device"):
+        for file in host.sys.names(directory):
+            match = FILE.match(file)
+            if match is None:
+                continue
+            kind, number, attribute = match.groups()
+            if kind in WHOLE_CHIP or (kind in KINDS and number):
+                sensor = f"{kind}{int(number or 0)}"
+                found.setdefault(sensor, {})[attribute or ""] = f"{directory}/{file}"
+    return found
+
+
+def _readings(labels: Tuple[str, str], label: str, paths: Dict[str, str]) -> Iterator[Reading]:
+    kind = labels[1].rstrip("0123456789")
+    if kind == "freq" and _clean(label):
+        labels = (labels[0], _clean(label))  # a clock is known by its name, not by its number
+    for attribute, path in paths.items():
+        if attribute != "label":
+            name, divisor = _name(kind, attribute, "" in paths)
+            yield Reading(_row(name), labels, path, divisor)
+
+
+def _name(kind: str, attribute: str, bare: bool) -> Tuple[str, int]:
+    """Return what the metric is called, and by what its file is divided."""
+    if kind in WHOLE_CHIP:
+        return WHOLE_CHIP[kind]
+    name = f"node_hwmon_{kind}"
+    if attribute and (attribute != "input" or bare):
+        name = f"{name}_{_clean(attribute)}"
+    if attribute in WITHOUT_UNIT:
+        return name + WITHOUT_UNIT[attribute], 1
+    suffix, divisor = EXCEPTIONS.get((kind, attribute)) or UNITS.get(kind, ("", 1))
+    return name + suffix, divisor
+
+
+def _row(name: str) -> Metric:
+    row = next(row for row in METRICS if row.declares(name))
+    head, star, tail = row.name.partition("*")
+    return row.named(name[len(head) : len(name) - len(tail)]) if star else row
+
+
+def _clean(text: str) -> str:
+    return NOT_IN_NAMES.sub("_", text.lower()).strip("_")
+
+
+SOURCE = Source("hwmon", METRICS, read, slow=True)

@@ -1,0 +1,53 @@
+"""Interrupts by source and core, from /proc/interrupts."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Dict, Iterator, List, Tuple
+
+from vigie.model import Sample, counter
+from vigie.sources._host import Host
+from vigie.sources._source import Source
+
+METRICS = (
+    INTERRUPTS := counter(
+        "node_interrupts_total", "Interrupts that the core served.", "cpu", "type", "info", "devices"
+    ),
+)
+
+# What a row's numbers are of: the text after them, and the label values for each core.
+Row = Tuple[str, List[Tuple[str, str, str, str]]]
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield each row's count for each core; rows that are not by core, such as ERR, are left out."""
+    header, *lines = host.proc.read("interrupts").splitlines() or [""]
+    cpus = [name[3:] for name in header.split() if name.startswith("CPU")]
+    known: Dict[str, Row] = host.memory.get("rows", {}) if host.memory.get("cpus") == cpus else {}
+    rows: Dict[str, Row] = {}
+    for line in lines:
+        name, _, rest = line.partition(":")
+        name = name.strip()
+        words = rest.split(None, len(cpus))
+        if not name or len(words) <= len(cpus):
+            continue
+        what = words.pop()
+        try:
+            counts = list(map(int, words))
+        except ValueError as error:
+            host.note(f"/proc/interrupts {name}", error)
+            continue
+        row = known.get(name)
+        if row is None or row[0] != what:
+            row = what, _labels(cpus, name, what)
+        rows[name] = row
+        yield from zip(repeat(INTERRUPTS), row[1], counts)
+    host.memory.update(cpus=cpus, rows=rows)
+
+
+def _labels(cpus: List[str], name: str, what: str) -> List[Tuple[str, str, str, str]]:
+    info, *devices = what.split() if name.isdigit() else [" ".join(what.split())]
+    return [(cpu, name, info, " ".join(devices)) for cpu in cpus]
+
+
+SOURCE = Source("interrupts", METRICS, read, default=False)

@@ -1,0 +1,110 @@
+"""Software RAID arrays, from /proc/mdstat and /sys/block/md*/md."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Optional, Tuple
+
+from vigie.model import Sample, gauge
+from vigie.sources._attributes import count, printable
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    STATE := gauge(
+        "node_md_state", "1 for the state that the array is in, 0 for the others.", "device", "state"
+    ),
+    DISKS := gauge(
+        "node_md_disks", "Disks of the array that are active, failed, or kept as spares.", "device", "state"
+    ),
+    REQUIRED := gauge("node_md_disks_required", "Disks that the array has when it is complete.", "device"),
+    BLOCKS := gauge("node_md_blocks", "Size of the array in blocks of 1024 bytes.", "device"),
+    SYNCED := gauge("node_md_blocks_synced", "Blocks that are known to be in sync.", "device"),
+    RAID_DISKS := gauge(
+        "node_md_raid_disks", "Disks that the array was made for, according to sysfs.", "device"
+    ),
+    DEGRADED := gauge("node_md_degraded", "Disks that the array is short of.", "device"),
+)
+
+STATES = ("active", "inactive", "recovering", "resync", "check", "reshape")
+# What the progress line calls it, and the state that it means.
+PROGRESS = (("recovery", "recovering"), ("resync", "resync"), ("check", "check"), ("reshape", "reshape"))
+
+SIZE = re.compile(r"\s+(\d{1,19}) blocks")
+DISKS_IN_USE = re.compile(r"\[(\d{1,9})/(\d{1,9})\] \[[U_]+\]")
+BLOCKS_DONE = re.compile(r"\((\d{1,19})/\d+\)")
+
+
+class Array(NamedTuple):
+    """What mdstat says of one array."""
+
+    state: str
+    active: int
+    required: int
+    blocks: int
+    synced: Optional[int]
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the state, disks and progress of every array."""
+    lines = host.proc.read("mdstat").splitlines()
+    headings = [place for place, line in enumerate(lines) if " : " in line and line[0] not in " P"]
+    if not headings:
+        raise Unavailable("there is no software RAID on this machine")
+    for start, end in zip(headings, [*headings[1:], len(lines)]):
+        name, heading = lines[start].split(" : ", 1)
+        array = _array(heading, lines[start + 1 : end])
+        if array is None:
+            host.note(f"/proc/mdstat {name}", "the lines about this array make no sense")
+        else:
+            device = printable(name)
+            yield from _samples(device, heading, array)
+            yield RAID_DISKS, (device,), count(host, f"block/{name}/md/raid_disks")
+            yield DEGRADED, (device,), count(host, f"block/{name}/md/degraded")
+
+
+def _samples(name: str, heading: str, array: Array) -> Iterator[Sample]:
+    for state in STATES:
+        yield STATE, (name, state), int(state == array.state)
+    yield DISKS, (name, "active"), array.active
+    yield DISKS, (name, "failed"), heading.count("(F)")
+    yield DISKS, (name, "spare"), heading.count("(S)")
+    yield REQUIRED, (name,), array.required
+    yield BLOCKS, (name,), array.blocks
+    yield SYNCED, (name,), array.synced
+
+
+def _array(heading: str, body: List[str]) -> Optional[Array]:
+    state = heading.split(" ", 1)[0]
+    size = SIZE.match(body[0]) if body else None
+    disks = _disks(state, heading, body[0]) if body else None
+    if state not in ("active", "inactive") or size is None or disks is None:
+        return None
+    active, required = disks
+    blocks = int(size.group(1))
+    for line in body[1:]:
+        for word, meaning in PROGRESS:
+            if word in line:
+                return Array(meaning, active, required, blocks, _done(line))
+    return Array(state, active, required, blocks, blocks)
+
+
+def _done(line: str) -> Optional[int]:
+    if "DELAYED" in line or "PENDING" in line:  # it waits for its turn
+        return 0
+    match = BLOCKS_DONE.search(line)
+    return int(match.group(1)) if match else None
+
+
+def _disks(state: str, heading: str, status: str) -> Optional[Tuple[int, int]]:
+    """Return how many disks are active, and how many the array should have."""
+    if " raid0 " in heading or " linear " in heading:
+        members = heading.count("[")  # these levels cannot lose one and live
+        return members, members
+    if state == "inactive":
+        return 0, 0
+    match = DISKS_IN_USE.search(status)
+    return (int(match.group(2)), int(match.group(1))) if match else None
+
+
+SOURCE = Source("mdadm", METRICS, read)

@@ -1,0 +1,129 @@
+"""State and settings of every network interface, from /sys/class/net."""
+
+from __future__ import annotations
+
+import errno
+from typing import Dict, Iterator
+
+from vigie.model import Sample, counter, gauge, info
+from vigie.sources._host import Host
+from vigie.sources._interfaces import EXCLUDE, excluded
+from vigie.sources._source import Source
+
+METRICS = (
+    UP := gauge("node_network_up", "1 for an interface that is operational, 0 for any other.", "device"),
+    INFO := info(
+        "node_network_info",
+        "The addresses, alias and state of each interface.",
+        "device",
+        "address",
+        "broadcast",
+        "duplex",
+        "operstate",
+        "ifalias",
+    ),
+    SPEED := gauge("node_network_speed_bytes", "Bytes a second that the link was negotiated for.", "device"),
+    ASSIGN := gauge(
+        "node_network_address_assign_type",
+        "Where the hardware address is from: 0 the device, 1 chance, 2 another device, 3 the operator.",
+        "device",
+    ),
+    CARRIER := gauge("node_network_carrier", "1 where the other end of the link is felt.", "device"),
+    CHANGES := counter("node_network_carrier_changes_total", "Times the link came or went.", "device"),
+    CAME := counter("node_network_carrier_up_changes_total", "Times the link came.", "device"),
+    WENT := counter("node_network_carrier_down_changes_total", "Times the link went.", "device"),
+    DEVICE := gauge("node_network_device_id", "Tells apart ports that share one address.", "device"),
+    DORMANT := gauge(
+        "node_network_dormant", "1 for a link that waits for something else, such as 802.1X.", "device"
+    ),
+    FLAGS := gauge("node_network_flags", "The interface's flags, as a number.", "device"),
+    INDEX := gauge("node_network_iface_id", "The kernel's number of the interface.", "device"),
+    LINK := gauge("node_network_iface_link", "The number of the interface that this one is on.", "device"),
+    MODE := gauge(
+        "node_network_iface_link_mode", "0 for a link that starts by itself, 1 for a dormant one.", "device"
+    ),
+    MTU := gauge("node_network_mtu_bytes", "The largest packet that the interface takes.", "device"),
+    NAMING := gauge(
+        "node_network_name_assign_type",
+        "How the name was given: 1 counted, 2 predictable, 3 by the operator, 4 renamed.",
+        "device",
+    ),
+    GROUP := gauge("node_network_net_dev_group", "The operator's group of the interface.", "device"),
+    TYPE := gauge("node_network_protocol_type", "The hardware type, as ARP numbers them.", "device"),
+    QUEUE := gauge("node_network_transmit_queue_length", "Packets that may wait to be sent.", "device"),
+)
+
+NUMBERS = {
+    "addr_assign_type": ASSIGN,
+    "carrier": CARRIER,
+    "carrier_changes": CHANGES,
+    "carrier_down_count": WENT,
+    "carrier_up_count": CAME,
+    "dev_id": DEVICE,
+    "dormant": DORMANT,
+    "flags": FLAGS,
+    "ifindex": INDEX,
+    "iflink": LINK,
+    "link_mode": MODE,
+    "mtu": MTU,
+    "name_assign_type": NAMING,
+    "netdev_group": GROUP,
+    "tx_queue_len": QUEUE,
+    "type": TYPE,
+}
+LABELS = ("address", "broadcast", "duplex", "operstate", "ifalias")
+ATTRIBUTES = (*LABELS, "speed", *NUMBERS)
+
+MEGABIT = 125_000  # bytes
+UNKNOWN_SPEEDS = ("-1", "4294967295")
+
+# How the kernel says that an interface, or one that is down, has no such thing.
+HAS_NONE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENODEV)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield every interface."""
+    unwanted = excluded(host)
+    for name in host.sys.entries("class/net"):
+        if name != "bonding_masters" and not (unwanted and unwanted.search(name)):
+            yield from _interface(host, name)
+
+
+def _interface(host: Host, name: str) -> Iterator[Sample]:
+    path = f"class/net/{name}/"
+    texts = _texts(host, path)
+    if not texts:
+        return
+    device = (name,)
+    if "operstate" in texts:
+        yield UP, device, int(texts["operstate"] == "up")
+    yield INFO, (name, *[texts.pop(label, "") for label in LABELS]), 1
+    speed = texts.pop("speed", "")
+    if speed and speed not in UNKNOWN_SPEEDS:
+        texts["speed"] = speed
+    for attribute, text in texts.items():
+        try:
+            value = int(text, 16) if text.startswith("0x") else int(text)
+        except ValueError as error:
+            host.note(f"/sys/{path}{attribute}", error)
+            continue
+        if attribute == "speed":
+            yield SPEED, device, value * MEGABIT
+        else:
+            yield NUMBERS[attribute], device, value
+
+
+def _texts(host: Host, path: str) -> Dict[str, str]:
+    """Return the attributes that the interface has."""
+    texts: Dict[str, str] = {}
+    read = host.sys.read
+    for attribute in ATTRIBUTES:
+        try:
+            texts[attribute] = read(path + attribute).strip()
+        except OSError as error:
+            if error.errno not in HAS_NONE:
+                host.note(f"/sys/{path}{attribute}", error)
+    return texts
+
+
+SOURCE = Source("netclass", METRICS, read, options=(EXCLUDE,))

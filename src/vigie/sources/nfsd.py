@@ -1,0 +1,85 @@
+"""What this host does as an NFS server, from /proc/net/rpc/nfsd."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from vigie.model import Sample, counter, gauge
+from vigie.sources._host import Host
+from vigie.sources._nfs import UNCOUNTED, V2, V3, figures, lines, requests
+from vigie.sources._source import Source
+
+METRICS = (
+    HITS := counter("node_nfsd_reply_cache_hits_total", "Repeated calls answered from the reply cache."),
+    MISSES := counter("node_nfsd_reply_cache_misses_total", "Calls whose answer went into the reply cache."),
+    NOCACHE := counter("node_nfsd_reply_cache_nocache_total", "Calls that may be repeated without harm."),
+    STALE := counter("node_nfsd_file_handles_stale_total", "Calls for a file that is no longer there."),
+    READ := counter("node_nfsd_disk_bytes_read_total", "Bytes that clients read."),
+    WRITTEN := counter("node_nfsd_disk_bytes_written_total", "Bytes that clients wrote."),
+    THREADS := gauge("node_nfsd_server_threads", "Kernel threads that serve clients."),
+    AHEAD := gauge("node_nfsd_read_ahead_cache_size_blocks", "Size of the read-ahead cache, on old kernels."),
+    AHEAD_MISSES := counter(
+        "node_nfsd_read_ahead_cache_not_found_total", "Reads that were not in the read-ahead cache."
+    ),
+    PACKETS := counter("node_nfsd_packets_total", "Packets exchanged with NFS clients.", "proto"),
+    CONNECTIONS := counter("node_nfsd_connections_total", "TCP connections that NFS clients made."),
+    ERRORS := counter("node_nfsd_rpc_errors_total", "Calls refused, by what was wrong with them.", "error"),
+    RPCS := counter("node_nfsd_server_rpcs_total", "Calls that came in."),
+    REQUESTS := counter(
+        "node_nfsd_requests_total", "Calls by version of NFS and by procedure.", "proto", "method"
+    ),
+)
+
+FIGURES = (
+    ("rc", 0, HITS, ()),
+    ("rc", 1, MISSES, ()),
+    ("rc", 2, NOCACHE, ()),
+    ("fh", 0, STALE, ()),
+    ("io", 0, READ, ()),
+    ("io", 1, WRITTEN, ()),
+    ("th", 0, THREADS, ()),
+    ("ra", 0, AHEAD, ()),
+    ("ra", 11, AHEAD_MISSES, ()),
+    ("net", 1, PACKETS, ("udp",)),
+    ("net", 2, PACKETS, ("tcp",)),
+    ("net", 3, CONNECTIONS, ()),
+    ("rpc", 0, RPCS, ()),
+    ("rpc", 2, ERRORS, ("fmt",)),
+    ("rpc", 3, ERRORS, ("auth",)),
+    ("rpc", 4, ERRORS, ("cInt",)),
+    ("wdeleg_getattr", 0, REQUESTS, ("4", "WdelegGetattr")),
+)
+# By the number that the protocol gives to an operation; node exporter leaves some out, so do we.
+V4 = (
+    "- - - Access Close Commit Create DelegPurge DelegReturn GetAttr GetFH Link Lock Lockt Locku Lookup "
+    "LookupRoot Nverify Open OpenAttr OpenConfirm OpenDgrd PutFH - - Read ReadDir ReadLink Remove Rename "
+    "Renew RestoreFH SaveFH SecInfo SetAttr - - Verify Write RelLockOwner"
+)
+PROTOCOLS = (
+    ("proc2", "2", V2.replace("Null", UNCOUNTED).split()),
+    ("proc3", "3", V3.replace("Null", UNCOUNTED).split()),
+    ("proc4ops", "4", V4.split()),
+)
+WIDTHS = {
+    "rc": 3,
+    "fh": 5,
+    "io": 2,
+    "th": 2,
+    "ra": 12,
+    "net": 4,
+    "rpc": 5,
+    "proc2": 1,
+    "proc3": 1,
+    "proc4ops": 1,
+    "wdeleg_getattr": 1,
+}
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the server's figures, then the requests that it served."""
+    found = lines(host, "net/rpc/nfsd", WIDTHS)
+    yield from figures(found, FIGURES)
+    yield from requests(host, found, REQUESTS, PROTOCOLS)
+
+
+SOURCE = Source("nfsd", METRICS, read)

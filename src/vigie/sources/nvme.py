@@ -1,0 +1,73 @@
+"""NVMe controllers and their namespaces, from /sys/class/nvme."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Tuple
+
+from vigie.model import Sample, gauge, info
+from vigie.sources._attributes import count, label, look_again, printable
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    INFO := info(
+        "node_nvme_info",
+        "Which NVMe controller it is, and whether it is live.",
+        *("device", "firmware_revision", "model", "serial", "state"),
+    ),
+    SIZE := gauge("node_nvme_namespace_size_bytes", "Bytes that the namespace can hold.", "device", "nsid"),
+    BLOCK := gauge(
+        "node_nvme_namespace_logical_block_size_bytes",
+        "Bytes in one block of the namespace.",
+        "device",
+        "nsid",
+    ),
+)
+
+CLASS = "class/nvme"
+ATTRIBUTES = ("firmware_rev", "model", "serial")
+# With multipath the namespace has the controller's number in the middle: nvme0c1n1.
+NAMESPACE = re.compile(r"^nvme\d+(?:c\d+)?n(\d+)$")
+
+
+class Controller(NamedTuple):
+    """What hardly ever changes of a controller."""
+
+    path: str
+    facts: Tuple[str, ...]
+    sizes: List[Sample]
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield every controller and the size of its namespaces."""
+    names = host.sys.entries(CLASS)
+    if not names:
+        raise Unavailable("there is no NVMe disk on this machine")
+    if look_again(host) or host.memory.get("names") != names:
+        host.memory["names"], host.memory["controllers"] = names, list(_controllers(host, names))
+    controllers: List[Controller] = host.memory["controllers"]
+    for path, facts, sizes in controllers:
+        yield INFO, (*facts, label(host, f"{path}/state")), 1
+        yield from sizes
+
+
+def _controllers(host: Host, names: List[str]) -> Iterator[Controller]:
+    for name in names:
+        path = f"{CLASS}/{name}"
+        files = host.sys.names(path)
+        if files:
+            facts = (printable(name), *(label(host, f"{path}/{attribute}") for attribute in ATTRIBUTES))
+            yield Controller(path, facts, list(_sizes(host, name, path, files)))
+
+
+def _sizes(host: Host, name: str, path: str, files: List[str]) -> Iterator[Sample]:
+    for match in filter(None, map(NAMESPACE.match, files)):
+        # Used bytes (nuse) are left alone: to tell them, the kernel has to ask the disk.
+        labels = (printable(name), match.group(1))
+        sectors = count(host, f"{path}/{match.group()}/size")
+        yield SIZE, labels, None if sectors is None else sectors * 512
+        yield BLOCK, labels, count(host, f"{path}/{match.group()}/queue/logical_block_size")
+
+
+SOURCE = Source("nvme", METRICS, read, every=60)

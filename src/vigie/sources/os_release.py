@@ -1,0 +1,84 @@
+"""Which distribution this is, from /etc/os-release."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from datetime import date
+from typing import Dict, Iterator, Optional
+
+from vigie.model import Sample, gauge, info
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    INFO := info(
+        "node_os_info",
+        "The distribution that runs here.",
+        "build_id",
+        "id",
+        "id_like",
+        "image_id",
+        "image_version",
+        "name",
+        "pretty_name",
+        "variant",
+        "variant_id",
+        "version",
+        "version_codename",
+        "version_id",
+    ),
+    VERSION := gauge(
+        "node_os_version", "The distribution's version as a number, major and minor.", "id", "id_like", "name"
+    ),
+    SUPPORT_END := gauge(
+        "node_os_support_end_timestamp_seconds", "When the distribution's support ends, in Unix time."
+    ),
+)
+
+PLACES = ("etc/os-release", "usr/lib/os-release")
+MAJOR_MINOR = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the distribution as labels and, where it says them, its version and end of support."""
+    text = next(filter(None, map(host.root.text, PLACES)), None)
+    if text is None:
+        raise Unavailable("there is no os-release file in /etc or /usr/lib")
+    if host.memory.get("text") != text:
+        host.memory["samples"] = list(_samples(host, text))
+        host.memory["text"] = None if host.notes else text  # a garbled file is noted every time
+    yield from host.memory["samples"]
+
+
+def _samples(host: Host, text: str) -> Iterator[Sample]:
+    facts = _facts(host, text)
+    yield INFO, tuple(facts.get(label, "") for label in INFO.labels), 1
+    version = MAJOR_MINOR.match(facts.get("version_id", ""))
+    if version:
+        yield VERSION, tuple(facts.get(label, "") for label in VERSION.labels), float(version.group())
+    if facts.get("support_end"):
+        yield SUPPORT_END, (), _midnight(host, facts["support_end"])
+
+
+def _facts(host: Host, text: str) -> Dict[str, str]:
+    facts: Dict[str, str] = {}
+    for line in text.splitlines():
+        name, equals, value = line.strip().partition("=")
+        if equals and not name.startswith("#"):
+            try:
+                facts[name.lower()] = " ".join(shlex.split(value))
+            except ValueError as error:
+                host.note(f"os-release {name}", error)
+    return facts
+
+
+def _midnight(host: Host, day: str) -> Optional[float]:
+    try:
+        return (date.fromisoformat(day) - date(1970, 1, 1)).total_seconds()
+    except ValueError as error:
+        host.note("os-release SUPPORT_END", error)
+        return None
+
+
+SOURCE = Source("os", METRICS, read, every=120)

@@ -1,0 +1,65 @@
+"""Time that tasks lost waiting for cores, memory, storage and interrupts, from /proc/pressure."""
+
+from __future__ import annotations
+
+import errno
+from typing import Iterator
+
+from vigie.model import Sample, counter
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    CPU_SOME := counter(
+        "node_pressure_cpu_waiting_seconds_total", "Seconds in which at least one task waited for a core."
+    ),
+    IO_SOME := counter(
+        "node_pressure_io_waiting_seconds_total", "Seconds in which at least one task waited for storage."
+    ),
+    IO_FULL := counter(
+        "node_pressure_io_stalled_seconds_total", "Seconds in which every task waited for storage."
+    ),
+    MEMORY_SOME := counter(
+        "node_pressure_memory_waiting_seconds_total", "Seconds in which at least one task waited for memory."
+    ),
+    MEMORY_FULL := counter(
+        "node_pressure_memory_stalled_seconds_total", "Seconds in which every task waited for memory."
+    ),
+    IRQ_FULL := counter(
+        "node_pressure_irq_stalled_seconds_total", "Seconds in which interrupts kept every task from running."
+    ),
+)
+
+RESOURCES = (
+    ("cpu", {"some": CPU_SOME}),
+    ("io", {"some": IO_SOME, "full": IO_FULL}),
+    ("memory", {"some": MEMORY_SOME, "full": MEMORY_FULL}),
+    ("irq", {"full": IRQ_FULL}),
+)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the totals; the averages that stand beside them are left to the reader's own window."""
+    if "resources" not in host.memory:  # which of them a kernel has, it has from boot
+        host.memory["resources"] = [r for r in RESOURCES if host.proc.exists("pressure/" + r[0])]
+    if not host.memory["resources"]:
+        raise Unavailable("this kernel does not account for pressure (CONFIG_PSI)")
+    for resource, wanted in host.memory["resources"]:
+        path = "pressure/" + resource
+        try:
+            lines = host.proc.read(path).splitlines()
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                raise Unavailable("the kernel was booted with pressure accounting off (psi=0)") from error
+            host.proc.explain(path, error)
+            continue
+        for line in lines:
+            kind, _, rest = line.partition(" ")
+            if kind in wanted:
+                try:
+                    yield wanted[kind], (), int(rest.rpartition("total=")[2]) / 1e6
+                except (ValueError, OverflowError) as error:
+                    host.note(f"/proc/{path} {kind}", error)
+
+
+SOURCE = Source("pressure", METRICS, read)

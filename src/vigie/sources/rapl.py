@@ -1,0 +1,64 @@
+"""Energy that packages, cores and memory used, from /sys/class/powercap."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, Tuple
+
+from vigie.model import Metric, Sample, counter
+from vigie.sources._attributes import Family, measure, printable
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    ENERGY := counter(
+        "node_rapl_*_joules_total",
+        "Energy that the zone * used; it starts again at 0 when it is full.",
+        "index",
+        "path",
+    ),
+)
+ZONES = Family(ENERGY)
+
+CLASS = "class/powercap"
+Zone = Tuple[Metric, Tuple[str, str], str]  # and the file of its energy
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the energy of every zone."""
+    names = host.sys.entries(CLASS)
+    if host.memory.get("names") != names:
+        host.memory["names"], host.memory["zones"] = names, _zones(host, names)
+    zones: List[Zone] = host.memory["zones"]
+    if not zones:
+        raise Unavailable("the processor does not tell the energy it uses")
+    samples = [(metric, labels, measure(host, path, 1_000_000, 0)) for metric, labels, path in zones]
+    if all(value is None for _, _, value in samples):
+        if "Permission denied" in host.notes.values():
+            raise Unavailable(f"/sys/{zones[0][2]} and the like can be read only by root")
+        raise Unavailable("the processor does not tell the energy it uses")
+    yield from samples
+
+
+def _zones(host: Host, names: List[str]) -> List[Zone]:
+    zones: List[Zone] = []
+    used: Dict[str, int] = {}
+    for directory in names:
+        path = f"{CLASS}/{directory}"
+        name = host.sys.text(f"{path}/name")
+        if not name:
+            continue
+        # Packages are numbered in their name, as in package-0; the others are counted here.
+        head, _, number = name.partition("-")
+        if number.isdecimal():
+            name, index = head, int(number)
+        else:
+            index = used.get(name, 0)
+        used[name] = index + 1
+        metric = ZONES[name]
+        if metric is not None:
+            labels = (str(index), printable(f"{host.sys.top}/{path}"))
+            zones.append((metric, labels, f"{path}/energy_uj"))
+    return zones
+
+
+SOURCE = Source("rapl", METRICS, read)

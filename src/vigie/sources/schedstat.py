@@ -1,0 +1,37 @@
+"""Time that tasks ran and waited on each core, from /proc/schedstat."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from vigie.model import Sample, counter
+from vigie.sources._host import Host
+from vigie.sources._source import Source
+
+METRICS = (
+    RUNNING := counter("node_schedstat_running_seconds_total", "Seconds that tasks ran on the core.", "cpu"),
+    WAITING := counter(
+        "node_schedstat_waiting_seconds_total",
+        "Seconds that tasks stood ready but had to wait for the core.",
+        "cpu",
+    ),
+    SLICES := counter("node_schedstat_timeslices_total", "Turns that tasks were given on the core.", "cpu"),
+)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the last three of each core's nine numbers; what follows, by domain, is left out."""
+    for row in host.proc.read("schedstat").split("\ncpu")[1:]:
+        cpu, *numbers = row.split(None, 10)[:10]
+        try:
+            if len(numbers) != 9:
+                raise ValueError(f"{len(numbers)} columns")
+            running, waiting, slices = map(int, numbers[6:])
+            yield RUNNING, (cpu,), running / 1e9
+            yield WAITING, (cpu,), waiting / 1e9
+            yield SLICES, (cpu,), slices
+        except (ValueError, OverflowError) as error:
+            host.note(f"/proc/schedstat cpu{cpu}", error)
+
+
+SOURCE = Source("schedstat", METRICS, read)

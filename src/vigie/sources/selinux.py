@@ -1,0 +1,45 @@
+"""Whether SELinux is on and whether it enforces, from /sys/fs/selinux and /etc/selinux/config."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from vigie.model import Sample, gauge
+from vigie.sources._host import Host
+from vigie.sources._source import Source
+from vigie.sources._tree import number
+
+METRICS = (
+    ENABLED := gauge("node_selinux_enabled", "1 if SELinux is on, 0 if it is off."),
+    CONFIGURED := gauge(
+        "node_selinux_config_mode", "What SELinux is set to at boot: 1 enforcing, 0 permissive, -1 disabled."
+    ),
+    CURRENT := gauge("node_selinux_current_mode", "What SELinux does now: 1 enforcing, 0 permissive."),
+)
+
+MODES = {"enforcing": 1, "permissive": 0, "disabled": -1}
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the state, and the modes if SELinux is on; without a policy it counts as off."""
+    try:
+        mode = host.sys.read("fs/selinux/enforce")
+    except FileNotFoundError:
+        mode = ""
+    if not mode or (host.proc.text("self/attr/current") or "").rstrip("\0") == "kernel":
+        yield ENABLED, (), 0
+        return
+    yield ENABLED, (), 1
+    yield CONFIGURED, (), _configured(host)
+    yield CURRENT, (), number(mode)
+
+
+def _configured(host: Host) -> Optional[int]:
+    for line in (host.root.text("etc/selinux/config") or "").splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "SELINUX":
+            return MODES.get(value.strip().strip('"').lower())
+    return None
+
+
+SOURCE = Source("selinux", METRICS, read, every=60)

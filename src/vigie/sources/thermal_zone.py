@@ -1,0 +1,45 @@
+"""Temperatures of thermal zones and states of cooling devices, from /sys/class/thermal."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator
+
+from vigie.model import Sample, gauge
+from vigie.sources._attributes import label, measure, printable
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    TEMPERATURE := gauge(
+        "node_thermal_zone_temp", "Temperature of the zone in degrees Celsius.", "zone", "type"
+    ),
+    NOW := gauge(
+        "node_cooling_device_cur_state", "How hard the cooling device works; -1 is unknown.", "name", "type"
+    ),
+    MOST := gauge("node_cooling_device_max_state", "How hard the cooling device can work.", "name", "type"),
+)
+
+CLASS = "class/thermal"
+ZONE, DEVICE = "thermal_zone", "cooling_device"
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield every zone's temperature and every cooling device's state."""
+    names = host.sys.entries(CLASS)
+    if not names:
+        raise Unavailable("the kernel knows no thermal zone and no cooling device")
+    known: Dict[str, str] = host.memory.get("types", {})
+    types = host.memory["types"] = {
+        name: known.get(name) or label(host, f"{CLASS}/{name}/type") for name in names
+    }
+    for name in names:
+        path = f"{CLASS}/{name}/"
+        if name.startswith(ZONE):
+            yield TEMPERATURE, (printable(name[len(ZONE) :]), types[name]), measure(host, path + "temp", 1000)
+        elif name.startswith(DEVICE):
+            labels = (printable(name[len(DEVICE) :]), types[name])
+            yield NOW, labels, measure(host, path + "cur_state")
+            yield MOST, labels, measure(host, path + "max_state")
+
+
+SOURCE = Source("thermal_zone", METRICS, read, slow=True)

@@ -1,0 +1,54 @@
+"""Memory held by the queues of UDP sockets, from /proc/net/udp and udp6."""
+
+from __future__ import annotations
+
+from typing import Iterator, Tuple
+
+from vigie.model import Sample, gauge
+from vigie.sources._host import Host
+from vigie.sources._source import Source
+
+METRICS = (
+    QUEUES := gauge(
+        "node_udp_queues", "Bytes of memory that unsent or unread UDP datagrams hold.", "queue", "ip"
+    ),
+)
+
+# An address is followed by a port of four digits, so only the queues can look like this.
+EMPTY = " 00000000:00000000 "
+QUEUE_COLUMN = 4
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield what waits, both ways; a kernel without IPv6 has no second file."""
+    yield from _queues(host, "v4", "net/udp", host.proc.short("net/udp"))
+    try:
+        six = host.proc.short("net/udp6")
+    except OSError as error:
+        host.proc.explain("net/udp6", error)
+    else:
+        yield from _queues(host, "v6", "net/udp6", six)
+
+
+def _queues(host: Host, ip: str, path: str, text: str) -> Iterator[Sample]:
+    sent = received = 0
+    for line in filter(None, text.split("\n")[1:]):
+        if EMPTY in line:
+            continue
+        try:
+            out, back = _pair(line)
+        except (ValueError, IndexError):
+            host.note(f"/proc/{path}", f"a line without queues: {line[:60]!r}")
+            continue
+        sent += out
+        received += back
+    yield QUEUES, ("tx", ip), sent
+    yield QUEUES, ("rx", ip), received
+
+
+def _pair(line: str) -> Tuple[int, int]:
+    out, back = line.split(None, QUEUE_COLUMN + 1)[QUEUE_COLUMN].split(":")
+    return int(out, 16), int(back, 16)
+
+
+SOURCE = Source("udp_queues", METRICS, read)

@@ -1,0 +1,141 @@
+"""The ARC and the pools of ZFS, from /proc/spl/kstat/zfs."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Iterable, Iterator, Optional, Tuple
+
+from vigie.model import Sample, gauge, untyped
+from vigie.sources._attributes import LIMIT, Family, printable, unsigned, whole
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+POOL = ("zpool",)
+DATASET = ("zpool", "dataset")
+
+METRICS = (
+    STATE := gauge(
+        "node_zfs_zpool_state", "1 for the state that the pool is in, 0 for the others.", *POOL, "state"
+    ),
+    OBJSET := untyped(
+        "node_zfs_zpool_dataset_*", "The count * of a dataset, as its kstat gives it.", *DATASET
+    ),
+    IO := untyped(
+        "node_zfs_zpool_*", "The count * of a pool's input and output, as its kstat gives it.", *POOL
+    ),
+    ABD := untyped("node_zfs_abd_*", "The count * of the buffers that ZFS holds in pages."),
+    ARC := untyped("node_zfs_arc_*", "The count * of the adaptive replacement cache."),
+    DBUF := untyped("node_zfs_dbuf_*", "The count * of the cache of data buffers."),
+    DMU := untyped("node_zfs_dmu_tx_*", "The count * of transactions of the data management unit."),
+    DNODE := untyped("node_zfs_dnode_*", "The count * of the cache of dnodes."),
+    FM := untyped("node_zfs_fm_*", "The count * of fault management events."),
+    VDEV_CACHE := untyped("node_zfs_vdev_cache_*", "The count * of the cache of devices."),
+    MIRROR := untyped("node_zfs_vdev_mirror_*", "The count * of the choices among mirrors."),
+    XUIO := untyped("node_zfs_xuio_*", "The count * of transfers without copying."),
+    ZFETCH := untyped("node_zfs_zfetch_*", "The count * of reading ahead."),
+    ZIL := untyped("node_zfs_zil_*", "The count * of the intent log."),
+)
+
+KSTATS = {
+    "abdstats": Family(ABD),
+    "arcstats": Family(ARC),
+    "dbufstats": Family(DBUF),
+    "dbuf_stats": Family(DBUF),
+    "dmu_tx": Family(DMU),
+    "dnodestats": Family(DNODE),
+    "fm": Family(FM),
+    "vdev_cache_stats": Family(VDEV_CACHE),
+    "vdev_mirror_stats": Family(MIRROR),
+    "xuio_stats": Family(XUIO),
+    "zfetchstats": Family(ZFETCH),
+    "zil": Family(ZIL),
+}
+OBJSETS, IOS = Family(OBJSET), Family(IO)
+
+TOP = "spl/kstat/zfs"
+STATES = ("online", "degraded", "faulted", "offline", "removed", "unavail", "suspended")
+LEAST = {"3": -LIMIT // 2, "4": 0}  # KSTAT_DATA_INT64 and KSTAT_DATA_UINT64
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the kstats of the module, then those of every pool."""
+    names = host.proc.entries(TOP)
+    if not names:
+        raise Unavailable("ZFS shows no statistics in /proc/spl/kstat/zfs")
+    for name in names:
+        if name in KSTATS:
+            yield from _kstat(host, f"{TOP}/{name}", KSTATS[name], ())
+        else:
+            yield from _pool(host, name)
+
+
+def _kstat(host: Host, path: str, family: Family, labels: Tuple[str, ...]) -> Iterable[Sample]:
+    """Return the numbers below the heading `name type data`."""
+    body = whole(host.proc, path).partition("data\n")[2]
+    words = body.split()
+    if words[:1] == ["dataset_name"]:
+        named, words = (*labels, *map(printable, words[2:3])), words[3:]
+    else:
+        named = labels
+    shape = (words[0::3], words[1::3])
+    known, metrics = host.memory.get(family.row.name, (None, []))
+    if known == shape:  # which it nearly always is, and then there is no need to look at each line
+        try:
+            return zip(metrics, repeat(named), unsigned(words[2::3]))
+        except ValueError:  # found again below
+            pass
+    metrics = [family[name] for name in shape[0]]
+    if None not in metrics and all(kind in LEAST for kind in shape[1]):
+        host.memory[family.row.name] = (shape, metrics)
+    return _by_line(host, path, family, labels, body)
+
+
+def _by_line(host: Host, path: str, family: Family, labels: Tuple[str, ...], body: str) -> Iterator[Sample]:
+    for line in body.split("\n"):
+        words = line.split(None, 2)
+        if len(words) < 3:
+            continue
+        name, kind, data = words
+        if kind in LEAST:
+            if (value := _whole(data, LEAST[kind])) is None:
+                host.note(f"/proc/{path} {name}", f"{data[:32]!r} is not a sensible number")
+            elif (metric := family[name]) is not None and len(labels) == len(metric.labels):
+                yield metric, labels, value
+        elif name == "dataset_name":
+            labels = (*labels[:1], printable(data))
+
+
+def _whole(text: str, least: int) -> Optional[int]:
+    try:
+        value = int(text)
+    except ValueError:
+        return None
+    return value if least <= value < LIMIT else None
+
+
+def _pool(host: Host, name: str) -> Iterator[Sample]:
+    pool, path = printable(name), f"{TOP}/{name}"
+    for file in host.proc.names(path):
+        if file.startswith("objset-"):
+            yield from _kstat(host, f"{path}/{file}", OBJSETS, (pool,))
+        elif file == "io":
+            yield from _io(host, f"{path}/io", pool)
+        elif file == "state":
+            state = (host.proc.text(f"{path}/state") or "").lower()
+            if state:
+                for each in STATES:
+                    yield STATE, (pool, each), int(each == state)
+
+
+def _io(host: Host, path: str, pool: str) -> Iterator[Sample]:
+    """Yield the numbers of a file that has their names in its second line, and them in its third."""
+    lines = whole(host.proc, path).splitlines()
+    for name, data in zip(*(line.split() for line in lines[1:3])) if len(lines) > 2 else ():
+        value, metric = _whole(data, 0), IOS[name]
+        if value is None:
+            host.note(f"/proc/{path} {name}", f"{data[:32]!r} is not a sensible number")
+        elif metric is not None:
+            yield metric, (pool,), value
+
+
+SOURCE = Source("zfs", METRICS, read)

@@ -57,8 +57,8 @@ def test_metrics_tell_success_cost_and_age_of_each_source() -> None:
     said = parse(agent.get("/metrics").body.decode())
     assert said.values["node_scrape_collector_success", frozenset({("collector", "good")})] == 1
     assert said.values["node_scrape_collector_success", frozenset({("collector", "bad")})] == 0
-    assert said.values["vigie_agent_source_errors_total", frozenset({("source", "bad")})] == 1
-    assert said.values["vigie_agent_source_errors_total", frozenset({("source", "gone")})] == 0
+    assert said.values["node_scrape_collector_success", frozenset({("collector", "gone")})] == 0
+    assert said.values["vigie_agent_read_errors_total", frozenset()] == 1
     assert said.values["process_resident_memory_bytes", frozenset()] > 1e6
     assert said.values["process_open_fds", frozenset()] >= 3
     assert said.values["vigie_test_value", frozenset({("source", "good")})] == 1

@@ -81,3 +81,9 @@ def test_a_name_that_fits_in_no_exposition_is_left_out(machine: Machine, samples
         "node_zfs_arc_hits",
         "node_zfs_arc_memory_available_bytes",
     }
+
+
+def test_a_kstat_longer_than_a_page_is_read_to_its_end(machine: Machine, samples: Samples) -> None:
+    rows = "".join(f"field_{number:<24} 4    {number}\n" for number in range(300))
+    found = samples(SOURCE, machine(f"-- proc/spl/kstat/zfs/arcstats --\n13 1\nname type data\n{rows}"))
+    assert len(found) == 300

@@ -22,17 +22,13 @@ SOURCE_METRICS = (
         "How long ago a slow source was read, which a scrape does not do.",
         "source",
     ),
-    counter(
-        "vigie_agent_source_seconds_total",
-        "Time that reading the source has taken since the agent started.",
-        "source",
-    ),
-    counter("vigie_agent_source_errors_total", "Reads that failed or passed their deadline.", "source"),
 )
 AGENT_METRICS = (
     info("vigie_agent_build_info", "The version of the agent and of its Python.", "version", "python"),
     counter("vigie_agent_scrapes_total", "Scrapes answered since the agent started."),
     counter("vigie_agent_frames_total", "Frames made since the agent started."),
+    counter("vigie_agent_read_seconds_total", "Time that reading the sources has taken."),
+    counter("vigie_agent_read_errors_total", "Reads of a source that failed or passed their deadline."),
     gauge("vigie_agent_series", "Series that the sources gave at their last read."),
     counter("process_cpu_seconds_total", "CPU time of the agent."),
     gauge("process_resident_memory_bytes", "Memory of the agent that is in RAM."),
@@ -67,11 +63,11 @@ class Own:
         numbers = [_once_read(reading, round(reading.duration, 7)) for reading in readings]
         numbers += [_once_read(reading, int(reading.outcome is Outcome.OK)) for reading in readings]
         numbers += [_once_read(reading, round(now - reading.read_at, 3)) for reading in self._slow]
-        numbers += [round(reading.seconds, 6) for reading in readings]
-        numbers += [reading.errors for reading in readings]
-        series = sum(len(reading.values.numbers) for reading in readings)
-        numbers += [1, self.scrapes, frames, series, *self._process()]
-        return Values(self._table, tuple(numbers))
+        numbers += [1, self.scrapes, frames]
+        numbers.append(round(sum([reading.seconds for reading in readings]), 6))
+        numbers.append(sum([reading.errors for reading in readings]))
+        numbers.append(sum([len(reading.values.numbers) for reading in readings]))
+        return Values(self._table, (*numbers, *self._process()))
 
     def _series(self) -> Iterator[Series]:
         for metric in SOURCE_METRICS:
@@ -90,7 +86,7 @@ class Own:
             int(fields[21]) * self._page,
             int(fields[20]),
             NO_LIMIT if space == resource.RLIM_INFINITY else space,
-            len(os.listdir("/proc/self/fd")) - 1,  # less the one that lists them
+            _open_files(),
             NO_LIMIT if files == resource.RLIM_INFINITY else files,
             self._started,
             int(fields[17]),
@@ -103,6 +99,12 @@ class Own:
 
 def _once_read(reading: Reading, value: float) -> float:
     return ABSENT if reading.outcome is Outcome.PENDING else value
+
+
+def _open_files() -> int:
+    # Linux 6.2 and newer count them for us; before that the size is 0.
+    counted = os.stat("/proc/self/fd").st_size
+    return counted or len(os.listdir("/proc/self/fd")) - 1  # less the one that lists them
 
 
 def _started_at(fields: list[bytes]) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-import zlib
 from collections.abc import Awaitable, Callable
 
 from vigie.agent.clock import Clock
@@ -17,6 +16,11 @@ from vigie.agent.negotiation import chosen_format, takes_gzip
 from vigie.agent.own import Own
 from vigie.agent.reading import Outcome
 from vigie.agent.status import status
+
+try:  # five times as quick as zlib, and no larger; it has no wheels for rarer processors
+    from isal import isal_zlib as zlib
+except ImportError:
+    import zlib  # type: ignore[no-redef]
 
 # A source read within this many seconds is not read again for a scrape.
 FRESH_SECONDS = 1.0
@@ -121,7 +125,7 @@ class Pages:
 
 
 def gzipped(body: bytes) -> bytes:
-    """Compress at the quickest level: three times cheaper than the usual, a sixth larger."""
+    """Compress at the quickest level."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     return packer.compress(body) + packer.flush()
 

@@ -8,7 +8,6 @@ from typing import Dict, List, Optional, Pattern, Sequence
 from vigie.model import Metric
 from vigie.sources._host import Host
 from vigie.sources._source import Option, Unavailable
-from vigie.sources._tree import Tree
 
 LIMIT = 1 << 64  # no kernel counter is wider, and a float still holds it
 MOST_MEMBERS = 4096
@@ -56,15 +55,6 @@ def printable(text: str) -> str:
 def label(host: Host, path: str) -> str:
     """Return the text of an attribute of sysfs as a label value; empty when it cannot be had."""
     return printable(host.sys.text(path) or "")
-
-
-def whole(tree: Tree, path: str) -> str:
-    """Return all of a file of many lines; none when it cannot be read, which is noted."""
-    try:
-        return tree.read(path)
-    except OSError as error:
-        tree.explain(path, error)
-        return ""
 
 
 def look_again(host: Host) -> bool:

@@ -77,6 +77,7 @@ class ReplayedCalls(Calls):
                 self._answers: Dict[str, Any] = json.load(file)
         except FileNotFoundError:
             self._answers = {}
+        self._root = os.path.join(directory, "root")
         self.page_size = self._answers.get("page_size", 4096)
         self.ticks = self._answers.get("ticks", 100)
 
@@ -101,6 +102,7 @@ class ReplayedCalls(Calls):
     def statvfs(self, path: str) -> Statvfs:
         """Return the recorded sizes; a mount point that is not there hangs no test, it fails."""
         answers = self._answer("statvfs")
+        path = path[len(self._root) :] or "/" if path.startswith(self._root) else path
         if path not in answers:
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return Statvfs(*answers[path])

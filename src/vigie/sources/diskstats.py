@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from vigie.model import Sample, counter, gauge, info
-from vigie.sources._attributes import look_again, pattern, printable, unsigned, whole
+from vigie.sources._attributes import look_again, pattern, printable, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Option, Source
 
@@ -150,7 +150,7 @@ def _met(host: Host, major: str, minor: str, name: str) -> Disk:
 
 
 def _facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sample]:
-    record = whole(host.root, f"run/udev/data/b{major}:{minor}")
+    record = host.root.text(f"run/udev/data/b{major}:{minor}") or ""
     pairs = (line[2:].partition("=") for line in record.splitlines() if line.startswith("E:"))
     udev = {name: printable(value) for name, _, value in pairs}
 

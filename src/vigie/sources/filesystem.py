@@ -49,6 +49,10 @@ EXCLUDE_TYPES = Option(
 )
 DEADLINE = Option("deadline", "5", "Seconds after which a mount that does not answer is given up.")
 
+# These answer statvfs from the kernel's memory, so they are asked on the spot; any other type may have
+# a server or a program behind it that never answers.
+PROMPT = frozenset({"btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "ramfs", "tmpfs", "vfat", "xfs", "zfs"})
+
 ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
 
 
@@ -104,13 +108,19 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _ask(host: Host, mounts: List[Mount]) -> List[Tuple[Mount, Question]]:
-    if "lane" not in host.memory:
-        host.memory["lane"] = Lane("statvfs")
     stuck: Dict[Tuple[str, str], Question] = host.memory.get("stuck", {})
     stuck = {identity: question for identity, question in stuck.items() if not question.answered}
     asked = [(mount, stuck.get(mount.identity) or Question(host.calls, mount.path)) for mount in mounts]
-    fresh = [question for mount, question in asked if mount.identity not in stuck]
-    run_all(host.memory["lane"], fresh, _deadline(host))
+    doubtful = []
+    for mount, question in asked:
+        if mount.labels[1] in PROMPT:
+            question()
+        elif mount.identity not in stuck:
+            doubtful.append(question)
+    if doubtful:
+        if "lane" not in host.memory:
+            host.memory["lane"] = Lane("statvfs")
+        run_all(host.memory["lane"], doubtful, _deadline(host))
     host.memory["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
     return asked
 
@@ -150,7 +160,8 @@ def _parse(host: Host, text: str) -> List[Mount]:
         labels = (printable(ending[1]), printable(ending[0]), printable(point))
         major, _, minor = fields[2].partition(":")
         # Of several mounts at one place the last covers the others, and is the one that answers.
-        visible[point] = Mount((fields[0], point), point, labels, major, minor)
+        path = point if host.root.top == "/" else host.root.top + point
+        visible[point] = Mount((fields[0], point), path, labels, major, minor)
     return list(visible.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from typing import Dict, Iterator
+from typing import Dict, Iterator, List, Tuple
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._host import Host
@@ -84,14 +84,21 @@ HAS_NONE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.E
 def read(host: Host) -> Iterator[Sample]:
     """Yield every interface."""
     unwanted = excluded(host)
+    known: Dict[str, Tuple[Dict[str, str], List[Sample]]] = host.memory.get("interfaces", {})
+    now = host.memory["interfaces"] = {}
     for name in host.sys.entries("class/net"):
         if name != "bonding_masters" and not (unwanted and unwanted.search(name)):
-            yield from _interface(host, name)
+            path = f"class/net/{name}/"
+            texts = _texts(host, path)
+            if name not in known or known[name][0] != texts:
+                notes = len(host.notes)
+                samples = list(_interface(host, name, path, dict(texts)))
+                known[name] = (texts if len(host.notes) == notes else {}), samples
+            now[name] = known[name]
+            yield from now[name][1]
 
 
-def _interface(host: Host, name: str) -> Iterator[Sample]:
-    path = f"class/net/{name}/"
-    texts = _texts(host, path)
+def _interface(host: Host, name: str, path: str, texts: Dict[str, str]) -> Iterator[Sample]:
     if not texts:
         return
     device = (name,)

@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import Iterator, Tuple
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import printable, unsigned, whole
+from vigie.sources._attributes import printable, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
 
@@ -83,7 +83,7 @@ def read(host: Host) -> Iterator[Sample]:
     if not devices:
         raise Unavailable("no XFS file system is mounted")
     for device in devices:
-        text = whole(host.sys, f"{TOP}/{device}/stats/stats")
+        text = host.sys.text(f"{TOP}/{device}/stats/stats") or ""
         labels = (printable(device),)
         for line in text.splitlines():
             name, _, numbers = line.partition(" ")

@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import Iterable, Iterator, Optional, Tuple
 
 from vigie.model import Sample, gauge, untyped
-from vigie.sources._attributes import LIMIT, Family, printable, unsigned, whole
+from vigie.sources._attributes import LIMIT, Family, printable, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
 
@@ -71,7 +71,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 def _kstat(host: Host, path: str, family: Family, labels: Tuple[str, ...]) -> Iterable[Sample]:
     """Return the numbers below the heading `name type data`."""
-    body = whole(host.proc, path).partition("data\n")[2]
+    body = (host.proc.text(path) or "").partition("data\n")[2]
     words = body.split()
     if words[:1] == ["dataset_name"]:
         named, words = (*labels, *map(printable, words[2:3])), words[3:]
@@ -129,7 +129,7 @@ def _pool(host: Host, name: str) -> Iterator[Sample]:
 
 def _io(host: Host, path: str, pool: str) -> Iterator[Sample]:
     """Yield the numbers of a file that has their names in its second line, and them in its third."""
-    lines = whole(host.proc, path).splitlines()
+    lines = (host.proc.text(path) or "").splitlines()
     for name, data in zip(*(line.split() for line in lines[1:3])) if len(lines) > 2 else ():
         value, metric = _whole(data, 0), IOS[name]
         if value is None:

@@ -36,14 +36,14 @@ class Renderer:
         return "".join([self._part(values, form) for values in parts]) + form.end
 
     def _part(self, values: Values, form: Format) -> str:
-        table, numbers = values
+        table, numbers, plain = values
         if not numbers:
             return ""
         key = (table.source, form.name)
         kept = self._lines.get(key)
         if kept is None or kept[0] is not table:
             kept = self._lines[key] = (table, template(table, form))
-        if math.isfinite(sum(numbers)):
+        if plain:
             return kept[1] % numbers
         return _with_odd_numbers(kept[1], numbers)
 

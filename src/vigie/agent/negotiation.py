@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from vigie.agent.exposition import OPENMETRICS, TEXT, Format
 
 
+@lru_cache(maxsize=32)  # a scraper sends the same headers every time
 def chosen_format(accept: str) -> Format:
     """Return the format that the Accept header likes best; plain text when it does not say.
 
@@ -19,6 +21,7 @@ def chosen_format(accept: str) -> Format:
     return OPENMETRICS if openmetrics > text or (openmetrics and openmetrics == text) else TEXT
 
 
+@lru_cache(maxsize=32)
 def takes_gzip(accept_encoding: str) -> bool:
     """Tell whether the Accept-Encoding header allows gzip."""
     liked = weights(accept_encoding)

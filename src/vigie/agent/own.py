@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import resource
+import threading
 import time
 from collections.abc import Iterator, Sequence
 
@@ -53,21 +54,24 @@ class Own:
         self._readings = readings
         self._slow = [reading for reading in readings if reading.source.slow]
         self._page = resource.getpagesize()
-        self._stat = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
-        self._started = time.time() - (time.monotonic() - _started_at(self._fields()))
+        self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        self._limits = [_limit(resource.RLIMIT_AS), _limit(resource.RLIMIT_NOFILE)]
+        self._started = _started()
         self._table = Table("agent", 1, tuple(self._series()))
 
     def values(self, now: float, frames: int) -> Values:
         """Return the table as of this moment of the monotonic clock."""
         readings = self._readings
-        numbers = [_once_read(reading, round(reading.duration, 7)) for reading in readings]
-        numbers += [_once_read(reading, int(reading.outcome is Outcome.OK)) for reading in readings]
-        numbers += [_once_read(reading, round(now - reading.read_at, 3)) for reading in self._slow]
+        pending = Outcome.PENDING
+        numbers = [ABSENT if r.outcome is pending else r.duration for r in readings]
+        numbers += [ABSENT if r.outcome is pending else int(r.outcome is Outcome.OK) for r in readings]
+        numbers += [ABSENT if r.outcome is pending else round(now - r.read_at, 3) for r in self._slow]
         numbers += [1, self.scrapes, frames]
         numbers.append(round(sum([reading.seconds for reading in readings]), 6))
         numbers.append(sum([reading.errors for reading in readings]))
         numbers.append(sum([len(reading.values.numbers) for reading in readings]))
-        return Values(self._table, (*numbers, *self._process()))
+        plain = all(reading.outcome is not pending for reading in readings)
+        return Values(self._table, (*numbers, *self._process()), plain)
 
     def _series(self) -> Iterator[Series]:
         for metric in SOURCE_METRICS:
@@ -78,27 +82,23 @@ class Own:
             yield metric, build if metric.labels else ()
 
     def _process(self) -> list[float]:
-        fields = self._fields()
-        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        space, _ = resource.getrlimit(resource.RLIMIT_AS)
+        space, resident = os.pread(self._statm, 128, 0).split()[:2]
+        most_space, most_files = self._limits
         return [
-            time.process_time(),
-            int(fields[21]) * self._page,
-            int(fields[20]),
-            NO_LIMIT if space == resource.RLIM_INFINITY else space,
+            round(time.process_time(), 6),
+            int(resident) * self._page,
+            int(space) * self._page,
+            most_space,
             _open_files(),
-            NO_LIMIT if files == resource.RLIM_INFINITY else files,
+            most_files,
             self._started,
-            int(fields[17]),
+            threading.active_count(),
         ]
 
-    def _fields(self) -> list[bytes]:
-        # The name in brackets may hold anything; the fields after it are state, ppid, ...
-        return os.pread(self._stat, 4096, 0).rpartition(b")")[2].split()
 
-
-def _once_read(reading: Reading, value: float) -> float:
-    return ABSENT if reading.outcome is Outcome.PENDING else value
+def _limit(kind: int) -> float:
+    limit, _ = resource.getrlimit(kind)
+    return NO_LIMIT if limit == resource.RLIM_INFINITY else limit
 
 
 def _open_files() -> int:
@@ -107,5 +107,8 @@ def _open_files() -> int:
     return counted or len(os.listdir("/proc/self/fd")) - 1  # less the one that lists them
 
 
-def _started_at(fields: list[bytes]) -> float:
-    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+def _started() -> float:
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()  # the name in brackets may hold anything
+    after_boot = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return round(time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + after_boot, 2)

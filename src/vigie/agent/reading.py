@@ -33,6 +33,7 @@ class Values(NamedTuple):
 
     table: Table
     numbers: tuple[float, ...]
+    plain: bool = False  # whether every number is finite, so that it can be printed as it is
 
 
 class Reading:
@@ -73,7 +74,7 @@ class Reading:
         finally:
             self.host.turn()
             self.read_at = at
-            self.duration = time.perf_counter() - began
+            self.duration = round(time.perf_counter() - began, 7)
             self.seconds += self.duration
             self.busy = False
 
@@ -89,14 +90,14 @@ class Reading:
         if None in numbers:
             present = [sample for sample in samples if sample[2] is not None]
             metrics, labels, numbers = zip(*present, strict=True) if present else ((), (), ())
-        _refuse_beyond_float(numbers)
+        plain = math.isfinite(sum(numbers))  # OverflowError: a whole number that is no float is garbage
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
             series = tuple((metrics[i], labels[i]) for i in self._layout.order)
             table = Table(self.source.name, self.values.table.version + 1, series)
         else:
             table = self.values.table
-        self.values = Values(table, self._layout.arrange(numbers))
+        self.values = Values(table, self._layout.arrange(numbers), plain)
 
     def _failed(self, outcome: Outcome, reason: str) -> None:
         if self.values.table.series:
@@ -113,11 +114,6 @@ class Reading:
                 level = logging.WARNING if bad else logging.INFO
                 log.log(level, "source %s: %s %s", self.source.name, outcome.value, reason)
         self.outcome, self.reason = outcome, reason
-
-
-def _refuse_beyond_float(numbers: Sequence[float]) -> None:
-    """Raise OverflowError for whole numbers so large that they are no float: garbage."""
-    math.isfinite(sum(numbers))
 
 
 class _Layout:

@@ -59,8 +59,8 @@ class Tree:
         self._budget = budget or Budget(0)
         self._note = note
         self._take = take
-        self._kept: Dict[str, int] = {}  # open since an earlier turn, not yet read in this one
-        self._used: Dict[str, int] = {}  # read in this turn
+        self._open: Dict[str, int] = {}
+        self._reads = 0  # of open files in this turn
         self._turns = 0
 
     def read(self, path: str) -> str:
@@ -121,41 +121,34 @@ class Tree:
             self._note(self._prefix + path, error)
 
     def turn(self) -> None:
-        """End one reading of the source: files that it no longer reads are closed."""
-        if self._kept:
-            self._drop(self._kept)
-        if self._used:
-            self._kept, self._used = self._used, {}
+        """End one reading of the source: when it has left files unread, they are all let go."""
+        if self._open:
             self._turns += 1
-            if self._turns % OPEN_TURNS == 0:
-                self._drop(self._kept)
+            if self._reads < len(self._open) or self._turns % OPEN_TURNS == 0:
+                self.close()
+            self._reads = 0
 
     def close(self) -> None:
         """Let go of every file."""
-        self._drop(self._kept)
-        self._drop(self._used)
+        while self._open:
+            self._close(self._open.popitem()[1])
 
-    def _drop(self, files: Dict[str, int]) -> None:
-        while files:
-            os.close(files.popitem()[1])
-            self._budget.left += 1
+    def _close(self, descriptor: int) -> None:
+        os.close(descriptor)
+        self._budget.left += 1
 
     def _bytes(self, path: str, take: Take) -> bytes:
-        descriptor = self._kept.pop(path, None)
+        descriptor = self._open.get(path)
         if descriptor is None:
-            descriptor = self._used.pop(path, None)  # a second time in this turn
-            if descriptor is None:
-                return self._opened(path, take)
+            return self._opened(path, take)
+        self._reads += 1
         try:
-            data = take(descriptor)
+            return take(descriptor)
         except OSError as error:
             if error.errno not in GONE:
-                self._used[path] = descriptor
                 raise
-            self._drop({path: descriptor})
+            self._close(self._open.pop(path))
             return self._opened(path, take)
-        self._used[path] = descriptor
-        return data
 
     def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
         if "\0" in path:  # a garbled name; os.open would raise ValueError
@@ -166,7 +159,8 @@ class Tree:
         finally:
             if keep and self._budget.left > 0:
                 self._budget.left -= 1
-                self._used[path] = descriptor
+                self._open[path] = descriptor
+                self._reads += 1
             else:
                 os.close(descriptor)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._host import Host
@@ -72,7 +72,7 @@ NUMBERS = {
     "type": TYPE,
 }
 LABELS = ("address", "broadcast", "duplex", "operstate", "ifalias")
-ATTRIBUTES = (*LABELS, "speed", *NUMBERS)
+ATTRIBUTES = ("flags", *LABELS, "speed", *(name for name in NUMBERS if name != "flags"))
 
 MEGABIT = 125_000  # bytes
 UNKNOWN_SPEEDS = ("-1", "4294967295")
@@ -81,21 +81,37 @@ UNKNOWN_SPEEDS = ("-1", "4294967295")
 HAS_NONE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENODEV)
 
 
+class Interface(NamedTuple):
+    """What is remembered of an interface: what it said, what became of that, what it refused."""
+
+    texts: Dict[str, str]
+    samples: List[Sample]
+    refused: List[str]
+
+
+UNKNOWN = Interface({}, [], [])
+
+
 def read(host: Host) -> Iterator[Sample]:
     """Yield every interface."""
     unwanted = excluded(host)
-    known: Dict[str, Tuple[Dict[str, str], List[Sample]]] = host.memory.get("interfaces", {})
+    known: Dict[str, Interface] = host.memory.get("interfaces", {})
     now = host.memory["interfaces"] = {}
     for name in host.sys.entries("class/net"):
         if name != "bonding_masters" and not (unwanted and unwanted.search(name)):
-            path = f"class/net/{name}/"
-            texts = _texts(host, path)
-            if name not in known or known[name][0] != texts:
-                notes = len(host.notes)
-                samples = list(_interface(host, name, path, dict(texts)))
-                known[name] = (texts if len(host.notes) == notes else {}), samples
-            now[name] = known[name]
-            yield from now[name][1]
+            now[name] = _looked_at(host, name, known.get(name, UNKNOWN))
+            yield from now[name].samples
+
+
+def _looked_at(host: Host, name: str, before: Interface) -> Interface:
+    path = f"class/net/{name}/"
+    texts, refused = _texts(host, path, before)
+    if texts == before.texts:
+        return before._replace(refused=refused)
+    notes = len(host.notes)
+    samples = list(_interface(host, name, path, dict(texts)))
+    # What was garbled is spelled out again at the next read, so that it stays noted.
+    return Interface(texts if len(host.notes) == notes else {}, samples, refused)
 
 
 def _interface(host: Host, name: str, path: str, texts: Dict[str, str]) -> Iterator[Sample]:
@@ -120,17 +136,25 @@ def _interface(host: Host, name: str, path: str, texts: Dict[str, str]) -> Itera
             yield NUMBERS[attribute], device, value
 
 
-def _texts(host: Host, path: str) -> Dict[str, str]:
-    """Return the attributes that the interface has."""
-    texts: Dict[str, str] = {}
+def _texts(host: Host, path: str, before: Interface) -> Tuple[Dict[str, str], List[str]]:
+    """Return the attributes that the interface has, and those that it refused to tell."""
     read = host.sys.read
+    texts: Dict[str, str] = {}
+    refused: List[str] = []
     for attribute in ATTRIBUTES:
+        # The kernel refuses speed, carrier and the like of an interface that is down or has none;
+        # it goes on to do so until the flags change.
+        if attribute in before.refused and texts.get("flags") == before.texts.get("flags"):
+            refused.append(attribute)
+            continue
         try:
             texts[attribute] = read(path + attribute).strip()
         except OSError as error:
             if error.errno not in HAS_NONE:
                 host.note(f"/sys/{path}{attribute}", error)
-    return texts
+            elif error.errno == errno.EINVAL:
+                refused.append(attribute)
+    return texts, refused
 
 
 SOURCE = Source("netclass", METRICS, read, options=(EXCLUDE,))

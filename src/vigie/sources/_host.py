@@ -7,7 +7,7 @@ import time
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from vigie.sources._timex import Timex, adjtimex
-from vigie.sources._tree import Budget, Tree, page
+from vigie.sources._tree import Attributes, Budget, Tree
 
 MAX_NOTES = 32
 MAX_OPEN_FILES = 384
@@ -86,7 +86,7 @@ class Host:
         self.memory: Dict[str, Any] = {}
         self.notes: Dict[str, str] = {}
         self.proc = Tree(roots.proc, budget, self.note)
-        self.sys = Tree(roots.sys, budget, self.note, page)  # an attribute comes whole in one read
+        self.sys = Attributes(roots.sys, budget, self.note)
         self.root = Tree(roots.root, budget, self.note)
 
     def note(self, where: str, error: object) -> None:

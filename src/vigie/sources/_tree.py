@@ -165,6 +165,27 @@ class Tree:
                 os.close(descriptor)
 
 
+class Attributes(Tree):
+    """Sysfs, where the kernel gives an attribute whole in one read: the path that is walked most."""
+
+    def __init__(self, top: str, budget: Optional[Budget] = None, note: Optional[Note] = None) -> None:
+        super().__init__(top, budget, note, page)
+
+    def read(self, path: str) -> str:
+        """Return the whole attribute as text, or raise OSError."""
+        descriptor = self._open.get(path)
+        if descriptor is None:
+            return super().read(path)
+        self._reads += 1
+        try:
+            return os.pread(descriptor, PAGE, 0).decode("utf-8", "surrogateescape")
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            self._reads -= 1
+            return super().read(path)  # which lets go of the file and opens it anew
+
+
 def number(text: str, scale: float = 1) -> Optional[float]:
     """Return the number that the text spells, times scale, or None: 'N/A' is not a zero."""
     try:

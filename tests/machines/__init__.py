@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from vigie.agent.clock import SystemClock
@@ -10,6 +11,7 @@ from vigie.agent.reading import Reading
 from vigie.sources._recording import replayed, unpack
 from vigie.sources._source import Source
 
+WRITTEN = 1_700_000_000  # when the text files of every machine were written
 HERE = Path(__file__).parent
 NAMES = sorted(path.parent.name for path in HERE.glob("*/expected.prom"))
 
@@ -19,6 +21,9 @@ def unpacked(machine: str, directory: Path) -> Path:
     for archive in sorted((HERE / machine).glob("*.txt")):
         text = archive.read_text(encoding="utf-8", errors="surrogateescape")
         unpack(text, str(directory))
+    for path in directory.glob("root/textfiles/*"):
+        if path.is_file():
+            os.utime(path, (WRITTEN, WRITTEN))
     return directory
 
 

@@ -23,9 +23,10 @@ def _said(machine: str, directory: Path) -> str:
         reason = reading.reason.replace(str(directory), "")
         lines.append(f"# {reading.source.name}: {reading.outcome.value}" + (f": {reason}" if reason else ""))
         for where, why in sorted(reading.host.notes.items()):
-            lines.append(f"#   {where.replace(str(directory), '')}: {why}")
+            note = f"{where}: {why}".replace(str(directory), "")
+            lines.append("#   " + note.replace("\\", "\\\\").replace("\n", "\\n"))
     text = Renderer().render(collector.values(), TEXT).encode("utf-8", "replace").decode()
-    return "\n".join(lines) + "\n" + text
+    return "\n".join(lines) + "\n" + text.replace(str(directory), "")
 
 
 @pytest.mark.parametrize("machine", MACHINES)

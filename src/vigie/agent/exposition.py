@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import groupby
 from typing import NamedTuple
 
@@ -18,8 +17,6 @@ class Format(NamedTuple):
     content_type: str
     end: str
 
-
-PART = re.compile("_(?:bucket|sum|count)$")
 
 TEXT = Format("text", "text/plain; version=0.0.4; charset=utf-8", "")
 OPENMETRICS = Format("openmetrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n")
@@ -51,19 +48,12 @@ class Renderer:
 def template(table: Table, form: Format) -> str:
     """Return the table's text with %s in place of each number."""
     blocks = []
-    for family, series in groupby(table.series, key=lambda pair: _family(pair[0])):
+    for family, series in groupby(table.series, key=lambda pair: pair[0].family):
         for place, (metric, labels) in enumerate(series):
             if place == 0:
                 blocks.append(_header(metric._replace(name=family), form).replace("%", "%%"))
             blocks.append(series_text(metric, labels).replace("%", "%%") + " %s\n")
     return "".join(blocks)
-
-
-def _family(metric: Metric) -> str:
-    """Return the name over the metric's header: of a histogram's or summary's parts, their whole."""
-    if metric.kind == "histogram" or (metric.kind == "summary" and "quantile" not in metric.labels):
-        return PART.sub("", metric.name)
-    return metric.name
 
 
 def _header(metric: Metric, form: Format) -> str:

@@ -117,16 +117,16 @@ class Reading:
 
 
 class _Layout:
-    """The order in which a source yields, and the order by metric in which a table stands."""
+    """The order in which a source yields, and the order by family in which a table stands."""
 
     def __init__(self, metrics: tuple[Metric, ...], labels: tuple[tuple[str, ...], ...]) -> None:
         self.metrics, self.labels = metrics, labels
         first: dict[tuple[Metric, tuple[str, ...]], int] = {}
-        rank: dict[Metric, int] = {}
+        rank: dict[str, int] = {}
         for i, key in enumerate(zip(metrics, labels, strict=True)):
             first.setdefault(key, i)  # a series that comes twice is kept once
-            rank.setdefault(key[0], i)
-        self.order = sorted(first.values(), key=lambda i: rank[metrics[i]])
+            rank.setdefault(key[0].family, i)
+        self.order = sorted(first.values(), key=lambda i: rank[metrics[i].family])
         self._in_order = self.order == list(range(len(metrics)))
         self._pick: Callable[[Sequence[float]], tuple[float, ...]] = (
             itemgetter(*self.order) if len(self.order) > 1 else lambda numbers: (numbers[self.order[0]],)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vigie import config
+from vigie.agent import own
 from vigie.agent.clock import SystemClock
 from vigie.agent.reading import Reading
 from vigie.config import ConfigError, Setting, Value
@@ -77,12 +78,15 @@ def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
     """Return a reading for each selected source, of this machine or of a recorded one."""
     budget = Budget(MAX_OPEN_FILES)
     roots = Roots(settings["procfs"], settings["sysfs"], settings["rootfs"])
+    declared = [metric for source in settings.sources for metric in source.metrics]
+    reserved = frozenset(metric.name for metric in (*declared, *own.METRICS))
     found = []
     for source in settings.sources:
         options = {o.name: settings.values[f"source.{source.name}.{o.name}"].value for o in source.options}
         # A slow source may have thousands of files and is read seldom: it opens them each time.
         kept = None if source.slow else budget
         host = replayed(str(replay), options) if replay else Host(roots, options=options, budget=kept)
+        host.reserved = reserved - {metric.name for metric in source.metrics}
         found.append(Reading(source, host, SystemClock()))
     return found
 

@@ -38,6 +38,15 @@ class Metric(NamedTuple):
         unit = word.rpartition("_")[2]
         return unit if unit in UNITS and unit != "info" else ""
 
+    @property
+    def family(self) -> str:
+        """Return the name over the header: for the parts of a histogram or summary, that of the whole."""
+        if self.kind == "histogram" or (self.kind == "summary" and "quantile" not in self.labels):
+            for part in ("_bucket", "_count", "_sum"):
+                if self.name.endswith(part):
+                    return self.name[: -len(part)]
+        return self.name
+
     def named(self, word: str) -> Metric:
         """Return the member of this family whose `*` is the given word."""
         return self._replace(name=self.name.replace("*", word), help=self.help.replace("*", word))

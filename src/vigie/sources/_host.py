@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
 
 from vigie.sources._timex import Timex, adjtimex
 from vigie.sources._tree import Attributes, Budget, Tree
@@ -85,6 +85,7 @@ class Host:
         self.options: Mapping[str, str] = options or {}
         self.memory: Dict[str, Any] = {}
         self.notes: Dict[str, str] = {}
+        self.reserved: FrozenSet[str] = frozenset()  # names of metrics that other sources declare
         self.proc = Tree(roots.proc, budget, self.note)
         self.sys = Attributes(roots.sys, budget, self.note)
         self.root = Tree(roots.root, budget, self.note)
@@ -92,8 +93,9 @@ class Host:
     def note(self, where: str, error: object) -> None:
         """Remember why one thing could not be read; the rest of the source goes on."""
         if len(self.notes) < MAX_NOTES:
-            reason = error.strerror if isinstance(error, OSError) else error
-            self.notes[where] = str(reason or error)
+            reason = str((isinstance(error, OSError) and error.strerror) or error)
+            # Names and contents that are no UTF-8 must not make a report unprintable.
+            self.notes[_printable(where)] = _printable(reason)
 
     def turn(self) -> None:
         """End one reading."""
@@ -104,3 +106,7 @@ class Host:
         """Let go of everything held on the machine."""
         for tree in (self.proc, self.sys, self.root):
             tree.close()
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -36,6 +36,8 @@ def unpack(archive: str, directory: str) -> None:
         elif mark:
             with open(os.path.join(directory, "errors"), "a", encoding="utf-8") as file:
                 file.write(f"{name} {error}\n")
+            with open(full, "a", encoding="utf-8"):
+                pass  # it is listed, even if it cannot be read
         elif not name.endswith("/"):
             with open(full, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("".join(line + "\n" for line in lines))

@@ -17,6 +17,9 @@ OPEN_TURNS = 100
 # The device behind an open file went away; what has its name now is another.
 GONE = (errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ESRCH)
 
+# No number of the kernel's is wider; anything beyond it is garbage.
+LIMIT = 1 << 64
+
 Note = Callable[[str, object], None]
 Take = Callable[[int], bytes]
 
@@ -195,4 +198,6 @@ def number(text: str, scale: float = 1) -> Optional[float]:
             value = float(text)
         except ValueError:
             return None
+    if not -LIMIT < value < LIMIT:  # nothing that a kernel counts, and NaN neither
+        return None
     return value if scale == 1 else value * scale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Tuple
 
 from vigie.model import Sample, gauge, untyped
 from vigie.sources._attributes import printable
@@ -19,7 +19,7 @@ METRICS = (
     ),
     untyped("*", "Whatever the files say, with the help, type and labels that they give."),
 )
-OURS = {MODIFIED.name, ERROR.name}
+OURS = frozenset({MODIFIED.name, ERROR.name})
 
 DIRECTORY = Option("directory", "", "Directory whose *.prom files are read; none when empty.")
 
@@ -59,7 +59,7 @@ def read(host: Host) -> Iterator[Sample]:
     if host.memory.get("stamps") != stamps:
         known: Dict[str, File] = host.memory.get("files", {})
         files = host.memory["files"] = _files(stamps, known)
-        host.memory["samples"], host.memory["refusals"] = _merged(files)
+        host.memory["samples"], host.memory["refusals"] = _merged(files, host.reserved | OURS)
         host.memory["stamps"] = stamps
     yield from host.memory["samples"]
     refusals: Dict[str, str] = host.memory["refusals"]
@@ -120,9 +120,9 @@ def _text(path: str) -> str:
         raise Refused("not text in UTF-8") from None
 
 
-def _merged(files: Dict[str, File]) -> Tuple[List[Sample], Dict[str, str]]:
+def _merged(files: Dict[str, File], reserved: FrozenSet[str]) -> Tuple[List[Sample], Dict[str, str]]:
     """Return the samples of all files, each family in one piece, and the files that do not fit."""
-    merged = _Merged()
+    merged = _Merged(reserved)
     refusals: Dict[str, str] = {}
     times: List[Sample] = []
     for path, file in files.items():
@@ -137,7 +137,8 @@ def _merged(files: Dict[str, File]) -> Tuple[List[Sample], Dict[str, str]]:
 class _Merged:
     """The families of several files."""
 
-    def __init__(self) -> None:
+    def __init__(self, reserved: FrozenSet[str]) -> None:
+        self._reserved = reserved
         self._samples: Dict[str, List[Sample]] = {}
         self._kinds: Dict[str, str] = {}
         self._seen: Dict[Tuple[str, Pairs], str] = {}
@@ -153,7 +154,7 @@ class _Merged:
             return f"with this file there would be more than {MOST_SERIES} series"
         for name, family in file.families.items():
             kind = family.kind or "untyped"
-            if name in OURS or self._kinds.get(name, kind) != kind:
+            if name in self._reserved or self._kinds.get(name, kind) != kind:
                 return f"{name} ({kind}) already is the name of another metric"
         for key in series:
             if key in self._seen:

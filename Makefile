@@ -2,17 +2,19 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install -qq --disable-pip-version-check
 STEP   := scripts/step
 
 .PHONY: up test check bench docs lock clean format
 
-$(VENV)/.up: pyproject.toml
+$(VENV)/.up: pyproject.toml requirements.lock
 	@$(STEP) "make $(VENV)" $(PYTHON) -m venv $(VENV)
-	@$(STEP) "install vigie" $(BIN)/pip install -qq --disable-pip-version-check --editable .
+	@$(STEP) "install what vigie needs" $(PIP) --require-hashes -r requirements.lock
+	@$(STEP) "install vigie" $(PIP) --no-deps --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.up requirements-dev.lock
-	@$(STEP) "install the tools" $(BIN)/pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(STEP) "install the tools" $(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
 up: $(VENV)/.up ## watch this machine
@@ -42,10 +44,11 @@ docs: $(VENV)/.dev ## write the generated pages anew
 format: $(VENV)/.dev
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
 
-lock: $(VENV)/.dev ## pin the tools anew
-	@$(BIN)/pip install --quiet uv
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	    --group dev --output-file requirements-dev.lock pyproject.toml
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml
+lock: $(VENV)/.dev ## pin everything anew
+	@$(PIP) uv
+	@$(LOCK) --output-file requirements.lock
+	@$(LOCK) --group dev --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -79,4 +79,5 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     when = datetime.now(UTC).strftime("%Y-%m-%d")
     python = platform.python_version()
-    return f"{when}, {os.cpu_count()} cores ({model}), {memory:.0f} GiB, Linux {platform.release()}, Python {python}"
+    kernel = platform.release()
+    return f"{when}, {os.cpu_count()} cores ({model}), {memory:.0f} GiB, Linux {kernel}, Python {python}"

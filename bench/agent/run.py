@@ -19,9 +19,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench.programs import Program, free_port, machine, running  # noqa: E402
 from tests.expositions import parse  # noqa: E402
 from tests.machines import unpacked  # noqa: E402
+
+from bench.programs import Program, free_port, machine, running  # noqa: E402
 from vigie.sources._registry import find  # noqa: E402
 
 ROUNDS = 4  # the two take turns, so that both meet the same weather
@@ -75,8 +76,8 @@ def compare(their_roots: list[str], our_roots: list[str], scrapes: int) -> None:
     agent += ["--sources", ",".join(both), "--cadence=60", *our_roots]
     # ?fresh makes the agent read every source at every scrape, slow ones too.
     with running(exporter, port, "/metrics") as them, running(agent, our_port, "/metrics?fresh") as us:
-        common = parse(them.scrape("identity").decode()).values.keys()
-        common &= parse(us.scrape("identity").decode()).values.keys()
+        theirs = parse(them.scrape("identity").decode()).values
+        common = theirs.keys() & parse(us.scrape("identity").decode()).values.keys()
         costs = measure([them, us], scrapes)
     their_cost, our_cost = costs
     print(f"{len(both)} collectors, {len(common)} series in common.\n")
@@ -95,7 +96,9 @@ def compare(their_roots: list[str], our_roots: list[str], scrapes: int) -> None:
 
 def shared_collectors() -> list[str]:
     """Return the collectors that are on by default in both."""
-    asked = subprocess.run(["prometheus-node-exporter", "--help"], capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        ["prometheus-node-exporter", "--help"], capture_output=True, text=True, check=False
+    )
     helped = " ".join((asked.stdout + asked.stderr).split())
     theirs = set(re.findall(r"--collector\.(\w+) Enable the \w+ collector \(default: enabled\)", helped))
     return [source.name for source in find() if source.default and source.name in theirs]

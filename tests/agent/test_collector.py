@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 from tests.agent.sources import Hanging, failing, reading, steady
 from vigie.agent.collector import Collector
@@ -48,11 +49,10 @@ def test_slow_source_does_not_delay_the_quick_ones() -> None:
         while not hanging.entered.is_set():
             await asyncio.sleep(0.001)
         await collector.refresh([quick])
-        assert quick.outcome is Outcome.OK
-        assert slow.outcome is Outcome.PENDING
+        assert [quick.outcome, slow.outcome] == [Outcome.OK, Outcome.PENDING]
         hanging.go.set()
         await waiting
-        assert slow.outcome is Outcome.OK
+        assert [slow.outcome] == [Outcome.OK]
 
     asyncio.run(scenario())
     collector.close()
@@ -69,14 +69,18 @@ def test_reading_without_a_loop_leaves_hanging_sources_behind_too() -> None:
 
 
 def test_lane_finishes_the_batch_behind_two_hanging_calls() -> None:
-    first, second = Hanging("1"), Hanging("2")
+    go = threading.Event()
     made: list[str] = []
     lane = Lane("test")
-    late = run_all(
-        lane, [first.go.wait, lambda: made.append("a"), second.go.wait, lambda: made.append("b")], 0.05
-    )
-    assert late == [first.go.wait, second.go.wait]
+
+    def first() -> None:
+        go.wait()
+
+    def second() -> None:
+        go.wait()
+
+    late = run_all(lane, [first, lambda: made.append("a"), second, lambda: made.append("b")], 0.05)
+    assert late == [first, second]
     assert made == ["a", "b"]
-    first.go.set()
-    second.go.set()
+    go.set()
     lane.close()

@@ -127,8 +127,7 @@ def test_too_many_connections_are_turned_away() -> None:
 def test_any_head_parses_or_is_refused(head: bytes) -> None:
     try:
         method, request, _ = parse(head)
-    except BadRequest as bad:
-        assert 400 <= bad.status < 500
-    else:
-        assert method in ("GET", "HEAD")
-        assert "?" not in request.path
+    except BadRequest:
+        return
+    assert method in ("GET", "HEAD")
+    assert "?" not in request.path

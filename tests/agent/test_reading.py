@@ -108,12 +108,10 @@ def test_failing_source_ends_its_series_and_recovers() -> None:
     read.read()
     broken[0] = True
     read.read()
-    assert read.outcome is Outcome.ERROR
-    assert read.values.numbers == ()
+    assert (read.outcome, read.values.numbers) == (Outcome.ERROR, ())
     broken[0] = False
     read.read()
-    assert read.outcome is Outcome.OK
-    assert read.values.numbers == (1.0,)
+    assert (read.outcome, read.values.numbers) == (Outcome.OK, (1.0,))
 
 
 def test_failure_is_logged_once_per_change(caplog: pytest.LogCaptureFixture) -> None:

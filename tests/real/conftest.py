@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from bench.programs import free_port, running
 
 Start = Callable[..., str]

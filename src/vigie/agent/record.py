@@ -16,7 +16,6 @@ from vigie.sources._host import Calls, Roots, Statvfs
 from vigie.sources._timex import Timex
 from vigie.sources._tree import Note, Take, Tree
 
-
 T = TypeVar("T")
 
 

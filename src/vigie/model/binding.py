@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 
 class Binding(NamedTuple):
@@ -12,4 +12,4 @@ class Binding(NamedTuple):
     holder_kind: str
     holder: str
     from_ms: int
-    to_ms: Optional[int] = None
+    to_ms: int | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Mapping, NamedTuple, Optional
+from collections.abc import Mapping
+from typing import NamedTuple
 
 
 class Event(NamedTuple):
@@ -12,5 +13,5 @@ class Event(NamedTuple):
     begin_ms: int
     what: str
     where: Mapping[str, str] = {}
-    end_ms: Optional[int] = None
+    end_ms: int | None = None
     severity: str = "info"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 from vigie.model.table import Table
 
@@ -11,4 +11,4 @@ class Frame(NamedTuple):
     """Everything that was due at one tick shares this one timestamp."""
 
     time_ms: int
-    parts: Tuple[Tuple[Table, Tuple[float, ...]], ...]
+    parts: tuple[tuple[Table, tuple[float, ...]], ...]

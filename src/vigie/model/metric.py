@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 # Only units that a conventional name spells as its last word (before `_total`) are told apart.
 UNITS = (
@@ -29,7 +29,7 @@ class Metric(NamedTuple):
     name: str
     kind: str
     help: str
-    labels: Tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -61,7 +61,7 @@ class Metric(NamedTuple):
 
 
 # One reading: what, of which (label values in the metric's order), how much. None means "no sample".
-Sample = Tuple[Metric, Tuple[str, ...], Optional[float]]
+Sample = tuple[Metric, tuple[str, ...], Optional[float]]
 
 
 def gauge(name: str, help: str, *labels: str) -> Metric:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Mapping, NamedTuple, Tuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 
 class Node(NamedTuple):
     """A machine is known by its name; addresses are hints."""
 
     name: str
-    addresses: Tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
     labels: Mapping[str, str] = {}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Tuple
-
 from vigie.model.metric import Metric
 
 
-def series_text(metric: Metric, labels: Tuple[str, ...]) -> str:
+def series_text(metric: Metric, labels: tuple[str, ...]) -> str:
     """Return name{label="value"}; an empty label is the same as none, so it is left out."""
     if len(labels) != len(metric.labels):
         raise ValueError(f"{metric.name} has labels {metric.labels}, but was given {labels}")

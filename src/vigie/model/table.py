@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 from vigie.model.metric import Metric
 
-Series = Tuple[Metric, Tuple[str, ...]]
+Series = tuple[Metric, tuple[str, ...]]
 
 
 class Table(NamedTuple):
@@ -14,4 +14,4 @@ class Table(NamedTuple):
 
     source: str
     version: int
-    series: Tuple[Series, ...]
+    series: tuple[Series, ...]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Optional, Pattern, Sequence
+from collections.abc import Sequence
+from re import Pattern
+from typing import Optional
 
 from vigie.model import Metric
 from vigie.sources._host import Host
@@ -14,7 +16,7 @@ MOST_MEMBERS = 4096
 READS_BETWEEN_LOOKS = 60
 
 
-def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> Optional[float]:
+def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> float | None:
     """Return the number in an attribute of sysfs, or None; what is not a number is noted."""
     text = host.sys.text(path)
     if text is None:
@@ -29,12 +31,12 @@ def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> O
     return value if divisor == 1 else value / divisor
 
 
-def count(host: Host, path: str) -> Optional[float]:
+def count(host: Host, path: str) -> float | None:
     """Return the count in an attribute of sysfs, or None; a count is never below nothing."""
     return measure(host, path, 1, 0)
 
 
-def unsigned(words: Sequence[str]) -> List[int]:
+def unsigned(words: Sequence[str]) -> list[int]:
     """Return the words as unsigned 64-bit numbers, or raise ValueError."""
     try:
         values = [int(word) for word in words]
@@ -76,14 +78,14 @@ def pattern(host: Host, option: Option) -> Pattern[str]:
     return compiled
 
 
-class Family(Dict[str, Optional[Metric]]):
+class Family(dict[str, Optional[Metric]]):
     """The members of an open-ended row, made once each; a word that fits in no name has none."""
 
     def __init__(self, row: Metric) -> None:
         super().__init__()
         self.row = row
 
-    def __missing__(self, word: str) -> Optional[Metric]:
+    def __missing__(self, word: str) -> Metric | None:
         clean = word.replace("-", "_")
         fits = clean.isascii() and f"_{clean}".isidentifier()
         metric = self.row.named(clean) if fits else None

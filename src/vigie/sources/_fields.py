@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import repeat
 from operator import itemgetter
-from typing import Callable, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Callable, NamedTuple, Optional
 
 from vigie.model import Metric, Sample
 from vigie.sources._host import Host
@@ -34,7 +35,7 @@ class Fields:
         self._length = -1
         self._learn([])
 
-    def samples(self, host: Host, where: str, text: str, labels: Tuple[str, ...]) -> Iterable[Sample]:
+    def samples(self, host: Host, where: str, text: str, labels: tuple[str, ...]) -> Iterable[Sample]:
         """Return a sample for each wanted field of the text, which was read there."""
         words = text.split()
         if len(words) != self._length or self._names_of(words) != self._names:
@@ -42,7 +43,7 @@ class Fields:
             self._length = len(words) if self._search(host, where, text) else -1
         numbers = self._numbers_of(words)
         try:
-            values: List[Optional[int]] = [int(n) * scale for n, scale in zip(numbers, self._scales)]
+            values: list[int | None] = [int(n) * scale for n, scale in zip(numbers, self._scales)]
         except ValueError:
             rows = zip(self._names, numbers, self._scales)
             values = [_value(host, f"{where} {name}", n, scale) for name, n, scale in rows]
@@ -50,7 +51,7 @@ class Fields:
 
     def _search(self, host: Host, where: str, text: str) -> bool:
         """Learn where the wanted fields are; tell whether every line made sense."""
-        found: List[Field] = []
+        found: list[Field] = []
         sane = True
         start, column = 0, self._column
         for line in text.splitlines():
@@ -67,7 +68,7 @@ class Fields:
         self._learn(found)
         return sane
 
-    def _learn(self, found: List[Field]) -> None:
+    def _learn(self, found: list[Field]) -> None:
         self._names = tuple(field.name for field in found)
         self._metrics = [field.metric for field in found]
         self._scales = [field.scale for field in found]
@@ -75,13 +76,13 @@ class Fields:
         self._numbers_of = _taker([field.place + 1 for field in found])
 
 
-def _taker(places: List[int]) -> Callable[[List[str]], Tuple[str, ...]]:
+def _taker(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
     if len(places) > 1:
         return itemgetter(*places)
     return lambda words: tuple(words[place] for place in places)
 
 
-def _value(host: Host, where: str, text: str, scale: int) -> Optional[int]:
+def _value(host: Host, where: str, text: str, scale: int) -> int | None:
     try:
         return int(text) * scale
     except ValueError as error:

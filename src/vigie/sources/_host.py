@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from vigie.sources._timex import Timex, adjtimex
 from vigie.sources._tree import Attributes, Budget, Tree
@@ -34,12 +35,12 @@ class Calls:
         """Return the wall clock in seconds."""
         return time.time()
 
-    def zone(self) -> Tuple[str, int]:
+    def zone(self) -> tuple[str, int]:
         """Return the local time zone's name and its offset from UTC in seconds."""
         now = time.localtime()
         return now.tm_zone, now.tm_gmtoff
 
-    def uname(self) -> Tuple[str, str, str, str, str]:
+    def uname(self) -> tuple[str, str, str, str, str]:
         """Return sysname, nodename, release, version and machine."""
         answer = os.uname()
         return answer.sysname, answer.nodename, answer.release, answer.version, answer.machine
@@ -77,15 +78,15 @@ class Host:
         self,
         roots: Roots = Roots(),  # noqa: B008 - immutable
         *,
-        calls: Optional[Calls] = None,
-        options: Optional[Mapping[str, str]] = None,
-        budget: Optional[Budget] = None,
+        calls: Calls | None = None,
+        options: Mapping[str, str] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.calls = calls or Calls()
         self.options: Mapping[str, str] = options or {}
-        self.memory: Dict[str, Any] = {}
-        self.notes: Dict[str, str] = {}
-        self.reserved: FrozenSet[str] = frozenset()  # names of metrics that other sources declare
+        self.memory: dict[str, Any] = {}
+        self.notes: dict[str, str] = {}
+        self.reserved: frozenset[str] = frozenset()  # names of metrics that other sources declare
         self.proc = Tree(roots.proc, budget, self.note)
         self.sys = Attributes(roots.sys, budget, self.note)
         self.root = Tree(roots.root, budget, self.note)

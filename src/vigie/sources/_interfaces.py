@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Optional, Pattern
+from re import Pattern
 
 from vigie.sources._host import Host
 from vigie.sources._source import Option, Unavailable
@@ -11,7 +11,7 @@ from vigie.sources._source import Option, Unavailable
 EXCLUDE = Option("exclude", "", "Regular expression of interfaces to leave out; empty keeps them all.")
 
 
-def excluded(host: Host) -> Optional[Pattern[str]]:
+def excluded(host: Host) -> Pattern[str] | None:
     """Return the pattern of interfaces to leave out, or None when all are wanted."""
     if "exclude" not in host.memory:
         text = host.options.get("exclude", "")
@@ -19,5 +19,5 @@ def excluded(host: Host) -> Optional[Pattern[str]]:
             host.memory["exclude"] = re.compile(text) if text else None
         except re.error as error:
             raise Unavailable(f"the option exclude is no regular expression: {error}") from error
-    pattern: Optional[Pattern[str]] = host.memory["exclude"]
+    pattern: Pattern[str] | None = host.memory["exclude"]
     return pattern

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from queue import SimpleQueue
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable
 
 MIN_DEADLINE = 0.05
 
 Call = Callable[[], None]
-Batch = Tuple[List[Call], Callable[[], object]]
+Batch = tuple[list[Call], Callable[[], object]]
 
 
 class Lane:
@@ -29,7 +30,7 @@ class Lane:
         since = self._worker.since
         return time.monotonic() - since if since else 0.0
 
-    def skip(self, longer_than: float) -> Optional[Call]:
+    def skip(self, longer_than: float) -> Call | None:
         """Leave a call that has run longer behind on its own thread, and go on with the others."""
         worker = self._worker
         with worker.lock:
@@ -48,13 +49,13 @@ class Lane:
 class _Worker:
     """One thread of a lane, with the batch it is working on."""
 
-    def __init__(self, name: str, heir_of: Optional[_Worker] = None) -> None:
+    def __init__(self, name: str, heir_of: _Worker | None = None) -> None:
         self.lock = threading.Lock()
         self.abandoned = False
         self.since = 0.0
-        self.current: Optional[Call] = None
-        self.batch: Optional[Batch] = heir_of.batch if heir_of else None
-        self.queue: SimpleQueue[Optional[Batch]] = heir_of.queue if heir_of else SimpleQueue()
+        self.current: Call | None = None
+        self.batch: Batch | None = heir_of.batch if heir_of else None
+        self.queue: SimpleQueue[Batch | None] = heir_of.queue if heir_of else SimpleQueue()
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def _run(self) -> None:
@@ -79,13 +80,13 @@ class _Worker:
         return True
 
 
-def run_all(lane: Lane, calls: Sequence[Call], deadline: float) -> List[Call]:
+def run_all(lane: Lane, calls: Sequence[Call], deadline: float) -> list[Call]:
     """Make the calls, each within the deadline, and return those that were left hanging.
 
     When one has hung, the others get a tenth of its time: what took one server took more mounts.
     """
     finished = threading.Event()
-    hung: List[Call] = []
+    hung: list[Call] = []
     lane.submit(calls, finished.set)
     while not finished.wait(max(deadline - lane.stuck_for(), 0.001)):
         late = lane.skip(deadline)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Mapping, Sequence, Tuple
+from collections.abc import Iterator, Mapping, Sequence
 
 from vigie.model import Metric, Sample
 from vigie.sources._host import Host
@@ -18,14 +18,14 @@ V3 = (
 )
 UNCOUNTED = "-"
 
-Lines = Mapping[str, List[int]]
-Figure = Tuple[str, int, Metric, Tuple[str, ...]]  # line, place in it, what it is, of which
-Protocol = Tuple[str, str, Sequence[str]]  # line, name, procedures
+Lines = Mapping[str, list[int]]
+Figure = tuple[str, int, Metric, tuple[str, ...]]  # line, place in it, what it is, of which
+Protocol = tuple[str, str, Sequence[str]]  # line, name, procedures
 
 
 def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
     """Return the numbers of every line by its key; a line that is short or garbled is left out."""
-    found: Dict[str, List[int]] = {}
+    found: dict[str, list[int]] = {}
     for line in host.proc.read(path).split("\n"):
         key, *words = line.split() or [""]
         width = widths.get(key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Dict, List, Optional, Set, Tuple
 
 from vigie.model import Metric, Sample
 
@@ -21,21 +20,21 @@ SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_co
 # The label that tells a series of the family from another; its value is a number.
 INNER_LABEL = {"histogram": "le", "summary": "quantile"}
 
-Pairs = Tuple[Tuple[str, str], ...]
+Pairs = tuple[tuple[str, str], ...]
 
 
 class Family:
     """Everything that a file says under one name."""
 
     def __init__(self) -> None:
-        self.help: Optional[str] = None
-        self.kind: Optional[str] = None
-        self.rows: List[Tuple[str, Pairs, float]] = []
+        self.help: str | None = None
+        self.kind: str | None = None
+        self.rows: list[tuple[str, Pairs, float]] = []
 
-    def samples(self, help: str) -> List[Sample]:
+    def samples(self, help: str) -> list[Sample]:
         """Return the rows; those with the same label names are of one metric."""
-        metrics: Dict[Tuple[str, Tuple[str, ...]], Metric] = {}
-        samples: List[Sample] = []
+        metrics: dict[tuple[str, tuple[str, ...]], Metric] = {}
+        samples: list[Sample] = []
         for name, pairs, value in self.rows:
             labels = tuple(label for label, _ in pairs)
             if (name, labels) not in metrics:
@@ -45,12 +44,12 @@ class Family:
         return samples
 
 
-def parse(text: str) -> Dict[str, Family]:
+def parse(text: str) -> dict[str, Family]:
     """Return the families of the text by name, or raise ValueError that says where it is wrong."""
     if text and not text.endswith("\n"):
         raise ValueError("the last line does not end: perhaps the file is still being written")
-    families: Dict[str, Family] = {}
-    seen: Set[Tuple[str, Pairs]] = set()
+    families: dict[str, Family] = {}
+    seen: set[tuple[str, Pairs]] = set()
     for number, line in enumerate(text.split("\n"), 1):
         line = line.strip(" \t")
         try:
@@ -63,7 +62,7 @@ def parse(text: str) -> Dict[str, Family]:
     return {name: family for name, family in families.items() if family.rows}
 
 
-def _comment(families: Dict[str, Family], line: str) -> None:
+def _comment(families: dict[str, Family], line: str) -> None:
     match = COMMENT.match(line)
     if match is None:
         if KEYWORD.match(line):
@@ -83,7 +82,7 @@ def _comment(families: Dict[str, Family], line: str) -> None:
         raise ValueError(f"{name} has the unknown type {text}")
 
 
-def _sample(families: Dict[str, Family], seen: Set[Tuple[str, Pairs]], line: str) -> None:
+def _sample(families: dict[str, Family], seen: set[tuple[str, Pairs]], line: str) -> None:
     match = SAMPLE.match(line)
     if match is None:
         raise ValueError("neither a sample nor a comment")
@@ -98,7 +97,7 @@ def _sample(families: Dict[str, Family], seen: Set[Tuple[str, Pairs]], line: str
     seen.add(series)
 
 
-def _family(families: Dict[str, Family], name: str, labels: Dict[str, str]) -> Family:
+def _family(families: dict[str, Family], name: str, labels: dict[str, str]) -> Family:
     """Return the family that the series belongs to, once it is sure that it fits there."""
     own = families.get(name)
     if own is None or own.kind in SUFFIXES:
@@ -119,7 +118,7 @@ def _family(families: Dict[str, Family], name: str, labels: Dict[str, str]) -> F
 
 
 def _labels(inside: str) -> Pairs:
-    labels: Dict[str, str] = {}
+    labels: dict[str, str] = {}
     place = 0
     while place < len(inside):
         match = LABEL.match(inside, place)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import List
-
 MOST = 65_535  # no machine has more cores or NUMA nodes; a garbled list may say so
 
 
-def spread(text: str) -> List[int]:
+def spread(text: str) -> list[int]:
     """Return the numbers that a list such as 0-3,8 stands for; what is garbled stands for none.
 
     >>> spread("0-3,8")
     [0, 1, 2, 3, 8]
     """
-    numbers: List[int] = []
+    numbers: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         try:

@@ -12,7 +12,7 @@ import errno
 import json
 import os
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from vigie.sources._host import Calls, Host, Roots, Statvfs
 from vigie.sources._timex import Timex
@@ -25,7 +25,7 @@ def unpack(archive: str, directory: str) -> None:
     """Write the archive's files below the directory; nothing of it can lie or lead outside."""
     for root in Roots._fields:
         os.makedirs(os.path.join(directory, root), exist_ok=True)
-    links: List[Tuple[str, str]] = []
+    links: list[tuple[str, str]] = []
     for path, lines in _entries(archive):
         name, arrow, target = path.partition(" -> ")
         name, mark, error = name.partition(" ! ")
@@ -45,7 +45,7 @@ def unpack(archive: str, directory: str) -> None:
         _link(directory, name, target)
 
 
-def replayed(directory: str, options: Optional[Dict[str, str]] = None) -> Host:
+def replayed(directory: str, options: dict[str, str] | None = None) -> Host:
     """Return the machine that was recorded, or unpacked, into the directory."""
     roots = Roots(*(os.path.join(directory, name) for name in Roots._fields))
     host = Host(roots, calls=ReplayedCalls(directory), options=options)
@@ -59,7 +59,7 @@ def replayed(directory: str, options: Optional[Dict[str, str]] = None) -> Host:
 class ReplayedTree(Tree):
     """A recorded root, with the errors that some of its files answered."""
 
-    def __init__(self, top: str, errors: Dict[str, int], note: Note) -> None:
+    def __init__(self, top: str, errors: dict[str, int], note: Note) -> None:
         super().__init__(top, Budget(0), note)
         self._errors = errors
 
@@ -76,7 +76,7 @@ class ReplayedCalls(Calls):
     def __init__(self, directory: str) -> None:
         try:
             with open(os.path.join(directory, "calls.json"), encoding="utf-8") as file:
-                self._answers: Dict[str, Any] = json.load(file)
+                self._answers: dict[str, Any] = json.load(file)
         except FileNotFoundError:
             self._answers = {}
         self._root = os.path.join(directory, "root")
@@ -87,12 +87,12 @@ class ReplayedCalls(Calls):
         """Return when the recording was made."""
         return float(self._answer("time"))
 
-    def zone(self) -> Tuple[str, int]:
+    def zone(self) -> tuple[str, int]:
         """Return the recorded time zone."""
         name, offset = self._answer("zone")
         return name, offset
 
-    def uname(self) -> Tuple[str, str, str, str, str]:
+    def uname(self) -> tuple[str, str, str, str, str]:
         """Return the recorded uname."""
         sysname, nodename, release, version, machine = self._answer("uname")
         return sysname, nodename, release, version, machine
@@ -115,8 +115,8 @@ class ReplayedCalls(Calls):
         return self._answers[call]
 
 
-def _entries(archive: str) -> List[Tuple[str, List[str]]]:
-    entries: List[Tuple[str, List[str]]] = []
+def _entries(archive: str) -> list[tuple[str, list[str]]]:
+    entries: list[tuple[str, list[str]]] = []
     for line in archive.splitlines():
         header = HEADER.match(line)
         if header:
@@ -126,8 +126,8 @@ def _entries(archive: str) -> List[Tuple[str, List[str]]]:
     return entries
 
 
-def _errors(directory: str) -> Dict[str, Dict[str, int]]:
-    found: Dict[str, Dict[str, int]] = {}
+def _errors(directory: str) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
     try:
         with open(os.path.join(directory, "errors"), encoding="utf-8") as file:
             lines = file.read().split("\n")

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import pkgutil
 import stat
-from typing import Dict, Iterable, Iterator, List
+from collections.abc import Iterable, Iterator
 
 import vigie.sources
 from vigie.sources._source import Source
@@ -32,9 +32,9 @@ def from_directory(directory: str) -> Iterator[Source]:
             yield _load(os.path.join(directory, name))
 
 
-def find(directories: Iterable[str] = ()) -> List[Source]:
+def find(directories: Iterable[str] = ()) -> list[Source]:
     """Return all sources by name; a file of the operator's replaces ours of the same name."""
-    found: Dict[str, Source] = {source.name: source for source in built_in()}
+    found: dict[str, Source] = {source.name: source for source in built_in()}
     for directory in directories:
         found.update((source.name, source) for source in from_directory(directory))
     return sorted(found.values(), key=lambda source: source.name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, NamedTuple, Tuple
+from collections.abc import Iterable
+from typing import Callable, NamedTuple
 
 from vigie.model import Metric, Sample
 from vigie.sources._host import Host
@@ -29,9 +30,9 @@ class Source(NamedTuple):
     """
 
     name: str
-    metrics: Tuple[Metric, ...]
+    metrics: tuple[Metric, ...]
     read: Callable[[Host], Iterable[Sample]]
     slow: bool = False
     every: float = 0
     default: bool = True
-    options: Tuple[Option, ...] = ()
+    options: tuple[Option, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Callable, Dict, List, Optional
+from typing import Callable
 
 # Keeping a sysfs attribute open turns 14 us a read into 2 us. The kernel gets itself a buffer of the
 # size asked for, so most files are asked for a page; that is 3 us a read for those of /proc/sys.
@@ -55,14 +55,14 @@ class Tree:
     """Reads files below one directory; paths are relative to it."""
 
     def __init__(
-        self, top: str, budget: Optional[Budget] = None, note: Optional[Note] = None, take: Take = whole
+        self, top: str, budget: Budget | None = None, note: Note | None = None, take: Take = whole
     ) -> None:
         self.top = top.rstrip("/") or "/"
         self._prefix = self.top.rstrip("/") + "/"
         self._budget = budget or Budget(0)
         self._note = note
         self._take = take
-        self._open: Dict[str, int] = {}
+        self._open: dict[str, int] = {}
         self._reads = 0  # of open files in this turn
         self._turns = 0
 
@@ -78,7 +78,7 @@ class Tree:
         """Return the whole file as text without keeping it open, or raise OSError."""
         return self._opened(path, self._take, keep=False).decode("utf-8", "surrogateescape")
 
-    def text(self, path: str) -> Optional[str]:
+    def text(self, path: str) -> str | None:
         """Return the stripped text of a file, or None when it cannot be had."""
         try:
             return self.read(path).strip()
@@ -86,7 +86,7 @@ class Tree:
             self.explain(path, error)
             return None
 
-    def number(self, path: str, scale: float = 1) -> Optional[float]:
+    def number(self, path: str, scale: float = 1) -> float | None:
         """Return the one number that a file holds, or None when it cannot be had."""
         try:
             text = self._bytes(path, page).decode("utf-8", "surrogateescape").strip()
@@ -98,11 +98,11 @@ class Tree:
             self._note(self._prefix + path, f"not a number: {text[:20]!r}")
         return value
 
-    def entries(self, path: str = "") -> List[str]:
+    def entries(self, path: str = "") -> list[str]:
         """Return the sorted names in a directory, or raise OSError."""
         return sorted(os.listdir(self._prefix + path))
 
-    def names(self, path: str = "") -> List[str]:
+    def names(self, path: str = "") -> list[str]:
         """Return the sorted names in a directory; none when it is not there."""
         try:
             return self.entries(path)
@@ -171,7 +171,7 @@ class Tree:
 class Attributes(Tree):
     """Sysfs, where the kernel gives an attribute whole in one read: the path that is walked most."""
 
-    def __init__(self, top: str, budget: Optional[Budget] = None, note: Optional[Note] = None) -> None:
+    def __init__(self, top: str, budget: Budget | None = None, note: Note | None = None) -> None:
         super().__init__(top, budget, note, page)
 
     def read(self, path: str) -> str:
@@ -189,7 +189,7 @@ class Attributes(Tree):
             return super().read(path)  # which lets go of the file and opens it anew
 
 
-def number(text: str, scale: float = 1) -> Optional[float]:
+def number(text: str, scale: float = 1) -> float | None:
     """Return the number that the text spells, times scale, or None: 'N/A' is not a zero."""
     try:
         value: float = int(text)

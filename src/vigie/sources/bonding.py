@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host
@@ -28,11 +28,11 @@ def read(host: Host) -> Iterator[Sample]:
         yield ACTIVE, (master,), None if None in states else states.count("up")
 
 
-def _names(text: str) -> List[str]:
+def _names(text: str) -> list[str]:
     return [name for name in text.split() if "\0" not in name]  # which no path may hold
 
 
-def _state(host: Host, master: str, slave: str) -> Optional[str]:
+def _state(host: Host, master: str, slave: str) -> str | None:
     for prefix in ("lower", "slave"):  # kernels before 3.18 had the latter only
         path = f"class/net/{master}/{prefix}_{slave}/bonding_slave/mii_status"
         state = host.sys.text(path)

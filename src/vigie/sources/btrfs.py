@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge, info
 from vigie.sources._attributes import count, label, look_again, printable, unsigned
@@ -45,7 +46,7 @@ class Reading(NamedTuple):
     """One file that is read every time, and what becomes of it."""
 
     metric: Metric
-    labels: Tuple[str, ...]
+    labels: tuple[str, ...]
     path: str
     unit: int
 
@@ -55,8 +56,8 @@ class Plan(NamedTuple):
 
     path: str
     uuid: str
-    facts: List[Sample]
-    readings: List[Reading]
+    facts: list[Sample]
+    readings: list[Reading]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -64,7 +65,7 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.entries(TOP)
     if look_again(host) or host.memory.get("names") != names:
         host.memory["names"], host.memory["plans"] = names, _plans(host, names)
-    plans: List[Plan] = host.memory["plans"]
+    plans: list[Plan] = host.memory["plans"]
     if not plans:
         raise Unavailable("no Btrfs file system is mounted")
     for plan in plans:
@@ -76,7 +77,7 @@ def read(host: Host) -> Iterator[Sample]:
         yield from _commits(host, plan.path, plan.uuid)
 
 
-def _plans(host: Host, names: List[str]) -> List[Plan]:
+def _plans(host: Host, names: list[str]) -> list[Plan]:
     paths = (f"{TOP}/{name}" for name in names if "-" in name)  # the others are not file systems
     return [_plan(host, path) for path in paths if host.sys.exists(f"{path}/allocation")]
 
@@ -98,7 +99,7 @@ def _plan(host: Host, path: str) -> Plan:
     return plan
 
 
-def _ratio(mode: str, disks: int) -> Optional[float]:
+def _ratio(mode: str, disks: int) -> float | None:
     if mode in COPIES:
         return COPIES[mode]
     content = disks - PARITY_DISKS[mode]
@@ -108,7 +109,7 @@ def _ratio(mode: str, disks: int) -> Optional[float]:
 def _commits(host: Host, path: str, uuid: str) -> Iterator[Sample]:
     words = (host.sys.text(f"{path}/commit_stats") or "").split()
     try:
-        stats: Dict[str, int] = dict(zip(words[0::2], unsigned(words[1::2])))
+        stats: dict[str, int] = dict(zip(words[0::2], unsigned(words[1::2])))
     except ValueError as error:
         host.note(f"/sys/{path}/commit_stats", error)
         return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import gt
-from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
+from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources._host import Host
@@ -38,8 +39,8 @@ HOT_PLUG_TICKS = 300
 class Core(NamedTuple):
     """What is kept of a core: its label values, which are costly to make anew, and its last ticks."""
 
-    labels: List[Tuple[str, str]]
-    ticks: List[int]
+    labels: list[tuple[str, str]]
+    ticks: list[int]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -59,8 +60,8 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _times(host: Host) -> Iterator[Sample]:
-    known: Dict[str, Core] = host.memory.get("cores", {})
-    now: Dict[str, Core] = {}
+    known: dict[str, Core] = host.memory.get("cores", {})
+    now: dict[str, Core] = {}
     per_second = host.calls.ticks
     for line in host.proc.read("stat").splitlines()[1:]:
         if not line.startswith("cpu"):
@@ -86,15 +87,15 @@ def _times(host: Host) -> Iterator[Sample]:
     host.memory["cores"] = now
 
 
-def _never_back(ticks: List[int], before: List[int]) -> List[int]:
+def _never_back(ticks: list[int], before: list[int]) -> list[int]:
     # The kernel's iowait and idle may shrink by a little; a counter that shrinks looks like a reset.
     if len(before) != len(ticks) or before[IDLE] - ticks[IDLE] >= HOT_PLUG_TICKS:
         return ticks
     return list(map(max, ticks, before))
 
 
-def _throttles(host: Host, cores: List[str]) -> Iterator[Tuple[Metric, Tuple[str, ...], str]]:
-    seen: Set[Tuple[str, ...]] = set()
+def _throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str, ...], str]]:
+    seen: set[tuple[str, ...]] = set()
     for cpu in cores:
         path = f"{CPU}cpu{cpu}/"
         if not host.sys.exists(path + "thermal_throttle"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Set
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host
@@ -44,7 +44,7 @@ CPUS = "devices/system/cpu"
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every core's frequencies; some kernels take 20 ms to tell one of them."""
-    refused: Set[str] = set()
+    refused: set[str] = set()
     found = False
     for name in host.sys.entries(CPUS):
         path = f"{CPUS}/{name}/cpufreq/"
@@ -56,7 +56,7 @@ def read(host: Host) -> Iterator[Sample]:
         raise Unavailable("the kernel does not set the frequency of these cores")
 
 
-def _frequencies(host: Host, cpu: str, path: str, refused: Set[str]) -> Iterator[Sample]:
+def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator[Sample]:
     for file, metric in FREQUENCIES:
         if file in refused:
             continue

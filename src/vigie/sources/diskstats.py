@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._attributes import look_again, pattern, printable, unsigned
@@ -90,7 +91,7 @@ EXCLUDE = Option(
     "Disks that are left out, as a regular expression; by default partitions and loop devices.",
 )
 
-Key = Tuple[str, ...]  # major, minor, name
+Key = tuple[str, ...]  # major, minor, name
 
 
 class Disk(NamedTuple):
@@ -98,18 +99,18 @@ class Disk(NamedTuple):
 
     key: Key
     wanted: bool
-    facts: List[Sample]
+    facts: list[Sample]
 
 
-Line = Tuple[Disk, List[Sample]]
+Line = tuple[Disk, list[Sample]]
 
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every disk's counters and its facts."""
     if look_again(host):  # udev writes a disk's record anew when it is formatted
         host.memory["lines"], host.memory["disks"] = {}, {}
-    before: Dict[str, Line] = host.memory["lines"]
-    now: Dict[str, Line] = {}
+    before: dict[str, Line] = host.memory["lines"]
+    now: dict[str, Line] = {}
     for line in host.proc.read("diskstats").splitlines():
         known = before.get(line) or _parsed(host, line)  # an idle disk's line stays as it is
         if known is not None:
@@ -119,7 +120,7 @@ def read(host: Host) -> Iterator[Sample]:
     host.memory["disks"] = {disk.key: disk for disk, _ in now.values()}
 
 
-def _parsed(host: Host, line: str) -> Optional[Line]:
+def _parsed(host: Host, line: str) -> Line | None:
     words = line.split()
     if len(words) < 3 + FEWEST_COLUMNS:
         if words:
@@ -130,7 +131,7 @@ def _parsed(host: Host, line: str) -> Optional[Line]:
     if not disk.wanted:
         return disk, []
     try:
-        values: List[float] = [*unsigned(words[3:20])]
+        values: list[float] = [*unsigned(words[3:20])]
     except ValueError as error:
         host.note(f"/proc/diskstats {words[2]}", error)
         return None
@@ -154,7 +155,7 @@ def _facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sample]:
     pairs = (line[2:].partition("=") for line in record.splitlines() if line.startswith("E:"))
     udev = {name: printable(value) for name, _, value in pairs}
 
-    def values(*names: str) -> Tuple[str, ...]:
+    def values(*names: str) -> tuple[str, ...]:
         return tuple(udev.get(name, "") for name in names)
 
     serial = udev.get("SCSI_IDENT_SERIAL") or udev.get("ID_SERIAL_SHORT", "")  # the first is on the sticker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Tuple
+from collections.abc import Iterator
 
 from vigie.model import Sample, info
 from vigie.sources._attributes import label
@@ -28,7 +28,7 @@ def read(host: Host) -> Iterator[Sample]:
     if "values" not in host.memory:  # they stay until the machine is started anew
         host.sys.entries(CLASS)  # which tells when there is no such firmware
         host.memory["values"] = tuple(label(host, path) for path in PATHS)
-    values: Tuple[str, ...] = host.memory["values"]
+    values: tuple[str, ...] = host.memory["values"]
     if not any(values):
         raise Unavailable("nothing that the firmware says of the machine can be read")
     yield INFO, values, 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import count, label
@@ -47,16 +48,16 @@ CHANNEL_COUNT = re.compile(r"^ch(\d+)_ce_count$")
 class Row(NamedTuple):
     """A row of chips, with the files of its channels."""
 
-    labels: Tuple[str, str]
+    labels: tuple[str, str]
     path: str
-    channels: List[Tuple[Tuple[str, ...], str]]
+    channels: list[tuple[tuple[str, ...], str]]
 
 
 class Plan(NamedTuple):
     """What there is to read; it does not change while a driver is loaded."""
 
-    controllers: List[Tuple[Metric, Tuple[str, ...], str]]
-    rows: List[Row]
+    controllers: list[tuple[Metric, tuple[str, ...], str]]
+    rows: list[Row]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -86,7 +87,7 @@ def _row(host: Host, row: Row) -> Iterator[Sample]:
     yield from samples
 
 
-def _plan(host: Host, names: List[str]) -> Plan:
+def _plan(host: Host, names: list[str]) -> Plan:
     plan = Plan([], [])
     for match in filter(None, map(CONTROLLER.match, names)):
         number, path = match.group(1), f"{TOP}/{match.group()}"
@@ -103,7 +104,7 @@ def _plan(host: Host, names: List[str]) -> Plan:
     return plan
 
 
-def _planned_row(host: Host, labels: Tuple[str, str], path: str) -> Row:
+def _planned_row(host: Host, labels: tuple[str, str], path: str) -> Row:
     row = Row(labels, path, [])
     for file in filter(None, map(CHANNEL_COUNT.match, host.sys.names(path))):
         channel = file.group(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host

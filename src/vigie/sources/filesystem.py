@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import pattern, printable
@@ -59,9 +60,9 @@ ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
 class Mount(NamedTuple):
     """One line of mountinfo."""
 
-    identity: Tuple[str, str]  # the kernel's number of the mount, and the mount point
+    identity: tuple[str, str]  # the kernel's number of the mount, and the mount point
     path: str
-    labels: Tuple[str, str, str]
+    labels: tuple[str, str, str]
     major: str
     minor: str
 
@@ -72,8 +73,8 @@ class Question:
     def __init__(self, calls: Calls, path: str) -> None:
         self._calls, self._path = calls, path
         self.answered = False
-        self.answer: Optional[Statvfs] = None
-        self.error: Optional[Exception] = None
+        self.answer: Statvfs | None = None
+        self.error: Exception | None = None
 
     def __call__(self) -> None:
         """Ask, and keep the answer."""
@@ -107,8 +108,8 @@ def read(host: Host) -> Iterator[Sample]:
         yield MOUNT, (device, mount.major, mount.minor, point), 1
 
 
-def _ask(host: Host, mounts: List[Mount]) -> List[Tuple[Mount, Question]]:
-    stuck: Dict[Tuple[str, str], Question] = host.memory.get("stuck", {})
+def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, Question]]:
+    stuck: dict[tuple[str, str], Question] = host.memory.get("stuck", {})
     stuck = {identity: question for identity, question in stuck.items() if not question.answered}
     asked = [(mount, stuck.get(mount.identity) or Question(host.calls, mount.path)) for mount in mounts]
     doubtful = []
@@ -133,7 +134,7 @@ def _deadline(host: Host) -> float:
         raise Unavailable(f"the option {DEADLINE.name} is no number of seconds: {text}") from None
 
 
-def _mounts(host: Host) -> List[Mount]:
+def _mounts(host: Host) -> list[Mount]:
     try:
         text = host.proc.read("1/mountinfo")
     except OSError:  # another user's process, or another namespace's
@@ -141,13 +142,13 @@ def _mounts(host: Host) -> List[Mount]:
     if host.memory.get("mountinfo") != text:
         host.memory["mounts"] = _parse(host, text)
         host.memory["mountinfo"] = text
-    mounts: List[Mount] = host.memory["mounts"]
+    mounts: list[Mount] = host.memory["mounts"]
     return mounts
 
 
-def _parse(host: Host, text: str) -> List[Mount]:
+def _parse(host: Host, text: str) -> list[Mount]:
     excluded_mounts, excluded_types = pattern(host, EXCLUDE_MOUNTS), pattern(host, EXCLUDE_TYPES)
-    visible: Dict[str, Mount] = {}
+    visible: dict[str, Mount] = {}
     for line in filter(None, text.split("\n")):
         words, _, tail = line.partition(" - ")
         fields, ending = words.split(" "), tail.split(" ")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge, info
 from vigie.sources._attributes import measure, printable
@@ -80,14 +81,14 @@ EXCEPTIONS = {
 }
 WITHOUT_UNIT = {"fault": "", "alarm": "", "beep": "_enabled"}
 
-Attributes = Dict[str, Dict[str, str]]  # the path of each attribute of each sensor
+Attributes = dict[str, dict[str, str]]  # the path of each attribute of each sensor
 
 
 class Reading(NamedTuple):
     """One file that is read every time, and what becomes of it."""
 
     metric: Metric
-    labels: Tuple[str, str]
+    labels: tuple[str, str]
     path: str
     divisor: int
 
@@ -105,9 +106,9 @@ def read(host: Host) -> Iterator[Sample]:
         yield metric, labels, measure(host, path, divisor)
 
 
-def _survey(host: Host, names: List[str]) -> Tuple[List[Sample], List[Reading]]:
-    facts: List[Sample] = []
-    readings: List[Reading] = []
+def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[Reading]]:
+    facts: list[Sample] = []
+    readings: list[Reading] = []
     for name, chip in _chips(host, names).items():
         kind = _clean(host.sys.text(f"{CLASS}/{name}/name") or "")
         if kind:
@@ -120,7 +121,7 @@ def _survey(host: Host, names: List[str]) -> Tuple[List[Sample], List[Reading]]:
     return facts, readings
 
 
-def _chips(host: Host, names: List[str]) -> Dict[str, str]:
+def _chips(host: Host, names: list[str]) -> dict[str, str]:
     """Return the name of each chip: where its device is, which is the same after every boot."""
     chips = {name: _place(host, name) for name in names}
     shared = Counter(chips.values())
@@ -159,7 +160,7 @@ def _attributes(host: Host, path: str) -> Attributes:
     return found
 
 
-def _readings(labels: Tuple[str, str], label: str, paths: Dict[str, str]) -> Iterator[Reading]:
+def _readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Iterator[Reading]:
     kind = labels[1].rstrip("0123456789")
     if kind == "freq" and _clean(label):
         labels = (labels[0], _clean(label))  # a clock is known by its name, not by its number
@@ -169,7 +170,7 @@ def _readings(labels: Tuple[str, str], label: str, paths: Dict[str, str]) -> Ite
             yield Reading(_row(name), labels, path, divisor)
 
 
-def _name(kind: str, attribute: str, bare: bool) -> Tuple[str, int]:
+def _name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:
     """Return what the metric is called, and by what its file is divided."""
     if kind in WHOLE_CHIP:
         return WHOLE_CHIP[kind]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
-from typing import Dict, Iterator, List, Tuple
 
 from vigie.model import Sample, counter
 from vigie.sources._host import Host
@@ -16,15 +16,15 @@ METRICS = (
 )
 
 # What a row's numbers are of: the text after them, and the label values for each core.
-Row = Tuple[str, List[Tuple[str, str, str, str]]]
+Row = tuple[str, list[tuple[str, str, str, str]]]
 
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield each row's count for each core; rows that are not by core, such as ERR, are left out."""
     header, *lines = host.proc.read("interrupts").splitlines() or [""]
     cpus = [name[3:] for name in header.split() if name.startswith("CPU")]
-    known: Dict[str, Row] = host.memory.get("rows", {}) if host.memory.get("cpus") == cpus else {}
-    rows: Dict[str, Row] = {}
+    known: dict[str, Row] = host.memory.get("rows", {}) if host.memory.get("cpus") == cpus else {}
+    rows: dict[str, Row] = {}
     for line in lines:
         name, _, rest = line.partition(":")
         name = name.strip()
@@ -45,7 +45,7 @@ def read(host: Host) -> Iterator[Sample]:
     host.memory.update(cpus=cpus, rows=rows)
 
 
-def _labels(cpus: List[str], name: str, what: str) -> List[Tuple[str, str, str, str]]:
+def _labels(cpus: list[str], name: str, what: str) -> list[tuple[str, str, str, str]]:
     info, *devices = what.split() if name.isdigit() else [" ".join(what.split())]
     return [(cpu, name, info, " ".join(devices)) for cpu in cpus]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Sample, gauge
 from vigie.sources._attributes import count, printable
@@ -42,7 +43,7 @@ class Array(NamedTuple):
     active: int
     required: int
     blocks: int
-    synced: Optional[int]
+    synced: int | None
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -74,7 +75,7 @@ def _samples(name: str, heading: str, array: Array) -> Iterator[Sample]:
     yield SYNCED, (name,), array.synced
 
 
-def _array(heading: str, body: List[str]) -> Optional[Array]:
+def _array(heading: str, body: list[str]) -> Array | None:
     state = heading.split(" ", 1)[0]
     size = SIZE.match(body[0]) if body else None
     disks = _disks(state, heading, body[0]) if body else None
@@ -89,14 +90,14 @@ def _array(heading: str, body: List[str]) -> Optional[Array]:
     return Array(state, active, required, blocks, blocks)
 
 
-def _done(line: str) -> Optional[int]:
+def _done(line: str) -> int | None:
     if "DELAYED" in line or "PENDING" in line:  # it waits for its turn
         return 0
     match = BLOCKS_DONE.search(line)
     return int(match.group(1)) if match else None
 
 
-def _disks(state: str, heading: str, status: str) -> Optional[Tuple[int, int]]:
+def _disks(state: str, heading: str, status: str) -> tuple[int, int] | None:
     """Return how many disks are active, and how many the array should have."""
     if " raid0 " in heading or " linear " in heading:
         members = heading.count("[")  # these levels cannot lose one and live

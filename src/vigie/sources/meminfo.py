@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable, Optional
+from collections.abc import Iterable
 
 from vigie.model import Metric, Sample, gauge
 from vigie.sources._fields import Fields
@@ -95,7 +95,7 @@ def read(host: Host) -> Iterable[Sample]:
     return fields.samples(host, "/proc/meminfo", host.proc.read("meminfo"), ())
 
 
-def _choose(name: str, in_kilobytes: bool) -> Optional[Metric]:
+def _choose(name: str, in_kilobytes: bool) -> Metric | None:
     word = name.rstrip(":").replace("(", "_").replace(")", "")
     metric = WANTED.get(f"node_memory_{word}_bytes" if in_kilobytes else f"node_memory_{word}")
     if metric is None and in_kilobytes and word.isascii() and word.isidentifier():

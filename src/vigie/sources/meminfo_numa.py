@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources._fields import Fields
@@ -87,7 +87,7 @@ def read(host: Host) -> Iterator[Sample]:
                 yield from fields.samples(host, f"/sys/{path}", text, labels)
 
 
-def _usage(name: str, _in_kilobytes: bool) -> Optional[Metric]:
+def _usage(name: str, _in_kilobytes: bool) -> Metric | None:
     word = name.rstrip(":").replace("(", "_").replace(")", "")
     metric = WANTED.get(word)
     if metric is None and word.isascii() and word.isidentifier():
@@ -95,7 +95,7 @@ def _usage(name: str, _in_kilobytes: bool) -> Optional[Metric]:
     return metric
 
 
-def _place(name: str, _in_kilobytes: bool) -> Optional[Metric]:
+def _place(name: str, _in_kilobytes: bool) -> Metric | None:
     return WANTED.get(name + "_total")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._host import Host
@@ -84,9 +85,9 @@ HAS_NONE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.E
 class Interface(NamedTuple):
     """What is remembered of an interface: what it said, what became of that, what it refused."""
 
-    texts: Dict[str, str]
-    samples: List[Sample]
-    refused: List[str]
+    texts: dict[str, str]
+    samples: list[Sample]
+    refused: list[str]
 
 
 UNKNOWN = Interface({}, [], [])
@@ -95,7 +96,7 @@ UNKNOWN = Interface({}, [], [])
 def read(host: Host) -> Iterator[Sample]:
     """Yield every interface."""
     unwanted = excluded(host)
-    known: Dict[str, Interface] = host.memory.get("interfaces", {})
+    known: dict[str, Interface] = host.memory.get("interfaces", {})
     now = host.memory["interfaces"] = {}
     for name in host.sys.entries("class/net"):
         if name != "bonding_masters" and not (unwanted and unwanted.search(name)):
@@ -114,7 +115,7 @@ def _looked_at(host: Host, name: str, before: Interface) -> Interface:
     return Interface(texts if len(host.notes) == notes else {}, samples, refused)
 
 
-def _interface(host: Host, name: str, path: str, texts: Dict[str, str]) -> Iterator[Sample]:
+def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Iterator[Sample]:
     if not texts:
         return
     device = (name,)
@@ -136,11 +137,11 @@ def _interface(host: Host, name: str, path: str, texts: Dict[str, str]) -> Itera
             yield NUMBERS[attribute], device, value
 
 
-def _texts(host: Host, path: str, before: Interface) -> Tuple[Dict[str, str], List[str]]:
+def _texts(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:
     """Return the attributes that the interface has, and those that it refused to tell."""
     read = host.sys.read
-    texts: Dict[str, str] = {}
-    refused: List[str] = []
+    texts: dict[str, str] = {}
+    refused: list[str] = []
     for attribute in ATTRIBUTES:
         # The kernel refuses speed, carrier and the like of an interface that is down or has none;
         # it goes on to do so until the flags change.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Tuple
+from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, untyped
 from vigie.sources._host import Host
@@ -61,7 +61,7 @@ PROTOCOLS = {protocol for protocol, _ in BY_FIELD}
 # In the order of the file.
 SIX = [("\n" + protocol + field, metric) for metric, (protocol, field) in WORDS.items() if "6" in protocol]
 
-Places = Tuple[str, int, List[Tuple[int, Metric]]]
+Places = tuple[str, int, list[tuple[int, Metric]]]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -79,8 +79,8 @@ def read(host: Host) -> Iterator[Sample]:
     yield from _six(host, texts[2] or "")
 
 
-def _fields(host: Host, protocol: str, names: str, numbers: List[str]) -> Iterator[Sample]:
-    known: Dict[str, Places] = host.memory
+def _fields(host: Host, protocol: str, names: str, numbers: list[str]) -> Iterator[Sample]:
+    known: dict[str, Places] = host.memory
     if protocol not in known or known[protocol][0] != names:
         fields = names.split()
         wanted = [(i, BY_FIELD[protocol, f]) for i, f in enumerate(fields) if (protocol, f) in BY_FIELD]

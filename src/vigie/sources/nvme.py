@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import count, label, look_again, printable
@@ -35,8 +36,8 @@ class Controller(NamedTuple):
     """What hardly ever changes of a controller."""
 
     path: str
-    facts: Tuple[str, ...]
-    sizes: List[Sample]
+    facts: tuple[str, ...]
+    sizes: list[Sample]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -46,13 +47,13 @@ def read(host: Host) -> Iterator[Sample]:
         raise Unavailable("there is no NVMe disk on this machine")
     if look_again(host) or host.memory.get("names") != names:
         host.memory["names"], host.memory["controllers"] = names, list(_controllers(host, names))
-    controllers: List[Controller] = host.memory["controllers"]
+    controllers: list[Controller] = host.memory["controllers"]
     for path, facts, sizes in controllers:
         yield INFO, (*facts, label(host, f"{path}/state")), 1
         yield from sizes
 
 
-def _controllers(host: Host, names: List[str]) -> Iterator[Controller]:
+def _controllers(host: Host, names: list[str]) -> Iterator[Controller]:
     for name in names:
         path = f"{CLASS}/{name}"
         files = host.sys.names(path)
@@ -61,7 +62,7 @@ def _controllers(host: Host, names: List[str]) -> Iterator[Controller]:
             yield Controller(path, facts, list(_sizes(host, name, path, files)))
 
 
-def _sizes(host: Host, name: str, path: str, files: List[str]) -> Iterator[Sample]:
+def _sizes(host: Host, name: str, path: str, files: list[str]) -> Iterator[Sample]:
     for match in filter(None, map(NAMESPACE.match, files)):
         # Used bytes (nuse) are left alone: to tell them, the kernel has to ask the disk.
         labels = (printable(name), match.group(1))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from datetime import date
-from typing import Dict, Iterator, Optional
 
 from vigie.model import Sample, gauge, info
 from vigie.sources._host import Host
@@ -61,8 +61,8 @@ def _samples(host: Host, text: str) -> Iterator[Sample]:
         yield SUPPORT_END, (), _midnight(host, facts["support_end"])
 
 
-def _facts(host: Host, text: str) -> Dict[str, str]:
-    facts: Dict[str, str] = {}
+def _facts(host: Host, text: str) -> dict[str, str]:
+    facts: dict[str, str] = {}
     for line in text.splitlines():
         name, equals, value = line.strip().partition("=")
         if equals and not name.startswith("#"):
@@ -73,7 +73,7 @@ def _facts(host: Host, text: str) -> Dict[str, str]:
     return facts
 
 
-def _midnight(host: Host, day: str) -> Optional[float]:
+def _midnight(host: Host, day: str) -> float | None:
     try:
         return (date.fromisoformat(day) - date(1970, 1, 1)).total_seconds()
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Tuple
+from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, gauge, info
 from vigie.sources._attributes import label, measure, printable
@@ -69,7 +69,7 @@ TENTHS = (
     ("temp_max", "temp_max_celsius", "Highest temperature that is allowed."),
     ("temp_min", "temp_min_celsius", "Lowest temperature that is allowed."),
 )
-NUMBERS: Dict[str, Tuple[Metric, int]] = {
+NUMBERS: dict[str, tuple[Metric, int]] = {
     file: (gauge(f"node_power_supply_{name}", meaning, "power_supply"), divisor)
     for rows, divisor in ((AS_IT_IS, 1), (MICRO, 1_000_000), (TENTHS, 10))
     for file, name, meaning in rows
@@ -89,7 +89,7 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.entries(CLASS)
     if not names:
         raise Unavailable("the kernel knows no battery and no mains adapter")
-    known: Dict[str, List[str]] = host.memory.get("files", {})
+    known: dict[str, list[str]] = host.memory.get("files", {})
     files = host.memory["files"] = {
         name: known.get(name) or host.sys.names(f"{CLASS}/{name}") for name in names
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Dict, Iterator, List, NamedTuple, Optional
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Metric, Sample, gauge
 from vigie.sources._host import Host
@@ -52,7 +53,7 @@ def read(host: Host) -> Iterator[Sample]:
         yield from _counted(THREAD_STATES, list(_thread_states(host.proc, stats)))
 
 
-def _stat(tree: Tree, path: str) -> Optional[Stat]:
+def _stat(tree: Tree, path: str) -> Stat | None:
     try:
         text = tree.once(path)  # these are too many to be kept open
     except OSError:  # it ended, or is hidden from us
@@ -63,7 +64,7 @@ def _stat(tree: Tree, path: str) -> Optional[Stat]:
     return None
 
 
-def _thread_states(tree: Tree, stats: Dict[str, Stat]) -> Iterator[str]:
+def _thread_states(tree: Tree, stats: dict[str, Stat]) -> Iterator[str]:
     for pid, stat in stats.items():
         if stat.threads == 1:  # most have only the one, whose state is known
             yield stat.state
@@ -74,7 +75,7 @@ def _thread_states(tree: Tree, stats: Dict[str, Stat]) -> Iterator[str]:
                 yield of_thread.state
 
 
-def _counted(metric: Metric, states: List[str]) -> Iterator[Sample]:
+def _counted(metric: Metric, states: list[str]) -> Iterator[Sample]:
     for state, count in sorted(Counter(states).items()):
         yield metric, (state,), count
 

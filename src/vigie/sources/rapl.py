@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Tuple
+from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import Family, measure, printable
@@ -20,7 +20,7 @@ METRICS = (
 ZONES = Family(ENERGY)
 
 CLASS = "class/powercap"
-Zone = Tuple[Metric, Tuple[str, str], str]  # and the file of its energy
+Zone = tuple[Metric, tuple[str, str], str]  # and the file of its energy
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -28,7 +28,7 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.entries(CLASS)
     if host.memory.get("names") != names:
         host.memory["names"], host.memory["zones"] = names, _zones(host, names)
-    zones: List[Zone] = host.memory["zones"]
+    zones: list[Zone] = host.memory["zones"]
     if not zones:
         raise Unavailable("the processor does not tell the energy it uses")
     samples = [(metric, labels, measure(host, path, 1_000_000, 0)) for metric, labels, path in zones]
@@ -39,9 +39,9 @@ def read(host: Host) -> Iterator[Sample]:
     yield from samples
 
 
-def _zones(host: Host, names: List[str]) -> List[Zone]:
-    zones: List[Zone] = []
-    used: Dict[str, int] = {}
+def _zones(host: Host, names: list[str]) -> list[Zone]:
+    zones: list[Zone] = []
+    used: dict[str, int] = {}
     for directory in names:
         path = f"{CLASS}/{directory}"
         name = host.sys.text(f"{path}/name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host
@@ -34,7 +34,7 @@ def read(host: Host) -> Iterator[Sample]:
     yield CURRENT, (), number(mode)
 
 
-def _configured(host: Host) -> Optional[int]:
+def _configured(host: Host) -> int | None:
     for line in (host.root.text("etc/selinux/config") or "").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "SELINUX":

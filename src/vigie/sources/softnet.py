@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from itertools import repeat
-from typing import Iterator, List, Tuple
 
 from vigie.model import Sample, counter, gauge
 from vigie.sources._host import Host
@@ -39,7 +39,7 @@ NARROWEST = 9
 def read(host: Host) -> Iterator[Sample]:
     """Yield the columns that this kernel has; cores are numbered by their line."""
     lines = host.proc.read("net/softnet_stat").splitlines()
-    cores: List[Tuple[str]] = host.memory.get("cores", [])
+    cores: list[tuple[str]] = host.memory.get("cores", [])
     if len(cores) != len(lines):
         cores = host.memory["cores"] = [(str(i),) for i in range(len(lines))]
     for cpu, line in zip(cores, lines):

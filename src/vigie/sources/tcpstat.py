@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, Tuple
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host
@@ -65,7 +65,7 @@ def _sockets(host: Host) -> int:
     return 0
 
 
-def _count(host: Host, path: str, text: str, counts: Dict[str, int]) -> None:
+def _count(host: Host, path: str, text: str, counts: dict[str, int]) -> None:
     for line in filter(None, text.split("\n")[1:]):
         try:
             _, _, _, state, queues, _ = line.split(None, 5)
@@ -79,7 +79,7 @@ def _count(host: Host, path: str, text: str, counts: Dict[str, int]) -> None:
         counts[RX] += received
 
 
-def _queued(queues: str) -> Tuple[int, int]:
+def _queued(queues: str) -> tuple[int, int]:
     sent, received = queues.split(":")
     return int(sent, 16), int(received, 16)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Tuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from vigie.model import Sample, gauge, untyped
 from vigie.sources._attributes import printable
@@ -28,7 +29,7 @@ MOST_BYTES = 4 << 20  # in one file
 MOST_BYTES_IN_ALL = 16 << 20
 MOST_SERIES = 10_000
 
-Stamp = Tuple[int, ...]
+Stamp = tuple[int, ...]
 
 
 class Refused(Exception):
@@ -39,7 +40,7 @@ class File(NamedTuple):
     """A file as it was when it was last read."""
 
     stamp: Stamp
-    families: Dict[str, Family]
+    families: dict[str, Family]
     reason: str  # why it was refused, if it was
 
 
@@ -57,18 +58,18 @@ def read(host: Host) -> Iterator[Sample]:
         yield ERROR, (), 1
         return
     if host.memory.get("stamps") != stamps:
-        known: Dict[str, File] = host.memory.get("files", {})
+        known: dict[str, File] = host.memory.get("files", {})
         files = host.memory["files"] = _files(stamps, known)
         host.memory["samples"], host.memory["refusals"] = _merged(files, host.reserved | OURS)
         host.memory["stamps"] = stamps
     yield from host.memory["samples"]
-    refusals: Dict[str, str] = host.memory["refusals"]
+    refusals: dict[str, str] = host.memory["refusals"]
     for path, reason in refusals.items():
         host.note(path, reason)
     yield ERROR, (), int(bool(refusals))
 
 
-def _stamps(directory: str) -> Dict[str, Stamp]:
+def _stamps(directory: str) -> dict[str, Stamp]:
     """Return what changes whenever a file does, by its path."""
     paths = sorted(os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".prom"))
     return {path: _stamp(path) for path in paths}
@@ -82,8 +83,8 @@ def _stamp(path: str) -> Stamp:
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
 
 
-def _files(stamps: Dict[str, Stamp], known: Dict[str, File]) -> Dict[str, File]:
-    files: Dict[str, File] = {}
+def _files(stamps: dict[str, Stamp], known: dict[str, File]) -> dict[str, File]:
+    files: dict[str, File] = {}
     room = MOST_BYTES_IN_ALL
     for place, (path, stamp) in enumerate(stamps.items()):
         old = known.get(path)
@@ -120,11 +121,11 @@ def _text(path: str) -> str:
         raise Refused("not text in UTF-8") from None
 
 
-def _merged(files: Dict[str, File], reserved: FrozenSet[str]) -> Tuple[List[Sample], Dict[str, str]]:
+def _merged(files: dict[str, File], reserved: frozenset[str]) -> tuple[list[Sample], dict[str, str]]:
     """Return the samples of all files, each family in one piece, and the files that do not fit."""
     merged = _Merged(reserved)
-    refusals: Dict[str, str] = {}
-    times: List[Sample] = []
+    refusals: dict[str, str] = {}
+    times: list[Sample] = []
     for path, file in files.items():
         reason = file.reason or merged.add(path, file)
         if reason:
@@ -137,11 +138,11 @@ def _merged(files: Dict[str, File], reserved: FrozenSet[str]) -> Tuple[List[Samp
 class _Merged:
     """The families of several files."""
 
-    def __init__(self, reserved: FrozenSet[str]) -> None:
+    def __init__(self, reserved: frozenset[str]) -> None:
         self._reserved = reserved
-        self._samples: Dict[str, List[Sample]] = {}
-        self._kinds: Dict[str, str] = {}
-        self._seen: Dict[Tuple[str, Pairs], str] = {}
+        self._samples: dict[str, list[Sample]] = {}
+        self._kinds: dict[str, str] = {}
+        self._seen: dict[tuple[str, Pairs], str] = {}
 
     def add(self, path: str, file: File) -> str:
         """Take in a file whole, or return why not."""

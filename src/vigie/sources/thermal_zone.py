@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._attributes import label, measure, printable
@@ -28,7 +28,7 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.entries(CLASS)
     if not names:
         raise Unavailable("the kernel knows no thermal zone and no cooling device")
-    known: Dict[str, str] = host.memory.get("types", {})
+    known: dict[str, str] = host.memory.get("types", {})
     types = host.memory["types"] = {
         name: known.get(name) or label(host, f"{CLASS}/{name}/type") for name in names
     }

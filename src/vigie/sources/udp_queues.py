@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Tuple
+from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
 from vigie.sources._host import Host
@@ -46,7 +46,7 @@ def _queues(host: Host, ip: str, path: str, text: str) -> Iterator[Sample]:
     yield QUEUES, ("rx", ip), received
 
 
-def _pair(line: str) -> Tuple[int, int]:
+def _pair(line: str) -> tuple[int, int]:
     out, back = line.split(None, QUEUE_COLUMN + 1)[QUEUE_COLUMN].split(":")
     return int(out, 16), int(back, 16)
 

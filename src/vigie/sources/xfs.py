@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import repeat
-from typing import Iterator, Tuple
 
 from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import printable, unsigned
@@ -15,7 +15,7 @@ def _counter(name: str, help: str) -> Metric:
     return counter(f"node_xfs_{name}_total", help, "device")
 
 
-def _btree(name: str, what: str) -> Tuple[Metric, ...]:
+def _btree(name: str, what: str) -> tuple[Metric, ...]:
     return (
         _counter(f"{name}_btree_lookups", f"Lookups in the tree of {what}."),
         _counter(f"{name}_btree_compares", f"Records compared in the tree of {what}."),

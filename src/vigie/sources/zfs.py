@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import repeat
-from typing import Iterable, Iterator, Optional, Tuple
 
 from vigie.model import Sample, gauge, untyped
 from vigie.sources._attributes import LIMIT, Family, printable, unsigned
@@ -69,7 +69,7 @@ def read(host: Host) -> Iterator[Sample]:
             yield from _pool(host, name)
 
 
-def _kstat(host: Host, path: str, family: Family, labels: Tuple[str, ...]) -> Iterable[Sample]:
+def _kstat(host: Host, path: str, family: Family, labels: tuple[str, ...]) -> Iterable[Sample]:
     """Return the numbers below the heading `name type data`."""
     body = (host.proc.text(path) or "").partition("data\n")[2]
     words = body.split()
@@ -90,7 +90,7 @@ def _kstat(host: Host, path: str, family: Family, labels: Tuple[str, ...]) -> It
     return _by_line(host, path, family, labels, body)
 
 
-def _by_line(host: Host, path: str, family: Family, labels: Tuple[str, ...], body: str) -> Iterator[Sample]:
+def _by_line(host: Host, path: str, family: Family, labels: tuple[str, ...], body: str) -> Iterator[Sample]:
     for line in body.split("\n"):
         words = line.split(None, 2)
         if len(words) < 3:
@@ -105,7 +105,7 @@ def _by_line(host: Host, path: str, family: Family, labels: Tuple[str, ...], bod
             labels = (*labels[:1], printable(data))
 
 
-def _whole(text: str, least: int) -> Optional[int]:
+def _whole(text: str, least: int) -> int | None:
     try:
         value = int(text)
     except ValueError:

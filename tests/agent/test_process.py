@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+import vigie
 
 Start = Callable[..., "Agent"]
 
@@ -122,6 +126,7 @@ def test_beyond_loopback_a_token_is_made_for_the_owner_alone(start: Start, tmp_p
 # Everything is imported first: the Python itself may lie where only root can read.
 AS_NOBODY = """
 import os, sys
+sys.path.insert(0, sys.argv[1])
 import encodings.idna
 from vigie.cli import main, parser_of
 from vigie.sources._registry import find
@@ -136,9 +141,14 @@ sys.exit(main(["doctor", "--json"]))
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_ordinary_user_gets_what_can_be_read_and_reasons_for_the_rest() -> None:
-    command = [sys.executable, "-c", AS_NOBODY]
-    environment = {**os.environ, "HOME": "/nonexistent"}
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0o755)
+        shutil.copytree(Path(vigie.__file__).parent, Path(home) / "vigie")
+        command = [sys.executable, "-c", AS_NOBODY, home]
+        environment = {**os.environ, "HOME": "/nonexistent"}
+        said = subprocess.run(
+            command, env=environment, cwd="/", capture_output=True, text=True, timeout=60, check=False
+        )
     assert said.returncode == 0, said.stderr
     sources = json.loads(said.stdout)["sources"]
     assert sources["cpu"]["state"] == "ok"

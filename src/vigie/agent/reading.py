@@ -87,10 +87,12 @@ class Reading:
         if not samples:
             raise Unavailable("there is nothing of this kind on this machine")
         metrics, labels, numbers = zip(*samples, strict=True)
-        if None in numbers:
-            present = [sample for sample in samples if sample[2] is not None]
-            metrics, labels, numbers = zip(*present, strict=True) if present else ((), (), ())
-        plain = math.isfinite(sum(numbers))  # OverflowError: a whole number that is no float is garbage
+        try:
+            # OverflowError: a whole number too large for a float is garbage.
+            plain = math.isfinite(sum(numbers))
+        except TypeError:
+            self._keep_present(samples)
+            return
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
             series = tuple((metrics[i], labels[i]) for i in self._layout.order)
@@ -98,6 +100,14 @@ class Reading:
         else:
             table = self.values.table
         self.values = Values(table, self._layout.arrange(numbers), plain)
+
+    def _keep_present(self, samples: list[Sample]) -> None:
+        present = [sample for sample in samples if sample[2] is not None]
+        if len(present) == len(samples):
+            raise TypeError("a value is neither a number nor None")
+        if not present:
+            raise Unavailable("nothing that this source reads can be had here")
+        self._keep(present)
 
     def _failed(self, outcome: Outcome, reason: str) -> None:
         if self.values.table.series:

@@ -26,10 +26,17 @@ ERRORS = (ConfigError, _registry.BadSource, OSError)
 class Settings:
     """Every effective setting, and the sources that it selects."""
 
-    def __init__(self, settings: Sequence[Setting], values: dict[str, Value], sources: list[Source]) -> None:
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        values: dict[str, Value],
+        sources: list[Source],
+        left_out: list[Source],
+    ) -> None:
         self.settings = settings
         self.values = values
         self.sources = sources
+        self.left_out = left_out
 
     def __getitem__(self, key: str) -> Any:
         """Return the effective value of a key of the agent's section."""
@@ -66,7 +73,8 @@ def effective(arguments: argparse.Namespace) -> Settings:
     settings = (*config.AGENT, *config.source_settings(sources))
     _refuse_unknown(flags, settings)
     values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
-    return Settings(settings, values, _selected(sources, values))
+    selected = _selected(sources, values)
+    return Settings(settings, values, selected, [source for source in sources if source not in selected])
 
 
 def node_name(settings: Settings) -> str:
@@ -109,6 +117,8 @@ def _selected(sources: list[Source], values: dict[str, Value]) -> list[Source]:
                 raise ConfigError(f"agent.{setting}: there is no source {word!r}; there are {_list(names)}")
     wanted = set(chosen["sources"]) or {source.name for source in sources if source.default}
     wanted = (wanted | set(chosen["with_sources"])) - set(chosen["no_sources"])
+    if not wanted:
+        raise ConfigError("there is no source left to read; see --sources, --no-sources and --with-sources")
     return [source for source in sources if source.name in wanted]
 
 
@@ -135,4 +145,11 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    return ",".join(value) if isinstance(value, list) else str(value) or "empty"
+    text = (
+        ",".join(value)
+        if isinstance(value, list)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+    return text or "empty"

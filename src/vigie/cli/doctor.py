@@ -42,6 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(document | {"advice": list(advice(readings))}, indent=2))
     else:
         report(_settings.node_name(settings), readings)
+        if settings.left_out:
+            names = ",".join(source.name for source in settings.left_out)
+            print(f"\nnot asked for\n  {names} (vigie agent --with-sources {names})")
     collector.close()
     return 1 if any(_failed(reading) for reading in readings) else 0
 
@@ -57,7 +60,7 @@ def report(node: str, readings: Sequence[Reading]) -> None:
         count = len(reading.values.numbers)
         print(f"  {reading.source.name:<18}{count:>6} series  {reading.duration * 1e3:8.2f} ms")
         for where, why in reading.host.notes.items():
-            print(f"  {'':<18}       except {where}: {why}")
+            print(f"  {'':<18}       {where}: {why}")
     rest = [reading for reading in readings if reading.outcome is not Outcome.OK]
     for title, group in (
         ("fails", [reading for reading in rest if _failed(reading)]),

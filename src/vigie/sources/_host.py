@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from vigie.sources._timex import Timex, adjtimex
-from vigie.sources._tree import Attributes, Budget, Tree
+from vigie.sources._tree import Budget, Tree, page
 
 MAX_NOTES = 32
 MAX_OPEN_FILES = 384
@@ -88,7 +88,7 @@ class Host:
         self.notes: dict[str, str] = {}
         self.reserved: frozenset[str] = frozenset()  # names of metrics that other sources declare
         self.proc = Tree(roots.proc, budget, self.note)
-        self.sys = Attributes(roots.sys, budget, self.note)
+        self.sys = Tree(roots.sys, budget, self.note, page)  # an attribute comes whole in one read
         self.root = Tree(roots.root, budget, self.note)
 
     def note(self, where: str, error: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable
 from typing import Callable
 
 # Keeping a sysfs attribute open turns 14 us a read into 2 us. The kernel gets itself a buffer of the
@@ -86,6 +87,18 @@ class Tree:
             self.explain(path, error)
             return None
 
+    def texts(self, directory: str, names: Iterable[str]) -> tuple[dict[str, str], dict[str, OSError]]:
+        """Return the stripped texts of some files of a directory, and the errors of the others."""
+        texts: dict[str, str] = {}
+        errors: dict[str, OSError] = {}
+        read = self.read
+        for name in names:
+            try:
+                texts[name] = read(directory + name).strip()
+            except OSError as error:  # noqa: PERF203 - each file fails for itself
+                errors[name] = error
+        return texts, errors
+
     def number(self, path: str, scale: float = 1) -> float | None:
         """Return the one number that a file holds, or None when it cannot be had."""
         try:
@@ -166,27 +179,6 @@ class Tree:
                 self._reads += 1
             else:
                 os.close(descriptor)
-
-
-class Attributes(Tree):
-    """Sysfs, where the kernel gives an attribute whole in one read: the path that is walked most."""
-
-    def __init__(self, top: str, budget: Budget | None = None, note: Note | None = None) -> None:
-        super().__init__(top, budget, note, page)
-
-    def read(self, path: str) -> str:
-        """Return the whole attribute as text, or raise OSError."""
-        descriptor = self._open.get(path)
-        if descriptor is None:
-            return super().read(path)
-        self._reads += 1
-        try:
-            return os.pread(descriptor, PAGE, 0).decode("utf-8", "surrogateescape")
-        except OSError as error:
-            if error.errno not in GONE:
-                raise
-            self._reads -= 1
-            return super().read(path)  # which lets go of the file and opens it anew
 
 
 def number(text: str, scale: float = 1) -> float | None:

@@ -73,7 +73,8 @@ NUMBERS = {
     "type": TYPE,
 }
 LABELS = ("address", "broadcast", "duplex", "operstate", "ifalias")
-ATTRIBUTES = ("flags", *LABELS, "speed", *(name for name in NUMBERS if name != "flags"))
+FLAGS_ONLY = ("flags",)
+ATTRIBUTES = (*LABELS, "speed", *(name for name in NUMBERS if name != "flags"))
 
 MEGABIT = 125_000  # bytes
 UNKNOWN_SPEEDS = ("-1", "4294967295")
@@ -139,22 +140,20 @@ def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Itera
 
 def _texts(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:
     """Return the attributes that the interface has, and those that it refused to tell."""
-    read = host.sys.read
-    texts: dict[str, str] = {}
-    refused: list[str] = []
-    for attribute in ATTRIBUTES:
-        # The kernel refuses speed, carrier and the like of an interface that is down or has none;
-        # it goes on to do so until the flags change.
-        if attribute in before.refused and texts.get("flags") == before.texts.get("flags"):
+    flags, errors = host.sys.texts(path, FLAGS_ONLY)
+    # The kernel refuses speed, carrier and the like of an interface that is down or has none; it goes
+    # on to do so until the flags change.
+    refused = before.refused if flags.get("flags") == before.texts.get("flags") else []
+    wanted = [name for name in ATTRIBUTES if name not in refused] if refused else ATTRIBUTES
+    texts, more = host.sys.texts(path, wanted)
+    errors.update(more)
+    refused = list(refused)
+    for attribute, error in errors.items():
+        if error.errno not in HAS_NONE:
+            host.note(f"/sys/{path}{attribute}", error)
+        elif error.errno == errno.EINVAL:
             refused.append(attribute)
-            continue
-        try:
-            texts[attribute] = read(path + attribute).strip()
-        except OSError as error:
-            if error.errno not in HAS_NONE:
-                host.note(f"/sys/{path}{attribute}", error)
-            elif error.errno == errno.EINVAL:
-                refused.append(attribute)
+    texts.update(flags)
     return texts, refused
 
 

@@ -15,15 +15,15 @@ def test_hanging_source_costs_only_itself_and_is_taken_up_again() -> None:
     collector = Collector(readings, quick=0.05)
 
     async def scenario() -> None:
-        await collector.refresh(readings)
+        await collector.refresh_quick(readings)
         assert [r.outcome for r in readings] == [Outcome.OK, Outcome.HUNG, Outcome.OK]
         assert "no answer within 0.05 s" in readings[1].reason
-        await collector.refresh(readings)
+        await collector.refresh_quick(readings)
         assert hanging.reads == 1, "a source that hangs is not asked again"
         hanging.go.set()
         while readings[1].busy:
             await asyncio.sleep(0.001)
-        await collector.refresh(readings)
+        await collector.refresh_quick(readings)
         assert [r.outcome for r in readings] == [Outcome.OK] * 3
 
     asyncio.run(scenario())
@@ -33,7 +33,7 @@ def test_hanging_source_costs_only_itself_and_is_taken_up_again() -> None:
 def test_raising_source_costs_only_itself() -> None:
     readings = [reading(failing("bad", ZeroDivisionError())), reading(steady("good"))]
     collector = Collector(readings)
-    asyncio.run(collector.refresh(readings))
+    asyncio.run(collector.refresh_quick(readings))
     assert [r.outcome for r in readings] == [Outcome.ERROR, Outcome.OK]
     collector.close()
 
@@ -45,10 +45,10 @@ def test_slow_source_does_not_delay_the_quick_ones() -> None:
     collector = Collector([slow, quick])
 
     async def scenario() -> None:
-        waiting = asyncio.ensure_future(collector.refresh([slow]))
+        waiting = asyncio.ensure_future(collector.refresh_slow([slow]))
         while not hanging.entered.is_set():
             await asyncio.sleep(0.001)
-        await collector.refresh([quick])
+        await collector.refresh_quick([quick])
         assert [quick.outcome, slow.outcome] == [Outcome.OK, Outcome.PENDING]
         hanging.go.set()
         await waiting
@@ -61,7 +61,7 @@ def test_slow_source_does_not_delay_the_quick_ones() -> None:
 def test_reading_without_a_loop_leaves_hanging_sources_behind_too() -> None:
     hanging = Hanging("hanging")
     readings = [reading(hanging.source), reading(steady("a"))]
-    collector = Collector(readings, quick=0.05)
+    collector = Collector(readings, slow=0.05)
     collector.refresh_now()
     assert [r.outcome for r in readings] == [Outcome.HUNG, Outcome.OK]
     hanging.go.set()
@@ -71,7 +71,7 @@ def test_reading_without_a_loop_leaves_hanging_sources_behind_too() -> None:
 def test_lane_finishes_the_batch_behind_two_hanging_calls() -> None:
     go = threading.Event()
     made: list[str] = []
-    lane = Lane("test")
+    lane = Lane("test", 0.05)
 
     def first() -> None:
         go.wait()
@@ -79,8 +79,26 @@ def test_lane_finishes_the_batch_behind_two_hanging_calls() -> None:
     def second() -> None:
         go.wait()
 
-    late = run_all(lane, [first, lambda: made.append("a"), second, lambda: made.append("b")], 0.05)
+    late = run_all(lane, [first, lambda: made.append("a"), second, lambda: made.append("b")])
     assert late == [first, second]
     assert made == ["a", "b"]
     go.set()
     lane.close()
+
+
+def test_source_that_is_being_read_is_not_read_by_another_lane() -> None:
+    hanging = Hanging("hanging")
+    read = reading(hanging.source)
+    collector = Collector([read])
+
+    async def scenario() -> None:
+        waiting = asyncio.ensure_future(collector.refresh_quick([read]))
+        while not hanging.entered.is_set():
+            await asyncio.sleep(0.001)
+        await collector.refresh_all([read])
+        assert hanging.reads == 1
+        hanging.go.set()
+        await waiting
+
+    asyncio.run(scenario())
+    collector.close()

@@ -48,8 +48,8 @@ class Loop:
         time_ms = round(self._clock.wall() * 1000)
         due = self._take_due(self._clock.monotonic())
         if any(reading.source.slow for reading in due):
-            self._slow = asyncio.ensure_future(self._collector.refresh(r for r in due if r.source.slow))
-        await self._collector.refresh(reading for reading in due if not reading.source.slow)
+            self._slow = asyncio.ensure_future(self._collector.refresh_slow(due))
+        await self._collector.refresh_quick(due)
         if self._slow:
             await asyncio.wait([self._slow], timeout=self._cadence * PATIENCE)
         self._emit(time_ms)

@@ -108,14 +108,13 @@ class Pages:
             del self._refreshing[everything]
 
     async def _read_stale(self, everything: bool) -> None:
+        # What is not on this machine is looked for by the loop, not by every scrape.
+        here = [r for r in self._collector.readings if r.outcome is not Outcome.UNAVAILABLE]
+        if everything:
+            await self._collector.refresh_all(here)
+            return
         before = self._clock.monotonic() - FRESH_SECONDS
-        await self._collector.refresh(
-            reading
-            for reading in self._collector.readings
-            # What is not on this machine is looked for by the loop, not by every scrape.
-            if reading.outcome is not Outcome.UNAVAILABLE
-            and (everything or (not reading.source.slow and reading.read_at <= before))
-        )
+        await self._collector.refresh_quick(reading for reading in here if reading.read_at <= before)
 
     def _render(self, form: Format) -> bytes:
         self._own.scrapes += 1

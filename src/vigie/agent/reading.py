@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import logging
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -49,13 +50,19 @@ class Reading:
         self.duration = 0.0
         self.seconds = 0.0
         self.errors = 0
-        self.busy = False  # a read is under way; while it is, the source is not asked again
+        self._reading = threading.Lock()
         self._clock = clock
         self._layout = _Layout((), ())
 
+    @property
+    def busy(self) -> bool:
+        """Tell whether a read is under way; while it is, the source is not asked again."""
+        return self._reading.locked()
+
     def read(self) -> None:
-        """Read the source now; never raises."""
-        self.busy = True
+        """Read the source now, unless that is being done; never raises."""
+        if not self._reading.acquire(blocking=False):
+            return
         began = time.perf_counter()
         at = self._clock.monotonic()
         self.host.notes.clear()
@@ -76,7 +83,7 @@ class Reading:
             self.read_at = at
             self.duration = round(time.perf_counter() - began, 7)
             self.seconds += self.duration
-            self.busy = False
+            self._reading.release()
 
     def left_hanging(self, seconds: float) -> None:
         """Note that the present read passed its deadline; its values are no longer true."""

@@ -8,33 +8,37 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import Callable
 
-MIN_DEADLINE = 0.05
-
 Call = Callable[[], None]
 Batch = tuple[list[Call], Callable[[], object]]
 
 
 class Lane:
-    """Makes calls one after the other, off the caller's thread."""
+    """Makes calls one after the other, off the caller's thread, each within the deadline."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, deadline: float) -> None:
+        self.deadline = deadline
         self._name = name
-        self._worker = _Worker(name)
+        self._worker: _Worker | None = None
 
     def submit(self, calls: Sequence[Call], done: Callable[[], object]) -> None:
         """Make the calls in turn, then call `done` once, on the lane's thread."""
+        if self._worker is None:
+            self._worker = _Worker(self._name)
         self._worker.queue.put((list(calls), done))
 
-    def stuck_for(self) -> float:
-        """Return for how many seconds the present call has been running; 0 when idle."""
-        since = self._worker.since
-        return time.monotonic() - since if since else 0.0
+    def patience(self) -> float:
+        """Return in how many seconds the present call passes the deadline."""
+        since = self._worker.since if self._worker else 0.0
+        used = time.monotonic() - since if since else 0.0
+        return max(self.deadline - used, 0.001)
 
-    def skip(self, longer_than: float) -> Call | None:
-        """Leave a call that has run longer behind on its own thread, and go on with the others."""
+    def skip(self) -> Call | None:
+        """Leave a call that has passed the deadline on its own thread, and go on with the others."""
         worker = self._worker
+        if worker is None:
+            return None
         with worker.lock:
-            if not worker.since or time.monotonic() - worker.since <= longer_than:
+            if not worker.since or time.monotonic() - worker.since <= self.deadline:
                 return None
             worker.abandoned = True
             hung = worker.current
@@ -43,7 +47,9 @@ class Lane:
 
     def close(self) -> None:
         """Let the thread end when it has nothing left to do."""
-        self._worker.queue.put(None)
+        if self._worker:
+            self._worker.queue.put(None)
+            self._worker = None
 
 
 class _Worker:
@@ -80,17 +86,13 @@ class _Worker:
         return True
 
 
-def run_all(lane: Lane, calls: Sequence[Call], deadline: float) -> list[Call]:
-    """Make the calls, each within the deadline, and return those that were left hanging.
-
-    When one has hung, the others get a tenth of its time: what took one server took more mounts.
-    """
+def run_all(lane: Lane, calls: Sequence[Call]) -> list[Call]:
+    """Make the calls, each within the lane's deadline, and return those that were left hanging."""
     finished = threading.Event()
     hung: list[Call] = []
     lane.submit(calls, finished.set)
-    while not finished.wait(max(deadline - lane.stuck_for(), 0.001)):
-        late = lane.skip(deadline)
+    while not finished.wait(lane.patience()):
+        late = lane.skip()
         if late is not None:
             hung.append(late)
-            deadline = min(deadline, max(deadline / 10, MIN_DEADLINE))
     return hung

@@ -10,10 +10,11 @@ from typing import Optional
 from vigie.model import Metric
 from vigie.sources._host import Host
 from vigie.sources._source import Option, Unavailable
+from vigie.sources._tree import LIMIT, number
 
-LIMIT = 1 << 64  # no kernel counter is wider, and a float still holds it
 MOST_MEMBERS = 4096
 READS_BETWEEN_LOOKS = 60
+NOTHING = "(?!)"
 
 
 def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> float | None:
@@ -21,11 +22,8 @@ def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> f
     text = host.sys.text(path)
     if text is None:
         return None
-    try:
-        value: float = int(text)
-    except ValueError:
-        value = _fraction(text)
-    if not least <= value < LIMIT:  # which NaN is not, either
+    value = number(text)
+    if value is None or value < least:
         host.note(f"/sys/{path}", f"{text[:32]!r} is not a sensible number")
         return None
     return value if divisor == 1 else value / divisor
@@ -66,12 +64,12 @@ def look_again(host: Host) -> bool:
 
 
 def pattern(host: Host, option: Option) -> Pattern[str]:
-    """Return the regular expression that the option holds."""
+    """Return the regular expression that the option holds; an empty one matches nothing."""
     key = f"pattern {option.name}"
     if key not in host.memory:
         text = host.options.get(option.name, option.default)
         try:
-            host.memory[key] = re.compile(text)
+            host.memory[key] = re.compile(text or NOTHING)
         except re.error as error:
             raise Unavailable(f"the option {option.name} is no regular expression: {error}") from error
     compiled: Pattern[str] = host.memory[key]
@@ -92,10 +90,3 @@ class Family(dict[str, Optional[Metric]]):
         if len(self) < MOST_MEMBERS:
             self[word] = metric
         return metric
-
-
-def _fraction(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")

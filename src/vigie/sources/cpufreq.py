@@ -79,4 +79,4 @@ def _governors(host: Host, cpu: str, path: str) -> Iterator[Sample]:
             yield GOVERNOR, (cpu, governor), int(governor == chosen)
 
 
-SOURCE = Source("cpufreq", METRICS, read, slow=True)
+SOURCE = Source("cpufreq", METRICS, read, slow=True, every=30)

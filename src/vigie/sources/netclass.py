@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
+from vigie.sources._attributes import pattern
 from vigie.sources._host import Host
-from vigie.sources._interfaces import EXCLUDE, excluded
 from vigie.sources._source import Source
+from vigie.sources.netdev import EXCLUDE
 
 METRICS = (
     UP := gauge("node_network_up", "1 for an interface that is operational, 0 for any other.", "device"),
@@ -96,11 +97,11 @@ UNKNOWN = Interface({}, [], [])
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every interface."""
-    unwanted = excluded(host)
+    unwanted = pattern(host, EXCLUDE)
     known: dict[str, Interface] = host.memory.get("interfaces", {})
     now = host.memory["interfaces"] = {}
     for name in host.sys.entries("class/net"):
-        if name != "bonding_masters" and not (unwanted and unwanted.search(name)):
+        if name != "bonding_masters" and not unwanted.search(name):
             now[name] = _looked_at(host, name, known.get(name, UNKNOWN))
             yield from now[name].samples
 

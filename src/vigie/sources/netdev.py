@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter
+from vigie.sources._attributes import pattern
 from vigie.sources._host import Host
-from vigie.sources._interfaces import EXCLUDE, excluded
-from vigie.sources._source import Source
+from vigie.sources._source import Option, Source
 
 # In the order of the file's columns, which is as old as Linux.
 COLUMNS = (
@@ -47,14 +47,16 @@ NOHANDLER = counter(
 )
 METRICS = (*COLUMNS, NOHANDLER)
 
+EXCLUDE = Option("exclude", "", "Interfaces that are left out, as a regular expression.")
+
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every counter of every interface that the operator did not exclude."""
-    unwanted = excluded(host)
+    unwanted = pattern(host, EXCLUDE)
     for line in filter(None, host.proc.read("net/dev").split("\n")[2:]):
         name, _, rest = line.partition(":")
         name = name.strip()
-        if unwanted and unwanted.search(name):
+        if unwanted.search(name):
             continue
         fields = rest.split()
         if len(fields) != len(COLUMNS) or "-" in rest or not name or "\0" in name:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 
 from vigie.model import Sample, gauge, untyped
-from vigie.sources._attributes import LIMIT, Family, printable, unsigned
+from vigie.sources._attributes import Family, printable, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import LIMIT
 
 POOL = ("zpool",)
 DATASET = ("zpool", "dataset")

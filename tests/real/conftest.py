@@ -56,23 +56,23 @@ def exporter() -> Iterator[Start]:
 def agent() -> Iterator[Start]:
     """Return a starter of our agent that gives its address."""
     with _Starter() as start:
-        yield lambda *flags: start(
-            lambda port: [sys.executable, "-m", "vigie", "agent", f"--listen=127.0.0.1:{port}", *flags]
+        yield lambda *flags, port=None: start(
+            lambda free: [sys.executable, "-m", "vigie", "agent", f"--listen=127.0.0.1:{free}", *flags], port
         )
 
 
 class _Starter:
     """Starts programs and ends them, by their id, when the test is over."""
 
-    def __enter__(self) -> Callable[[Callable[[int], list[str]]], str]:
+    def __enter__(self) -> Callable[..., str]:
         self._stack = contextlib.ExitStack()
         return self._start
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def _start(self, command: Callable[[int], list[str]]) -> str:
-        port = free_port()
+    def _start(self, command: Callable[[int], list[str]], port: int | None = None) -> str:
+        port = port or free_port()
         self._stack.enter_context(running(command(port), port, "/"))
         return f"http://127.0.0.1:{port}"
 

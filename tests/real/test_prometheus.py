@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.programs import free_port, running
@@ -34,21 +35,30 @@ def test_promtool_reads_everything_and_remarks_only_on_conventional_names(agent:
     assert [line for line in remarks if line.startswith("vigie_")] == []
 
 
-def test_real_prometheus_scrapes_us(agent: Start, tmp_path: Path) -> None:
-    target = agent().removeprefix("http://")
-    config = tmp_path / "prometheus.yml"
-    config.write_text(
-        f"""
-global: {{scrape_interval: 1s}}
-scrape_configs:
-  - job_name: node
-    static_configs: [{{targets: ["{target}"]}}]
-"""
-    )
+@contextlib.contextmanager
+def _prometheus(target: str, home: Path, *more: str) -> Iterator[int]:
+    """Run a Prometheus that scrapes the target every second, and give its port."""
+    config = home / "prometheus.yml"
+    lines = ["global: {scrape_interval: 1s}", "scrape_configs:", "  - job_name: node", *more]
+    config.write_text("\n".join([*lines, f'    static_configs: [{{targets: ["{target}"]}}]', ""]))
     port = free_port()
-    command = [need("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={tmp_path}/data"]
-    command += [f"--web.listen-address=127.0.0.1:{port}"]
-    with running(command, port, "/"):
+    command = [need("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={home}/data"]
+    with running([*command, f"--web.listen-address=127.0.0.1:{port}"], port, "/"):
+        yield port
+
+
+def test_real_prometheus_scrapes_us_with_the_token_of_its_credentials_file(
+    agent: Start, tmp_path: Path
+) -> None:
+    port = free_port()
+    agent(f"--listen=0.0.0.0:{port}", f"--data={tmp_path}/agent", port=port)
+    token = f"    authorization: {{credentials_file: {tmp_path}/agent/scrape-token}}"
+    with _prometheus(f"127.0.0.1:{port}", tmp_path, token) as prometheus:
+        assert _answer(prometheus, "up") == "1"
+
+
+def test_real_prometheus_scrapes_us(agent: Start, tmp_path: Path) -> None:
+    with _prometheus(agent().removeprefix("http://"), tmp_path) as port:
         assert _answer(port, "up") == "1"
         assert float(_answer(port, "count({job='node'})")) > 300
         assert _answer(port, "scrape_samples_scraped - scrape_samples_post_metric_relabeling") == "0"

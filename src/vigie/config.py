@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vigie.sources._source import Source
+from vigie.sources._source import Option, Source
 
 
 class ConfigError(Exception):
@@ -147,10 +147,18 @@ AGENT = (
 def source_settings(sources: Iterable[Source]) -> tuple[Setting, ...]:
     """Return the settings that the sources themselves declare."""
     return tuple(
-        Setting(f"source.{source.name}", option.name, option.default, option.help, text)
+        Setting(f"source.{source.name}", option.name, option.default, option.help, _checked(option))
         for source in sources
         for option in source.options
     )
+
+
+def _checked(option: Option) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        option.check(text(value))
+        return str(value)
+
+    return check
 
 
 def default_file(environ: Mapping[str, str]) -> Path:

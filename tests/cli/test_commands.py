@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,8 @@ def test_once_prints_the_chosen_sources_and_stops(capsys: pytest.CaptureFixture[
         (["--listen", "nowhere"], "such as 127.0.0.1:9797"),
         (["--option", "textfile.nothing=1"], "there is no textfile.nothing"),
         (["--option", "textfile"], "should be SOURCE.NAME=VALUE"),
+        (["--option", "netdev.exclude=("], "source.netdev.exclude = '(' should be a regular expression"),
+        (["--option", "filesystem.deadline=soon"], "should be a number of seconds"),
         (["--config", "/nonexistent/vigie.toml"], "/nonexistent/vigie.toml: there is no such file"),
         (["--replay", "/nonexistent"], "vigie agent --record makes one"),
     ],
@@ -58,6 +61,13 @@ def test_bad_setting_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert why in said
     assert said.count("\n") == 1
+
+
+def test_chosen_source_that_is_not_here_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["agent", "--once", "--sources", "loadavg", "--procfs", str(tmp_path)]) == 0
+    assert (
+        f"source loadavg: unavailable: {tmp_path}/loadavg is not on this machine" in capsys.readouterr().err
+    )
 
 
 def test_reader_that_leaves_early_is_no_failure() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
 from vigie.sources.diskstats import SOURCE
 
 DISK = """\
@@ -43,11 +42,6 @@ def test_an_old_kernel_gives_fewer_series(machine: Machine, samples: Samples) ->
 def test_partitions_are_left_out_unless_asked_for(machine: Machine, samples: Samples) -> None:
     assert not [series for series in samples(SOURCE, machine(DISK)) if "sda1" in series]
     assert 'node_disk_reads_completed_total{device="sda1"}' in samples(SOURCE, machine(DISK, exclude="^loop"))
-
-
-def test_an_exclusion_that_is_no_pattern_is_explained(machine: Machine, samples: Samples) -> None:
-    with pytest.raises(Unavailable, match="option exclude"):
-        samples(SOURCE, machine(DISK, exclude="("))
 
 
 def test_udev_tells_which_disk_it_is(machine: Machine, samples: Samples) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from tests.sources.conftest import Machine, Samples
 from vigie.sources._host import Calls, Host, Statvfs
-from vigie.sources._source import Unavailable
 from vigie.sources.filesystem import SOURCE
 
 TWO = """\
@@ -146,11 +145,6 @@ def test_what_is_excluded_can_be_chosen(machine: Machine, samples: Samples) -> N
         "/dev",
         "/var/lib/docker/overlay2/x/merged",
     }
-
-
-def test_a_deadline_that_is_no_number_is_explained(machine: Machine, samples: Samples) -> None:
-    with pytest.raises(Unavailable, match="deadline"):
-        samples(SOURCE, machine(TWO, deadline="soon"))
 
 
 def test_a_line_that_is_cut_short_costs_only_itself(machine: Machine, samples: Samples) -> None:

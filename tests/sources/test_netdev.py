@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
 from vigie.sources.netdev import COLUMNS, SOURCE
 
 HEADER = """-- proc/net/dev --
@@ -53,8 +52,3 @@ def test_excluded_interfaces_are_left_out(machine: Machine, samples: Samples) ->
     host = machine(HEADER + rows, exclude="^(veth|lo$)")
     assert {series for series in samples(SOURCE, host) if "eth0" not in series} == set()
     assert len(samples(SOURCE, host)) == len(COLUMNS)
-
-
-def test_pattern_that_is_none_is_explained(machine: Machine) -> None:
-    with pytest.raises(Unavailable, match="exclude"):
-        list(SOURCE.read(machine(HEADER + ETH0, exclude="(")))

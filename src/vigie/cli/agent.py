@@ -47,18 +47,20 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="vigie-replay-") as directory:
         collector = Collector(_settings.readings(settings, _unpacked(arguments.replay, directory)))
         if arguments.once:
-            return _once(collector)
+            return _once(collector, chosen=bool(settings["sources"]))
         asyncio.run(agent.run(_plan(settings, collector)))
     return 0
 
 
-def _once(collector: Collector) -> int:
+def _once(collector: Collector, *, chosen: bool) -> int:
     collector.refresh_now()
     collector.close()
     sys.stdout.write(Renderer().render(collector.values(), TEXT).encode("utf-8", "replace").decode())
     failed = [r for r in collector.readings if r.outcome in (Outcome.ERROR, Outcome.HUNG)]
-    for reading in failed:
-        print(f"source {reading.source.name}: {reading.reason}", file=sys.stderr)
+    for reading in collector.readings if chosen else failed:
+        if reading.outcome is not Outcome.OK:
+            name = reading.source.name
+            print(f"source {name}: {reading.outcome.value}: {reading.reason}", file=sys.stderr)
     return 1 if failed else 0
 
 

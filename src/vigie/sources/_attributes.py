@@ -9,7 +9,7 @@ from typing import Optional
 
 from vigie.model import Metric
 from vigie.sources._host import Host
-from vigie.sources._source import Option, Unavailable
+from vigie.sources._source import Option
 from vigie.sources._tree import LIMIT, number
 
 MOST_MEMBERS = 4096
@@ -67,11 +67,7 @@ def pattern(host: Host, option: Option) -> Pattern[str]:
     """Return the regular expression that the option holds; an empty one matches nothing."""
     key = f"pattern {option.name}"
     if key not in host.memory:
-        text = host.options.get(option.name, option.default)
-        try:
-            host.memory[key] = re.compile(text or NOTHING)
-        except re.error as error:
-            raise Unavailable(f"the option {option.name} is no regular expression: {error}") from error
+        host.memory[key] = re.compile(host.options.get(option.name, option.default) or NOTHING)
     compiled: Pattern[str] = host.memory[key]
     return compiled
 

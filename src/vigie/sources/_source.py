@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Callable, NamedTuple
 
@@ -13,12 +14,30 @@ class Unavailable(Exception):
     """What the source reads is not on this machine; the message says why."""
 
 
+def expression(text: str) -> None:
+    """Refuse, with ValueError, what is no regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"should be a regular expression: {error}") from None
+
+
+def seconds(text: str) -> None:
+    """Refuse, with ValueError, what is no time to wait."""
+    if not text.replace(".", "", 1).isdecimal() or not float(text):
+        raise ValueError("should be a number of seconds above 0")
+
+
 class Option(NamedTuple):
-    """A setting of one source, as `[source.NAME]` in the configuration file."""
+    """A setting of one source, as `[source.NAME]` in the configuration file.
+
+    `check` raises ValueError for a value that the source could not use.
+    """
 
     name: str
     default: str
     help: str
+    check: Callable[[str], object] = str
 
 
 class Source(NamedTuple):

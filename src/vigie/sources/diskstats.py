@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._attributes import look_again, pattern, printable, unsigned
 from vigie.sources._host import Host
-from vigie.sources._source import Option, Source
+from vigie.sources._source import Option, Source, expression
 
 # The columns after the name, in the kernel's order; older kernels have the first 11 or 15.
 COLUMNS = (
@@ -89,6 +89,7 @@ EXCLUDE = Option(
     "exclude",
     r"^(ram|loop|fd|(h|s|v|xv)d[a-z]|nvme\d+n\d+p)\d+$",
     "Disks that are left out, as a regular expression; by default partitions and loop devices.",
+    expression,
 )
 
 Key = tuple[str, ...]  # major, minor, name

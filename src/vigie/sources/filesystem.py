@@ -10,7 +10,7 @@ from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import pattern, printable
 from vigie.sources._host import Calls, Host, Statvfs
 from vigie.sources._lane import Lane, run_all
-from vigie.sources._source import Option, Source, Unavailable
+from vigie.sources._source import Option, Source, expression, seconds
 
 LABELS = ("device", "fstype", "mountpoint")
 
@@ -41,14 +41,16 @@ EXCLUDE_MOUNTS = Option(
     "exclude_mounts",
     r"^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)",
     "Mount points that are left out, as a regular expression.",
+    expression,
 )
 EXCLUDE_TYPES = Option(
     "exclude_types",
     r"^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs"
     r"|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$",
     "Types of file system that are left out, as a regular expression.",
+    expression,
 )
-DEADLINE = Option("deadline", "5", "Seconds after which a mount that does not answer is given up.")
+DEADLINE = Option("deadline", "5", "Seconds after which a mount that does not answer is given up.", seconds)
 
 # These answer statvfs from the kernel's memory, so they are asked on the spot; any other type may have
 # a server or a program behind it that never answers.
@@ -119,21 +121,13 @@ def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, Question]]:
         elif mount.identity not in stuck:
             doubtful.append(question)
     if doubtful:
-        deadline = _deadline(host)
+        deadline = float(host.options.get(DEADLINE.name, DEADLINE.default))
         lane = host.memory.setdefault("lane", Lane("statvfs", deadline))
         # What took one server took more mounts: while some are stuck, the others get less time.
         lane.deadline = deadline / 10 if stuck else deadline
         run_all(lane, doubtful)
     host.memory["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
     return asked
-
-
-def _deadline(host: Host) -> float:
-    text = host.options.get(DEADLINE.name, DEADLINE.default)
-    try:
-        return float(text)
-    except ValueError:
-        raise Unavailable(f"the option {DEADLINE.name} is no number of seconds: {text}") from None
 
 
 def _mounts(host: Host) -> list[Mount]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, counter
 from vigie.sources._attributes import pattern
 from vigie.sources._host import Host
-from vigie.sources._source import Option, Source
+from vigie.sources._source import Option, Source, expression
 
 # In the order of the file's columns, which is as old as Linux.
 COLUMNS = (
@@ -47,7 +47,7 @@ NOHANDLER = counter(
 )
 METRICS = (*COLUMNS, NOHANDLER)
 
-EXCLUDE = Option("exclude", "", "Interfaces that are left out, as a regular expression.")
+EXCLUDE = Option("exclude", "", "Interfaces that are left out, as a regular expression.", expression)
 
 
 def read(host: Host) -> Iterator[Sample]:

@@ -106,6 +106,31 @@ def test_head_has_a_length_and_no_body() -> None:
     talk(scenario)
 
 
+def test_client_that_does_not_read_is_not_answered_on_and_on() -> None:
+    answered = []
+
+    async def large(request: Request) -> Response:
+        answered.append(request.path)
+        return Response(200, b"x" * 8_000_000)
+
+    async def run() -> None:
+        server = await http.serve(large, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), limit=1024)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n" * 20)
+        while not answered:
+            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(answered) == 1
+        for _ in range(20):
+            assert len((await _answer(reader))[1]) == 8_000_000
+        assert len(answered) == 20
+        writer.close()
+        server.close()
+
+    asyncio.run(run())
+
+
 def test_too_many_connections_are_turned_away() -> None:
     async def run() -> None:
         server = await http.serve(_echo, "127.0.0.1", 0)

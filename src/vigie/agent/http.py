@@ -59,6 +59,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._received = b""
         self._answering: asyncio.Task[None] | None = None
+        self._unread = False
         self._idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -86,12 +87,16 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def pause_writing(self) -> None:
-        """Stop listening to a client that does not read its answers."""
+        """Answer no more while the client does not read its answers."""
+        self._unread = True
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Listen again."""
+        """Go on."""
+        self._unread = False
         self._transport.resume_reading()
+        if self._answering is None and self._received:
+            self._next()
 
     def _rest(self) -> None:
         # One timer a connection, moved only here: a client that is silent, sends its request a
@@ -128,7 +133,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
             return
         self._rest()
-        if self._received:
+        if self._received and not self._unread:
             self._next()
 
     def _refuse(self, bad: BadRequest) -> None:

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from vigie.agent.ports import holder
+
+
+def test_holder_of_a_port_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert holder(taken.getsockname()[1]).endswith(f"(pid {os.getpid()})")
+
+
+def test_holder_that_cannot_be_seen_is_another_process(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net/tcp").write_text("header\n 0: 0100007F:2645 00000000:0000 0A 0 0 0 0 0 4242 1\n")
+    (tmp_path / "77").mkdir()
+    assert holder(0x2645, tmp_path) == "another process"

@@ -13,8 +13,8 @@ def holder(port: int, proc: Path = Path("/proc")) -> str:
     inodes = {inode for table in ("tcp", "tcp6") for inode in _listening(proc / "net" / table, port)}
     for pid in filter(str.isdecimal, os.listdir(proc)):
         try:
-            for descriptor in os.scandir(proc / pid / "fd"):
-                if os.readlink(descriptor.path) in inodes:
+            for descriptor in os.listdir(proc / pid / "fd"):
+                if os.readlink(proc / pid / "fd" / descriptor) in inodes:
                     return f"{(proc / pid / 'comm').read_text().strip()} (pid {pid})"
         except OSError:
             continue  # it ended meanwhile, or is not ours to look at

@@ -69,6 +69,13 @@ def test_every_series_is_declared_by_a_source(machine: str, tmp_path: Path) -> N
             assert any(row.declares(metric.name) for row in declared), metric.name
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_no_counter_is_negative_or_nan(machine: str, tmp_path: Path) -> None:
+    for reading in collected(unpacked(machine, tmp_path), find()).readings:
+        for (metric, labels), value in zip(reading.values.table.series, reading.values.numbers, strict=True):
+            assert metric.kind != "counter" or value >= 0, (metric.name, labels, value)
+
+
 def test_exposition_of_every_machine_can_be_read_back() -> None:
     for machine in MACHINES:
         parse((HERE / machine / "expected.prom").read_text(encoding="utf-8"))

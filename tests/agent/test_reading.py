@@ -121,3 +121,11 @@ def test_failure_is_logged_once_per_change(caplog: pytest.LogCaptureFixture) -> 
             read.read()
     assert len(caplog.records) == 1
     assert read.errors == 5
+
+
+def test_counter_below_nothing_is_garbage_and_costs_only_itself() -> None:
+    total, level = counter("vigie_a_total", "A."), gauge("vigie_level", "L.")
+    read = reading(Source("s", (total, level), lambda _: iter([(total, (), -1), (level, (), -2)])))
+    read.read()
+    assert read.values.table.series == ((level, ()),)
+    assert read.host.notes == {"vigie_a_total": "a counter below nothing: -1"}

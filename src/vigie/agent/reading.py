@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vigie.agent.clock import Clock
-from vigie.model import Metric, Sample, Table
+from vigie.model import Metric, Sample, Table, series_text
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
 
@@ -100,6 +100,8 @@ class Reading:
         except TypeError:
             self._keep_present(samples)
             return
+        if min(numbers) < 0 and self._without_negative_counters(samples):
+            return
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
             series = tuple((metrics[i], labels[i]) for i in self._layout.order)
@@ -115,6 +117,19 @@ class Reading:
         if not present:
             raise Unavailable("nothing that this source reads can be had here")
         self._keep(present)
+
+    def _without_negative_counters(self, samples: list[Sample]) -> bool:
+        """Keep the rest when a counter is below nothing, and tell whether one was."""
+        good = [sample for sample in samples if sample[0].kind != "counter" or not (sample[2] or 0) < 0]
+        if len(good) == len(samples):
+            return False
+        for metric, labels, value in samples:
+            if metric.kind == "counter" and (value or 0) < 0:
+                self.host.note(series_text(metric, labels), f"a counter below nothing: {value}")
+        if not good:
+            raise Unavailable("every counter of this source is below nothing")
+        self._keep(good)
+        return True
 
     def _failed(self, outcome: Outcome, reason: str) -> None:
         if self.values.table.series:

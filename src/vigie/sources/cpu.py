@@ -70,8 +70,8 @@ def _times(host: Host) -> Iterator[Sample]:
         cpu = name[3:]
         try:
             ticks = [int(field) for field in fields]
-            if len(ticks) <= IDLE or min(ticks) < 0:
-                raise ValueError(f"{len(ticks)} columns, some of which may be below 0")
+            if len(ticks) <= IDLE:
+                raise ValueError(f"{len(ticks)} columns")
             core = known.get(cpu)
             if core is None:
                 core = Core([(cpu, mode) for _, mode in COLUMNS], ticks)

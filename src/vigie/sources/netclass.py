@@ -73,7 +73,6 @@ NUMBERS = {
     "tx_queue_len": QUEUE,
     "type": TYPE,
 }
-COUNTS = ("carrier_changes", "carrier_down_count", "carrier_up_count")
 LABELS = ("address", "broadcast", "duplex", "operstate", "ifalias")
 FLAGS_ONLY = ("flags",)
 ATTRIBUTES = (*LABELS, "speed", *(name for name in NUMBERS if name != "flags"))
@@ -131,8 +130,6 @@ def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Itera
     for attribute, text in texts.items():
         try:
             value = int(text, 16) if text.startswith("0x") else int(text)
-            if value < 0 and attribute in COUNTS:
-                raise ValueError(f"{value} times")
         except ValueError as error:
             host.note(f"/sys/{path}{attribute}", error)
             continue

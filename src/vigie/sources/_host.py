@@ -100,13 +100,17 @@ class Host:
 
     def turn(self) -> None:
         """End one reading."""
-        for tree in (self.proc, self.sys, self.root):
-            tree.turn()
+        for tree in self._trees():
+            if tree.files:
+                tree.turn()
 
     def close(self) -> None:
         """Let go of everything held on the machine."""
-        for tree in (self.proc, self.sys, self.root):
+        for tree in self._trees():
             tree.close()
+
+    def _trees(self) -> tuple[Tree, Tree, Tree]:
+        return self.proc, self.sys, self.root
 
 
 def _printable(text: str) -> str:

@@ -63,7 +63,7 @@ class Tree:
         self._budget = budget or Budget(0)
         self._note = note
         self._take = take
-        self._open: dict[str, int] = {}
+        self.files: dict[str, int] = {}  # kept open
         self._reads = 0  # of open files in this turn
         self._turns = 0
 
@@ -77,7 +77,7 @@ class Tree:
 
     def once(self, path: str) -> str:
         """Return the whole file as text without keeping it open, or raise OSError."""
-        return self._opened(path, self._take, keep=False).decode("utf-8", "surrogateescape")
+        return self.filesed(path, self._take, keep=False).decode("utf-8", "surrogateescape")
 
     def text(self, path: str) -> str | None:
         """Return the stripped text of a file, or None when it cannot be had."""
@@ -138,33 +138,32 @@ class Tree:
 
     def turn(self) -> None:
         """End one reading of the source: when it has left files unread, they are all let go."""
-        if self._open:
-            self._turns += 1
-            if self._reads < len(self._open) or self._turns % OPEN_TURNS == 0:
-                self.close()
-            self._reads = 0
+        self._turns += 1
+        if self._reads < len(self.files) or self._turns % OPEN_TURNS == 0:
+            self.close()
+        self._reads = 0
 
     def close(self) -> None:
         """Let go of every file."""
-        while self._open:
-            self._close(self._open.popitem()[1])
+        while self.files:
+            self._close(self.files.popitem()[1])
 
     def _close(self, descriptor: int) -> None:
         os.close(descriptor)
         self._budget.left += 1
 
     def _bytes(self, path: str, take: Take) -> bytes:
-        descriptor = self._open.get(path)
+        descriptor = self.files.get(path)
         if descriptor is None:
-            return self._opened(path, take)
+            return self.filesed(path, take)
         self._reads += 1
         try:
             return take(descriptor)
         except OSError as error:
             if error.errno not in GONE:
                 raise
-            self._close(self._open.pop(path))
-            return self._opened(path, take)
+            self._close(self.files.pop(path))
+            return self.filesed(path, take)
 
     def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
         if "\0" in path:  # a garbled name; os.open would raise ValueError
@@ -175,7 +174,7 @@ class Tree:
         finally:
             if keep and self._budget.left > 0:
                 self._budget.left -= 1
-                self._open[path] = descriptor
+                self.files[path] = descriptor
                 self._reads += 1
             else:
                 os.close(descriptor)

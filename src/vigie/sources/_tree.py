@@ -77,7 +77,7 @@ class Tree:
 
     def once(self, path: str) -> str:
         """Return the whole file as text without keeping it open, or raise OSError."""
-        return self.filesed(path, self._take, keep=False).decode("utf-8", "surrogateescape")
+        return self._opened(path, self._take, keep=False).decode("utf-8", "surrogateescape")
 
     def text(self, path: str) -> str | None:
         """Return the stripped text of a file, or None when it cannot be had."""
@@ -155,7 +155,7 @@ class Tree:
     def _bytes(self, path: str, take: Take) -> bytes:
         descriptor = self.files.get(path)
         if descriptor is None:
-            return self.filesed(path, take)
+            return self._opened(path, take)
         self._reads += 1
         try:
             return take(descriptor)
@@ -163,7 +163,7 @@ class Tree:
             if error.errno not in GONE:
                 raise
             self._close(self.files.pop(path))
-            return self.filesed(path, take)
+            return self._opened(path, take)
 
     def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
         if "\0" in path:  # a garbled name; os.open would raise ValueError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import logging
 import math
 import threading
@@ -53,6 +54,8 @@ class Reading:
         self._reading = threading.Lock()
         self._clock = clock
         self._layout = _Layout((), ())
+        # Counted here, because a late read and the watch over it may both lay out a table at once.
+        self._versions = itertools.count(1)
 
     @property
     def busy(self) -> bool:
@@ -105,7 +108,7 @@ class Reading:
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
             series = tuple((metrics[i], labels[i]) for i in self._layout.order)
-            table = Table(self.source.name, self.values.table.version + 1, series)
+            table = Table(self.source.name, next(self._versions), series)
         else:
             table = self.values.table
         self.values = Values(table, self._layout.arrange(numbers), plain)
@@ -133,7 +136,7 @@ class Reading:
 
     def _failed(self, outcome: Outcome, reason: str) -> None:
         if self.values.table.series:
-            self.values = Values(Table(self.source.name, self.values.table.version + 1, ()), ())
+            self.values = Values(Table(self.source.name, next(self._versions), ()), ())
             self._layout = _Layout((), ())
         if outcome in (Outcome.ERROR, Outcome.HUNG):
             self.errors += 1

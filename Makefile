@@ -37,6 +37,7 @@ check: $(VENV)/.dev ## what CI checks before the tests
 bench: $(VENV)/.dev ## side by side with the real peers
 	@$(STEP) "real peers" scripts/peers
 	@$(BIN)/python bench/agent/run.py
+	@$(BIN)/python bench/store/ingest.py
 
 docs: $(VENV)/.dev ## write the generated pages anew
 	@$(BIN)/python scripts/docs.py

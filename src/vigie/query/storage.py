@@ -1,0 +1,47 @@
+"""What the query engine needs of a store: series selected by matchers, in groups that share their times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Labels = Mapping[str, str]  # with the metric's name under "__name__"
+
+
+class Matcher(NamedTuple):
+    """One condition of a selector: =, !=, =~ or !~; an absent label has the empty value."""
+
+    label: str
+    operator: str
+    value: str
+
+
+class Group(NamedTuple):
+    """Series that share their sample times: one row of values for each, one column for each time.
+
+    Times are strictly increasing, in milliseconds. A cell without a sample holds the absent NaN
+    (vigie.model.values.ABSENT_BITS); stale markers and real NaN are kept bit for bit.
+    """
+
+    labels: Sequence[Labels]
+    times: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+class Storage(Protocol):
+    """A store that can be asked; times are milliseconds, both ends included."""
+
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+        """Return the samples of the series that the matchers fit; one may span groups, in time order."""
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series that have samples between the two times."""
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""

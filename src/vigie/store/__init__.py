@@ -1,0 +1,1 @@
+"""Keeps what the agents send: heads in memory, a write-ahead log, compressed blocks."""

@@ -1,0 +1,263 @@
+"""The durable part: chunks of sealed values in one SQLite file, committed with synchronous=FULL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vigie.store import codec
+from vigie.store.chunk import Chunk
+from vigie.store.errors import CannotWrite, Damaged, StoreError
+from vigie.store.layout import Layout, Layouts
+from vigie.store.records import StreamName
+
+_SCHEMA = """
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+CREATE TABLE IF NOT EXISTS stream (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT, source TEXT, framed INTEGER, flushed INTEGER,
+    UNIQUE (target, source));
+CREATE TABLE IF NOT EXISTS layout (number INTEGER PRIMARY KEY, checksum INTEGER, series BLOB);
+CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
+CREATE TABLE IF NOT EXISTS chunk (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    stream INTEGER, layout INTEGER, start INTEGER, stop INTEGER, count INTEGER,
+    first_blob INTEGER, blobs INTEGER, times BLOB);
+CREATE INDEX IF NOT EXISTS chunk_by_time ON chunk (stream, start);
+CREATE INDEX IF NOT EXISTS chunk_by_age ON chunk (stop);
+CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
+"""
+_CHUNK = "SELECT number, layout, start, stop, count, first_blob, times FROM chunk WHERE "
+_SEALED = {
+    "values": "SELECT number, content FROM blob",
+    "times of chunk": "SELECT number, times FROM chunk",
+    "layout": "SELECT number, series FROM layout",
+}
+
+
+class StoredStream(NamedTuple):
+    """What the blocks know of a stream."""
+
+    number: int
+    name: StreamName
+    flushed: int
+
+
+class Blocks:
+    """Chunks by stream and time; the values of a chunk's metrics are rows that follow one another."""
+
+    def __init__(self, path: Path, layouts: Layouts) -> None:
+        self._layouts = layouts
+        self.damages: list[str] = []
+        self._known: dict[int, Layout] = {}
+        self._numbers: dict[Layout, int] = {}
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot open {path}: {error}") from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all that is done inside durable at its end, or none of it."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._undo()
+                raise
+        except sqlite3.Error as error:
+            raise CannotWrite(f"cannot write a block: {error}") from error
+
+    def streams(self) -> list[StoredStream]:
+        """Return the streams that have or had blocks."""
+        rows = self._read("SELECT number, target, source, framed, flushed FROM stream")
+        return [
+            StoredStream(number, StreamName(_target(target), source, bool(framed)), flushed)
+            for number, target, source, framed, flushed in rows
+        ]
+
+    def spans(self, stream: int | None = None) -> Iterator[tuple[int, Layout, int, int]]:
+        """Yield stream, layout, first and last time, of one stream or of all."""
+        rows = self._read(
+            "SELECT stream, layout, min(start), max(stop) FROM chunk "
+            "WHERE ?1 IS NULL OR stream = ?1 GROUP BY stream, layout",
+            stream,
+        )
+        for number, layout, start, stop in rows:
+            try:
+                yield number, self._layout(layout), start, stop
+            except Damaged as error:  # costs what it describes, not the whole store
+                self.damages.append(f"layout {layout}: {error}")
+
+    def keep_stream(self, name: StreamName, flushed: int) -> int:
+        """Note up to where a stream's log is in blocks; return the stream's number."""
+        rows = self._db.execute(
+            "INSERT INTO stream (target, source, framed, flushed) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (target, source) DO UPDATE SET flushed = excluded.flushed RETURNING number",
+            (json.dumps(name.target), name.source, name.framed, flushed),
+        )
+        number: int = rows.fetchall()[0][0]
+        return number
+
+    def write(self, stream: int, chunk: Chunk) -> None:
+        """Write a chunk in place of those that it replaces."""
+        for number in chunk.replaces:
+            self.remove_chunk(number)
+        (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
+        count = len(chunk.layout.metrics)
+        self._db.executemany(
+            "INSERT INTO blob VALUES (?, ?)",
+            ((first + metric, chunk.blob(metric)) for metric in range(count)),
+        )
+        self._db.execute(
+            "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, times) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                stream,
+                self._number(chunk.layout),
+                chunk.start,
+                chunk.end,
+                chunk.rows,
+                first,
+                count,
+                chunk.packed_times,
+            ),
+        )
+
+    def remove_chunk(self, number: int) -> None:
+        """Remove a chunk and its values."""
+        query = "SELECT first_blob, blobs FROM chunk WHERE number = ?"
+        for first, count in self._db.execute(query, (number,)).fetchall():
+            self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, first + count))
+        self._db.execute("DELETE FROM chunk WHERE number = ?", (number,))
+
+    def remove_stream(self, stream: int) -> None:
+        """Remove a stream with all its chunks."""
+        for (number,) in self._db.execute("SELECT number FROM chunk WHERE stream = ?", (stream,)).fetchall():
+            self.remove_chunk(number)
+        self._db.execute("DELETE FROM stream WHERE number = ?", (stream,))
+
+    def at(self, stream: int, time: int) -> Chunk | None:
+        """Return the chunk whose first and last time enclose this one."""
+        found = self._chunks("stream = ? AND start <= ? ORDER BY start DESC LIMIT 1", stream, time)
+        return found[0] if found and found[0].end >= time else None
+
+    def between(self, stream: int, after: int, before: int) -> bool:
+        """Tell whether a chunk begins between two times."""
+        query = "SELECT 1 FROM chunk WHERE stream = ? AND start > ? AND start < ? LIMIT 1"
+        return bool(self._read(query, stream, after, before))
+
+    def overlapping(self, stream: int, start: int, end: int) -> list[Chunk]:
+        """Return the chunks that reach into a time span, and the one before them."""
+        before = self._chunks("stream = ? AND start < ? ORDER BY start DESC LIMIT 2", stream, start)
+        inside = self._chunks("stream = ? AND start >= ? AND start <= ? ORDER BY start", stream, start, end)
+        return before[::-1] + inside
+
+    def oldest(self) -> Iterator[tuple[int, int, int]]:
+        """Yield number, stream and last time of the chunks, oldest first."""
+        yield from self._read("SELECT number, stream, stop FROM chunk ORDER BY stop")
+
+    def size(self) -> int:
+        """Return how many bytes are in use."""
+        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+        (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
+        (page,) = self._db.execute("PRAGMA page_size").fetchone()
+        used: int = (pages - free) * page
+        return used
+
+    def shrink(self) -> None:
+        """Give freed pages back to the file system, and forget layouts that nothing uses."""
+        with self.transaction():
+            self._db.execute("DELETE FROM layout WHERE number NOT IN (SELECT layout FROM chunk)")
+        self._known.clear()
+        self._numbers.clear()
+        self._db.execute("PRAGMA incremental_vacuum").fetchall()
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Move SQLite's own log into the file."""
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def verify(self) -> Iterator[str]:
+        """Yield what is damaged, after reading every blob."""
+        try:
+            yield from (text for (text,) in self._db.execute("PRAGMA quick_check") if text != "ok")
+            for kind, query in _SEALED.items():
+                for number, content in self._db.execute(query):
+                    yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
+        except sqlite3.Error as error:
+            yield f"cannot read the blocks: {error}"
+
+    def _chunks(self, where: str, *values: int) -> list[Chunk]:
+        rows = self._read(_CHUNK + where, *values)
+        return [
+            Chunk(self._layout(layout), start, stop, count, times, partial(self._blob, first), number=number)
+            for number, layout, start, stop, count, first, times in rows
+        ]
+
+    def _blob(self, first: int, metric: int) -> bytes:
+        rows = self._read("SELECT content FROM blob WHERE number = ?", first + metric)
+        if not rows:
+            raise Damaged(f"the values {first + metric} of a chunk are missing")
+        content: bytes = rows[0][0]
+        return content
+
+    def _layout(self, number: int) -> Layout:
+        if number not in self._known:
+            rows = self._read("SELECT series FROM layout WHERE number = ?", number)
+            if not rows:
+                raise Damaged(f"layout {number} is missing")
+            self._remember(number, self._layouts.of(_series(rows[0][0])))
+        return self._known[number]
+
+    def _number(self, layout: Layout) -> int:
+        if layout not in self._numbers:
+            content = codec.pack_text(json.dumps(layout.series))
+            checksum = int.from_bytes(content[2:6], "little")
+            query = "SELECT number, series FROM layout WHERE checksum = ?"
+            known: list[int] = [number for number, series in self._read(query, checksum) if series == content]
+            self._remember(known[0] if known else self._insert_layout(checksum, content), layout)
+        return self._numbers[layout]
+
+    def _undo(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+        self._known.clear()  # layouts written by this transaction are not there any more
+        self._numbers.clear()
+
+    def _insert_layout(self, checksum: int, content: bytes) -> int:
+        cursor = self._db.execute("INSERT INTO layout (checksum, series) VALUES (?, ?)", (checksum, content))
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def _read(self, query: str, *values: int | None) -> list[Any]:
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise Damaged(f"cannot read the blocks: {error}") from error
+
+    def _remember(self, number: int, layout: Layout) -> None:
+        self._known[number] = layout
+        self._numbers[layout] = number
+
+
+def _target(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in json.loads(text))
+
+
+def _series(content: bytes) -> tuple[tuple[tuple[str, str], ...], ...]:
+    keys: Sequence[Sequence[tuple[str, str]]] = json.loads(codec.unpack_text(content))
+    return tuple(tuple((name, value) for name, value in key) for key in keys)

@@ -1,0 +1,103 @@
+"""Rows that are closed: times and, metric by metric, values as sealed bytes, in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.store.codec import (
+    QUICK,
+    THOROUGH,
+    Floats,
+    Times,
+    is_dense,
+    pack_floats,
+    pack_times,
+    unpack_floats,
+    unpack_times,
+)
+from vigie.store.head import Head, absent_matrix
+from vigie.store.layout import Columns, Layout, Layouts
+
+
+class Chunk(NamedTuple):
+    """Reads like a head; only the metrics that are asked for are unpacked."""
+
+    layout: Layout  # each metric's columns side by side
+    start: int
+    end: int
+    rows: int
+    packed_times: bytes
+    blob: Callable[[int], bytes]  # the sealed values of the layout's n-th metric
+    since: int = 0
+    replaces: Sequence[int] = ()
+    number: int = 0  # on disk, which one
+
+    @property
+    def times(self) -> Times:
+        """Return the rows' times."""
+        return unpack_times(self.packed_times)
+
+    @property
+    def values(self) -> Floats:
+        """Return the rows."""
+        return self.read(np.arange(len(self.layout)), 0, self.rows)[0].T
+
+    def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
+        """Return one line for each of the columns, and whether a cell may be absent."""
+        metric_of = self.layout.metric_of[columns]
+        sparse, read = False, []
+        for metric in np.unique(metric_of):
+            blob = self.blob(int(metric))
+            sparse = sparse or not is_dense(blob)
+            start, stop = self.layout.metrics[metric]
+            lines = unpack_floats(blob).reshape(stop - start, self.rows)[:, first:last]
+            wanted = columns[metric_of == metric] - start
+            read.append(lines if len(wanted) == len(lines) else lines[wanted])
+        if len(read) == 1:
+            return read[0], sparse  # the usual question, answered without a copy
+        return np.concatenate([absent_matrix(0, last - first), *read]), sparse
+
+
+Piece = Head | Chunk
+
+
+def close(layouts: Layouts, head: Head) -> Chunk:
+    """Return a head's rows as a chunk in memory."""
+    chunk = press(layouts, head.layout, head.times, head.values, QUICK)
+    return chunk._replace(since=head.since, replaces=tuple(head.replaces))
+
+
+def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
+    """Return rows as a chunk in memory."""
+    ordered = layouts.ordered(layout)
+    lines = values.T if ordered is layout else values.T[layout.by_metric]
+    lines = np.ascontiguousarray(lines)
+    blobs = [pack_floats(lines[start:stop], level=level) for start, stop in ordered.metrics]
+    return Chunk(ordered, int(times[0]), int(times[-1]), len(times), pack_times(times), blobs.__getitem__)
+
+
+def reopen(chunk: Chunk, since: int) -> Head:
+    """Return a chunk's rows as a head, to put a late one between them."""
+    head = Head.holding(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
+    head.replaces = [chunk.number] if chunk.number else list(chunk.replaces)
+    head.since = since if chunk.number else min(chunk.since, since)
+    return head
+
+
+def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
+    """Return pieces that follow one another as one chunk."""
+    if len(pieces) == 1 and isinstance(pieces[0], Chunk):
+        return pieces[0]
+    layout = layouts.ordered(layouts.union(piece.layout for piece in pieces))
+    times = np.concatenate([piece.times for piece in pieces])
+    values = absent_matrix(len(times), len(layout))
+    at = 0
+    for piece in pieces:
+        columns = [layout.column[key] for key in piece.layout.series]
+        values[at : at + piece.rows, columns] = piece.values
+        at += piece.rows
+    replaced = tuple(number for piece in pieces for number in piece.replaces)
+    return press(layouts, layout, times, values, THOROUGH)._replace(replaces=replaced)

@@ -1,0 +1,47 @@
+"""A matcher made ready to be asked about many values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import re2  # type: ignore[import-untyped]
+
+from vigie.query.storage import Matcher
+from vigie.store.errors import BadMatcher
+
+
+class Condition:
+    """Tells whether a label's value is wanted; an absent label is asked about as the empty value."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.label = matcher.label
+        self.exactly = matcher.value if matcher.operator == "=" else None
+        self._asked: dict[str, bool] = {}
+        self._judge = _judge(matcher)
+
+    def test(self, value: str) -> bool:
+        """Answer, from memory where the value was seen before."""
+        answer = self._asked.get(value)
+        if answer is None:
+            answer = self._asked[value] = self._judge(value)
+        return answer
+
+
+def _judge(matcher: Matcher) -> Callable[[str], bool]:
+    wanted = matcher.value
+    if matcher.operator == "=":
+        return wanted.__eq__
+    if matcher.operator == "!=":
+        return wanted.__ne__
+    if matcher.operator not in ("=~", "!~"):
+        raise BadMatcher(f"{matcher.operator!r} is not an operator; there are =, !=, =~ and !~")
+    options = re2.Options()
+    options.log_errors = False
+    options.dot_nl = True  # as in Prometheus, where a dot is any character
+    try:
+        pattern = re2.compile(wanted, options)
+    except re2.error as error:
+        raise BadMatcher(f"{wanted!r} is not a regular expression that RE2 knows: {error}") from None
+    if matcher.operator == "=~":
+        return lambda value: pattern.fullmatch(value) is not None
+    return lambda value: pattern.fullmatch(value) is None

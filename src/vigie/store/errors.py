@@ -1,0 +1,31 @@
+"""What can go wrong with a store, in words for the person who runs it."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """Something about the store that its owner has to know."""
+
+
+class Locked(StoreError):
+    """Another process has this directory open."""
+
+
+class NewerFormat(StoreError):
+    """A later version of vigie wrote this directory."""
+
+
+class Refused(StoreError):
+    """A frame or sample that cannot be stored, and never will be."""
+
+
+class BadMatcher(StoreError):
+    """A selector with an unknown operator or a bad regular expression."""
+
+
+class Damaged(StoreError):
+    """Bytes that are not what was written."""
+
+
+class CannotWrite(StoreError):
+    """The disk took no more; what was appended is kept in memory and written at the next sync."""

@@ -1,0 +1,135 @@
+"""Finds the streams and columns that matchers fit: by metric name, by target, then within each layout.
+
+Labels of a target are asked about once a target; the others once a layout, which nodes of a kind share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vigie.query.storage import Matcher
+from vigie.store.condition import Condition
+from vigie.store.layout import NAME, Columns, Layout
+from vigie.store.stream import Stream
+
+Target = tuple[tuple[str, str], ...]
+
+
+class Found(NamedTuple):
+    """A stream that may have what is asked for, and what is still to ask of its layouts."""
+
+    stream: Stream
+    target: Mapping[str, str]
+    conditions: tuple[Condition, ...]
+
+
+class Index:
+    """Every stream by target and source, and by the metric names that it has or had."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Target, dict[str, Stream]] = {}
+        self._by_name: dict[str, dict[Stream, None]] = {}
+        self._noted: dict[Stream, set[Layout]] = {}
+
+    def __iter__(self) -> Iterator[Stream]:
+        for streams in self._streams.values():
+            yield from streams.values()
+
+    def get(self, target: Target, source: str) -> Stream | None:
+        """Return a stream that is known."""
+        return self._streams.get(target, {}).get(source)
+
+    def add(self, stream: Stream) -> None:
+        """Make a stream known."""
+        self._streams.setdefault(stream.name.target, {})[stream.name.source] = stream
+        self._noted[stream] = set()
+
+    def note(self, stream: Stream, layout: Layout) -> None:
+        """Note that a stream has series of these names."""
+        noted = self._noted[stream]
+        if layout not in noted:
+            noted.add(layout)
+            for name in set(layout.names):
+                self._by_name.setdefault(name, {})[stream] = None
+
+    def renew(self, stream: Stream) -> None:
+        """Forget the names that a stream has no more; without any rows it is forgotten itself."""
+        self._unname(stream)
+        layouts = [*stream.spans, *(piece.layout for piece in stream.pieces)]
+        if not layouts:
+            self.remove(stream)
+        for layout in layouts:
+            self.note(stream, layout)
+
+    def remove(self, stream: Stream) -> None:
+        """Forget a stream."""
+        self._unname(stream)
+        del self._noted[stream]
+        streams = self._streams[stream.name.target]
+        del streams[stream.name.source]
+        if not streams:
+            del self._streams[stream.name.target]
+
+    def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
+        """Return the targets whose own labels fit."""
+        conditions = [Condition(matcher) for matcher in matchers]
+        return [target for target in self._streams if _fits(dict(target), conditions)]
+
+    def streams_of(self, target: Target) -> list[Stream]:
+        """Return all streams of a target."""
+        return list(self._streams.get(target, {}).values())
+
+    def find(self, matchers: Sequence[Matcher]) -> Iterator[Found]:
+        """Yield the streams that the matchers may fit."""
+        conditions = [Condition(matcher) for matcher in matchers]
+        judged: dict[Target, tuple[dict[str, str], tuple[Condition, ...]] | None] = {}
+        for stream in self._candidates(conditions):
+            target = stream.name.target
+            if target not in judged:
+                judged[target] = _judged(target, conditions)
+            verdict = judged[target]
+            if verdict is not None:
+                yield Found(stream, *verdict)
+
+    def _candidates(self, conditions: Sequence[Condition]) -> Iterable[Stream]:
+        for condition in conditions:
+            if condition.label == NAME and condition.exactly:
+                return list(self._by_name.get(condition.exactly, ()))
+        return list(self)
+
+    def _unname(self, stream: Stream) -> None:
+        for name in {name for layout in self._noted[stream] for name in layout.names}:
+            streams = self._by_name[name]
+            del streams[stream]
+            if not streams:
+                del self._by_name[name]
+        self._noted[stream] = set()
+
+
+class Matches:
+    """Remembers, within one question, which columns of a layout fit."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Layout, tuple[Condition, ...]], Columns] = {}
+
+    def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
+        """Return the columns that meet the conditions."""
+        key = (layout, conditions)
+        if key not in self._known:
+            self._known[key] = layout.match(conditions)
+        return self._known[key]
+
+
+def _judged(
+    target: Target, conditions: Sequence[Condition]
+) -> tuple[dict[str, str], tuple[Condition, ...]] | None:
+    labels = dict(target)
+    own = [condition for condition in conditions if condition.label in labels]
+    if not _fits(labels, own):
+        return None
+    return labels, tuple(condition for condition in conditions if condition.label not in labels)
+
+
+def _fits(labels: Mapping[str, str], conditions: Iterable[Condition]) -> bool:
+    return all(condition.test(labels.get(condition.label, "")) for condition in conditions)

@@ -1,0 +1,147 @@
+"""Which series stand in the columns of a matrix, and which columns a selector fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.model import Metric
+from vigie.store.condition import Condition
+from vigie.store.errors import Refused
+
+NAME = "__name__"
+Columns = NDArray[np.intp]
+Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
+_T = TypeVar("_T")
+
+
+class Layout:
+    """An ordered set of series; equal ones are one object, so nodes of a kind share it."""
+
+    def __init__(self, series: tuple[Key, ...]) -> None:
+        self.series = series
+        self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    @cached_property
+    def labels(self) -> list[dict[str, str]]:
+        """Return the series' labels, the name among them."""
+        return [dict(key) for key in self.series]
+
+    @cached_property
+    def column(self) -> dict[Key, int]:
+        """Return where each series stands."""
+        return {key: i for i, key in enumerate(self.series)}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Return each column's metric name."""
+        return [labels.get(NAME, "") for labels in self.labels]
+
+    @cached_property
+    def by_metric(self) -> Columns:
+        """Return the order of columns that puts each metric's side by side."""
+        return np.array(sorted(range(len(self)), key=self.names.__getitem__), dtype=np.intp)
+
+    @cached_property
+    def metrics(self) -> list[tuple[int, int]]:
+        """Return each metric's first column and the one behind its last, in a layout ordered by metric."""
+        inner = [i for i in range(1, len(self)) if self.names[i] != self.names[i - 1]]
+        return list(zip([0, *inner], [*inner, len(self)], strict=True)) if len(self) else []
+
+    @cached_property
+    def metric_of(self) -> Columns:
+        """Return which of the metrics each column belongs to, in a layout ordered by metric."""
+        widths = np.array([stop - start for start, stop in self.metrics], dtype=np.intp)
+        return np.repeat(np.arange(len(widths)), widths)
+
+    def match(self, conditions: Sequence[Condition]) -> Columns:
+        """Return the columns whose series meet all conditions."""
+        fits = np.ones(len(self), dtype=np.bool_)
+        for condition in conditions:
+            values, codes = self._code(condition.label)
+            fits &= np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
+        return np.flatnonzero(fits)
+
+    def values_of(self, label: str, columns: Columns) -> set[str]:
+        """Return the values that a label has in these columns; none where it is absent."""
+        values, codes = self._code(label)
+        return {values[code] for code in np.unique(codes[columns])} - {""}
+
+    def names_of_labels(self, columns: Columns) -> set[str]:
+        """Return the label names that occur in these columns."""
+        return {name for i in columns for name in self.labels[i]}
+
+    def _code(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
+        coded = self._coded.get(label)
+        if coded is None:
+            numbers: dict[str, int] = {}
+            codes = [numbers.setdefault(labels.get(label, ""), len(numbers)) for labels in self.labels]
+            coded = self._coded[label] = (list(numbers), np.array(codes, dtype=np.int32))
+        return coded
+
+
+class Layouts:
+    """Keeps equal layouts one object for as long as anybody holds it."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[tuple[Key, ...], Layout] = WeakValueDictionary()
+        self._ordered: WeakKeyDictionary[Layout, Layout] = WeakKeyDictionary()
+
+    def of(self, series: tuple[Key, ...]) -> Layout:
+        """Return the layout with these series."""
+        layout = self._known.get(series)
+        if layout is None:
+            layout = self._known[series] = Layout(series)
+        return layout
+
+    def ordered(self, layout: Layout) -> Layout:
+        """Return the layout with the same series, each metric's side by side."""
+        ordered = self._ordered.get(layout)
+        if ordered is None:
+            ordered = self.of(tuple(layout.series[i] for i in layout.by_metric))
+            if ordered is not layout:  # a layout that held itself would never be let go
+                self._ordered[layout] = ordered
+        return ordered
+
+    def union(self, layouts: Iterable[Layout]) -> Layout:
+        """Return one layout with the series of all."""
+        distinct = unique(layouts)
+        if len(distinct) == 1:
+            return distinct[0]
+        return self.of(unique(key for layout in distinct for key in layout.series))
+
+
+def key_of(metric: Metric, values: Sequence[str], taken: Mapping[str, str]) -> Key:
+    """Return a series' key; a label that the target has too becomes exported_*, an empty one is none."""
+    labels = dict(zip(metric.labels, values, strict=True))
+    return key_of_labels({**labels, NAME: metric.name}, taken)
+
+
+def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
+    """Return the key of a label set beside a target's own labels."""
+    own = {name: value for name, value in labels.items() if value and name not in taken}
+    for name in sorted(set(labels) & set(taken)):
+        exported = "exported_" + name
+        while exported in own or exported in taken:
+            exported = "exported_" + exported
+        if labels[name]:
+            own[exported] = labels[name]
+    key = tuple(sorted(own.items()))
+    try:
+        "".join(text for pair in key for text in pair).encode()
+    except UnicodeEncodeError:
+        raise Refused(f"a label of {key!r} is not valid Unicode") from None
+    return key
+
+
+def unique(items: Iterable[_T]) -> tuple[_T, ...]:
+    """Return the items without repetition, in order."""
+    return tuple(dict.fromkeys(items))

@@ -1,0 +1,67 @@
+"""One process at a time on a directory, and only a format that we know."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from vigie.store.errors import Locked, NewerFormat, StoreError
+
+FORMAT = 1
+
+
+class DirectoryLock:
+    """Held as long as the store is open; the kernel lets go of it when the process dies."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(self._file, 32).decode(errors="replace").strip() or "unknown"
+            os.close(self._file)
+            raise Locked(
+                f"{directory} is in use by process {holder}; stop it, or choose another directory"
+            ) from None
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let others have the directory."""
+        os.close(self._file)
+
+
+def check_format(directory: Path) -> None:
+    """Write the format's version into a new directory; refuse one that is newer than ours."""
+    path = directory / "format"
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        _write(path, f"{FORMAT}\n")
+        return
+    if not text.strip().isdigit():
+        raise StoreError(f"{path} does not hold a format version but {text[:40]!r}; is this a store?")
+    if int(text) > FORMAT:
+        raise NewerFormat(
+            f"{directory} has format {int(text)}, this vigie knows formats up to {FORMAT}; use a newer vigie"
+        )
+
+
+def sync_directory(directory: Path) -> None:
+    """Make new and removed names in a directory survive a power cut."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".new")
+    with fresh.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    sync_directory(path.parent)

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS
+from vigie.store.codec import (
+    PCODEC,
+    ZLIB,
+    faults,
+    is_dense,
+    pack_floats,
+    pack_text,
+    pack_times,
+    unpack_floats,
+    unpack_text,
+    unpack_times,
+)
+from vigie.store.errors import Damaged
+
+special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
+words = st.lists(special | st.integers(0, 2**64 - 1), max_size=50)
+codecs = st.sampled_from([PCODEC, ZLIB])
+
+
+@given(words, codecs)
+def test_any_bit_pattern_comes_back(patterns: list[int], codec: int) -> None:
+    given_bits = np.array(patterns, dtype=np.uint64)
+    blob = pack_floats(given_bits.view(np.float64), codec)
+    assert unpack_floats(blob).view(np.uint64).tolist() == patterns
+    assert is_dense(blob) == (ABSENT_BITS not in patterns)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=50), codecs)
+def test_any_times_come_back(times: list[int], codec: int) -> None:
+    assert unpack_times(pack_times(np.array(times, dtype=np.int64), codec)).tolist() == times
+
+
+@given(st.text())
+def test_any_text_comes_back(text: str) -> None:
+    assert unpack_text(pack_text(text)) == text
+
+
+@given(words, codecs, st.data())
+def test_any_flipped_bit_is_noticed(patterns: list[int], codec: int, data: st.DataObject) -> None:
+    blob = bytearray(pack_floats(np.array(patterns, dtype=np.uint64).view(np.float64), codec))
+    at = data.draw(st.integers(0, len(blob) * 8 - 1))
+    blob[at // 8] ^= 1 << at % 8
+    assert faults(bytes(blob))
+    with pytest.raises(Damaged):
+        unpack_floats(bytes(blob))

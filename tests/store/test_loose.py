@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.store.frames import NODE, answer, frame
+from vigie.model import STALE
+from vigie.model.values import ABSENT_BITS, bits_of, from_bits
+from vigie.query.storage import Matcher
+from vigie.store.errors import Refused
+from vigie.store.loose import Samples
+from vigie.store.store import Store
+from vigie.store.stream import Lengths
+
+TINY = Lengths(head_rows=20, keep_ms=5, block_ms=50)
+
+
+def series(name: str, times: list[int], values: list[float], instance: str = "n1") -> Samples:
+    return Samples({"__name__": name, "instance": instance, "job": "other"}, times, values)
+
+
+def said(store: Store, name: str) -> dict[int, int]:
+    (samples,) = answer(store, [Matcher("__name__", "=", name)]).values()
+    return samples
+
+
+def test_series_that_arrive_together_share_a_group(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for time in (10, 20):
+            store.append_series([series(name, [time], [1.0]) for name in ("a", "b", "c")])
+        store.append_series([series("d", [13], [1.0])])
+        groups = store.select([Matcher("job", "=", "other")], 0, 99)
+        assert sorted(len(group.labels) for group in groups) == [1, 3]
+
+
+def test_absence_of_a_loose_series_means_nothing_only_its_own_marker_ends_it(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append_series([series("a", [10], [1.0]), series("b", [10], [2.0])])
+        store.append_series([series("a", [20], [3.0])])
+        store.append_series([series("b", [30], [STALE])])
+        assert said(store, "a") == {10: bits_of(1), 20: bits_of(3)}
+        assert said(store, "b") == {10: bits_of(2), 30: bits_of(STALE)}
+
+
+def test_samples_of_one_time_may_come_in_several_calls_and_the_first_stays(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append_series([series("a", [10], [1.0]), series("b", [10], [2.0])])
+        store.append_series([series("a", [20], [3.0])])
+        store.flush()
+        store.append_series([series("b", [20], [4.0]), series("a", [20, 25], [9.0, 5.0])])
+        assert said(store, "a") == {10: bits_of(1), 20: bits_of(3), 25: bits_of(5)}
+        assert said(store, "b") == {10: bits_of(2), 20: bits_of(4)}
+
+
+def test_series_that_stop_coming_together_are_parted(tmp_path: Path) -> None:
+    names = [f"s{i}" for i in range(8)]
+    with Store(tmp_path) as store:
+        store.append_series([series(name, [0], [0.0]) for name in names])
+        for time in range(1, 200):
+            store.append_series([series(names[time % 8], [time], [float(time)])])
+        expected = {name: said(store, name) for name in names}
+        assert len(list(store._index)) == 9
+    with Store(tmp_path) as store:
+        store.append_series([series("s0", [1000], [1.0])])
+        assert said(store, "s0") == {**expected["s0"], 1000: bits_of(1)}
+        assert {name: said(store, name) for name in names[1:]} == {name: expected[name] for name in names[1:]}
+        assert len(list(store._index)) == 9
+
+
+def test_loose_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append(NODE, frame(10, ["a"], [1, 2]))
+        labels = {"__name__": "power_watts", "sensor": "a", **NODE}
+        store.append_series([Samples(labels, [5, 15], [7.0, 8.0])])
+        store.append({"instance": "n1"}, frame(30, ["a"], [3, 4]))
+        (samples,) = answer(
+            store, [Matcher("__name__", "=", "power_watts"), Matcher("job", "=", "node")]
+        ).values()
+        assert samples == {5: bits_of(7), 10: bits_of(1), 15: bits_of(8)}
+
+
+@pytest.mark.parametrize(
+    "samples", [Samples({"a": "b"}, [1], [1.0]), Samples({"__name__": "x"}, [1, 2], [1.0])]
+)
+def test_samples_that_make_no_sense_are_refused(tmp_path: Path, samples: Samples) -> None:
+    with Store(tmp_path) as store, pytest.raises(Refused):
+        store.append_series([samples])
+
+
+calls = st.lists(
+    st.one_of(
+        st.sampled_from(["flush", "maintain", "restart"]),
+        st.lists(
+            st.tuples(st.sampled_from("abcd"), st.integers(0, 80), st.integers(0, 2**64 - 1)),
+            min_size=1,
+            max_size=8,
+        ),
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(calls)
+def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each_time(
+    tmp_path_factory: pytest.TempPathFactory, calls: list[str | list[tuple[str, int, int]]]
+) -> None:
+    directory = tmp_path_factory.mktemp("loose")
+    expected: dict[str, dict[int, int]] = {}
+    store = Store(directory, lengths=TINY, segment_bytes=300)
+    for call in calls:
+        if call == "flush":
+            store.flush()
+        elif call == "maintain":
+            store.maintain(80)
+        elif call == "restart":
+            store.close()
+            store = Store(directory, lengths=TINY, segment_bytes=300)
+        else:
+            assert not isinstance(call, str)
+            store.append_series([series(name, [time], [from_bits(word)]) for name, time, word in call])
+            for name, time, word in call:
+                if word != ABSENT_BITS:
+                    expected.setdefault(name, {}).setdefault(time, word)
+    answers = {dict(key)["__name__"]: samples for key, samples in answer(store).items()}
+    store.close()
+    assert answers == expected

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.store.frames import EVERYTHING, NODE, POWER, Model, answer, frame, table
+from vigie.model import ABSENT, NAN, STALE, Frame, Table, gauge
+from vigie.model.values import NAN_BITS, STALE_BITS, bits_of
+from vigie.query.storage import Matcher, Storage
+from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, Refused
+from vigie.store.retention import Retention
+from vigie.store.store import Store
+from vigie.store.stream import Lengths
+
+SMALL = Lengths(head_rows=4, keep_ms=20, block_ms=100)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "data", lengths=SMALL) as store:
+        yield store
+
+
+def line(store: Storage, name: str, sensor: str) -> dict[int, int]:
+    matchers = [Matcher("__name__", "=", name), Matcher("sensor", "=", sensor)]
+    (samples,) = answer(store, matchers).values()
+    return samples
+
+
+def test_three_kinds_of_nan_stay_apart_through_head_log_and_block(tmp_path: Path) -> None:
+    node, expected = NODE, {NAN_BITS, STALE_BITS}
+    with Store(tmp_path) as store:
+        store.append(node, frame(1000, ["a", "b"], [NAN, STALE, ABSENT, 4.5]))
+        before = answer(store)
+    with Store(tmp_path) as store:
+        assert answer(store) == before
+        store.flush()
+        assert answer(store) == before
+    with Store(tmp_path) as store:
+        assert answer(store) == before
+        assert store.check() == []
+    assert {value for samples in before.values() for value in samples.values()} == expected | {bits_of(4.5)}
+
+
+def test_series_that_ends_gets_a_stale_marker_at_the_first_frame_without_it(store: Store) -> None:
+    store.append(NODE, frame(10, ["a", "b"], [1, 2, 3, 4]))
+    store.append(NODE, frame(20, ["a"], [5, 6]))
+    store.append(NODE, frame(30, ["a", "c"], [7, 8, 9, 10]))
+    assert line(store, "power_watts", "b") == {10: bits_of(2), 20: STALE_BITS}
+    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(5), 30: bits_of(7)}
+    assert line(store, "temperature_celsius", "c") == {30: bits_of(10)}
+
+
+def test_table_without_any_series_left_ends_them_all_across_blocks(store: Store) -> None:
+    store.append(NODE, frame(10, ["a"], [1, 2]))
+    store.flush()
+    store.append(NODE, frame(20, [], []))
+    store.flush()
+    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: STALE_BITS}
+    assert answer(store, EVERYTHING, 20, 20) == {
+        series: {20: STALE_BITS} for series in answer(store, EVERYTHING, 10, 10)
+    }
+
+
+def test_same_frame_again_changes_nothing_not_even_the_log(store: Store) -> None:
+    store.append(NODE, frame(10, ["a"], [1, 2]))
+    store.append(NODE, frame(20, ["a"], [3, 4]))
+    for flushed in (False, True):
+        if flushed:
+            store.flush()
+        store.sync()
+        before, size = answer(store), store.bytes_on_disk()
+        store.append(NODE, frame(10, ["a"], [8, 9]))
+        store.sync()
+        assert (answer(store), store.bytes_on_disk()) == (before, size)
+
+
+def test_late_frames_find_their_place_in_head_chunk_block_and_gap(tmp_path: Path) -> None:
+    model = Model()
+    with Store(tmp_path, lengths=SMALL) as store:
+        for time in [*range(0, 200, 20), *range(400, 500, 20)]:
+            one = frame(time, ["a", "b"], [time, 1, 2, 3])
+            store.append(NODE, one)
+            model.append(NODE, one)
+        store.flush()
+        for time in (55, 300, 310, 305, 65, -5, 1000, 445, 900):
+            late = frame(time, ["b", "late"], [time, 1, 2, 3])
+            store.append(NODE, late)
+            model.append(NODE, late)
+            assert answer(store) == model.answer()
+        store.maintain(1000)
+        store.flush()
+        assert answer(store) == model.answer()
+    with Store(tmp_path, lengths=SMALL) as store:
+        assert answer(store) == model.answer()
+        assert store.check() == []
+
+
+def test_own_job_and_instance_become_exported(store: Store) -> None:
+    metric = gauge("up", "Whether it is.", "job", "instance", "exported_job", "empty")
+    store.append(NODE, Frame(1, ((Table("s", 1, ((metric, ("slurm", "x:1", "y", "")),)), (1.0,)),)))
+    expected = {
+        "__name__": "up",
+        **NODE,
+        "exported_job": "y",
+        "exported_exported_job": "slurm",
+        "exported_instance": "x:1",
+    }
+    assert store.series(EVERYTHING, 0, 9) == [expected]
+
+
+def test_series_that_two_tables_have_is_answered_once(store: Store) -> None:
+    store.append(NODE, frame(10, ["a"], [1, 2], "one"))
+    store.append(NODE, frame(20, ["a"], [3, 4], "two"))
+    store.append(NODE, frame(10, ["a"], [5, 6], "two"))
+    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(3)}
+
+
+def test_frame_that_does_not_fit_its_table_is_refused_and_leaves_nothing(store: Store) -> None:
+    with pytest.raises(Refused, match="2 series, but 1 values"):
+        store.append(NODE, frame(10, ["a"], [1]))
+    with pytest.raises(Refused, match="not a time"):
+        store.append(NODE, frame(1 << 62, ["a"], [1, 2]))
+    with pytest.raises(Refused, match="Unicode"):
+        store.append(NODE, frame(10, ["\ud800"], [1, 2]))
+    with pytest.raises(Refused, match="has labels"):
+        store.append(NODE, Frame(10, ((Table("s", 1, ((POWER, ()),)), (1.0,)),)))
+    assert answer(store) == {}
+
+
+def test_labels_are_found_in_memory_and_in_blocks(store: Store) -> None:
+    store.append(NODE, frame(10, ["a", "b"], [1, 2, 3, 4]))
+    store.flush()
+    store.append({"instance": "n2", "job": "node"}, frame(1000, ["c"], [1, 2]))
+    assert store.label_names(EVERYTHING, 0, 2000) == ["__name__", "instance", "job", "sensor"]
+    assert store.label_values("sensor", EVERYTHING, 0, 2000) == ["a", "b", "c"]
+    assert store.label_values("sensor", EVERYTHING, 0, 20) == ["a", "b"]
+    assert store.label_values("instance", [Matcher("sensor", "=", "c")], 0, 2000) == ["n2"]
+    assert store.label_values("nothing", [], 0, 2000) == []
+    assert len(store.series([Matcher("__name__", "=", "power_watts")], 0, 2000)) == 3
+    assert store.series(EVERYTHING, 500, 900) == []
+
+
+def test_deleted_node_is_gone_at_once_and_after_restart_and_may_come_back(tmp_path: Path) -> None:
+    other = {"instance": "n2", "job": "node"}
+    with Store(tmp_path) as store:
+        for node in (NODE, other):
+            store.append(node, frame(10, ["a"], [1, 2]))
+        store.flush()
+        store.append(NODE, frame(20, ["a"], [3, 4]))
+        assert store.delete([Matcher("instance", "=", "n1")]) == 1
+        assert store.label_values("instance", EVERYTHING, 0, 99) == ["n2"]
+    with Store(tmp_path) as store:
+        assert store.label_values("instance", EVERYTHING, 0, 99) == ["n2"]
+        store.append(NODE, frame(30, ["a"], [5, 6]))
+        store.flush()
+    with Store(tmp_path) as store:
+        assert len(answer(store)) == 4
+        with pytest.raises(Refused):
+            store.delete([])
+
+
+def test_age_and_size_remove_the_oldest_first(tmp_path: Path) -> None:
+    def filled(name: str, retention: Retention) -> Store:
+        store = Store(tmp_path / name, lengths=SMALL, retention=retention)
+        for block in range(10):
+            for time in range(block * 1000, block * 1000 + 100, 10):
+                values = [float((time * 7919 + i * 104729) % 1009) ** 0.5 for i in range(400)]
+                store.append(NODE, frame(time, [str(i) for i in range(200)], values))
+            store.flush()
+        return store
+
+    with filled("age", Retention(age_ms=5000)) as store:
+        store.maintain(10_000)
+        times = {time for samples in answer(store).values() for time in samples}
+        assert (min(times), max(times)) == (5000, 9090)
+        store.maintain(10**12)
+        assert answer(store) == {}
+        assert store.label_names([], 0, 10**12) == []
+    with filled("size", Retention(age_ms=10**12)) as store:
+        whole = store.bytes_on_disk()[0]
+    with Store(tmp_path / "size", lengths=SMALL, retention=Retention(10**12, whole // 2)) as store:
+        store.maintain(10_000)
+        times = {time for samples in answer(store).values() for time in samples}
+        assert min(times) > 2000
+        assert max(times) == 9090
+        assert store.bytes_on_disk()[0] <= whole // 2
+
+
+def test_log_is_dropped_once_its_rows_are_in_blocks(tmp_path: Path) -> None:
+    with Store(tmp_path, lengths=SMALL, segment_bytes=500) as store:
+        for time in range(0, 1000, 10):
+            store.append(NODE, frame(time, ["a"], [time, 2]))
+            store.sync()
+            store.maintain(time)
+        assert len(list((tmp_path / "log").iterdir())) < 10
+        assert len(line(store, "power_watts", "a")) == 100
+    with Store(tmp_path, lengths=SMALL) as store:
+        assert len(line(store, "power_watts", "a")) == 100
+
+
+def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(Locked, match=f"process {os.getpid()};"):
+        Store(tmp_path)
+    with Store(tmp_path):
+        pass
+
+
+def test_newer_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "format").write_text("2\n")
+    with pytest.raises(NewerFormat, match="format 2, this vigie knows formats up to 1"):
+        Store(tmp_path)
+
+
+def spoil_values(directory: Path) -> None:
+    path = directory / "blocks.sqlite"
+    content = path.read_bytes()
+    at = content.index(b"pco!", content.index(b"pco!") + 1) + 12  # the times come first
+    path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+
+
+def test_damaged_block_is_found_by_check_and_named_on_reading(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append(NODE, frame(10, ["a"], [1.5, 2.5]))
+        store.flush()
+    spoil_values(tmp_path)
+    with Store(tmp_path) as store:
+        assert any("checksum is wrong" in problem for problem in store.check())
+        assert store.label_values("sensor", EVERYTHING, 0, 99) == ["a"]
+        with pytest.raises(Damaged, match="checksum"):
+            answer(store)
+
+
+def test_late_frame_for_a_damaged_block_costs_only_itself(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append(NODE, frame(10, ["a"], [1.5, 2.5]))
+        store.append(NODE, frame(20, ["a"], [1.5, 2.5]))
+        store.flush()
+    spoil_values(tmp_path)
+    with Store(tmp_path) as store:
+        with pytest.raises(Damaged, match="checksum"):
+            store.append(NODE, frame(15, ["a"], [1, 2]))
+        store.append(NODE, frame(30, ["a"], [1, 2]))
+    with Store(tmp_path) as store:
+        assert any("late frame" in damage and "at 15 is lost" in damage for damage in store.damages)
+        assert len(store.series(EVERYTHING, 30, 30)) == 2
+
+
+def test_torn_log_is_cut_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Store(tmp_path) as store:
+        store.append(NODE, frame(10, ["a"], [1, 2]))
+        store.append(NODE, frame(20, ["a"], [3, 4]))
+    (segment,) = (tmp_path / "log").iterdir()
+    os.truncate(segment, segment.stat().st_size - 3)
+    with Store(tmp_path) as store:
+        assert line(store, "power_watts", "a") == {10: bits_of(1)}
+        assert len(store.damages) == 1
+        assert "the last record is torn" in store.damages[0]
+        assert "cut at byte" in caplog.text
+
+
+def test_full_disk_is_a_clear_error_and_nothing_is_forgotten(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Store(tmp_path) as store:
+        store.append(NODE, frame(10, ["a"], [1, 2]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
+        try:
+            with pytest.raises(CannotWrite, match="File too large"):
+                store.sync()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        store.sync()
+    with Store(tmp_path) as store:
+        assert line(store, "power_watts", "a") == {10: bits_of(1)}
+
+
+def test_table_of_a_restarted_agent_may_reuse_a_version(store: Store) -> None:
+    store.append(NODE, Frame(10, ((table(["a"], 1), (1.0, 2.0)),)))
+    store.append(NODE, Frame(20, ((table(["b"], 1), (3.0, 4.0)),)))
+    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: STALE_BITS}
+    assert line(store, "power_watts", "b") == {20: bits_of(3)}

@@ -35,7 +35,10 @@ class Storage(Protocol):
     """A store that can be asked; times are milliseconds, both ends included."""
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
-        """Return the samples of the series that the matchers fit; one may span groups, in time order."""
+        """Return the samples of the series that the matchers fit.
+
+        A series may span several groups; these come in time order and do not overlap.
+        """
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of the series that have samples between the two times."""

@@ -1,0 +1,142 @@
+"""The two ways to ask: at one time, or at many steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from promql_parser import Expr, MatrixSelector, SubqueryExpr
+
+from vigie.query.budget import Budget, Limits
+from vigie.query.errors import BadData
+from vigie.query.evaluate import evaluate
+from vigie.query.parse import parse
+from vigie.query.ranges import Range, Value, unwrapped, windows
+from vigie.query.scope import Scope
+from vigie.query.semantics import DEFAULT, Semantics
+from vigie.query.sorting import label_order
+from vigie.query.storage import Labels, Storage
+from vigie.query.vectors import Floats, Times, Vector, key_of
+
+LOOKBACK_MS = 5 * 60_000
+SUBQUERY_STEP_MS = 60_000
+
+
+class Series(NamedTuple):
+    """The points of one series of an answer; times are milliseconds."""
+
+    labels: Labels
+    times: Times
+    values: Floats
+
+
+class Answer(NamedTuple):
+    """What a query gives: `kind` is vector, matrix, scalar or string, as in Prometheus's API."""
+
+    kind: str
+    series: list[Series]
+    text: str = ""
+
+
+class Engine:
+    """Answers PromQL over a store."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        semantics: Semantics = DEFAULT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._storage = storage
+        self._limits = limits
+        self._semantics = semantics
+        self._clock = clock
+
+    def instant(self, query: str, at: int) -> Answer:
+        """Return the answer at one time, in milliseconds."""
+        expression = parse(query)
+        scope = self._scope(np.array([at], dtype=np.int64), at, at)
+        inner = unwrapped(expression)
+        if isinstance(inner, Range):
+            return Answer("matrix", _raw(scope, inner))
+        return _answer(evaluate(expression, scope), scope.times)
+
+    def range(self, query: str, start: int, end: int, step: int) -> Answer:
+        """Return the answer at every step from start to end, in milliseconds."""
+        if step <= 0:
+            raise BadData(
+                'invalid parameter "step": zero or negative query resolution step widths are not accepted. '
+                "Try a positive integer"
+            )
+        if end < start:
+            raise BadData('invalid parameter "end": end timestamp must not be before start time')
+        if (end - start) // step > self._limits.points:
+            raise BadData(
+                f"exceeded maximum resolution of {self._limits.points:,} points per timeseries. "
+                "Try decreasing the query resolution (?step=XX)"
+            )
+        expression = parse(query)
+        scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end)
+        return Answer("matrix", _matrix(_numeric(expression, scope), scope.times))
+
+    def _scope(self, times: Times, start: int, end: int) -> Scope:
+        return Scope(
+            self._storage,
+            times,
+            start,
+            end,
+            Budget(self._limits, self._clock),
+            self._semantics,
+            LOOKBACK_MS,
+            SUBQUERY_STEP_MS,
+        )
+
+
+def _numeric(expression: Expr, scope: Scope) -> Vector | Floats:
+    inner = unwrapped(expression)
+    value = "range vector" if isinstance(inner, MatrixSelector | SubqueryExpr) else evaluate(inner, scope)
+    if isinstance(value, str):
+        kind = value if isinstance(inner, Range) else "string"
+        raise BadData(
+            f'invalid parameter "query": invalid expression type "{kind}" for range query, '
+            "must be Scalar or instant Vector"
+        )
+    return value
+
+
+def _answer(value: Value, times: Times) -> Answer:
+    if isinstance(value, str):
+        return Answer("string", [], value)
+    if isinstance(value, Vector):
+        return Answer("vector", _points(value, times))
+    return Answer("scalar", [Series({}, times, value)])
+
+
+def _points(vector: Vector, times: Times) -> list[Series]:
+    return [
+        Series(labels, times[there], values[there])
+        for labels, values, there in zip(vector.labels, vector.values, vector.present, strict=True)
+        if there.any()
+    ]
+
+
+def _matrix(value: Vector | Floats, times: Times) -> list[Series]:
+    if not isinstance(value, Vector):
+        return [Series({}, times, value)]
+    return sorted(_points(value.merged(), times), key=lambda series: label_order(series.labels))
+
+
+def _raw(scope: Scope, expression: Range) -> list[Series]:
+    """Return the samples of a range vector as they are."""
+    found: Sequence[Series] = [
+        Series(labels, window.times[low:high], values[low:high])
+        for block, window in windows(scope, expression, evaluate)
+        for low, high in [(int(window.low[0]), int(window.high[0]))]
+        for labels, values in zip(block.labels, block.values, strict=True)
+        if high > low
+    ]
+    assert len({key_of(series.labels) for series in found}) == len(found)
+    return sorted(found, key=lambda series: label_order(series.labels))

@@ -1,0 +1,34 @@
+"""What can go wrong with a query, in the kinds that Prometheus's API tells apart."""
+
+from __future__ import annotations
+
+
+class QueryError(Exception):
+    """A query without an answer; `kind` is the errorType and `status` the HTTP status of Prometheus's API."""
+
+    kind = "internal"
+    status = 500
+
+
+class BadData(QueryError):
+    """The question itself is wrong: it cannot be parsed, or its parameters make no sense."""
+
+    kind = "bad_data"
+    status = 400
+
+
+class ExecutionError(QueryError):
+    """The question is well formed, but the data do not allow an answer, or it is too big."""
+
+    kind = "execution"
+    status = 422
+
+
+class QueryTimeout(QueryError):
+    """The answer took longer than allowed."""
+
+    kind = "timeout"
+    status = 503
+
+
+SAME_LABELSET = "vector cannot contain metrics with the same labelset"

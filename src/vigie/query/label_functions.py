@@ -1,0 +1,72 @@
+"""Functions that rewrite labels: label_replace and label_join."""
+
+from __future__ import annotations
+
+import re
+import string
+
+from vigie.query.errors import BadData, ExecutionError
+from vigie.query.matching import Match, Pattern, pattern
+from vigie.query.storage import Labels
+from vigie.query.vectors import Vector
+
+_FIRST = set(string.ascii_letters + "_")
+_LATER = _FIRST | set(string.digits)
+_REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})", re.ASCII)
+
+
+def valid_label_name(name: str) -> bool:
+    """Tell whether a label may have this name."""
+    return bool(name) and name[0] in _FIRST and set(name) <= _LATER
+
+
+def label_replace(vector: Vector, target: str, replacement: str, source: str, regex: str) -> Vector:
+    """Set a label to what a pattern finds in another, where it matches the whole value."""
+    try:
+        compiled = pattern(regex)
+    except BadData as error:
+        raise ExecutionError(f"invalid regular expression in label_replace(): {regex}") from error
+    if not valid_label_name(target):
+        raise ExecutionError(f"invalid destination label name in label_replace(): {target}")
+    new = []
+    for labels in vector.labels:
+        match = compiled.fullmatch(labels.get(source, ""))
+        new.append(_with(labels, target, _expanded(replacement, compiled, match)) if match else labels)
+    return Vector(new, vector.values, vector.present).merged()
+
+
+def label_join(vector: Vector, target: str, separator: str, *sources: str) -> Vector:
+    """Set a label to the values of others, joined."""
+    for source in sources:
+        if not valid_label_name(source):
+            raise ExecutionError(f"invalid source label name in label_join(): {source}")
+    if not valid_label_name(target):
+        raise ExecutionError(f"invalid destination label name in label_join(): {target}")
+    new = [
+        _with(labels, target, separator.join(labels.get(source, "") for source in sources))
+        for labels in vector.labels
+    ]
+    return Vector(new, vector.values, vector.present).merged()
+
+
+def _with(labels: Labels, name: str, value: str) -> Labels:
+    """Return the labels with one set; an empty value removes it."""
+    rest = {key: old for key, old in labels.items() if key != name}
+    return {**rest, name: value} if value else rest
+
+
+def _expanded(template: str, compiled: Pattern, match: Match) -> str:
+    """Return the template with $1, ${1} and $name filled in, and $$ for a dollar."""
+    text, done = "", 0
+    for found in _REFERENCE.finditer(template):
+        text += template[done : found.start()]
+        name = found.group(1) or found.group(2)
+        text += "$" if name is None else _captured(compiled, match, name)
+        done = found.end()
+    return text + template[done:]
+
+
+def _captured(compiled: Pattern, match: Match, name: str) -> str:
+    if name.isdecimal():
+        return (match.group(int(name)) or "") if int(name) <= compiled.groups else ""
+    return (match.group(name) or "") if name in compiled.groupindex else ""

@@ -1,0 +1,62 @@
+"""Whether a series fits the matchers of a selector; patterns are RE2 and always match the whole value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import re2  # type: ignore[import-untyped]
+
+from vigie.query.errors import BadData
+from vigie.query.storage import Labels, Matcher
+
+Test = Callable[[str], bool]
+
+
+class Match(Protocol):
+    """What a pattern found."""
+
+    def group(self, index: int | str) -> str | None:
+        """Return the text of one group."""
+
+
+class Pattern(Protocol):
+    """A compiled pattern."""
+
+    groups: int
+    groupindex: dict[str, int]
+
+    def fullmatch(self, text: str) -> Match | None:
+        """Return the match of the whole text, or nothing."""
+
+
+@lru_cache(maxsize=1024)
+def pattern(text: str) -> Pattern:
+    """Return a pattern that must match the whole value; a dot also stands for a newline."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled: Pattern = re2.compile(f"(?s:{text})", options=options)
+    except re2.error as error:
+        raise BadData(f"error parsing regexp: {error}") from error
+    return compiled
+
+
+def value_test(matcher: Matcher) -> Test:
+    """Return a function that tells whether a label's value fits one matcher."""
+    wanted = matcher.value
+    if matcher.operator == "=":
+        return lambda value: value == wanted
+    if matcher.operator == "!=":
+        return lambda value: value != wanted
+    fits = pattern(wanted).fullmatch
+    if matcher.operator == "=~":
+        return lambda value: fits(value) is not None
+    return lambda value: fits(value) is None
+
+
+def series_test(matchers: Sequence[Matcher]) -> Callable[[Labels], bool]:
+    """Return a function that tells whether a label set fits all matchers."""
+    tests = [(matcher.label, value_test(matcher)) for matcher in matchers]
+    return lambda labels: all(test(labels.get(label, "")) for label, test in tests)

@@ -1,0 +1,73 @@
+"""Vector selectors: for each step the newest sample that is not too old and not the end of its series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from promql_parser import Matcher as ParsedMatcher
+from promql_parser import MatchOp, VectorSelector
+
+from vigie.query.blocks import Block, blocks_of, is_stale
+from vigie.query.scope import Scope
+from vigie.query.storage import Group, Matcher
+from vigie.query.vectors import NAME, Times, Vector, empty, stacked
+
+
+def matchers_of(selector: VectorSelector) -> list[Matcher]:
+    """Return the conditions of a selector, its name among them."""
+    named = [Matcher(NAME, "=", selector.name)] if selector.name else []
+    return named + [Matcher(each.name, _operator(each), each.value) for each in selector.matchers.matchers]
+
+
+def _operator(matcher: ParsedMatcher) -> str:
+    if matcher.op == MatchOp.Equal:
+        return "="
+    if matcher.op == MatchOp.NotEqual:
+        return "!="
+    return "=~" if matcher.op == MatchOp.Re else "!~"
+
+
+def fetch(scope: Scope, selector: VectorSelector, references: Times, reach: int) -> list[Group]:
+    """Return the samples that a selector can see which looks back this far from its reference times."""
+    start, end = int(references.min()) - reach, int(references.max())
+    groups = scope.storage.select(matchers_of(selector), start, end)
+    scope.budget.spend(sum(group.values.size for group in groups))
+    return groups
+
+
+def instant(scope: Scope, selector: VectorSelector) -> Vector:
+    """Return the value of every series at every step."""
+    return stacked((vector for vector, _ in _looked_up(scope, selector)), len(scope.times))
+
+
+def sample_times(scope: Scope, selector: VectorSelector) -> Vector:
+    """Return, in seconds, when the samples were taken that the selector gives."""
+    parts = []
+    for vector, times in _looked_up(scope, selector):
+        seconds = np.broadcast_to(times / 1000, vector.values.shape)
+        parts.append(Vector(vector.labels, seconds, vector.present))
+    return stacked(parts, len(scope.times)).without_names()
+
+
+def _looked_up(scope: Scope, selector: VectorSelector) -> Iterator[tuple[Vector, Times]]:
+    if not len(scope.times):
+        yield empty(0), scope.times
+        return
+    references = scope.references(selector.at, selector.offset)
+    groups = fetch(scope, selector, references, scope.lookback)
+    for block in blocks_of(groups, keep_stale=True):
+        scope.budget.spend(len(block.labels) * len(references))
+        yield _newest(block, references, scope)
+
+
+def _newest(block: Block, references: Times, scope: Scope) -> tuple[Vector, Times]:
+    found = np.searchsorted(block.times, references, side="right") - 1
+    place = np.maximum(found, 0)
+    times = block.times[place]
+    oldest = references - scope.lookback
+    fresh = (times > oldest) if scope.semantics.left_open else (times >= oldest)
+    values = np.take(block.values, place, axis=1)
+    present = ~is_stale(values)
+    present &= fresh & (found >= 0)
+    return Vector(block.labels, values, present).without_empty_rows(), times

@@ -1,0 +1,73 @@
+"""Functions that order an instant vector; the series of a range query always stand in label order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from vigie.query.storage import Labels
+from vigie.query.vectors import Floats, Vector
+
+Natural = tuple[tuple[int, int, str], ...]
+
+
+def sort(vector: Vector) -> Vector:
+    """Order by value, NaN last."""
+    return _by(vector, vector.values)
+
+
+def sort_desc(vector: Vector) -> Vector:
+    """Order by value from the largest, NaN last."""
+    return _by(vector, -vector.values)
+
+
+def _by(vector: Vector, keys: Floats) -> Vector:
+    if vector.values.shape[1] != 1:
+        return vector
+    return vector.rows(np.argsort(keys[:, 0], kind="stable"))
+
+
+def sort_by_label(vector: Vector, names: Iterable[str]) -> Vector:
+    """Order by the values of these labels, in which numbers count as numbers; then by all labels."""
+    return _by_label(vector, names, reverse=False)
+
+
+def sort_by_label_desc(vector: Vector, names: Iterable[str]) -> Vector:
+    """Order the other way round."""
+    return _by_label(vector, names, reverse=True)
+
+
+def _by_label(vector: Vector, names: Iterable[str], *, reverse: bool) -> Vector:
+    if vector.values.shape[1] != 1:
+        return vector
+    wanted = list(names)
+
+    def key(row: int) -> tuple[list[Natural], list[tuple[str, str]]]:
+        labels = vector.labels[row]
+        return [_natural(labels.get(name, "")) for name in wanted], label_order(labels)
+
+    order = sorted(range(len(vector.labels)), key=key, reverse=reverse)
+    return vector.rows(np.array(order, dtype=np.intp))
+
+
+def label_order(labels: Labels) -> list[tuple[str, str]]:
+    """Return the key by which Prometheus orders label sets."""
+    return sorted(labels.items())
+
+
+def _natural(text: str) -> Natural:
+    """Return a key under which node2 comes before node10."""
+    parts: list[tuple[int, int, str]] = []
+    rest = text
+    while rest:
+        words = rest.lstrip("0123456789")
+        digits = rest[: len(rest) - len(words)]
+        if digits:
+            parts.append((0, int(digits), ""))
+            rest = words
+        else:
+            end = next((place for place, letter in enumerate(rest) if letter in "0123456789"), len(rest))
+            parts.append((1, 0, rest[:end]))
+            rest = rest[end:]
+    return tuple(parts)

@@ -1,0 +1,60 @@
+"""A store that keeps its groups in a list: for tests of whatever asks a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.model.values import ABSENT_BITS
+from vigie.query.matching import series_test
+from vigie.query.storage import Group, Labels, Matcher
+
+
+class MemoryStorage:
+    """Holds what it was given, and answers by looking at all of it."""
+
+    def __init__(self, groups: Iterable[Group] = ()) -> None:
+        self._groups = list(groups)
+
+    def add(self, labels: Labels, times: Sequence[int], values: Sequence[float]) -> None:
+        """Keep one series with times of its own."""
+        matrix = np.array([values], dtype=np.float64)
+        self._groups.append(Group([labels], np.array(times, dtype=np.int64), matrix))
+
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+        """Return the samples of every series that the matchers fit."""
+        fits = series_test(matchers)
+        found = []
+        for group in self._groups:
+            rows = [row for row, labels in enumerate(group.labels) if fits(labels)]
+            columns = slice(*np.searchsorted(group.times, [start, end + 1]).tolist())
+            if rows and len(group.times[columns]):
+                labels = [group.labels[row] for row in rows]
+                found.append(Group(labels, group.times[columns], group.values[rows, columns]))
+        return found
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series that have samples between the two times."""
+        unique = {frozenset(labels.items()): labels for labels in self._found(matchers, start, end)}
+        return list(unique.values())
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+        return sorted({name for labels in self._found(matchers, start, end) for name in labels})
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""
+        return sorted({labels[name] for labels in self._found(matchers, start, end) if labels.get(name)})
+
+    def _found(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Labels]:
+        for group in self.select(matchers, start, end):
+            for labels, values in zip(group.labels, group.values, strict=True):
+                if _present(values).any():
+                    yield labels
+
+
+def _present(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    present: NDArray[np.bool_] = values.view(np.uint64) != ABSENT_BITS
+    return present

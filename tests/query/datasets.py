@@ -1,0 +1,123 @@
+"""Samples with everything that makes PromQL hard: resets, gaps, churn, NaN, infinities, odd times."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.model.values import ABSENT, NAN
+from vigie.query.storage import Group, Labels
+from vigie.simulation.memory_storage import MemoryStorage
+
+BASE = 1_700_004_600_000  # a block of two hours ends half an hour later
+SAMPLES = 240
+INTERVAL = 15_000
+LIMITS = ("0.1", "0.5", "1", "5", "+Inf")
+
+
+class Series(NamedTuple):
+    """One series of a target; None where there is no sample."""
+
+    labels: dict[str, str]
+    values: list[float | None]
+
+
+class Target(NamedTuple):
+    """Series that share their times."""
+
+    times: list[int]
+    series: list[Series]
+
+
+def targets(chance: random.Random, *, on_boundaries: bool) -> list[Target]:
+    """Return four targets; their times are whole multiples of 15 s, or never of half a second."""
+    return [_target(chance, number, on_boundaries) for number in range(4)]
+
+
+def _target(chance: random.Random, number: int, on_boundaries: bool) -> Target:
+    phase = 0 if on_boundaries else 1_000 * chance.randrange(14) + chance.randrange(100, 400)
+    jitter = [0 if on_boundaries else chance.choice([0, 0, 0, 3, -7, 520]) for _ in range(SAMPLES)]
+    times = [BASE - BASE % INTERVAL + place * INTERVAL + phase + jitter[place] for place in range(SAMPLES)]
+    target = {"instance": f"node{number}", "job": "a" if number % 2 else "b"}
+    series = [
+        Series({"__name__": name, **target, **labels}, values)
+        for name, labels, values in _metrics(chance, number, times, on_boundaries)
+    ]
+    return Target(times, series)
+
+
+def _metrics(
+    chance: random.Random, number: int, times: list[int], near_zero: bool
+) -> Iterator[tuple[str, dict[str, str], list[float | None]]]:
+    for cpu in ("0", "1", "2"):
+        yield "work_total", {"cpu": cpu}, _counter(chance, near_zero)
+    for device in ("sda", "sdb"):
+        yield "level", {"device": device}, _gaps(chance, [chance.uniform(-50, 1e3) for _ in times])
+    yield "wild", {}, [chance.choice([NAN, math.inf, -math.inf, 1.5, -3.0, 1e9]) for _ in times]
+    yield "small", {}, _gaps(chance, [float(chance.randrange(-3, 6)) for _ in times])
+    yield "started_seconds", {}, [times[0] / 1000 - 86_400 * 37 * number] * len(times)
+    half = [1.0 if place < SAMPLES // 2 else None for place in range(SAMPLES)]
+    yield "facts", {"version": "1.0"}, half
+    yield "facts", {"version": "1.1"}, [None if value else 1.0 for value in half]  # churn: upgraded
+    counts = np.cumsum([[chance.randrange(9) for _ in LIMITS] for _ in times], axis=0).cumsum(axis=1)
+    for place, limit in enumerate(LIMITS):
+        yield "took_bucket", {"le": limit}, [float(count) for count in counts[:, place]]
+
+
+def _counter(chance: random.Random, near_zero: bool) -> list[float | None]:
+    """Return a counter with resets; after a gap it may be near zero only if asked for.
+
+    There Prometheus 2 and 3 extrapolate differently, and 2.42 cannot be the judge of 3.
+    """
+    value, values, resets = chance.uniform(5e3, 1e4), list[float | None](), []
+    for place in range(SAMPLES):
+        if chance.random() < 0.02:
+            value = chance.uniform(0, 5)
+            resets.append(place)
+        else:
+            value += chance.uniform(10, 40)
+        values.append(value)
+    return _gaps(chance, values, () if near_zero else resets)
+
+
+def _gaps(
+    chance: random.Random, values: list[float | None], not_after: Sequence[int] = ()
+) -> list[float | None]:
+    """Take out a few stretches, some longer than the five minutes of lookback, and single samples."""
+    for _ in range(5):
+        start, length = chance.randrange(SAMPLES), chance.choice([1, 1, 2, 4, 30])
+        end = min(start + length, SAMPLES)
+        if not any(end - 8 <= place <= end for place in not_after):
+            values[start:end] = [None] * (end - start)
+    return values
+
+
+def memory_storage(data: list[Target]) -> MemoryStorage:
+    """Return a store with the samples, each target's series cut in two groups at a time of its own."""
+    groups = []
+    for number, (times, series) in enumerate(data):
+        labels: list[Labels] = [each.labels for each in series]
+        matrix = np.array([[ABSENT if v is None else v for v in each.values] for each in series])
+        cut = 60 + 30 * number
+        groups += [
+            Group(labels, np.array(times[columns], dtype=np.int64), matrix[:, columns])
+            for columns in (slice(0, cut), slice(cut, None))
+        ]
+    return MemoryStorage(groups)
+
+
+def open_metrics(data: list[Target]) -> str:
+    """Return the samples as promtool reads them: family by family, series by series."""
+    lines = []
+    for times, series in data:
+        for labels, values in series:
+            inside = ",".join(f'{name}="{value}"' for name, value in labels.items() if name != "__name__")
+            name = f"{labels['__name__']}{{{inside}}}"
+            pairs = zip(times, values, strict=True)
+            lines += [f"{name} {v!r} {t / 1000:.3f}" for t, v in pairs if v is not None]
+    lines.sort(key=lambda line: line.partition("{")[0])
+    return "\n".join([*lines, "# EOF", ""])

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.query.series import MINUTE, engine, matrix, vector
+from vigie.query.errors import ExecutionError
+
+SERIES: dict[str, list[float | None]] = {
+    'x{node="a",gpu="0"}': [1.0, 10.0],
+    'x{node="a",gpu="1"}': [2.0, 5.0],
+    'x{node="b",gpu="0"}': [4.0, None],
+    'x{node="b",gpu="1"}': [math.nan, 7.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('sum(x{node="a"})', {"{}": 3.0}),
+        ("sum by (node) (x)", {'{node="a"}': 3.0, '{node="b"}': math.nan}),
+        ("sum without (gpu) (x)", {'{node="a"}': 3.0, '{node="b"}': math.nan}),
+        ('avg(x{node="a"})', {"{}": 1.5}),
+        ("min by (node) (x)", {'{node="a"}': 1.0, '{node="b"}': 4.0}),
+        ("max(x)", {"{}": 4.0}),
+        ("count by (gpu) (x)", {'{gpu="0"}': 2.0, '{gpu="1"}': 2.0}),
+        ("group by (__name__) (x)", {"x{}": 1.0}),
+        ('stddev(x{node="a"})', {"{}": 0.5}),
+        ('stdvar(x{gpu="0"})', {"{}": 2.25}),
+        ('quantile(0.75, x{gpu="0"})', {"{}": 3.25}),
+        ("quantile(0, x)", {"{}": math.nan}),
+        ("quantile(1, x)", {"{}": 4.0}),
+        ("sum(nothing)", {}),
+        ('count_values("v", x)', {'{v="1"}': 1.0, '{v="2"}': 1.0, '{v="4"}': 1.0, '{v="NaN"}': 1.0}),
+        (
+            'count_values by (gpu) ("v", x{node="a"} > bool 1)',
+            {'{gpu="0",v="0"}': 1.0, '{gpu="1",v="1"}': 1.0},
+        ),
+    ],
+)
+def test_aggregation_by_hand(query: str, expected: dict[str, float]) -> None:
+    found = vector(engine(SERIES).instant(query, 0))
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_absent_series_are_not_counted() -> None:
+    # The sample of b's first GPU is five minutes old at the last step.
+    points = matrix(engine(SERIES).range('count(x{node="b"})', 4 * MINUTE, 5 * MINUTE, MINUTE))
+    assert points == {"{}": [(4 * MINUTE, 2.0), (5 * MINUTE, 1.0)]}
+
+
+def test_spread_of_one_infinity_is_not_a_number_as_in_prometheus_3() -> None:
+    assert math.isnan(vector(engine({"x{}": [math.inf]}).instant("stddev(x)", 0))["{}"])
+
+
+def test_topk_gives_the_largest_first_and_nan_last() -> None:
+    asked = engine(SERIES)
+    assert list(vector(asked.instant("topk(2, x)", 0)).values()) == [4.0, 2.0]
+    assert list(vector(asked.instant("bottomk(3, x)", 0)).values()) == [1.0, 2.0, 4.0]
+    last = list(vector(asked.instant("topk(9, x)", 0)).values())[-1]
+    assert math.isnan(last)
+    assert vector(asked.instant("topk by (node) (1, x)", 0)) == {
+        'x{gpu="1",node="a"}': 2.0,
+        'x{gpu="0",node="b"}': 4.0,
+    }
+    assert asked.instant("topk(0, x)", 0).series == []
+
+
+def test_topk_over_a_range_chooses_at_each_step() -> None:
+    points = matrix(engine(SERIES).range('topk(1, x{node="a"})', 0, MINUTE, MINUTE))
+    assert points == {'x{gpu="0",node="a"}': [(MINUTE, 10.0)], 'x{gpu="1",node="a"}': [(0, 2.0)]}
+
+
+def test_limitk_keeps_so_many_of_each_group() -> None:
+    found = vector(engine(SERIES).instant("limitk by (node) (1, x)", 0))
+    assert sorted(found) == ['x{gpu="0",node="a"}', 'x{gpu="0",node="b"}']
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e300", "Inf"])
+def test_number_of_series_must_be_a_whole_number(number: str) -> None:
+    with pytest.raises(ExecutionError, match="overflows int64"):
+        engine(SERIES).instant(f"topk({number}, x)", 0)
+
+
+def test_label_of_count_values_must_be_a_label() -> None:
+    with pytest.raises(ExecutionError, match='invalid label name "a-b"'):
+        engine(SERIES).instant('count_values("a-b", x)', 0)
+
+
+def test_values_become_labels_without_an_exponent() -> None:
+    found = vector(engine({"x{}": [1e21], "y{}": [1e-7]}).instant('count_values("v", {__name__=~"x|y"})', 0))
+    assert found == {'{v="1000000000000000000000"}': 1.0, '{v="0.0000001"}': 1.0}
+
+
+def test_unknown_aggregation_is_refused() -> None:
+    with pytest.raises(ExecutionError, match="limit_ratio is not supported"):
+        engine(SERIES).instant("limit_ratio(0.5, x)", 0)

@@ -1,0 +1,249 @@
+"""Beside Prometheus 2.42 with the same samples: the same answers to a few thousand generated queries."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import math
+import os
+import random
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import numpy as np
+import promql_parser
+import pytest
+from bench.programs import free_port, running
+
+from tests.query.datasets import BASE, INTERVAL, SAMPLES, memory_storage, open_metrics, targets
+from tests.query.generator import Generator
+from tests.real.conftest import need
+from vigie.query.budget import Limits
+from vigie.query.engine import Answer, Engine
+from vigie.query.errors import QueryError
+from vigie.query.semantics import Semantics
+
+SEED = int(os.environ.get("VIGIE_PROMQL_SEED", "1"))
+QUERIES = 1500  # for each set of samples, each asked at one time and over a range
+CLOSE = 1e-9
+
+
+class Said(NamedTuple):
+    """An answer or an error, in the form in which the two engines are compared."""
+
+    status: int
+    kind: str
+    series: list[tuple[frozenset[tuple[str, str]], dict[int, float]]]
+
+
+class Peer:
+    """A running Prometheus."""
+
+    def __init__(self, port: int) -> None:
+        self._client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def wait(self) -> None:
+        """Return when it has read its blocks; until then it answers at once that it is not ready."""
+        for _ in range(600):
+            self._client.request("GET", "/-/ready")
+            response = self._client.getresponse()
+            response.read()
+            if response.status == 200:
+                return
+            time.sleep(0.05)
+        raise RuntimeError("Prometheus does not become ready")
+
+    def ask(self, path: str, **parameters: object) -> Said:
+        """Return what it says."""
+        self._client.request("GET", f"/api/v1/{path}?{urlencode(parameters)}")
+        response = self._client.getresponse()
+        body = json.loads(response.read())
+        if body["status"] == "error":
+            return Said(response.status, body["errorType"], [])
+        return Said(200, body["data"]["resultType"], _series(body["data"]))
+
+
+def _series(data: dict[str, Any]) -> list[tuple[frozenset[tuple[str, str]], dict[int, float]]]:
+    if data["resultType"] == "string":
+        return []
+    if data["resultType"] == "scalar":
+        return [(frozenset(), _points([data["result"]]))]
+    return [
+        (frozenset(each["metric"].items()), _points(each.get("values") or [each["value"]]))
+        for each in data["result"]
+    ]
+
+
+def _points(pairs: list[tuple[float, str]]) -> dict[int, float]:
+    return {round(moment * 1000): float(value) for moment, value in pairs}
+
+
+def _ours(answer: Answer) -> Said:
+    series = [
+        (frozenset(labels.items()), dict(zip(times.tolist(), values.tolist(), strict=True)))
+        for labels, times, values in answer.series
+    ]
+    return Said(200, answer.kind, series)
+
+
+class Question(NamedTuple):
+    """A query and when it is asked; without a step, at its end only."""
+
+    text: str
+    start: int
+    end: int
+    step: int
+
+    def of_peer(self, peer: Peer) -> Said:
+        if not self.step:
+            return peer.ask("query", query=self.text, time=self.end / 1000)
+        return peer.ask(
+            "query_range",
+            query=self.text,
+            start=self.start / 1000,
+            end=self.end / 1000,
+            step=self.step / 1000,
+        )
+
+    def of_engine(self, engine: Engine) -> Said:
+        try:
+            if not self.step:
+                return _ours(engine.instant(self.text, self.end))
+            return _ours(engine.range(self.text, self.start, self.end, self.step))
+        except QueryError as error:
+            return Said(error.status, error.kind, [])
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["off boundaries", "on boundaries"])
+def sides(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Peer, Engine, bool]]:
+    """Yield a Prometheus and an engine with the same samples."""
+    folder = tmp_path_factory.mktemp("promql")
+    data = targets(random.Random(SEED), on_boundaries=request.param)
+    (folder / "samples").write_text(open_metrics(data))
+    command = [need("promtool"), "tsdb", "create-blocks-from", "openmetrics", "samples", "data"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    semantics = Semantics.PROMETHEUS_2 if request.param else Semantics.PROMETHEUS_3
+    port = free_port()
+    with running(_prometheus(folder, port), port, "/"), contextlib.closing(Peer(port)) as peer:
+        peer.wait()
+        yield peer, Engine(memory_storage(data), Limits(), semantics), request.param
+
+
+def _prometheus(folder: Path, port: int) -> list[str]:
+    (folder / "prometheus.yml").write_text("")
+    return [
+        need("prometheus"),
+        f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data",
+        "--storage.tsdb.retention.time=100y",
+        "--query.max-samples=500000000",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+
+
+def test_generated_queries_get_the_answers_of_prometheus(sides: tuple[Peer, Engine, bool]) -> None:
+    peer, engine, on_boundaries = sides
+    print(f"VIGIE_PROMQL_SEED={SEED}")
+    chance = random.Random(SEED)
+    generator = Generator(SEED, nested_subqueries=on_boundaries)
+    tally = Counter[str]()
+    wrong = []
+    for _ in range(QUERIES):
+        text = generator.query()
+        tally["nested"] += _operators(text) >= 2
+        for question in _questions(chance, text, on_boundaries):
+            theirs = question.of_peer(peer)
+            tally["asked"] += 1
+            tally["empty"] += theirs.status == 200 and not theirs.series and theirs.kind != "string"
+            tally["refused"] += theirs.status != 200
+            difference = _difference(question, theirs, question.of_engine(engine), engine)
+            if difference:
+                wrong.append(f"{question}: {difference}")
+    print(dict(tally))
+    assert wrong[:10] == [], f"{len(wrong)} of {tally['asked']} differ, seed {SEED}"
+    assert tally["nested"] >= 0.3 * QUERIES
+    assert tally["empty"] < 0.2 * tally["asked"]
+
+
+def _operators(text: str) -> int:
+    """Return how many operators, aggregations and functions a query nests or joins."""
+    counted = (
+        promql_parser.Call,
+        promql_parser.AggregateExpr,
+        promql_parser.BinaryExpr,
+        promql_parser.UnaryExpr,
+    )
+    found: list[promql_parser.Expr] = []
+    try:
+        promql_parser.walk(promql_parser.parse(text), found.append)
+    except ValueError:
+        return 0
+    return sum(isinstance(node, counted) for node in found)
+
+
+def _questions(chance: random.Random, text: str, on_boundaries: bool) -> list[Question]:
+    """Return the query asked at one time and over a range, at times that do or do not meet the samples."""
+    off = 0 if on_boundaries else 500
+    begin = BASE - BASE % INTERVAL + 5 * 60_000 + off
+    moment = begin + 15_000 * chance.randrange(SAMPLES - 24)
+    step = chance.choice([15_000, 60_000, 47_000])
+    return [Question(text, moment, moment, 0), Question(text, begin, begin + 45 * 60_000, step)]
+
+
+def _difference(question: Question, theirs: Said, ours: Said, engine: Engine) -> str:
+    """Return in what two answers differ, or nothing."""
+    if (theirs.status, theirs.kind) != (ours.status, ours.kind):
+        return f"{theirs.status} {theirs.kind} became {ours.status} {ours.kind}"
+    ordered = question.text.startswith(("sort", "topk", "bottomk")) and " by " not in question.text
+    if ordered and [labels for labels, _ in theirs.series] != [labels for labels, _ in ours.series]:
+        return "another order"
+    expected, found = dict(theirs.series), dict(ours.series)
+    if expected.keys() != found.keys():
+        return f"missing {expected.keys() - found.keys()}, extra {found.keys() - expected.keys()}"
+    odd = ""
+    for labels, points in expected.items():
+        if points.keys() != found[labels].keys():
+            return f"{set(labels)} has other times"
+        pairs = [(points[moment], found[labels][moment]) for moment in points]
+        for one, other in pairs:
+            if not _close(one, other, 0.0):
+                odd = odd or f"{set(labels)} {one} became {other}"
+    if odd and not _close_to_operands(question, theirs, ours, engine):
+        return odd
+    return ""
+
+
+def _close(one: float, other: float, scale: float) -> bool:
+    if math.isnan(one) or math.isnan(other) or math.isinf(one) or math.isinf(other):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return abs(one - other) <= CLOSE * max(abs(one), abs(other), scale)
+
+
+def _close_to_operands(question: Question, theirs: Said, ours: Said, engine: Engine) -> bool:
+    """Tell whether the answers agree within the precision of the largest number they were made of."""
+    scale = 0.0
+
+    def measure(node: promql_parser.Expr) -> None:
+        nonlocal scale
+        said = question._replace(text=str(node)).of_engine(engine)
+        numbers = [abs(value) for _, points in said.series for value in points.values()]
+        scale = max([scale, *(number for number in numbers if np.isfinite(number))])
+
+    promql_parser.walk(promql_parser.parse(question.text), measure)
+    found = dict(ours.series)
+    return all(
+        _close(value, found[labels][moment], scale)
+        for labels, points in theirs.series
+        for moment, value in points.items()
+    )

@@ -18,6 +18,12 @@ EXCEPTIONS = {
     "node_network_speed_bytes* -125000.0": "a speed of -1 means unknown, which is absent",
 }
 
+# Series that both give, but that reading itself moves.
+MOVED_BY_READING = {
+    "node_filefd_allocated": "node exporter holds dozens of files open while it counts them",
+    "node_procs_running": "node exporter reads with several threads, which are running then",
+}
+
 # What node exporter asks the running kernel for, whatever machine was recorded.
 ASKED_OF_THE_KERNEL = ("node_time", "node_uname", "node_filesystem", "node_tcp_connection", "node_selinux")
 
@@ -50,7 +56,7 @@ def _differences(theirs: dict[Series, float], before: Exposition, after: Exposit
 
 
 def test_at_most_ten_exceptions() -> None:
-    assert len(EXCEPTIONS) <= 10
+    assert len(EXCEPTIONS) + len(MOVED_BY_READING) <= 10
 
 
 def test_every_series_of_its_default_collectors_is_ours_too(exporter: Start, agent: Start) -> None:
@@ -70,7 +76,8 @@ def test_values_agree(exporter: Start, agent: Start) -> None:
         before = parse(get(f"{ours}/metrics?fresh"))
         theirs = _theirs(parse(get(f"{peer}/metrics")))
         after = parse(get(f"{ours}/metrics?fresh"))
-        tries.append({line.split(" ")[0] for line in _differences(theirs, before, after)})
+        still = {series: value for series, value in theirs.items() if series[0] not in MOVED_BY_READING}
+        tries.append({line.split(" ")[0] for line in _differences(still, before, after)})
     # A gauge may jump up and back between our two reads; it does not do so five times in a row.
     always = set.intersection(*tries)
     assert always == set()

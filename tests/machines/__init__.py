@@ -13,7 +13,6 @@ from vigie.sources._source import Source
 
 WRITTEN = 1_700_000_000  # when the text files of every machine were written
 HERE = Path(__file__).parent
-NAMES = sorted(path.parent.name for path in HERE.glob("*/expected.prom"))
 
 
 def unpacked(machine: str, directory: Path) -> Path:

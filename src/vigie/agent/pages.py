@@ -108,13 +108,17 @@ class Pages:
             del self._refreshing[everything]
 
     async def _read_stale(self, everything: bool) -> None:
-        # What is not on this machine is looked for by the loop, not by every scrape.
-        here = [r for r in self._collector.readings if r.outcome is not Outcome.UNAVAILABLE]
+        readings = self._collector.readings
         if everything:
-            await self._collector.refresh_all(here)
+            await self._collector.refresh_all(readings)
             return
         before = self._clock.monotonic() - FRESH_SECONDS
-        await self._collector.refresh_quick(reading for reading in here if reading.read_at <= before)
+        await self._collector.refresh_quick(
+            reading
+            for reading in readings
+            # What is not on this machine is looked for by the loop, not by every scrape.
+            if reading.read_at <= before and reading.outcome is not Outcome.UNAVAILABLE
+        )
 
     def _render(self, form: Format) -> bytes:
         self._own.scrapes += 1

@@ -19,7 +19,6 @@ UNITS = (
     "ratio",
     "rpm",
     "bits",
-    "info",
 )
 
 
@@ -36,7 +35,7 @@ class Metric(NamedTuple):
         """Return the base unit that the name spells, or nothing."""
         word = self.name[:-6] if self.name.endswith("_total") else self.name
         unit = word.rpartition("_")[2]
-        return unit if unit in UNITS and unit != "info" else ""
+        return unit if unit in UNITS else ""
 
     @property
     def family(self) -> str:

@@ -10,7 +10,7 @@ from typing import Optional
 from vigie.model import Metric
 from vigie.sources._host import Host
 from vigie.sources._source import Option
-from vigie.sources._tree import LIMIT, number
+from vigie.sources._tree import LIMIT, number, printable
 
 MOST_MEMBERS = 4096
 READS_BETWEEN_LOOKS = 60
@@ -43,13 +43,6 @@ def unsigned(words: Sequence[str]) -> list[int]:
     if values and not (min(values) >= 0 and max(values) < LIMIT):
         raise ValueError(f"not all of these are counts: {' '.join(words)[:64]}")
     return values
-
-
-def printable(text: str) -> str:
-    """Return the text with what was not UTF-8 replaced, so that it can be a label."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def label(host: Host, path: str) -> str:

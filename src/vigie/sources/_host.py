@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from vigie.sources._timex import Timex, adjtimex
-from vigie.sources._tree import Budget, Tree, page
+from vigie.sources._tree import Budget, Tree, page, printable
 
 MAX_NOTES = 32
 MAX_OPEN_FILES = 384
@@ -96,7 +96,7 @@ class Host:
         if len(self.notes) < MAX_NOTES:
             reason = str((isinstance(error, OSError) and error.strerror) or error)
             # Names and contents that are no UTF-8 must not make a report unprintable.
-            self.notes[_printable(where)] = _printable(reason)
+            self.notes[printable(where)] = printable(reason)
 
     def turn(self) -> None:
         """End one reading."""
@@ -111,7 +111,3 @@ class Host:
 
     def _trees(self) -> tuple[Tree, Tree, Tree]:
         return self.proc, self.sys, self.root
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -192,3 +192,10 @@ def number(text: str, scale: float = 1) -> float | None:
     if not -LIMIT < value < LIMIT:  # nothing that a kernel counts, and NaN neither
         return None
     return value if scale == 1 else value * scale
+
+
+def printable(text: str) -> str:
+    """Return what was read with anything that is not UTF-8 replaced, fit for a label or a report."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

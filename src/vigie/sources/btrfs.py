@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge, info
-from vigie.sources._attributes import count, label, look_again, printable, unsigned
+from vigie.sources._attributes import count, label, look_again, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import printable
 
 GROUP = ("uuid", "block_group_type")
 MODE = (*GROUP, "mode")

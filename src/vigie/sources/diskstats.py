@@ -7,9 +7,10 @@ from itertools import repeat
 from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
-from vigie.sources._attributes import look_again, pattern, printable, unsigned
+from vigie.sources._attributes import look_again, pattern, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Option, Source, expression
+from vigie.sources._tree import printable
 
 # The columns after the name, in the kernel's order; older kernels have the first 11 or 15.
 COLUMNS = (

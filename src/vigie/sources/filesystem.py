@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
-from vigie.sources._attributes import pattern, printable
+from vigie.sources._attributes import pattern
 from vigie.sources._host import Calls, Host, Statvfs
 from vigie.sources._lane import Lane, run_all
 from vigie.sources._source import Option, Source, expression, seconds
+from vigie.sources._tree import printable
 
 LABELS = ("device", "fstype", "mountpoint")
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge, info
-from vigie.sources._attributes import measure, printable
+from vigie.sources._attributes import measure
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import printable
 
 SENSOR = ("chip", "sensor")
 

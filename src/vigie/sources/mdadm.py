@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge
-from vigie.sources._attributes import count, printable
+from vigie.sources._attributes import count
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import printable
 
 METRICS = (
     STATE := gauge(

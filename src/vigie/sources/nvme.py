@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
-from vigie.sources._attributes import count, label, look_again, printable
+from vigie.sources._attributes import count, label, look_again
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import printable
 
 METRICS = (
     INFO := info(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import Family, measure, printable
+from vigie.sources._attributes import Family, measure
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import printable
 
 METRICS = (
     ENERGY := counter(

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import printable, unsigned
+from vigie.sources._attributes import unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import printable
 
 
 def _counter(name: str, help: str) -> Metric:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 
 from vigie.model import Sample, gauge, untyped
-from vigie.sources._attributes import Family, printable, unsigned
+from vigie.sources._attributes import Family, unsigned
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import LIMIT
+from vigie.sources._tree import LIMIT, printable
 
 POOL = ("zpool",)
 DATASET = ("zpool", "dataset")

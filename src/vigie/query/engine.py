@@ -38,6 +38,7 @@ class Answer(NamedTuple):
     kind: str
     series: list[Series]
     text: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Engine:

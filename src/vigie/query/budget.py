@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vigie.query.errors import ExecutionError, QueryTimeout
+from vigie.query.errors import QueryTimeout, TooManySamples
 
 
 class Limits(NamedTuple):
@@ -29,9 +29,7 @@ class Budget:
         """Count samples that the query loads or makes."""
         self._used += samples
         if self._used > self.limits.samples:
-            raise ExecutionError(
-                "query processing would load too many samples into memory in query execution"
-            )
+            raise TooManySamples
         self.check_time()
 
     def check_time(self) -> None:

@@ -24,6 +24,13 @@ class ExecutionError(QueryError):
     status = 422
 
 
+class TooManySamples(ExecutionError):
+    """The question would hold more samples than it may."""
+
+    def __init__(self) -> None:
+        super().__init__("query processing would load too many samples into memory in query execution")
+
+
 class QueryTimeout(QueryError):
     """The answer took longer than allowed."""
 
@@ -32,3 +39,11 @@ class QueryTimeout(QueryError):
 
 
 SAME_LABELSET = "vector cannot contain metrics with the same labelset"
+
+
+def named(kind: str, text: str) -> QueryError:
+    """Return an error of this kind with this text."""
+    for known in (BadData, ExecutionError, QueryTimeout):
+        if known.kind == kind:
+            return known(text)
+    return QueryError(text)

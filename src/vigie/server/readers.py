@@ -1,0 +1,134 @@
+"""Runs questions beside ingest: small ones in a thread, big ones in a child forked for the one question.
+
+A fork is a picture of the store without a copy and without a protocol: the child reads heads and catalogue
+as they were at that moment, however long it takes, and whatever becomes of it, the server goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from vigie.query.budget import Limits
+from vigie.query.errors import QueryTimeout, TooManySamples
+from vigie.query.storage import Group, Labels, Matcher, Storage
+from vigie.server.child import Child
+
+Work = Callable[[Storage, Limits], bytes]
+
+LIGHT = 1_000_000  # values: about what a fork of a full server costs
+AT_ONCE = 8
+QUEUE = 64
+
+
+class Forkable(Storage, Protocol):
+    """A store that other threads write to, and that a forked child can go on reading."""
+
+    def still(self) -> AbstractContextManager[None]:
+        """Hold every lock of the store, so that a fork sees nothing half done."""
+
+    def reborn(self) -> None:
+        """Make the store readable in a child that was forked just now."""
+
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
+        """Return about how many values a selection would read."""
+
+
+class Readers:
+    """Answers questions, a bounded number at a time."""
+
+    def __init__(
+        self,
+        store: Forkable,
+        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        *,
+        light: int = LIGHT,
+        queue: int = QUEUE,
+    ) -> None:
+        self._store, self._limits = store, limits
+        self._light, self._queue = light, queue
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reader")
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+        self.forks = 0
+
+    def close(self) -> None:
+        """End the threads; questions that still run are waited for."""
+        self._threads.shutdown(cancel_futures=True)
+
+    async def ask(self, work: Work, seconds: float | None = None) -> bytes:
+        """Return what the work makes of the store, within so many seconds and the limits."""
+        limits = self._limits
+        if seconds is not None:
+            limits = limits._replace(seconds=min(seconds, limits.seconds))
+        if self._waiting >= self._queue:
+            raise QueryTimeout("query timed out in query queue: too many questions are waiting")
+        deadline = asyncio.timeout(limits.seconds)
+        self._waiting += 1
+        try:
+            async with deadline:
+                await self._turns.acquire()
+        except TimeoutError:
+            raise QueryTimeout("query timed out in query queue") from None
+        finally:
+            self._waiting -= 1
+        try:
+            return await self._answered(work, limits)
+        finally:
+            self._turns.release()
+
+    async def _answered(self, work: Work, limits: Limits) -> bytes:
+        loop = asyncio.get_running_loop()
+        few = limits._replace(samples=min(limits.samples, self._light))
+        try:
+            return await loop.run_in_executor(self._threads, work, _Light(self._store, self._light), few)
+        except TooManySamples:
+            if limits.samples <= self._light:
+                raise
+        child = Child(limits.seconds)
+        self.forks += 1
+        running = loop.run_in_executor(self._threads, self._in_child, child, work, limits)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            child.kill()  # nobody waits for the answer any more
+            await asyncio.wait([running])
+            raise
+
+    def _in_child(self, child: Child, work: Work, limits: Limits) -> bytes:
+        with self._store.still():
+            child.start(self._store.reborn, lambda: work(self._store, limits))
+        return child.answer()
+
+
+class _Light:
+    """The store, for a question that reads little: more is refused before it is read."""
+
+    def __init__(self, store: Forkable, allowed: int) -> None:
+        self._store, self._left = store, allowed
+
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+        """Return the samples of the series that the matchers fit, if they are few."""
+        self._spend(matchers, start, end)
+        return self._store.select(matchers, start, end)
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series, if they are few."""
+        self._spend(matchers, start, end)
+        return self._store.series(matchers, start, end)
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+        return self._store.label_names(matchers, start, end)
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""
+        return self._store.label_values(name, matchers, start, end)
+
+    def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
+        self._left -= self._store.weight(matchers, start, end)
+        if self._left < 0:
+            raise TooManySamples

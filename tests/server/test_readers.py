@@ -1,0 +1,220 @@
+"""Questions beside ingest: small ones here, big ones in a child that leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vigie.query.budget import Limits
+from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
+from vigie.query.storage import Matcher, Storage
+from vigie.server.readers import Readers, Work
+from vigie.simulation.memory_storage import MemoryStorage
+
+EVERYTHING = [Matcher("__name__", "=~", ".+")]
+HOURS = 10 * 3600.0
+
+
+class Forkable(MemoryStorage):
+    """A list of series that a child can go on reading, since nobody writes to it."""
+
+    def still(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def reborn(self) -> None:
+        self.was_reborn = True
+
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
+        return sum(group.values.size for group in self.select(matchers, start, end))
+
+
+@pytest.fixture
+def store() -> Forkable:
+    made = Forkable()
+    made.add({"__name__": "up", "instance": "a"}, range(10), [float(i) for i in range(10)])
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    before = sorted(os.listdir("/proc/self/fd"))
+    yield
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS) -> bytes:
+    async def asked() -> bytes:
+        readers = Readers(store, Limits(seconds=HOURS), light=light)
+        try:
+            return await readers.ask(work, seconds)
+        finally:
+            readers.close()
+
+    return asyncio.run(asked())
+
+
+def heavy(then: Callable[[], bytes]) -> Work:
+    """Return work that is too much for a thread, and so goes on in a child."""
+
+    def work(storage: Storage, limits: Limits) -> bytes:
+        storage.select(EVERYTHING, 0, 100)
+        return then()
+
+    return work
+
+
+def pid() -> bytes:
+    return str(os.getpid()).encode()
+
+
+def test_a_question_that_reads_little_is_answered_in_the_server_itself(store: Forkable) -> None:
+    assert ask(store, heavy(pid), light=10) == pid()
+
+
+def test_a_question_that_reads_more_is_answered_by_a_child(store: Forkable) -> None:
+    assert ask(store, heavy(pid), light=9) != pid()
+
+
+def test_a_question_that_makes_more_than_it_reads_is_answered_by_a_child(store: Forkable) -> None:
+    def work(storage: Storage, limits: Limits) -> bytes:
+        if limits.samples <= 9:
+            raise TooManySamples
+        return pid()
+
+    assert ask(store, work, light=9) != pid()
+
+
+def test_a_child_reads_the_store_as_it_was(store: Forkable) -> None:
+    def work(storage: Storage, limits: Limits) -> bytes:
+        return bytes(storage.select(EVERYTHING, 0, 100)[0].values.tobytes())
+
+    assert ask(store, work) == np.arange(10.0).tobytes()
+
+
+def test_an_answer_larger_than_a_pipe_comes_whole(store: Forkable) -> None:
+    assert ask(store, heavy(lambda: bytes(5_000_000))) == bytes(5_000_000)
+
+
+@pytest.mark.parametrize("error", [BadData("no such thing"), ExecutionError("too odd"), QueryTimeout("slow")])
+def test_what_a_child_refuses_is_refused_in_its_words(store: Forkable, error: Exception) -> None:
+    def refuse() -> bytes:
+        raise error
+
+    with pytest.raises(type(error), match=f"^{error}$"):
+        ask(store, heavy(refuse))
+
+
+def test_a_killed_child_is_an_error_and_the_next_one_answers(store: Forkable) -> None:
+    def die() -> bytes:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+    async def asked() -> bytes:
+        readers = Readers(store, light=0)
+        try:
+            with pytest.raises(ExecutionError, match="SIGKILL"):
+                await readers.ask(heavy(die))
+            return await readers.ask(heavy(pid))
+        finally:
+            readers.close()
+
+    assert asyncio.run(asked()) != pid()
+
+
+def test_a_child_that_takes_too_long_is_ended(store: Forkable) -> None:
+    def wait() -> bytes:
+        threading.Event().wait()
+        return b""
+
+    with pytest.raises(QueryTimeout, match="timed out"):
+        ask(store, heavy(wait), seconds=0.01)
+
+
+def test_a_child_is_refused_more_memory_than_a_question_may_take(store: Forkable) -> None:
+    with pytest.raises(ExecutionError, match="memory"):
+        ask(store, heavy(lambda: bytes(np.empty(1 << 40, dtype=np.uint8))))
+
+
+def test_a_child_holds_no_descriptor_of_the_server(store: Forkable) -> None:
+    listing = ask(store, heavy(lambda: " ".join(os.listdir("/proc/self/fd")).encode()))
+    assert len(listing.split()) == 5  # three standard ones, the pipe, and the listing itself
+
+
+def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    def work() -> bytes:
+        (tmp_path / "fresh").write_bytes(pid())
+        (tmp_path / "fresh").rename(note)
+        threading.Event().wait()
+        return b""
+
+    async def asked() -> None:
+        readers = Readers(store, light=0)
+        asking = asyncio.ensure_future(readers.ask(heavy(work)))
+        while not note.exists():
+            await asyncio.sleep(0.001)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        readers.close()
+
+    asyncio.run(asked())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_bytes()), 0)
+
+
+def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
+    program = textwrap.dedent("""
+        import asyncio, os, threading
+        from tests.server.test_readers import Forkable, heavy
+        from vigie.server.readers import Readers
+
+        def work():
+            print(os.getpid(), flush=True)
+            threading.Event().wait()
+
+        store = Forkable()
+        store.add({"__name__": "up"}, [1], [1.0])
+        asyncio.run(Readers(store, light=0).ask(heavy(work)))
+    """)
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        child = int(server.stdout.readline())
+        server.kill()
+    while _runs(child):
+        time.sleep(0.001)
+
+
+def _runs(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_more_questions_than_may_wait_are_refused(store: Forkable) -> None:
+    async def asked() -> None:
+        readers = Readers(store, queue=0)
+        try:
+            await readers.ask(heavy(pid))
+        finally:
+            readers.close()
+
+    with pytest.raises(QueryTimeout, match="queue"):
+        asyncio.run(asked())

@@ -46,13 +46,17 @@ class Program:
                 return int(line.split()[1]) / 1024
         raise RuntimeError(f"{self.pid} has ended")
 
+    def pss(self) -> float:
+        """Return the memory in MB of the process and its children, what they share counted once."""
+        return sum(map(_pss, [self.pid, *_descendants(self.pid)])) / 1024
+
 
 @contextlib.contextmanager
-def running(command: list[str], port: int, path: str) -> Iterator[Program]:
+def running(command: list[str], port: int, path: str, patience: float = 20) -> Iterator[Program]:
     """Run a command that listens on the port, from its first answer to the end of the block."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + patience
         while True:
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -63,7 +67,36 @@ def running(command: list[str], port: int, path: str) -> Iterator[Program]:
         yield Program(process.pid, port, path)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(max(10, patience))
+
+
+def wait_for(port: int, path: str, patience: float = 600) -> None:
+    """Return when the path answers 200."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            client.request("GET", path)
+            if client.getresponse().status == 200:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f"{path} of port {port} did not answer within {patience:g} s")
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (task / "children").read_text().split()):
+                yield child
+                yield from _descendants(child)
+
+
+def _pss(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0  # it ended meanwhile
 
 
 def machine() -> str:

@@ -11,6 +11,7 @@ import os
 import resource
 import select
 import signal
+import stat
 import struct
 import sys
 import threading
@@ -135,9 +136,7 @@ def _settle(inlet: int, parent: int) -> None:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    # Sockets and locks must end with the server, not with this process.
-    os.closerange(3, inlet)
-    os.closerange(inlet + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    _let_go(inlet)
     os.nice(NICER)
     with contextlib.suppress(OSError):
         fcntl.fcntl(inlet, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -147,6 +146,14 @@ def _settle(inlet: int, parent: int) -> None:
         used = int(file.read().split()[0]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, hard))
+
+
+def _let_go(inlet: int) -> None:
+    """Close what must end when the server closes it, such as sockets; the store needs its files."""
+    for number in map(int, os.listdir("/proc/self/fd")):
+        with contextlib.suppress(OSError):
+            if number > 2 and number != inlet and not stat.S_ISREG(os.fstat(number).st_mode):
+                os.close(number)
 
 
 def _worked(work: Callable[[], bytes]) -> tuple[int, bytes]:

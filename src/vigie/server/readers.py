@@ -7,14 +7,14 @@ as they were at that moment, however long it takes, and whatever becomes of it, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from vigie.query.budget import Limits
 from vigie.query.errors import QueryTimeout, TooManySamples
-from vigie.query.storage import Group, Labels, Matcher, Storage
+from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
 from vigie.server.child import Child
 
 Work = Callable[[Storage, Limits], bytes]
@@ -24,7 +24,7 @@ AT_ONCE = 8
 QUEUE = 64
 
 
-class Forkable(Storage, Protocol):
+class Forkable(Storage, Scannable, Protocol):
     """A store that other threads write to, and that a forked child can go on reading."""
 
     def still(self) -> AbstractContextManager[None]:
@@ -114,6 +114,11 @@ class _Light:
         """Return the samples of the series that the matchers fit, if they are few."""
         self._spend(matchers, start, end)
         return self._store.select(matchers, start, end)
+
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield what reads their groups one by one, if they are few."""
+        self._spend(matchers, start, end)
+        return self._store.scan(matchers, start, end)
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of the series, if they are few."""

@@ -1,4 +1,4 @@
-"""Samples with everything that makes PromQL hard: resets, gaps, churn, NaN, infinities, odd times."""
+"""Samples with everything that makes PromQL hard: resets, gaps, ends, churn, NaN, infinities, odd times."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.model.values import ABSENT, NAN
+from vigie.model.values import ABSENT, NAN, STALE
 from vigie.query.storage import Group, Labels
 from vigie.simulation.memory_storage import MemoryStorage
+from vigie.store.loose import Samples
+from vigie.store.store import Store
 
 BASE = 1_700_004_600_000  # a block of two hours ends half an hour later
 SAMPLES = 240
@@ -61,11 +63,22 @@ def _metrics(
     yield "small", {}, _gaps(chance, [float(chance.randrange(-3, 6)) for _ in times])
     yield "started_seconds", {}, [times[0] / 1000 - 86_400 * 37 * number] * len(times)
     half = [1.0 if place < SAMPLES // 2 else None for place in range(SAMPLES)]
-    yield "facts", {"version": "1.0"}, half
+    yield "facts", {"version": "1.0"}, [*half[: SAMPLES // 2], STALE, *half[SAMPLES // 2 + 1 :]]
+    yield from _churn(chance)
     yield "facts", {"version": "1.1"}, [None if value else 1.0 for value in half]  # churn: upgraded
     counts = np.cumsum([[chance.randrange(9) for _ in LIMITS] for _ in times], axis=0).cumsum(axis=1)
     for place, limit in enumerate(LIMITS):
         yield "took_bucket", {"le": limit}, [float(count) for count in counts[:, place]]
+
+
+def _churn(chance: random.Random) -> Iterator[tuple[str, dict[str, str], list[float | None]]]:
+    """Yield series that live for ten minutes each and are then said to have ended, or are just gone."""
+    for number, start in enumerate(range(0, SAMPLES, 40)):
+        lived = [chance.uniform(0, 100) for _ in range(40)]
+        after: list[float | None] = [None] * (SAMPLES - start - 40)
+        if after and number % 2:
+            after[0] = STALE
+        yield "task", {"id": str(number)}, [*[None] * start, *lived, *after]
 
 
 def _counter(chance: random.Random, near_zero: bool) -> list[float | None]:
@@ -93,6 +106,8 @@ def _gaps(
         end = min(start + length, SAMPLES)
         if not any(end - 8 <= place <= end for place in not_after):
             values[start:end] = [None] * (end - start)
+            if length > 1 and chance.random() < 0.5:
+                values[start] = STALE  # it was said to have ended
     return values
 
 
@@ -110,14 +125,22 @@ def memory_storage(data: list[Target]) -> MemoryStorage:
     return MemoryStorage(groups)
 
 
-def open_metrics(data: list[Target]) -> str:
-    """Return the samples as promtool reads them: family by family, series by series."""
-    lines = []
-    for times, series in data:
-        for labels, values in series:
-            inside = ",".join(f'{name}="{value}"' for name, value in labels.items() if name != "__name__")
-            name = f"{labels['__name__']}{{{inside}}}"
-            pairs = zip(times, values, strict=True)
-            lines += [f"{name} {v!r} {t / 1000:.3f}" for t, v in pairs if v is not None]
-    lines.sort(key=lambda line: line.partition("{")[0])
-    return "\n".join([*lines, "# EOF", ""])
+def fill(store: Store, data: list[Target]) -> None:
+    """Put the samples into a store, some time at a time, as they would arrive."""
+    for batch in batches(data):
+        store.append_series(Samples(*series) for series in batch)
+
+
+def batches(
+    data: list[Target], samples: int = 20
+) -> Iterator[list[tuple[dict[str, str], list[int], list[float]]]]:
+    """Yield the series in order of time, a few samples of each."""
+    for first in range(0, SAMPLES, samples):
+        batch = []
+        for times, series in data:
+            for labels, values in series:
+                pairs = list(zip(times, values, strict=True))[first : first + samples]
+                there = [(time, value) for time, value in pairs if value is not None]
+                if there:
+                    batch.append((labels, [time for time, _ in there], [value for _, value in there]))
+        yield batch

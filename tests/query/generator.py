@@ -12,11 +12,12 @@ from collections.abc import Callable
 RANGES = ("1m", "90s", "2m", "5m", "10m", "25m")
 STEPS = ("15s", "30s", "1m", "70s")
 COUNTER = "work_total"
-GAUGES = ("level", "level", "small", COUNTER)
+GAUGES = ("level", "level", "small", "task", COUNTER)
 SELECTORS = {
     "work_total": ('{cpu="0"}', '{instance=~"node[012]"}', '{job!="a"}', '{cpu!~"1|2"}', ""),
     "level": ('{device="sda"}', '{instance!="node3",device=~"sd."}', '{job="b"}', ""),
     "small": ('{job=~"a|b"}', '{instance=~"node.*"}', ""),
+    "task": ('{id=~"[0-3]"}', '{job="a"}', ""),
     "wild": ('{instance="node1"}', ""),
 }
 RATES = ("rate", "increase", "irate", "resets", "changes")
@@ -210,10 +211,14 @@ class Generator:
         )
 
     def _math(self, inner: str) -> str:
-        name = self._pick(*SMOOTH, *UNIT, "timestamp", "sinh")
+        name = self._pick(*SMOOTH, *UNIT, "timestamp", "sinh", "cosh", "tan", "acosh")
         if name in UNIT:
             inner = f"({inner} / 2e3)"
-        if name in ("exp", "sinh", "sin", "cos"):
+        if name == "tan":  # far from its poles
+            inner = f"clamp({inner}, -1, 1)"
+        if name == "acosh":
+            inner = f"clamp_min({inner}, 1.5)"
+        if name in ("exp", "sinh", "cosh", "sin", "cos"):
             inner = f"clamp({inner}, -20, 20)"
         if name == "timestamp" and "@" in inner:
             inner = "level"  # 2.42 forgets the offset beside @
@@ -246,6 +251,7 @@ class Generator:
 
     def _absent(self, _: int) -> str:
         return self._pick(
+            f"vector({self._scalar(0)})",
             'absent(nothing{a="b",c=~"d",e="f",e="g"})',
             f"absent({self._selector('level')} > 900)",
             f'absent_over_time({COUNTER}{{cpu="0",instance="node0"}}[1m])',

@@ -91,8 +91,3 @@ def test_label_of_count_values_must_be_a_label() -> None:
 def test_values_become_labels_without_an_exponent() -> None:
     found = vector(engine({"x{}": [1e21], "y{}": [1e-7]}).instant('count_values("v", {__name__=~"x|y"})', 0))
     assert found == {'{v="1000000000000000000000"}': 1.0, '{v="0.0000001"}': 1.0}
-
-
-def test_unknown_aggregation_is_refused() -> None:
-    with pytest.raises(ExecutionError, match="limit_ratio is not supported"):
-        engine(SERIES).instant("limit_ratio(0.5, x)", 0)

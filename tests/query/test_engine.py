@@ -104,6 +104,79 @@ def test_selector_of_the_series_page_is_parsed() -> None:
         parse_selector("rate(x[5m])")
 
 
+WORDS = (
+    *(
+        "x",
+        "rate(",
+        "sum by(a)(",
+        "topk(",
+        ")",
+        "[5m]",
+        "[5m:1m]",
+        "[1m+",
+        " offset ",
+        "offset (",
+        " @ ",
+        "start()",
+    ),
+    *(
+        "{",
+        "}",
+        'a="1"',
+        'a=~".*"',
+        ",",
+        "1",
+        "NaN",
+        "-",
+        "+",
+        "^",
+        " and ",
+        " on(a) group_left() ",
+        " bool ",
+        '"',
+    ),
+    *(
+        "label_replace(",
+        "histogram_quantile(",
+        "#",
+        "\n",
+        "\x00",
+        "🦀",
+        "__name__",
+        "or",
+        "==",
+        "limit_ratio(",
+    ),
+)
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS), max_size=25).map("".join))
+def test_any_text_gets_an_answer_or_an_error(text: str) -> None:
+    with contextlib.suppress(QueryError):
+        engine(SERIES).instant(text, MINUTE)
+    with contextlib.suppress(QueryError):
+        engine(SERIES).range(text, 0, 2 * MINUTE, MINUTE)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        " + ".join(["x"] * 1000),
+        " or ".join(["x"] * 1000),
+        "-" * 1000 + "x",
+        "(" * 1000 + "x" + ")" * 1000,
+        "sum(" * 500 + "x" + ")" * 500,
+        "x" + "[1m:1s]" * 300,
+        "[" * 5000,
+        "x" + "{" * 5000,
+        "a" * 100_000,
+    ],
+)
+def test_endless_query_is_answered_or_refused_quickly(query: str) -> None:
+    with contextlib.suppress(BadData):
+        engine(SERIES).instant(query, 0)
+
+
 @given(st.text(alphabet='x{}()[]=~!"a1m5@+-*/^% ,:offsetbyrate', max_size=40))
 def test_garbage_gets_an_answer_or_an_error(text: str) -> None:
     with contextlib.suppress(QueryError):

@@ -8,26 +8,26 @@ import json
 import math
 import os
 import random
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import numpy as np
 import promql_parser
 import pytest
 from bench.programs import free_port, running
 
-from tests.query.datasets import BASE, INTERVAL, SAMPLES, memory_storage, open_metrics, targets
+from tests.query.datasets import BASE, INTERVAL, SAMPLES, batches, fill, memory_storage, targets
 from tests.query.generator import Generator
 from tests.real.conftest import need
 from vigie.query.budget import Limits
 from vigie.query.engine import Answer, Engine
 from vigie.query.errors import QueryError
 from vigie.query.semantics import Semantics
+from vigie.sinks._write_request import Series, compress, encode
+from vigie.store.store import Store
 
 SEED = int(os.environ.get("VIGIE_PROMQL_SEED", "1"))
 QUERIES = 1500  # for each set of samples, each asked at one time and over a range
@@ -61,6 +61,18 @@ class Peer:
                 return
             time.sleep(0.05)
         raise RuntimeError("Prometheus does not become ready")
+
+    def write(self, series: Iterable[Series]) -> None:
+        """Send samples by remote write, the only way that takes marks of the end."""
+        headers = {
+            "Content-Encoding": "snappy",
+            "Content-Type": "application/x-protobuf",
+            "X-Prometheus-Remote-Write-Version": "0.1.0",
+        }
+        self._client.request("POST", "/api/v1/write", compress(encode(series)), headers)
+        response = self._client.getresponse()
+        said = response.read()
+        assert response.status == 204, said
 
     def ask(self, path: str, **parameters: object) -> Said:
         """Return what it says."""
@@ -123,21 +135,35 @@ class Question(NamedTuple):
             return Said(error.status, error.kind, [])
 
 
+class Sides(NamedTuple):
+    """A Prometheus, and engines over stores with the same samples."""
+
+    peer: Peer
+    engines: dict[str, Engine]
+    on_boundaries: bool
+
+
 @pytest.fixture(scope="module", params=[False, True], ids=["off boundaries", "on boundaries"])
-def sides(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Peer, Engine, bool]]:
-    """Yield a Prometheus and an engine with the same samples."""
+def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
+    """Yield both sides with the same samples."""
     folder = tmp_path_factory.mktemp("promql")
     data = targets(random.Random(SEED), on_boundaries=request.param)
-    (folder / "samples").write_text(open_metrics(data))
-    command = [need("promtool"), "tsdb", "create-blocks-from", "openmetrics", "samples", "data"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
     semantics = Semantics.PROMETHEUS_2 if request.param else Semantics.PROMETHEUS_3
     port = free_port()
-    with running(_prometheus(folder, port), port, "/"), contextlib.closing(Peer(port)) as peer:
+    with (
+        running(_prometheus(folder, port), port, "/"),
+        contextlib.closing(Peer(port)) as peer,
+        Store(folder / "ours") as store,
+    ):
         peer.wait()
-        yield peer, Engine(memory_storage(data), Limits(), semantics), request.param
+        for batch in batches(data):
+            peer.write(batch)
+        fill(store, data)
+        engines = {
+            "memory": Engine(memory_storage(data), Limits(), semantics),
+            "store": Engine(store, Limits(), semantics),
+        }
+        yield Sides(peer, engines, request.param)
 
 
 def _prometheus(folder: Path, port: int) -> list[str]:
@@ -148,12 +174,13 @@ def _prometheus(folder: Path, port: int) -> list[str]:
         f"--storage.tsdb.path={folder}/data",
         "--storage.tsdb.retention.time=100y",
         "--query.max-samples=500000000",
+        "--web.enable-remote-write-receiver",
         f"--web.listen-address=127.0.0.1:{port}",
     ]
 
 
-def test_generated_queries_get_the_answers_of_prometheus(sides: tuple[Peer, Engine, bool]) -> None:
-    peer, engine, on_boundaries = sides
+def test_generated_queries_get_the_answers_of_prometheus(sides: Sides) -> None:
+    peer, engines, on_boundaries = sides
     print(f"VIGIE_PROMQL_SEED={SEED}")
     chance = random.Random(SEED)
     generator = Generator(SEED, nested_subqueries=on_boundaries)
@@ -167,9 +194,10 @@ def test_generated_queries_get_the_answers_of_prometheus(sides: tuple[Peer, Engi
             tally["asked"] += 1
             tally["empty"] += theirs.status == 200 and not theirs.series and theirs.kind != "string"
             tally["refused"] += theirs.status != 200
-            difference = _difference(question, theirs, question.of_engine(engine), engine)
-            if difference:
-                wrong.append(f"{question}: {difference}")
+            for name, engine in engines.items():
+                difference = _difference(question, theirs, question.of_engine(engine), engine)
+                if difference:
+                    wrong.append(f"{name}: {question}: {difference}")
     print(dict(tally))
     assert wrong[:10] == [], f"{len(wrong)} of {tally['asked']} differ, seed {SEED}"
     assert tally["nested"] >= 0.3 * QUERIES
@@ -231,19 +259,26 @@ def _close(one: float, other: float, scale: float) -> bool:
 
 
 def _close_to_operands(question: Question, theirs: Said, ours: Said, engine: Engine) -> bool:
-    """Tell whether the answers agree within the precision of the largest number they were made of."""
-    scale = 0.0
+    """Tell whether the answers agree within the precision of the largest number they were made of.
+
+    That is, at each step, the largest result of any part of the query, or sample of its ranges.
+    """
+    scales: dict[int, float] = {}
 
     def measure(node: promql_parser.Expr) -> None:
-        nonlocal scale
-        said = question._replace(text=str(node)).of_engine(engine)
-        numbers = [abs(value) for _, points in said.series for value in points.values()]
-        scale = max([scale, *(number for number in numbers if np.isfinite(number))])
+        texts = [str(node)]
+        if isinstance(node, promql_parser.MatrixSelector | promql_parser.SubqueryExpr):
+            texts = [f"max_over_time({node})", f"min_over_time({node})"]
+        for text in texts:
+            for _, points in question._replace(text=text).of_engine(engine).series:
+                for moment, value in points.items():
+                    if math.isfinite(value):
+                        scales[moment] = max(abs(value), scales.get(moment, 0.0))
 
     promql_parser.walk(promql_parser.parse(question.text), measure)
     found = dict(ours.series)
     return all(
-        _close(value, found[labels][moment], scale)
+        _close(value, found[labels][moment], scales.get(moment, 0.0))
         for labels, points in theirs.series
         for moment, value in points.items()
     )

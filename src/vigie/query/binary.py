@@ -24,9 +24,9 @@ def combine(expression: BinaryExpr, left: Value, right: Value) -> Value:
         return _set(how, left, right) if operator in SETS else join(how, left, right)
     if isinstance(left, Vector):
         assert not isinstance(right, Vector)
-        return _with_scalar(operator, left, right, as_bool=as_bool, swapped=False)
+        return with_scalar(operator, left, right, as_bool=as_bool, swapped=False)
     if isinstance(right, Vector):
-        return _with_scalar(operator, right, left, as_bool=as_bool, swapped=True)
+        return with_scalar(operator, right, left, as_bool=as_bool, swapped=True)
     return computed(operator, left, right, as_bool=as_bool)[0]
 
 
@@ -49,7 +49,8 @@ def _join_of(expression: BinaryExpr) -> Join:
     )
 
 
-def _with_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool, swapped: bool) -> Vector:
+def with_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool, swapped: bool) -> Vector:
+    """Return an operator's result between every series and a number for each step."""
     sides = (scalar, vector.values) if swapped else (vector.values, scalar)
     values, kept = computed(operator, *sides, as_bool=as_bool)
     if kept is None:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.model.values import ABSENT_BITS, STALE_BITS
+from vigie.query.label_rows import taken
 from vigie.query.storage import Group, Labels
-from vigie.query.vectors import Flags, Floats, Key, Times, key_of
+from vigie.query.vectors import Flags, Floats, Indices, Key, Times, key_of
 
 
 class Block(NamedTuple):
@@ -29,15 +30,21 @@ def is_stale(values: Floats) -> Flags:
 def blocks_of(groups: Sequence[Group], *, keep_stale: bool) -> Iterator[Block]:
     """Yield blocks with the samples of the groups; marks of the end are samples only if asked for."""
     for group in joined(groups):
-        odd = np.isnan(group.values).any(axis=1)
-        if not odd.any():
-            yield Block(group.labels, group.times, group.values)
-            continue
-        bits = group.values.view(np.uint64)
-        present = bits != ABSENT_BITS
-        if not keep_stale:
-            present &= bits != STALE_BITS
-        yield from split_by_holes(group, present)
+        yield from blocks_in(group, keep_stale=keep_stale)
+
+
+def blocks_in(group: Group, *, keep_stale: bool) -> Iterator[Block]:
+    """Yield blocks with the samples of one group."""
+    if not group.values.size:
+        return
+    if not np.isnan(group.values.min()):
+        yield Block(group.labels, group.times, group.values)
+        return
+    bits = group.values.view(np.uint64)
+    present = bits != ABSENT_BITS
+    if not keep_stale:
+        present &= bits != STALE_BITS
+    yield from split_by_holes(group, present)
 
 
 def split_by_holes(group: Group, present: Flags) -> Iterator[Block]:
@@ -49,18 +56,18 @@ def split_by_holes(group: Group, present: Flags) -> Iterator[Block]:
         yield Block(group.labels, group.times, group.values)
         return
     if full.any():
-        yield _block(group, np.flatnonzero(full).tolist(), slice(None))
+        yield _block(group, np.flatnonzero(full), slice(None))
     patterns: dict[bytes, list[int]] = {}
     packed = np.packbits(present, axis=1)
     for row in np.flatnonzero(~full & present.any(axis=1)).tolist():
         patterns.setdefault(packed[row].tobytes(), []).append(row)
     for rows in patterns.values():
-        yield _block(group, rows, present[rows[0]])
+        yield _block(group, np.array(rows, dtype=np.intp), present[rows[0]])
 
 
-def _block(group: Group, rows: list[int], columns: Flags | slice) -> Block:
+def _block(group: Group, rows: Indices, columns: Flags | slice) -> Block:
     values = group.values[rows][:, columns]
-    return Block([group.labels[row] for row in rows], group.times[columns], values)
+    return Block(taken(group.labels, rows), group.times[columns], values)
 
 
 def joined(groups: Sequence[Group]) -> list[Group]:
@@ -85,7 +92,7 @@ def joined(groups: Sequence[Group]) -> list[Group]:
 
 def _bundled(groups: list[Group], rows: list[list[int]]) -> Group:
     chosen = list(zip(*rows, strict=True))  # for each group the rows it gives
-    labels = [groups[0].labels[row] for row in chosen[0]]
+    labels = taken(groups[0].labels, np.array(chosen[0], dtype=np.intp))
     times = np.concatenate([group.times for group in groups])
     values = np.concatenate(
         [group.values[list(part)] for group, part in zip(groups, chosen, strict=True)], axis=1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from vigie.query.errors import QueryTimeout, TooManySamples
@@ -23,14 +25,29 @@ class Budget:
         self.limits = limits
         self._clock = clock
         self._deadline = clock() + limits.seconds
-        self._used = 0
+        self.used = 0
+        self._passing = 0
+        self._guard = threading.Lock()
 
     def spend(self, samples: int) -> None:
         """Count samples that the query loads or makes."""
-        self._used += samples
-        if self._used > self.limits.samples:
+        with self._guard:
+            self.used += samples
+        if self.used + self._passing > self.limits.samples:
             raise TooManySamples
         self.check_time()
+
+    @contextmanager
+    def held(self, samples: int) -> Iterator[None]:
+        """Count samples that are let go again."""
+        with self._guard:
+            self._passing += samples
+        try:
+            self.spend(0)
+            yield
+        finally:
+            with self._guard:
+                self._passing -= samples
 
     def check_time(self) -> None:
         """Raise when the query has run too long."""

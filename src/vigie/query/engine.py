@@ -50,7 +50,10 @@ class Engine:
         limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
         semantics: Semantics = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
+        lookback: int = LOOKBACK_MS,
     ) -> None:
+        self.budget = Budget(limits, clock)  # of the last query
+        self._lookback = lookback
         self._storage = storage
         self._limits = limits
         self._semantics = semantics
@@ -63,7 +66,8 @@ class Engine:
         inner = unwrapped(expression)
         if isinstance(inner, Range):
             return Answer("matrix", _raw(scope, inner))
-        return _answer(evaluate(expression, scope), scope.times)
+        answer = _answer(evaluate(expression, scope), scope.times)
+        return answer._replace(warnings=tuple(scope.warnings))
 
     def range(self, query: str, start: int, end: int, step: int) -> Answer:
         """Return the answer at every step from start to end, in milliseconds."""
@@ -81,17 +85,19 @@ class Engine:
             )
         expression = parse(query)
         scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end)
-        return Answer("matrix", _matrix(_numeric(expression, scope), scope.times))
+        series = _matrix(_numeric(expression, scope), scope.times)
+        return Answer("matrix", series, warnings=tuple(scope.warnings))
 
     def _scope(self, times: Times, start: int, end: int) -> Scope:
+        self.budget = Budget(self._limits, self._clock)
         return Scope(
             self._storage,
             times,
             start,
             end,
-            Budget(self._limits, self._clock),
+            self.budget,
             self._semantics,
-            LOOKBACK_MS,
+            self._lookback,
             SUBQUERY_STEP_MS,
         )
 

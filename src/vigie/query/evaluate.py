@@ -5,29 +5,37 @@ from __future__ import annotations
 import numpy as np
 import promql_parser as tree
 
-from vigie.query.aggregations import aggregate
+from vigie.query.aggregations import aggregate, begun, joined
 from vigie.query.binary import combine
 from vigie.query.errors import ExecutionError
+from vigie.query.folds import FOLDS
 from vigie.query.functions import absence, call
-from vigie.query.range_functions import RANGE_FUNCTIONS, RangeFunction
+from vigie.query.grouping import Grouper
+from vigie.query.label_rows import NAME, metric_names, nameless
+from vigie.query.range_functions import RANGE_FUNCTIONS
 from vigie.query.ranges import Range, Value, unwrapped, windows
+from vigie.query.rolled import rolled_instant, rolled_range
 from vigie.query.scope import Scope
 from vigie.query.selectors import instant, matchers_of, sample_times
-from vigie.query.vectors import NAME, Vector, stacked, without_name
-from vigie.query.windows import apply
+from vigie.query.streaming import Stream, parts, stream_of
+from vigie.query.vectors import Vector, stacked
+from vigie.query.windows import RangeFunction, apply
 
 
 def evaluate(expression: tree.Expr, scope: Scope) -> Value:
     """Return the value of an expression at every step of the scope."""
     expression = unwrapped(expression)
     scope.budget.check_time()
+    stream = stream_of(expression, scope, evaluate)
+    if stream:
+        return _stacked(stream, scope)
     match expression:
         case tree.NumberLiteral():
             return np.full(len(scope.times), expression.val)
         case tree.StringLiteral():
             return expression.val
         case tree.VectorSelector():
-            return instant(scope, expression)
+            return _selected(expression, scope)
         case tree.UnaryExpr():
             return _negated(evaluate(expression.expr, scope))
         case tree.BinaryExpr():
@@ -40,15 +48,35 @@ def evaluate(expression: tree.Expr, scope: Scope) -> Value:
     raise ExecutionError(f"unhandled expression of type {type(expression).__name__}")
 
 
+def _stacked(stream: Stream, scope: Scope) -> Vector:
+    def counted(vector: Vector) -> Vector:
+        scope.budget.spend(vector.values.size)
+        return vector
+
+    return stacked(parts(stream, scope, counted), len(scope.times))
+
+
+def _selected(selector: tree.VectorSelector, scope: Scope) -> Vector:
+    rolled = rolled_instant(scope, selector)
+    if rolled is None:
+        return instant(scope, selector)
+    return rolled.vector if rolled.steps.all() else rolled.over(instant(scope, selector))
+
+
 def _negated(value: Value) -> Value:
     if isinstance(value, Vector):
-        labels = [without_name(each) for each in value.labels]
-        return Vector(labels, -value.values, value.present).refuse_duplicates()
+        return Vector(nameless(value.labels), -value.values, value.present).refuse_duplicates()
     assert not isinstance(value, str)
     return -value
 
 
 def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
+    fold = FOLDS.get(str(expression.op))
+    stream = stream_of(expression.expr, scope, evaluate) if fold else None
+    if fold and stream:
+        grouper = Grouper(expression.modifier)
+        partials = parts(stream, scope, lambda vector: begun(fold, vector, grouper))
+        return joined(fold, partials, len(scope.times))
     parameter = None if expression.param is None else evaluate(expression.param, scope)
     vector = evaluate(expression.expr, scope)
     assert isinstance(vector, Vector)
@@ -87,16 +115,17 @@ def _of_range(function: RangeFunction, expression: tree.Call, scope: Scope) -> V
         value = evaluate(argument, scope)
         assert isinstance(value, np.ndarray)
         parameters.append(value)
-    parts = []
-    for block, window in windows(scope, source, evaluate):
-        parts.append(apply(function.kernel, function.least, block, window, parameters, cubic=function.cubic))
-        scope.budget.check_time()
-    vector = stacked(parts, len(scope.times))
+    rolled = rolled_range(scope, expression.func.name, source)
+    made = []
+    if rolled is None or not rolled.steps.all():
+        for block, window in windows(scope, source, evaluate):
+            made.append(apply(function, block, window, parameters, scope.budget.check_time))
+    vector = stacked(made, len(scope.times))
+    vector = vector if rolled is None else rolled.over(vector)
     if function.keeps_name:
         return vector
-    names = {labels.get(NAME) for labels in vector.labels}
-    nameless = Vector([without_name(each) for each in vector.labels], vector.values, vector.present)
-    return nameless if len(names) <= 1 else nameless.refuse_duplicates()
+    bare = Vector(nameless(vector.labels), vector.values, vector.present)
+    return bare if len(metric_names(vector.labels)) <= 1 else bare.refuse_duplicates()
 
 
 def _absent_over_time(argument: tree.Expr, scope: Scope) -> Vector:
@@ -105,6 +134,8 @@ def _absent_over_time(argument: tree.Expr, scope: Scope) -> Vector:
     there = np.zeros(len(scope.times), dtype=np.bool_)
     for _, window in windows(scope, source, evaluate):
         there |= window.counts > 0
+    rolled = rolled_range(scope, "present_over_time", source)
+    there |= False if rolled is None else rolled.vector.steps_with_any()
     selector = source.vector_selector if isinstance(source, tree.MatrixSelector) else None
     return absence(there, _required(selector))
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from promql_parser import AggModifier, AggModifierType
 
+from vigie.query.label_rows import LabelRows
 from vigie.query.storage import Labels
 from vigie.query.vectors import NAME, Indices
+
+MOST_KINDS = 1000
 
 
 class Grouping(NamedTuple):
@@ -24,8 +27,32 @@ class Grouping(NamedTuple):
         return np.split(self.order, self.starts[1:]) if self.labels else []
 
 
+class Grouper:
+    """Groups the parts of one vector; nodes that have the same series are grouped once."""
+
+    def __init__(self, modifier: AggModifier | None) -> None:
+        self._modifier = modifier
+        self._known: dict[Hashable, Grouping] = {}
+
+    def of(self, series: Sequence[Labels]) -> Grouping:
+        """Return the groups of one part."""
+        if self._modifier is None or not isinstance(series, LabelRows):
+            return grouped(series, self._modifier)
+        kind = series.kind(_names(series, self._modifier))
+        groups = self._known.get(kind)
+        if groups is None:
+            groups = grouped(series, self._modifier)
+            if len(self._known) < MOST_KINDS:
+                self._known[kind] = groups
+        return groups
+
+
 def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
     """Return the groups that `by` or `without` make; without either there is one."""
+    if modifier is None:
+        return Grouping([{}] if len(series) else [], np.arange(len(series)), np.zeros(1, dtype=np.intp))
+    if isinstance(series, LabelRows):
+        return _by_columns(series, modifier)
     numbers: dict[object, int] = {}
     labels: list[Labels] = []
     of_row = np.empty(len(series), dtype=np.intp)
@@ -34,23 +61,45 @@ def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
         if number == len(labels):
             labels.append(_kept(each, modifier))
         of_row[row] = number
+    return _sorted(labels, of_row)
+
+
+def _sorted(labels: list[Labels], of_row: Indices) -> Grouping:
     order = np.argsort(of_row, kind="stable")
     starts = np.searchsorted(of_row[order], np.arange(len(labels)))
     return Grouping(labels, order, starts)
 
 
-def _keys(series: Sequence[Labels], modifier: AggModifier | None) -> list[object]:
-    if modifier is None:
-        return [()] * len(series)
+def _by_columns(series: LabelRows, modifier: AggModifier) -> Grouping:
+    """Group without making a label set for each row: label by label, as whole columns of numbers."""
+    combined = np.zeros(len(series), dtype=np.intp)
+    for name in _names(series, modifier):
+        values, codes = series.column(name)
+        if codes is not None:
+            # Numbered anew each time, so that the product of many labels cannot overflow.
+            combined = np.unique(combined * len(values) + codes, return_inverse=True)[1].ravel()
+    _, firsts, of_row = np.unique(combined, return_index=True, return_inverse=True)
+    appearance = np.argsort(firsts)
+    place = np.empty_like(appearance)
+    place[appearance] = np.arange(len(appearance))
+    labels = [_kept(series[row], modifier) for row in firsts[appearance].tolist()]
+    return _sorted(labels, place[of_row.ravel()])
+
+
+def _names(series: LabelRows, modifier: AggModifier) -> list[str]:
+    if modifier.type == AggModifierType.By:
+        return list(dict.fromkeys(modifier.labels))
+    return sorted(series.names() - {*modifier.labels, NAME})
+
+
+def _keys(series: Sequence[Labels], modifier: AggModifier) -> list[object]:
     if modifier.type == AggModifierType.By:
         return [tuple([labels.get(name, "") for name in modifier.labels]) for labels in series]
     dropped = {*modifier.labels, NAME}
     return [frozenset(pair for pair in labels.items() if pair[0] not in dropped) for labels in series]
 
 
-def _kept(labels: Labels, modifier: AggModifier | None) -> Labels:
-    if modifier is None:
-        return {}
+def _kept(labels: Labels, modifier: AggModifier) -> Labels:
     if modifier.type == AggModifierType.By:
         return {name: labels[name] for name in modifier.labels if labels.get(name)}
     dropped = {*modifier.labels, NAME}

@@ -8,6 +8,7 @@ from functools import lru_cache
 import promql_parser
 from promql_parser import Expr, Function, ValueType, VectorSelector
 
+from vigie.query.durations import worked_out
 from vigie.query.errors import BadData
 from vigie.query.matching import value_test
 from vigie.query.selectors import matchers_of
@@ -31,7 +32,7 @@ def parse(text: str) -> Expr:
     if len(_OPERATOR.findall(_LITERAL.sub("", text))) > MOST_OPERATORS:
         raise BadData(f'invalid parameter "query": parse error: more than {MOST_OPERATORS} operators')
     try:
-        tree = promql_parser.parse(text)
+        tree = promql_parser.parse(worked_out(text))
     except ValueError as error:
         raise BadData(f'invalid parameter "query": parse error: {error}') from error
     promql_parser.walk(tree, _check)

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from vigie.query import over_time, rates, regression
-from vigie.query.windows import Kernel
-
-
-class RangeFunction(NamedTuple):
-    """A function of ranges that hold at least so many samples; `cubic` if it lays out each range."""
-
-    kernel: Kernel
-    least: int = 1
-    cubic: bool = False
-    keeps_name: bool = False
-    range_at: int = 0  # which of the arguments is the range
-
+from vigie.query.windows import RangeFunction
 
 _SMOOTHING = RangeFunction(regression.smoothed, least=2, cubic=True)
 

@@ -52,6 +52,7 @@ def _subquery(
     first = -(-begin // step) * step
     if scope.semantics.left_open and first == begin:
         first += step
+    scope.budget.spend(max(0, (end - first) // step + 1))  # before there are so many times
     inner = scope.at(np.arange(first, end + 1, step, dtype=np.int64))
     vector = evaluate(query.expr, inner)
     assert isinstance(vector, Vector)

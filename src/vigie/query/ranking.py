@@ -1,7 +1,9 @@
-"""Aggregations that choose among series, or count their values: topk, bottomk, limitk, count_values."""
+"""Aggregations that choose among series, or count their values: topk, limitk, limit_ratio, count_values."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +13,7 @@ from vigie.query.errors import ExecutionError
 from vigie.query.grouping import Grouping, grouped
 from vigie.query.label_functions import valid_label_name
 from vigie.query.numbers import spelled
+from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
 
 
@@ -54,10 +57,27 @@ def _counts(parameter: Floats) -> Floats:
     return np.trunc(parameter)
 
 
+def _limit_ratio(vector: Vector, _: Grouping, parameter: Floats) -> Vector:
+    """Keep about this share of the series, always the same ones; a negative share keeps the others."""
+    if np.isnan(parameter).any():
+        raise ExecutionError("Ratio value is NaN")
+    share = np.clip(parameter, -1.0, 1.0)
+    place = np.array([_place(labels) for labels in vector.labels])[:, np.newaxis]
+    chosen = np.where(share >= 0, place < share, place >= 1 + share)
+    return Vector(vector.labels, vector.values, vector.present & chosen).without_empty_rows()
+
+
+def _place(labels: Labels) -> float:
+    """Return a number from 0 to 1 that depends on the labels alone."""
+    text = json.dumps(sorted(labels.items()))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
+
+
 CHOOSERS: dict[str, Callable[[Vector, Grouping, Floats], Vector]] = {
     "topk": _topk,
     "bottomk": _bottomk,
     "limitk": _limitk,
+    "limit_ratio": _limit_ratio,
 }
 
 

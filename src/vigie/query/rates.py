@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.vectors import Flags, Floats
+from vigie.query.vectors import Flags, Floats, Indices
 from vigie.query.windows import Window
 
 
 def rate(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the growth of a counter per second."""
-    return _extrapolated(window, _increase(window), counter=True) / _length(window)
+    return _counted(window, 1 / _length(window))
 
 
 def increase(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the growth of a counter over the range."""
-    return _extrapolated(window, _increase(window), counter=True)
+    return _counted(window, np.ones(len(window.ends)))
 
 
 def delta(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the change of a gauge over the range."""
-    return _extrapolated(window, window.last() - window.first(), counter=False)
+    spans = _spans(window)
+    grown = window.last()
+    grown -= window.first()
+    grown *= (spans.sampled + spans.capped(spans.to_start) + spans.capped(spans.to_end)) / spans.sampled
+    return grown
 
 
 def irate(window: Window, _: Sequence[Floats]) -> Floats:
@@ -61,40 +66,70 @@ def _length(window: Window) -> Floats:
     return seconds
 
 
-def _increase(window: Window) -> Floats:
-    """Return last minus first, plus what was lost wherever the counter started anew."""
-    grown = window.last() - window.first()
-    before = window.values[:, :-1]
-    reset = window.values[:, 1:] < before
-    rows = np.flatnonzero(reset.any(axis=1))
-    if len(rows):
-        lost = np.where(reset[rows], before[rows], 0.0)
-        grown[rows] += window.reduce(np.add, lost, shorter=1)
+class _Spans(NamedTuple):
+    """How the samples of each range lie in it, in seconds."""
+
+    sampled: Floats
+    average: Floats
+    to_start: Floats
+    to_end: Floats
+
+    def capped(self, gap: Floats) -> Floats:
+        """Return how far to go on beyond the samples: to the limit if it is near, else half an interval."""
+        return np.where(gap < self.average * 1.1, gap, self.average / 2)
+
+
+def _spans(window: Window) -> _Spans:
+    first, last = window.times[window.low], window.times[window.high - 1]
+    sampled = (last - first) / 1000
+    average = sampled / (window.counts - 1)
+    return _Spans(sampled, average, (first - window.begins) / 1000, (window.ends - last) / 1000)
+
+
+def _counted(window: Window, scale: Floats) -> Floats:
+    """Return the growth of counters carried on to the limits of the range, times a number for each step."""
+    spans = _spans(window)
+    first, grown = window.first(), window.last()
+    grown -= first
+    restarted = _restarted(window)
+    if len(restarted):
+        grown[restarted] += _lost(window, restarted)
+    near_zero = _may_reach_zero(window, spans, restarted)
+    kept, beginnings = grown[near_zero], first[near_zero]
+    to_end = spans.capped(spans.to_end)
+    grown *= (spans.sampled + spans.capped(spans.to_start) + to_end) / spans.sampled * scale
+    if len(near_zero):
+        to_start = _not_below_zero(window, spans, kept, beginnings)
+        grown[near_zero] = kept * ((spans.sampled + to_start + to_end) / spans.sampled * scale)
     return grown
 
 
-def _extrapolated(window: Window, grown: Floats, *, counter: bool) -> Floats:
-    """Return the growth carried on to the limits of the range, if the samples come near them."""
-    first, last = window.times[window.low], window.times[window.high - 1]
-    to_start: Floats = (first - window.begins) / 1000
-    to_end = (window.ends - last) / 1000
-    sampled = (last - first) / 1000
-    average = sampled / (window.counts - 1)
-    near = average * 1.1
-    if counter and window.semantics.caps_before_zero:
-        to_start = _not_below_zero(window, grown, sampled, np.where(to_start < near, to_start, average / 2))
-    elif counter:
-        to_start = _not_below_zero(window, grown, sampled, to_start)
-        to_start = np.where(to_start < near, to_start, average / 2)
-    else:
-        to_start = np.where(to_start < near, to_start, average / 2)
-    to_end = np.where(to_end < near, to_end, average / 2)
-    extrapolated: Floats = grown * ((sampled + to_start + to_end) / sampled)
-    return extrapolated
+def _restarted(window: Window) -> Indices:
+    """Return the rows that fall somewhere, or hold NaN, behind which they may."""
+    values = window.values
+    return np.flatnonzero(~(values[:, 1:] >= values[:, :-1]).all(axis=1))
 
 
-def _not_below_zero(window: Window, grown: Floats, sampled: Floats, to_start: Floats) -> Floats:
+def _lost(window: Window, rows: Indices) -> Floats:
+    """Return what counters had reached wherever they started anew."""
+    values = window.values[rows]
+    before = values[:, :-1]
+    return window.reduce(np.add, np.where(values[:, 1:] < before, before, 0.0), shorter=1)
+
+
+def _may_reach_zero(window: Window, spans: _Spans, restarted: Indices) -> Indices:
+    """Return the rows whose straight line may meet zero within reach; most counters are far above."""
+    reach = (spans.to_start / spans.sampled).max(initial=0.0)
+    lowest, highest = window.values[:, 0], window.values[:, -1]
+    far = lowest >= reach * (highest - lowest)
+    far[restarted] = False
+    return np.flatnonzero(~far)
+
+
+def _not_below_zero(window: Window, spans: _Spans, grown: Floats, first: Floats) -> Floats:
     """Return how far back a counter may be carried on: not beyond where it would have been zero."""
-    first = window.first()
-    to_zero = sampled * (first / grown)
-    return np.where((grown > 0) & (first >= 0) & (to_zero < to_start), to_zero, to_start)
+    caps_first = window.semantics.caps_before_zero
+    to_start = spans.capped(spans.to_start) if caps_first else spans.to_start
+    to_zero = spans.sampled * (first / grown)
+    to_start = np.where((grown > 0) & (first >= 0) & (to_zero < to_start), to_zero, to_start)
+    return to_start if caps_first else spans.capped(to_start)

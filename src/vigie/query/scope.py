@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import numpy as np
@@ -26,6 +26,12 @@ class Scope:
     semantics: Semantics
     lookback: int
     default_step: int
+    warnings: list[str] = field(default_factory=list)  # of the whole query
+
+    def warn(self, text: str) -> None:
+        """Tell the asker something about the answer, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
 
     def at(self, times: Times) -> Scope:
         """Return the same scope with other steps."""

@@ -58,10 +58,11 @@ def _looked_up(scope: Scope, selector: VectorSelector) -> Iterator[tuple[Vector,
     groups = fetch(scope, selector, references, scope.lookback)
     for block in blocks_of(groups, keep_stale=True):
         scope.budget.spend(len(block.labels) * len(references))
-        yield _newest(block, references, scope)
+        yield newest(block, references, scope)
 
 
-def _newest(block: Block, references: Times, scope: Scope) -> tuple[Vector, Times]:
+def newest(block: Block, references: Times, scope: Scope) -> tuple[Vector, Times]:
+    """Return the newest value at each reference time, and when it was taken."""
     found = np.searchsorted(block.times, references, side="right") - 1
     place = np.maximum(found, 0)
     times = block.times[place]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +48,14 @@ class Storage(Protocol):
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted values of one of their labels."""
+
+
+Load = Callable[[], Group | None]
+
+
+@runtime_checkable
+class Scannable(Protocol):
+    """A store that can also give its groups one by one, for questions that need not hold all at once."""
+
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield functions that read a group each, in any thread; no series is in two of these groups."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.query.errors import SAME_LABELSET, ExecutionError
+from vigie.query.label_rows import NAME as NAME
+from vigie.query.label_rows import metric_names, nameless, taken
 from vigie.query.storage import Labels
-
-NAME = "__name__"
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -29,9 +29,8 @@ class Vector(NamedTuple):
 
     def rows(self, wanted: Indices | Flags) -> Vector:
         """Return only these rows, in this order."""
-        chosen = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted
-        labels = [self.labels[row] for row in chosen.tolist()]
-        return Vector(labels, self.values[chosen], self.present[chosen])
+        chosen: Indices = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted.astype(np.intp)
+        return Vector(taken(self.labels, chosen), self.values[chosen], self.present[chosen])
 
     def without_empty_rows(self) -> Vector:
         """Return only the series that have a sample at some step."""
@@ -50,9 +49,8 @@ class Vector(NamedTuple):
 
     def without_names(self) -> Vector:
         """Return the same numbers without the metric's name, which they no longer measure."""
-        names = {labels.get(NAME) for labels in self.labels}
-        nameless = Vector([without_name(labels) for labels in self.labels], self.values, self.present)
-        return nameless if len(names) <= 1 else nameless.merged()
+        bare = Vector(nameless(self.labels), self.values, self.present)
+        return bare if len(metric_names(self.labels)) <= 1 else bare.merged()
 
     def merged(self) -> Vector:
         """Join rows of the same labels; two of them with a sample at the same step are an error."""

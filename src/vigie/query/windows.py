@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from vigie.query.blocks import Block
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Flags, Floats, Indices, Times, Vector
+from vigie.query.vectors import Flags, Floats, Indices, Times, Vector, empty
 
 # Cells that a function works on at once: a few arrays of this size stay in the processor's cache.
 PIECE = 1 << 17
@@ -85,23 +86,42 @@ def window_of(block: Block, ends: Times, now: Times, length: int, semantics: Sem
 Kernel = Callable[[Window, Sequence[Floats]], Floats]
 
 
+class RangeFunction(NamedTuple):
+    """A function of ranges that hold at least so many samples; `cubic` if it lays out each range."""
+
+    kernel: Kernel
+    least: int = 1
+    cubic: bool = False
+    keeps_name: bool = False
+    range_at: int = 0  # which of the arguments is the range
+
+
 def apply(
-    kernel: Kernel, least: int, block: Block, window: Window, parameters: Sequence[Floats], *, cubic: bool
+    function: RangeFunction,
+    block: Block,
+    window: Window,
+    parameters: Sequence[Floats],
+    check: Callable[[], None],
 ) -> Vector:
-    """Apply a function of ranges, in pieces, where the range holds at least so many samples."""
+    """Apply a function of ranges in pieces, each after a check whether there is time for it."""
     shape = len(block.labels), len(window.now)
+    enough = window.counts >= function.least
+    steps = np.flatnonzero(enough)
     values = np.zeros(shape)
-    steps = np.flatnonzero(window.counts >= least)
-    for rows, columns in _pieces(window, steps, cubic):
+    for rows, columns in _pieces(window, steps, function.cubic):
+        check()
         part = window.part(rows, columns)
         with np.errstate(all="ignore"):
-            made = kernel(part, [parameter[columns] for parameter in parameters])
+            made = function.kernel(part, [parameter[columns] for parameter in parameters])
         if len(columns) == shape[1]:
             values[rows] = made
         else:
             values[rows, columns] = made
-    present = np.broadcast_to(window.counts >= least, shape).copy()
-    return Vector(block.labels, values, present).without_empty_rows()
+    if not len(steps):
+        return empty(shape[1])
+    present = np.empty(shape, dtype=np.bool_)
+    present[:] = enough
+    return Vector(block.labels, values, present)
 
 
 def _pieces(window: Window, steps: Indices, cubic: bool) -> Iterator[tuple[slice, Indices]]:

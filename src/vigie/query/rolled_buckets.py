@@ -1,0 +1,169 @@
+"""Buckets: what the samples of a series came to in each of the equal spans of time, and wider spans of them.
+
+A bucket is named by its end, and holds the samples after its begin up to and including its end, like a
+range of Prometheus 3: so a range that begins and ends where buckets do holds exactly their samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.query.vectors import Flags, Floats, Indices, Times
+
+Cells = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """One row for each series, or a single one where it is the same for all; one column for each bucket.
+
+    `lost` is what the counter had before each of its resets within the bucket, so that its increase is
+    last - first + lost. Without samples the count is 0, total and lost too, and the other values are NaN.
+    """
+
+    ends: Times
+    count: Floats
+    first_at: Times
+    last_at: Times
+    last: Floats
+    first: Floats
+    low: Floats
+    high: Floats
+    total: Floats
+    lost: Floats
+
+    def columns(self, chosen: slice) -> Buckets:
+        """Return some of the buckets."""
+        cells = {name: getattr(self, name)[:, chosen] for name in FIELDS}
+        return Buckets(self.ends[chosen], **cells)
+
+    def rows(self, chosen: Indices) -> Buckets:
+        """Return some of the series."""
+        cells = {name: getattr(self, name) for name in FIELDS}
+        return Buckets(
+            self.ends, **{name: cell if len(cell) == 1 else cell[chosen] for name, cell in cells.items()}
+        )
+
+
+FIELDS = tuple(field.name for field in fields(Buckets) if field.name != "ends")
+NOTHING: dict[str, float | int] = {
+    "count": 0.0,
+    "first_at": 0,
+    "last_at": 0,
+    "last": np.nan,
+    "first": np.nan,
+    "low": np.nan,
+    "high": np.nan,
+    "total": 0.0,
+    "lost": 0.0,
+}
+
+
+def nothing(field: str, rows: int, buckets: int) -> Cells:
+    """Return a field's cells where there are no samples."""
+    whole = field in ("first_at", "last_at")
+    return np.full((rows, buckets), NOTHING[field], dtype=np.int64 if whole else np.float64)
+
+
+def stacked(parts: list[Buckets]) -> Buckets:
+    """Return the series of all parts, which have the same buckets."""
+    if len(parts) == 1:
+        return parts[0]
+    width = len(parts[0].ends)
+    heights = [max(len(getattr(part, name)) for name in FIELDS) for part in parts]
+    cells = {}
+    for name in FIELDS:
+        some: list[Cells] = [getattr(part, name) for part in parts]
+        if all(len(one) == 1 and np.array_equal(one, some[0], equal_nan=True) for one in some):
+            cells[name] = some[0]
+        else:
+            high = [np.broadcast_to(one, (height, width)) for one, height in zip(some, heights, strict=True)]
+            cells[name] = np.concatenate(high)
+    return Buckets(parts[0].ends, **cells)
+
+
+def spans(buckets: Buckets, low: Indices, high: Indices) -> Buckets:
+    """Return, for each pair, the buckets from low (in) to high (out) as one."""
+    filled = buckets.count > 0
+    after, before = _next_filled(filled), _last_filled(filled)
+    start, stop = after[:, low], before[:, high - 1]
+    some = start < high
+    start, stop = np.where(some, start, 0), np.maximum(stop, 0)
+    ends = {
+        "first_at": _pick(buckets.first_at, start),
+        "last_at": _pick(buckets.last_at, stop),
+        "first": _pick(buckets.first, start),
+        "last": _pick(buckets.last, stop),
+    }
+    if not some.all():
+        ends = {name: np.where(some, cells, NOTHING[name]) for name, cells in ends.items()}
+    return Buckets(
+        buckets.ends[high - 1],
+        count=_reduce(np.add, buckets.count, low, high),
+        low=_reduce(np.fmin, buckets.low, low, high),
+        high=_reduce(np.fmax, buckets.high, low, high),
+        total=_reduce(np.add, buckets.total, low, high),
+        lost=_lost(buckets, filled, before, start, low, high),
+        **ends,
+    )
+
+
+def _lost(
+    buckets: Buckets, filled: Flags, before: Indices, start: Indices, low: Indices, high: Indices
+) -> Floats:
+    """Return what resets took away, within buckets and from one to the next that has samples."""
+    inner = _reduce(np.add, buckets.lost, low, high)
+    previous = np.full_like(before, -1)
+    previous[:, 1:] = before[:, :-1]
+    carried = _pick(buckets.last, np.maximum(previous, 0))
+    reset = (buckets.first < carried) & filled & (previous >= 0)
+    if not reset.any():
+        return inner
+    between = np.where(reset, carried, 0.0)
+    endless = np.isinf(between)
+    if endless.any():
+        between[endless] = 0.0
+        inner = inner + np.where(_within(endless.astype(np.float64), start, low, high) > 0, np.inf, 0.0)
+    across = _within(between, start, low, high)
+    some = _reduce(np.add, buckets.count, low, high) > 0
+    return inner + np.where(some, across, 0.0)
+
+
+def _within(between: Floats, start: Indices, low: Indices, high: Indices) -> Floats:
+    """Return the sum over each span but for its first bucket with samples, which follows one outside."""
+    inside: Floats = _reduce(np.add, between, low, high) - _pick(between, start)
+    return inside
+
+
+def _next_filled(filled: Flags) -> Indices:
+    """Return, for each bucket, the first at or after it that has samples; their number if none has."""
+    width = filled.shape[1]
+    places = np.where(filled, np.arange(width), width)
+    following: Indices = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
+    return following
+
+
+def _last_filled(filled: Flags) -> Indices:
+    """Return, for each bucket, the last up to it that has samples; -1 if none has."""
+    places = np.where(filled, np.arange(filled.shape[1]), -1)
+    preceding: Indices = np.maximum.accumulate(places, axis=1)
+    return preceding
+
+
+def _pick(cells: Cells, places: Indices) -> Cells:
+    if len(places) == 1:
+        same: Cells = np.take(cells, places[0], axis=1)
+        return same
+    cells = np.broadcast_to(cells, (len(places), cells.shape[1]))
+    picked: Cells = np.take_along_axis(cells, places, axis=1)
+    return picked
+
+
+def _reduce(operation: np.ufunc, cells: Floats, low: Indices, high: Indices) -> Floats:
+    padded = np.concatenate([cells, cells[:, :1]], axis=1)  # so that an end may lie after the last
+    reduced: Floats = operation.reduceat(padded, np.column_stack([low, high]).ravel(), axis=1)[:, ::2]
+    return reduced

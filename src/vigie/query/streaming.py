@@ -1,0 +1,168 @@
+"""Vectors made group by group, several at a time, where no step needs the whole of them.
+
+A selector of one metric, a function over its ranges, and arithmetic with numbers on either look at each
+series alone. Their groups are read, unpacked and computed by a few threads, and an aggregation keeps only
+its sums of them: a question over half a million series never holds them all.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import promql_parser as tree
+
+from vigie.query.binary import with_scalar
+from vigie.query.blocks import Block, blocks_in
+from vigie.query.functions import MATH
+from vigie.query.label_rows import nameless
+from vigie.query.operators import SETS
+from vigie.query.parallel import side_by_side
+from vigie.query.range_functions import RANGE_FUNCTIONS
+from vigie.query.ranges import Evaluate, unwrapped
+from vigie.query.rolled import needs_rollups
+from vigie.query.scope import Scope, milliseconds
+from vigie.query.selectors import matchers_of, newest
+from vigie.query.storage import Load, Matcher, Scannable
+from vigie.query.vectors import NAME, Floats, Times, Vector
+from vigie.query.windows import RangeFunction, apply, window_of
+
+T = TypeVar("T")
+Make = Callable[[Block], Vector]
+
+BIG = 1 << 17  # samples of a group from which on another thread is worth its while
+
+
+class Stream(NamedTuple):
+    """Which samples are read, and what becomes of each block of them."""
+
+    matchers: list[Matcher]
+    references: Times
+    reach: int
+    keep_stale: bool
+    make: Make
+
+
+def stream_of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | None:
+    """Return how an expression is made group by group, if it can be."""
+    if not isinstance(scope.storage, Scannable) or not len(scope.times):
+        return None
+    return _of(unwrapped(expression), scope, evaluate)
+
+
+def parts(stream: Stream, scope: Scope, finish: Callable[[Vector], T]) -> Iterator[T]:
+    """Yield what is made of each block, in the order in which the store gives them."""
+    assert isinstance(scope.storage, Scannable)
+    start, end = int(stream.references.min()) - stream.reach, int(stream.references.max())
+    loads = scope.storage.scan(stream.matchers, start, end)
+    sizes: deque[int] = deque([0], maxlen=1)  # of the last group
+    tasks = (partial(_made, load, stream, scope, finish, sizes) for load in loads)
+    for made in side_by_side(tasks, worth=lambda: sizes[0] >= BIG):
+        yield from made
+
+
+def _made(
+    load: Load, stream: Stream, scope: Scope, finish: Callable[[Vector], T], sizes: deque[int]
+) -> list[T]:
+    group = load()
+    if group is None:
+        return []
+    sizes.append(group.values.size)
+    with scope.budget.held(group.values.size + len(group.labels) * len(scope.times)):
+        return [finish(stream.make(block)) for block in blocks_in(group, keep_stale=stream.keep_stale)]
+
+
+def _of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | None:
+    if needs_rollups(expression, scope):
+        return None
+    if isinstance(expression, tree.VectorSelector):
+        return _selected(expression, scope)
+    if isinstance(expression, tree.Call):
+        return _called(expression, scope, evaluate)
+    if isinstance(expression, tree.BinaryExpr):
+        return _with_number(expression, scope, evaluate)
+    return None
+
+
+def _one_metric(matchers: list[Matcher]) -> bool:
+    """Tell whether all series have the same name, so that none become alike when they lose it."""
+    return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
+
+
+def _selected(selector: tree.VectorSelector, scope: Scope) -> Stream | None:
+    matchers = matchers_of(selector)
+    if not _one_metric(matchers):
+        return None
+    references = scope.references(selector.at, selector.offset)
+    return Stream(
+        matchers, references, scope.lookback, True, lambda block: newest(block, references, scope)[0]
+    )
+
+
+def _called(expression: tree.Call, scope: Scope, evaluate: Evaluate) -> Stream | None:
+    name = expression.func.name
+    if name in MATH:
+        inner = _of(unwrapped(expression.args[0]), scope, evaluate)
+        return None if inner is None else _then(inner, lambda vector: vector.map(MATH[name]))
+    function = RANGE_FUNCTIONS.get(name)
+    if function is None:
+        return None
+    arguments = list(expression.args)
+    source = unwrapped(arguments.pop(function.range_at))
+    if not isinstance(source, tree.MatrixSelector):
+        return None
+    matchers = matchers_of(source.vector_selector)
+    if not _one_metric(matchers):
+        return None
+    return _ranged(function, source, matchers, [_number(each, scope, evaluate) for each in arguments], scope)
+
+
+def _ranged(
+    function: RangeFunction,
+    source: tree.MatrixSelector,
+    matchers: list[Matcher],
+    parameters: list[Floats],
+    scope: Scope,
+) -> Stream:
+    selector = source.vector_selector
+    references = scope.references(selector.at, selector.offset)
+    length = milliseconds(source.range)
+
+    def make(block: Block) -> Vector:
+        window = window_of(block, references, scope.times, length, scope.semantics)
+        vector = apply(function, block, window, parameters, scope.budget.check_time)
+        if function.keeps_name:
+            return vector
+        return Vector(nameless(vector.labels), vector.values, vector.present)
+
+    return Stream(matchers, references, length, False, make)
+
+
+def _with_number(expression: tree.BinaryExpr, scope: Scope, evaluate: Evaluate) -> Stream | None:
+    operator = str(expression.op)
+    left, right = unwrapped(expression.lhs), unwrapped(expression.rhs)
+    swapped = isinstance(left, tree.NumberLiteral)
+    if operator in SETS or swapped == isinstance(right, tree.NumberLiteral):
+        return None
+    inner = _of(right if swapped else left, scope, evaluate)
+    if inner is None:
+        return None
+    number = _number(left if swapped else right, scope, evaluate)
+    as_bool = expression.modifier is not None and expression.modifier.return_bool
+    return _then(
+        inner, lambda vector: with_scalar(operator, vector, number, as_bool=as_bool, swapped=swapped)
+    )
+
+
+def _then(inner: Stream, function: Callable[[Vector], Vector]) -> Stream:
+    make = inner.make
+    return inner._replace(make=lambda block: function(make(block)))
+
+
+def _number(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Floats:
+    value = evaluate(expression, scope)
+    assert isinstance(value, np.ndarray)
+    return value

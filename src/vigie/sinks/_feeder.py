@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 
 from vigie.model import Frame
-
-log = logging.getLogger(__name__)
+from vigie.sinks._complaint import Complaint
 
 MAX_FRAMES = 64
 
@@ -17,14 +15,16 @@ MAX_FRAMES = 64
 class Feeder:
     """Takes frames at once and writes them in its own time."""
 
-    def __init__(self, name: str, write: Callable[[Frame], None]) -> None:
+    def __init__(
+        self, name: str, write: Callable[[Frame], None], end: Callable[[], None] = lambda: None
+    ) -> None:
         self.dropped = 0
-        self._name = name
         self._write = write
+        self._end = end
         self._frames: deque[Frame] = deque()
         self._changed = threading.Condition()
         self._closing = False
-        self._complaint = ""
+        self._complain = Complaint(name)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -39,11 +39,12 @@ class Feeder:
             self._changed.notify()
 
     def close(self, seconds: float = 5.0) -> None:
-        """Write what is left, for at most so many seconds."""
+        """Write what is left, for at most so many seconds, and end the destination."""
         with self._changed:
             self._closing = True
             self._changed.notify()
         self._thread.join(seconds)
+        self._end()
 
     def _run(self) -> None:
         while True:
@@ -58,13 +59,3 @@ class Feeder:
                 self._complain("")
             except OSError as error:
                 self._complain(str(error))
-
-    def _complain(self, complaint: str) -> None:
-        if complaint != self._complaint:
-            log.log(
-                logging.WARNING if complaint else logging.INFO,
-                "%s: %s",
-                self._name,
-                complaint or "well again",
-            )
-            self._complaint = complaint

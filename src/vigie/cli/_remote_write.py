@@ -1,0 +1,52 @@
+"""Remote write out, as the settings ask for it."""
+
+from __future__ import annotations
+
+import logging
+
+from vigie.cli import _settings
+from vigie.connection import Secret, Target, Tls
+from vigie.sinks._feeder import Feeder
+from vigie.sinks._remote_write_metrics import RemoteWriteTable
+from vigie.sinks.remote_write import Options, RemoteWrite
+
+log = logging.getLogger(__name__)
+
+
+def parts(settings: _settings.Settings, node: str) -> tuple[Feeder, RemoteWriteTable]:
+    """Return the feeder and what it says of itself; what waits is kept under the agent's data directory."""
+    if settings.section("remote_write")["insecure"]:
+        log.warning("remote write: insecure = true, so nobody checks who receives what is sent")
+    sink = RemoteWrite(
+        target(settings), _settings.data_directory(settings) / "remote-write", options(settings)
+    )
+    return Feeder("remote write", lambda frame: sink.write(frame, node), sink.close), RemoteWriteTable(sink)
+
+
+def target(settings: _settings.Settings) -> Target:
+    """Return the peer and what its requests carry."""
+    values = settings.section("remote_write")
+    return Target(
+        values["url"],
+        tuple(_pair(each, ":") for each in values["headers"]),
+        values["user"],
+        Secret(values["password_file"], "VIGIE_REMOTE_WRITE_PASSWORD"),
+        Secret(values["token_file"], "VIGIE_REMOTE_WRITE_TOKEN"),
+        Tls(*(values[name] for name in ("ca_file", "cert_file", "key_file", "server_name", "insecure"))),
+    )
+
+
+def options(settings: _settings.Settings) -> Options:
+    """Return how to send."""
+    values = settings.section("remote_write")
+    return Options(
+        external_labels=tuple(_pair(each, "=") for each in values["external_labels"]),
+        queue_bytes=int(values["queue_megabytes"] * 1e6),
+        batch_samples=int(values["batch_samples"]),
+        batch_seconds=values["batch_seconds"],
+    )
+
+
+def _pair(text: str, separator: str) -> tuple[str, str]:
+    name, _, value = text.partition(separator)
+    return name.strip(), value.strip()

@@ -1,0 +1,74 @@
+"""The little of protobuf's wire format that remote write needs: varints, and fields one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+WORD = 0xFFFF_FFFF_FFFF_FFFF
+
+
+class Malformed(Exception):
+    """Bytes that are not what they should be; the message says what is wrong, and where."""
+
+
+@lru_cache(maxsize=1024)  # lengths are small numbers, and the samples of a frame share one time
+def varint(number: int) -> bytes:
+    """Return an unsigned or, in two's complement, a negative 64-bit number as a varint."""
+    number &= WORD
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Return the unsigned 64-bit number at a place, and the place after it."""
+    number = shift = 0
+    for place in range(at, min(end, at + 10)):
+        byte = data[place]
+        number |= (byte & 127) << shift
+        if byte < 128:
+            if number > WORD:
+                break
+            return number, place + 1
+        shift += 7
+    raise Malformed(f"byte {at}: a number that does not end, or does not fit into 64 bits")
+
+
+def signed(number: int) -> int:
+    """Return the signed 64-bit number that an unsigned one stands for."""
+    return number - (WORD + 1) if number >> 63 else number
+
+
+def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the number, wire type, and first and last place of each field's content."""
+    while at < end:
+        # Nearly all fields are short: one byte says which, and one how long.
+        if at + 2 <= end and 7 < data[at] < 128 and data[at] & 7 == BYTES and data[at + 1] < 128:
+            start = at + 2
+            stop = start + data[at + 1]
+            if stop <= end:
+                yield data[at] >> 3, BYTES, start, stop
+                at = stop
+                continue
+        tag, start = read_varint(data, at, end)
+        wire = tag & 7
+        if wire == BYTES:
+            length, start = read_varint(data, start, end)
+            stop = start + length
+        elif wire == VARINT:
+            _, stop = read_varint(data, start, end)
+        elif wire in (FIXED64, FIXED32):
+            stop = start + (8 if wire == FIXED64 else 4)
+        else:
+            raise Malformed(f"byte {at}: wire type {wire} is not in use")
+        if not tag >> 3:
+            raise Malformed(f"byte {at}: there is no field 0")
+        if stop > end:
+            raise Malformed(f"byte {at}: a field of {stop - start} bytes where {end - start} are left")
+        yield tag >> 3, wire, start, stop
+        at = stop

@@ -1,0 +1,223 @@
+"""Remote write out: frames or series in, batches on a disk queue, delivered in order by a thread."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from vigie.connection import Target
+from vigie.http_client import Client
+from vigie.model import STALE, Frame
+from vigie.sinks._batch import Batch
+from vigie.sinks._complaint import Complaint
+from vigie.sinks._delivery import Delivery, Later
+from vigie.sinks._frame_series import FrameSeries
+from vigie.sinks._labels import label_section
+from vigie.sinks._recent import Recent
+from vigie.sinks._spool import Record, Spool
+from vigie.sinks._write_request import Series
+
+MAX_ANSWER = 1 << 20
+
+
+class Options(NamedTuple):
+    """How to send; the defaults suit one node as well as a server."""
+
+    external_labels: tuple[tuple[str, str], ...] = ()
+    queue_bytes: int = 64 << 20
+    batch_samples: int = 2000
+    batch_seconds: float = 5.0
+    request_seconds: float = 30.0
+    first_pause: float = 0.5
+    longest_pause: float = 60.0
+
+
+class State(NamedTuple):
+    """How it goes."""
+
+    sent: int
+    dropped: dict[str, int]
+    queue_bytes: int
+    oldest_seconds: float
+    failures: int
+    complaint: str
+
+
+class RemoteWrite:
+    """Takes samples at once and sends them in its own time; nothing is lost while the queue has room."""
+
+    def __init__(
+        self,
+        target: Target,
+        directory: Path,
+        options: Options = Options(),  # noqa: B008 - it cannot be changed
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        target.check()
+        self._options, self._clock = options, clock
+        self._external = dict(options.external_labels)
+        self._frames = FrameSeries(self._external)
+        self._sections: Recent[int, tuple[Mapping[str, str], bytes]] = Recent(200_000)
+        self._batch = Batch()
+        self._batch_since = 0.0
+        self._spool = Spool(directory, options.queue_bytes)
+        self._client = Client(target, options.request_seconds, MAX_ANSWER)
+        parts = target.parts()
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        self._delivery = Delivery(self._client, path, clock)
+        name = f"remote write to {target.name}"
+        self._failing, self._dropping, self._storing = Complaint(name), Complaint(name), Complaint(name)
+        self._failures = self._in_a_row = 0
+        self._stop_at: float | None = None
+        self._closed = False
+        self._seen = self._state()
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="remote write", daemon=True)
+        self._thread.start()
+
+    def write(self, frame: Frame, node: str) -> None:
+        """Take a node's frame."""
+        with self._changed:
+            for section, value in self._frames.samples(frame, node):
+                self._add(section, frame.time_ms, value)
+            self._flush_if_due()
+
+    def write_series(self, series: Iterable[Series]) -> None:
+        """Take series as they came from elsewhere, stale markers among their values."""
+        with self._changed:
+            for labels, times, values in series:
+                section = self._section(labels)
+                for moment, value in zip(times, values, strict=True):
+                    self._add(section, moment, value)
+            self._flush_if_due()
+
+    def end(self, node: str) -> None:
+        """End all series of a node with stale markers."""
+        now = round(self._clock() * 1000)
+        with self._changed:
+            for section in self._frames.ended(node):
+                self._add(section, now, STALE)
+            self._flush_if_due()
+
+    def close(self, seconds: float = 5.0) -> None:
+        """End all series, send for at most so many seconds, and leave the rest on disk."""
+        for node in self._frames.nodes():
+            self.end(node)
+        with self._changed:
+            self._flush()
+            self._stop_at = time.monotonic() + seconds
+            self._changed.notify()
+        self._thread.join(seconds)
+        self._client.abort()
+        self._thread.join(1.0)
+        self.state()
+        self._closed = True
+        if not self._thread.is_alive():
+            self._client.close()
+            self._spool.close()
+
+    def state(self) -> State:
+        """Return the counts since the start, and what waits; as of before when the disk holds us up."""
+        if self._changed.acquire(timeout=0.2):
+            try:
+                if not self._closed:
+                    self._seen = self._state()
+            finally:
+                self._changed.release()
+        return self._seen
+
+    def _state(self) -> State:
+        oldest = self._spool.oldest_ms
+        age = self._clock() - oldest / 1000 if oldest is not None else 0.0
+        dropped = dict(self._delivery.dropped)
+        if self._spool.dropped:
+            dropped["queue full"] = self._spool.dropped
+        complaint = self._failing.text or self._storing.text or self._dropping.text
+        return State(
+            self._delivery.sent, dropped, self._spool.bytes, max(0.0, age), self._failures, complaint
+        )
+
+    def _section(self, labels: Mapping[str, str]) -> bytes:
+        # The same labels come as the same object again and again: keeping it keeps its id its own.
+        kept = self._sections.get(id(labels))
+        if kept is None or kept[0] is not labels:
+            kept = (labels, label_section({**self._external, **labels}))
+            self._sections.put(id(labels), kept)
+        return kept[1]
+
+    def _add(self, section: bytes, moment: int, value: float) -> None:
+        if self._stop_at is not None:
+            return  # too late: the queue is closed
+        if not self._batch.count:
+            self._batch_since = time.monotonic()
+        self._batch.add(section, moment, value)
+
+    def _flush_if_due(self) -> None:
+        full = self._batch.count >= self._options.batch_samples
+        if full or (self._batch.count and self._until_flush() <= 0):
+            self._flush()
+        self._changed.notify()
+
+    def _until_flush(self) -> float:
+        return self._batch_since + self._options.batch_seconds - time.monotonic()
+
+    def _flush(self) -> None:
+        now = round(self._clock() * 1000)
+        before = self._spool.dropped
+        for body in self._batch.bodies(self._options.batch_samples):
+            self._spool.put(Record(body.samples, now, body.bytes))
+        if self._spool.dropped > before:
+            self._dropping(f"the queue of {self._options.queue_bytes} bytes is full, dropping the oldest")
+        damaged = f"{self._spool.damaged} bytes of the queue were damaged" if self._spool.damaged else ""
+        self._storing(self._spool.trouble or damaged)
+
+    def _run(self) -> None:
+        pause = 0.0
+        while True:
+            with self._changed:
+                record = self._due(pause)
+            if record is None:
+                return
+            try:
+                self._delivery.send(record, record.samples, record.body)
+                with self._changed:
+                    self._spool.take(record)
+            except Later as later:
+                pause = self._failed(str(later), later.seconds)
+            except OSError as error:
+                pause = self._failed(str(error), 0.0)
+            else:
+                pause = 0.0
+                self._in_a_row = 0
+                self._failing("")
+                if self._delivery.refusal:
+                    self._dropping(f"refused samples are dropped: {self._delivery.refusal}")
+
+    def _due(self, pause: float) -> Record | None:
+        """Wait until there is a record to send and the pause is over; None means stop."""
+        not_before = time.monotonic() + pause
+        while True:
+            if self._batch.count and self._until_flush() <= 0:
+                self._flush()
+            now = time.monotonic()
+            record = self._spool.peek()
+            if self._stop_at is not None and (record is None or pause or now >= self._stop_at):
+                return None
+            if record and now >= not_before:
+                return record
+            waits = [not_before - now] if record else []
+            waits += [self._until_flush()] if self._batch.count else []
+            self._changed.wait(max(0.001, min(waits)) if waits else None)
+
+    def _failed(self, why: str, wanted: float) -> float:
+        """Complain, and return for how long to wait."""
+        self._failures += 1
+        self._failing(f"{why}; the samples wait on disk")
+        longest = min(self._options.longest_pause, self._options.first_pause * 2.0 ** min(self._in_a_row, 20))
+        self._in_a_row += 1
+        # Jitter keeps a thousand nodes from coming back in the same moment.
+        return max(wanted, longest * random.uniform(0.5, 1.0))  # noqa: S311 - no secret

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vigie.model.values import NAN_BITS, STALE_BITS, from_bits
+from vigie.sinks._labels import LabelCache, label_section
+from vigie.sinks._protobuf import Malformed, varint
+from vigie.sinks._write_request import Series, compress, decode, decompress, encode, series_field
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300)
+LABELS = st.dictionaries(TEXT, TEXT, max_size=6).map(lambda labels: {"__name__": "m", **labels})
+VALUES = st.integers(0, 2**64 - 1).map(from_bits)
+TIMES = st.integers(-(2**63), 2**63 - 1) | st.integers(1_600_000_000_000, 1_900_000_000_000)
+SERIES = st.tuples(LABELS, st.lists(st.tuples(TIMES, VALUES), min_size=1, max_size=4)).map(
+    lambda pair: (pair[0], [time for time, _ in pair[1]], [value for _, value in pair[1]])
+)
+GOOD = encode([({"__name__": "up", "job": "node"}, [1_700_000_000_000], [1.0])])
+
+
+def bits(series: Sequence[Series]) -> list[tuple[Mapping[str, str], list[int], bytes]]:
+    return [
+        (labels, list(times), struct.pack(f"<{len(values)}d", *values)) for labels, times, values in series
+    ]
+
+
+@given(st.lists(SERIES, max_size=5))
+def test_what_is_encoded_is_decoded_bit_for_bit(series: list[Series]) -> None:
+    cache = LabelCache()
+    body = encode(series)
+    assert decompress(compress(body), len(body)) == body
+    for _ in range(2):  # the second time by the short way
+        request = decode(body, cache)
+        assert bits(request.series) == bits(series)
+        assert request[1:] == (0, 0, 0, {})
+
+
+def test_nan_and_stale_marker_stay_distinct() -> None:
+    values = [from_bits(NAN_BITS), from_bits(STALE_BITS), float("inf"), -0.0]
+    series: list[Series] = [({"__name__": "m"}, [1, 2, 3, 4], values)]
+    assert bits(decode(encode(series), LabelCache()).series) == bits(series)
+
+
+def test_same_labels_are_the_same_object_while_remembered() -> None:
+    cache = LabelCache(4)
+    first = decode(GOOD, cache).series[0][0]
+    assert decode(GOOD, cache).series[0][0] is first
+    for n in range(3):
+        decode(encode([({"__name__": f"m{n}"}, [1], [1.0])]), cache)
+    assert decode(GOOD, cache).series[0][0] is first
+    for n in range(9):
+        decode(encode([({"__name__": f"m{n}"}, [1], [1.0])]), cache)
+    assert decode(GOOD, cache).series[0][0] is not first
+    assert len(cache.newer) <= 2
+
+
+@given(st.binary(max_size=80))
+@example(b"\x0a\x00")
+@example(b"\x0a\x80")
+@example(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")
+@example(b"\x03\x00")
+def test_garbage_is_refused_and_nothing_else_happens(body: bytes) -> None:
+    cache = LabelCache()
+    for read in (lambda: decode(body, cache), lambda: decompress(body, 1000)):
+        with contextlib.suppress(Malformed):
+            read()
+
+
+@given(st.data())
+def test_spoiled_request_is_refused_or_read_and_does_not_harm_the_next(data: st.DataObject) -> None:
+    cache = LabelCache()
+    decode(GOOD, cache)
+    spoiled = bytearray(GOOD * 2)
+    spoiled[data.draw(st.integers(0, len(spoiled) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(Malformed):
+        decode(bytes(spoiled[: data.draw(st.integers(0, len(spoiled)))]), cache)
+    assert bits(decode(GOOD, cache).series) == bits(
+        [({"__name__": "up", "job": "node"}, [10**11 * 17], [1.0])]
+    )
+
+
+def test_every_cut_of_a_request_is_refused() -> None:
+    for length in range(1, len(GOOD)):
+        with pytest.raises(Malformed):
+            decode(GOOD[:length], LabelCache())
+
+
+def test_what_would_be_too_big_is_refused_before_it_is_decompressed() -> None:
+    with pytest.raises(Malformed, match="1099511627776 bytes"):
+        decompress(varint(2**40) + b"\x00", 10**6)
+
+
+def test_exemplars_histograms_and_metadata_are_counted_and_left_out() -> None:
+    section = label_section({"__name__": "m"})
+    content = section + b"\x1a\x00\x22\x00\x22\x00"
+    body = b"\x0a" + varint(len(content)) + content + b"\x1a\x02\x08\x01" + GOOD
+    request = decode(body, LabelCache())
+    assert (request.exemplars, request.histograms, request.metadata) == (1, 2, 1)
+    assert len(request.series) == 1
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        (b"", "no label __name__"),
+        (label_section({"job": "node"}), "no label __name__"),
+        (label_section({"__name__": "m"}) * 2, "label __name__ twice"),
+        (label_section({"__name__": "m", "": "x"}), "a label without a name"),
+    ],
+)
+def test_labels_that_name_no_series_cost_only_themselves(section: bytes, reason: str) -> None:
+    request = decode(series_field(section, [1, 2], [1.0, 2.0]) + GOOD, LabelCache())
+    assert len(request.series) == 1
+    assert request.refused == {reason: 2}
+
+
+def test_text_that_is_not_utf8_is_refused() -> None:
+    body = series_field(label_section({"__name__": "mmm"}).replace(b"mmm", b"m\xff\xfe"), [1], [1.0])
+    with pytest.raises(Malformed, match="UTF-8"):
+        decode(body, LabelCache())
+
+
+def test_labels_go_out_sorted_and_empty_ones_not_at_all() -> None:
+    assert label_section({"b": "2", "__name__": "m", "a": "1", "c": ""}) == (
+        b"\x0a\x0d\x0a\x08__name__\x12\x01m\x0a\x06\x0a\x01a\x12\x011\x0a\x06\x0a\x01b\x12\x012"
+    )

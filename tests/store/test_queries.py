@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from tests.store.frames import Model, frame
 from vigie.model.values import from_bits
+from vigie.query.budget import Limits
 from vigie.query.engine import Answer, Engine
+from vigie.query.errors import TooManySamples
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.store import Store
 
@@ -21,6 +23,17 @@ QUERIES = [
     "count(power_watts) by (sensor) or vector(7)",
     'quantile(0.9, temperature_celsius{instance=~"n[12]"}) / on() group_left() scalar(avg(power_watts))',
     "changes(power_watts[10m:30s] offset 1m)",
+    "power_watts * 2 > 30",
+    "3 - power_watts",
+    "sum without (sensor) (temperature_celsius - 40)",
+    "avg by (sensor, nothing) (abs(deriv(power_watts[5m])))",
+    "stddev by (instance) (temperature_celsius)",
+    "stdvar(irate(power_watts[2m]))",
+    "min without (instance, job) (power_watts) + max by (sensor) (power_watts)",
+    'group by (job) (last_over_time(power_watts{sensor="d"}[1m]))',
+    "count without () (temperature_celsius)",
+    "topk by (instance) (1, sum by (instance, sensor) (increase(power_watts[3m])))",
+    'quantile_over_time(0.5, power_watts{sensor="a"}[4m])',
     'absent(power_watts{instance="none"})',
 ]
 
@@ -57,18 +70,36 @@ def _plain(answer: Answer) -> list[tuple[object, ...]]:
     return sorted(rows, key=repr)
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_engine_over_the_store_answers_as_over_a_list(query: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, MemoryStorage]]:
+    """Yield a store that was read back from log and blocks, and a list of the same samples."""
     model = Model()
-    with Store(tmp_path) as store:
+    folder = tmp_path_factory.mktemp("queries")
+    with Store(folder) as store:
         _fill(store, model)
     memory = MemoryStorage()
     for key, samples in model.answer().items():
         memory.add(dict(key), list(samples), [from_bits(bits) for bits in samples.values()])
+    with Store(folder) as store:
+        yield store, memory
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_engine_over_the_store_answers_as_over_a_list(query: str, both: tuple[Store, MemoryStorage]) -> None:
     end = START + STEPS * STEP
-    with Store(tmp_path) as store:  # read back from log and blocks
-        for storage in (store, memory):
-            assert Engine(storage).range(query, START, end, 60_000).series
-        ours, plain = Engine(store), Engine(memory)
-        assert _plain(ours.range(query, START, end, 60_000)) == _plain(plain.range(query, START, end, 60_000))
-        assert _plain(ours.instant(query, end - 90_000)) == _plain(plain.instant(query, end - 90_000))
+    ours, plain = Engine(both[0]), Engine(both[1])
+    over_range = _plain(ours.range(query, START, end, 60_000))
+    assert over_range
+    assert over_range == _plain(plain.range(query, START, end, 60_000))
+    assert _plain(ours.instant(query, end - 90_000)) == _plain(plain.instant(query, end - 90_000))
+
+
+def test_aggregation_holds_only_a_few_nodes_at_a_time(both: tuple[Store, MemoryStorage]) -> None:
+    end = START + STEPS * STEP
+    one_node = 4 * STEPS + 4 * 31
+    for query in ("sum(power_watts)", "max by (sensor) (abs(rate(power_watts[2m])) * 3)"):
+        Engine(both[0], Limits(samples=one_node)).range(query, START, end, 60_000)
+        with pytest.raises(TooManySamples):
+            Engine(both[1], Limits(samples=one_node)).range(query, START, end, 60_000)
+        with pytest.raises(TooManySamples):
+            Engine(both[0], Limits(samples=one_node // 2)).range(query, START, end, 60_000)

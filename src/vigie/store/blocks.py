@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vigie.store import codec
 from vigie.store.chunk import Chunk
-from vigie.store.errors import CannotWrite, Damaged, StoreError
+from vigie.store.database import Database
+from vigie.store.errors import Damaged
 from vigie.store.layout import Layout, Layouts
 from vigie.store.records import StreamName
 
 _SCHEMA = """
-PRAGMA auto_vacuum = INCREMENTAL;
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
 CREATE TABLE IF NOT EXISTS stream (
     number INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT, source TEXT, framed INTEGER, flushed INTEGER,
     UNIQUE (target, source));
@@ -28,9 +26,10 @@ CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
 CREATE TABLE IF NOT EXISTS chunk (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     stream INTEGER, layout INTEGER, start INTEGER, stop INTEGER, count INTEGER,
-    first_blob INTEGER, blobs INTEGER, times BLOB);
+    first_blob INTEGER, blobs INTEGER, small INTEGER, times BLOB);
 CREATE INDEX IF NOT EXISTS chunk_by_time ON chunk (stream, start);
 CREATE INDEX IF NOT EXISTS chunk_by_age ON chunk (stop);
+CREATE INDEX IF NOT EXISTS chunk_small ON chunk (stream, start) WHERE small = 1;
 CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
 """
 _CHUNK = "SELECT number, layout, start, stop, count, first_blob, times FROM chunk WHERE "
@@ -39,6 +38,9 @@ _SEALED = {
     "times of chunk": "SELECT number, times FROM chunk",
     "layout": "SELECT number, series FROM layout",
 }
+
+
+LAST = 1 << 62
 
 
 class StoredStream(NamedTuple):
@@ -57,29 +59,37 @@ class Blocks:
         self.damages: list[str] = []
         self._known: dict[int, Layout] = {}
         self._numbers: dict[Layout, int] = {}
-        try:
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._db.executescript(_SCHEMA)
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot open {path}: {error}") from error
+        self.database = Database(path, _SCHEMA)
+        self._read = self.database.read
+        # Chunks that are committed while their rows still count as being in memory.
+        self.unsettled: set[int] = set()
+        ((self._written,),) = self._read("SELECT coalesce(max(number), 0) FROM chunk")
+        self._newest = LAST  # later ones were written after this process was forked
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self.database.writer
 
     def close(self) -> None:
         """Let go of the file."""
-        self._db.close()
+        self.database.close()
+
+    def reborn(self) -> None:
+        """Go on in a forked child, with what there was at the fork."""
+        self.database.reborn()
+        self._read = self.database.read
+        self._newest = self._written
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make all that is done inside durable at its end, or none of it."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self.database.transaction():
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._undo()
-                raise
-        except sqlite3.Error as error:
-            raise CannotWrite(f"cannot write a block: {error}") from error
+        except BaseException:
+            self._numbers.clear()  # layouts written by this transaction are not there any more
+            self._known.clear()
+            raise
 
     def streams(self) -> list[StoredStream]:
         """Return the streams that have or had blocks."""
@@ -112,8 +122,8 @@ class Blocks:
         number: int = rows.fetchall()[0][0]
         return number
 
-    def write(self, stream: int, chunk: Chunk) -> None:
-        """Write a chunk in place of those that it replaces."""
+    def write(self, stream: int, chunk: Chunk, *, small: bool) -> int:
+        """Write a chunk in place of those that it replaces; return its number."""
         for number in chunk.replaces:
             self.remove_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
@@ -122,19 +132,20 @@ class Blocks:
             "INSERT INTO blob VALUES (?, ?)",
             ((first + metric, chunk.blob(metric)) for metric in range(count)),
         )
-        self._db.execute(
-            "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, times) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                stream,
-                self._number(chunk.layout),
-                chunk.start,
-                chunk.end,
-                chunk.rows,
-                first,
-                count,
-                chunk.packed_times,
-            ),
+        layout, times = self._number(chunk.layout), chunk.packed_times
+        cursor = self._db.execute(
+            "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, small, times) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (stream, layout, chunk.start, chunk.end, chunk.rows, first, count, small, times),
+        )
+        assert cursor.lastrowid is not None
+        self._written = cursor.lastrowid
+        return cursor.lastrowid
+
+    def grown_up(self, chunks: Iterable[Chunk]) -> None:
+        """Note that chunks have nobody to be merged with."""
+        self._db.executemany(
+            "UPDATE chunk SET small = 0 WHERE number = ?", [(chunk.number,) for chunk in chunks]
         )
 
     def remove_chunk(self, number: int) -> None:
@@ -166,38 +177,66 @@ class Blocks:
         inside = self._chunks("stream = ? AND start >= ? AND start <= ? ORDER BY start", stream, start, end)
         return before[::-1] + inside
 
-    def oldest(self) -> Iterator[tuple[int, int, int]]:
-        """Yield number, stream and last time of the chunks, oldest first."""
-        yield from self._read("SELECT number, stream, stop FROM chunk ORDER BY stop")
+    def oldest(self, count: int) -> list[tuple[int, int, int]]:
+        """Return number, stream and last time of the oldest chunks."""
+        return self._read("SELECT number, stream, stop FROM chunk ORDER BY stop LIMIT ?", count)
+
+    def small(self, stream: int, until: int) -> list[Chunk]:
+        """Return the chunks of a stream that were never merged and end by a time, in order."""
+        return self._chunks("stream = ? AND small = 1 AND stop <= ? ORDER BY start", stream, until)
+
+    def first_small(self, stream: int) -> int | None:
+        """Return the first time of a stream's chunks that were never merged."""
+        first: int | None
+        ((first,),) = self._read("SELECT min(start) FROM chunk WHERE stream = ? AND small = 1", stream)
+        return first
+
+    def smalls(self) -> Iterator[tuple[int, int]]:
+        """Yield every stream with the first time of its chunks that were never merged."""
+        yield from self._read("SELECT stream, min(start) FROM chunk WHERE small = 1 GROUP BY stream")
+
+    def weigh(self, stream: int, start: int, end: int) -> list[tuple[int, Layout]]:
+        """Return how many rows of each layout the chunks have that reach into a time span."""
+        rows = self._read(
+            "SELECT sum(count), layout FROM chunk WHERE stream = ? AND start <= ? AND stop >= ? "
+            "GROUP BY layout",
+            stream,
+            end,
+            start,
+        )
+        return [(count, self._layout(layout)) for count, layout in rows]
 
     def size(self) -> int:
         """Return how many bytes are in use."""
-        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
-        (free,) = self._db.execute("PRAGMA freelist_count").fetchone()
-        (page,) = self._db.execute("PRAGMA page_size").fetchone()
+        # Asked of the connection that writes, so that what it just removed counts.
+        pages, free, page = (
+            self._db.execute(f"PRAGMA {what}").fetchone()[0]
+            for what in ("page_count", "freelist_count", "page_size")
+        )
         used: int = (pages - free) * page
         return used
 
-    def shrink(self) -> None:
-        """Give freed pages back to the file system, and forget layouts that nothing uses."""
+    def forget_layouts(self) -> None:
+        """Forget layouts that nothing uses."""
         with self.transaction():
             self._db.execute("DELETE FROM layout WHERE number NOT IN (SELECT layout FROM chunk)")
         self._known.clear()
         self._numbers.clear()
-        self._db.execute("PRAGMA incremental_vacuum").fetchall()
-        self.checkpoint()
+
+    def shrink(self, pages: int) -> None:
+        """Give some freed pages back to the file system."""
+        with self.transaction():
+            self._db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
 
     def checkpoint(self) -> None:
         """Move SQLite's own log into the file."""
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        with self.database.writing:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def verify(self) -> Iterator[str]:
         """Yield what is damaged, after reading every blob."""
         try:
-            yield from (text for (text,) in self._db.execute("PRAGMA quick_check") if text != "ok")
-            for kind, query in _SEALED.items():
-                for number, content in self._db.execute(query):
-                    yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
+            yield from verify(self._db)
         except sqlite3.Error as error:
             yield f"cannot read the blocks: {error}"
 
@@ -206,6 +245,7 @@ class Blocks:
         return [
             Chunk(self._layout(layout), start, stop, count, times, partial(self._blob, first), number=number)
             for number, layout, start, stop, count, first, times in rows
+            if number <= self._newest and number not in self.unsettled
         ]
 
     def _blob(self, first: int, metric: int) -> bytes:
@@ -228,30 +268,27 @@ class Blocks:
             content = codec.pack_text(json.dumps(layout.series))
             checksum = int.from_bytes(content[2:6], "little")
             query = "SELECT number, series FROM layout WHERE checksum = ?"
-            known: list[int] = [number for number, series in self._read(query, checksum) if series == content]
+            rows = self._db.execute(query, (checksum,)).fetchall()
+            known: list[int] = [number for number, series in rows if series == content]
             self._remember(known[0] if known else self._insert_layout(checksum, content), layout)
         return self._numbers[layout]
-
-    def _undo(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-        self._known.clear()  # layouts written by this transaction are not there any more
-        self._numbers.clear()
 
     def _insert_layout(self, checksum: int, content: bytes) -> int:
         cursor = self._db.execute("INSERT INTO layout (checksum, series) VALUES (?, ?)", (checksum, content))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def _read(self, query: str, *values: int | None) -> list[Any]:
-        try:
-            return self._db.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise Damaged(f"cannot read the blocks: {error}") from error
-
     def _remember(self, number: int, layout: Layout) -> None:
         self._known[number] = layout
         self._numbers[layout] = number
+
+
+def verify(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is damaged in a file of blocks, after reading every blob."""
+    yield from (text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok")
+    for kind, query in _SEALED.items():
+        for number, content in connection.execute(query):
+            yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
 
 
 def _target(text: str) -> tuple[tuple[str, str], ...]:

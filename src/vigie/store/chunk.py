@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
     blob: Callable[[int], bytes]  # the sealed values of the layout's n-th metric
     since: int = 0
     replaces: Sequence[int] = ()
-    number: int = 0  # on disk, which one
+    number: int = 0  # in the blocks, which one; it may be in memory too, for quick reading
 
     @property
     def times(self) -> Times:
@@ -82,7 +82,7 @@ def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level:
 def reopen(chunk: Chunk, since: int) -> Head:
     """Return a chunk's rows as a head, to put a late one between them."""
     head = Head.holding(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
-    head.replaces = [chunk.number] if chunk.number else list(chunk.replaces)
+    head.replaces = [*chunk.replaces, *([chunk.number] if chunk.number else [])]
     head.since = since if chunk.number else min(chunk.since, since)
     return head
 

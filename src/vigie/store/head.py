@@ -20,6 +20,9 @@ class Head:
         self.start = self.end = 0  # the times of the first and the last row
         self.since = since  # the log's position of the oldest row that is in no block
         self.replaces: list[int] = []  # chunks on disk whose rows were taken back into this head
+        self.number = 0  # a head is in no block
+        self.changes = 0
+        self.seen = -1  # how many changes there were when it was looked at last
         self.sparse = False
         self._times = np.empty(FIRST_ROWS, dtype=np.int64)
         self._values = absent_matrix(FIRST_ROWS, len(layout))
@@ -55,6 +58,7 @@ class Head:
         if at < self.rows and self._times[at] == time:
             return False
         columns = self._columns_of(layouts, layout)
+        self.changes += 1
         self._open_row(at, time)
         if columns is None:
             self._values[at] = row
@@ -66,12 +70,30 @@ class Head:
         self.since = min(self.since, since)
         return True
 
+    def extend(self, layouts: Layouts, layout: Layout, times: Times, rows: Floats, since: int) -> None:
+        """Put many rows behind the last one."""
+        columns = self._columns_of(layouts, layout)
+        self.changes += 1
+        self._reserve(self.rows + len(times))
+        place = slice(self.rows, self.rows + len(times))
+        self._times[place] = times
+        if columns is None:
+            self._values[place] = rows
+        else:
+            self._values[place, columns] = rows
+        self.start = self.start if self.rows else int(times[0])
+        self.end, self.rows = int(times[-1]), place.stop
+        if not self.sparse:
+            self.sparse = rows.shape[1] < len(self.layout) or bool(absent(rows).any())
+        self.since = min(self.since, since)
+
     def fill(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
         """Put cells into the row of this time where it has none yet; tell whether there was any."""
         if self.put(layouts, layout, time, row, since):
             return True
         at = int(np.searchsorted(self.times, time))
         columns = self._columns_of(layouts, layout)
+        self.changes += 1
         line = self._values[at]
         wanted = np.arange(len(line)) if columns is None else columns
         free = absent(line[wanted]) & ~absent(row)
@@ -99,10 +121,7 @@ class Head:
         self.sparse = self.sparse or self.rows > 0
 
     def _open_row(self, at: int, time: int) -> None:
-        if self.rows == len(self._times):
-            more = max(FIRST_ROWS, self.rows)
-            self._times = np.concatenate([self._times, np.empty(more, dtype=np.int64)])
-            self._values = np.concatenate([self._values, absent_matrix(more, len(self.layout))])
+        self._reserve(self.rows + 1)
         if at < self.rows:
             self._times[at + 1 : self.rows + 1] = self._times[at : self.rows].copy()
             self._values[at + 1 : self.rows + 1] = self._values[at : self.rows].copy()
@@ -110,6 +129,12 @@ class Head:
         self.start = time if at == 0 else self.start
         self.end = time if at == self.rows else self.end
         self.rows += 1
+
+    def _reserve(self, rows: int) -> None:
+        if rows > len(self._times):
+            more = max(FIRST_ROWS, len(self._times), rows - len(self._times))
+            self._times = np.concatenate([self._times, np.empty(more, dtype=np.int64)])
+            self._values = np.concatenate([self._values, absent_matrix(more, len(self.layout))])
 
 
 def absent_matrix(rows: int, columns: int) -> Floats:

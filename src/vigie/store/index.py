@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from vigie.query.storage import Matcher
 from vigie.store.condition import Condition
-from vigie.store.layout import NAME, Columns, Layout
+from vigie.store.layout import NAME, Columns, Layout, unique
 from vigie.store.stream import Stream
 
 Target = tuple[tuple[str, str], ...]
@@ -107,11 +109,21 @@ class Index:
         self._noted[stream] = set()
 
 
+class Plan(NamedTuple):
+    """Which series pieces of several layouts have together, and which of these lines each layout fills."""
+
+    layout: Layout
+    columns: Columns
+    lines: Mapping[Layout, Columns | None]  # None for "all, in this order"
+
+
 class Matches:
-    """Remembers, within one question, which columns of a layout fit."""
+    """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Layout, tuple[Condition, ...]], Columns] = {}
+        self._metrics: dict[tuple[Layout, tuple[Condition, ...]], list[int]] = {}
+        self._plans: dict[tuple[tuple[Layout, ...], tuple[Condition, ...]], Plan] = {}
 
     def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
         """Return the columns that meet the conditions."""
@@ -119,6 +131,33 @@ class Matches:
         if key not in self._known:
             self._known[key] = layout.match(conditions)
         return self._known[key]
+
+    def metrics(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[int]:
+        """Return which metrics the columns belong to, in a layout ordered by metric."""
+        key = (layout, conditions)
+        if key not in self._metrics:
+            self._metrics[key] = np.unique(layout.metric_of[self.columns(layout, conditions)]).tolist()
+        return self._metrics[key]
+
+    def plan(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
+        """Return how the fitting columns of these layouts stand in one matrix."""
+        key = (layouts, conditions)
+        if key not in self._plans:
+            self._plans[key] = self._planned(layouts, conditions)
+        return self._plans[key]
+
+    def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
+        keys = {layout: [layout.series[i] for i in self.columns(layout, conditions)] for layout in layouts}
+        most = max(layouts, key=lambda layout: len(keys[layout]))
+        together = unique(key for layout in (most, *layouts) for key in keys[layout])
+        line = {key: i for i, key in enumerate(together)}
+        lines = {
+            layout: None if some == list(together) else np.array([line[key] for key in some], dtype=np.intp)
+            for layout, some in keys.items()
+        }
+        if len(together) == len(keys[most]):
+            return Plan(most, self.columns(most, conditions), lines)
+        return Plan(Layout(together), np.arange(len(together)), lines)
 
 
 def _judged(

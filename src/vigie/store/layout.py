@@ -66,20 +66,32 @@ class Layout:
         """Return the columns whose series meet all conditions."""
         fits = np.ones(len(self), dtype=np.bool_)
         for condition in conditions:
-            values, codes = self._code(condition.label)
+            values, codes = self.coded(condition.label)
             fits &= np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
         return np.flatnonzero(fits)
 
     def values_of(self, label: str, columns: Columns) -> set[str]:
         """Return the values that a label has in these columns; none where it is absent."""
-        values, codes = self._code(label)
-        return {values[code] for code in np.unique(codes[columns])} - {""}
+        values, codes = self.coded(label)
+        if len(columns) == len(self):
+            return set(values) - {""}
+        return {values[code] for code in np.unique(codes[columns]).tolist()} - {""}
 
     def names_of_labels(self, columns: Columns) -> set[str]:
         """Return the label names that occur in these columns."""
-        return {name for i in columns for name in self.labels[i]}
+        if len(columns) == len(self):
+            return set(self.label_names)
+        return {name for name in self.label_names if self.values_of(name, columns)}
 
-    def _code(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
+    @cached_property
+    def label_names(self) -> frozenset[str]:
+        """Return the names of all labels."""
+        return frozenset(name for key in self.series for name, _ in key)
+
+    def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
+        """Return the values of a label, the empty one among them, and for each column which it has."""
+        if label not in self.label_names:  # names that only a question holds are not kept
+            return [""], np.zeros(len(self), dtype=np.int32)
         coded = self._coded.get(label)
         if coded is None:
             numbers: dict[str, int] = {}

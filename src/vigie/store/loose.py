@@ -6,11 +6,10 @@ share their times after all, and each goes on in a group of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
+from vigie.model.values import is_absent
 from vigie.query.storage import Labels
 from vigie.store.codec import Floats, absent
 from vigie.store.errors import Refused
@@ -22,6 +21,7 @@ from vigie.store.stream import Stream
 TARGET_LABELS = ("instance", "job")
 PREFIX = "series "
 JUDGED_EVERY = 16  # rows
+NAMES = 100_000  # label sets that are remembered at least
 Target = tuple[tuple[str, str], ...]
 
 
@@ -49,6 +49,7 @@ class Loose:
         self._layouts = layouts
         self._open = open_stream
         self._home: dict[tuple[Target, Key], tuple[Stream, Layout]] = {}
+        self._names: dict[tuple[tuple[str, str], ...], tuple[Target, Key]] = {}
         self._next = 1
 
     def adopt(self, stream: Stream, layout: Layout) -> None:
@@ -65,21 +66,31 @@ class Loose:
 
     def rows(self, series: Iterable[Samples]) -> list[Place]:
         """Return the samples as rows of their groups."""
-        known = [(split(samples.labels), samples) for samples in series]
+        known = [(self._split(samples.labels), samples) for samples in series]
         self._house(known)
-        rows: dict[tuple[Stream, int], Place] = {}
+        rows: dict[tuple[Stream, int], tuple[Layout, dict[int, float]]] = {}
         for name, samples in known:
             stream, layout = self._home[name]
             column = layout.column[name[1]]
-            values = np.array(samples.values, dtype=np.float64)
-            for i, time in enumerate(samples.times):
-                place = rows.get((stream, time))
-                if place is None:
-                    place = Place(stream, layout, time, absent_matrix(1, len(layout))[0])
-                    rows[stream, time] = place
-                if absent(place.row[column : column + 1])[0]:
-                    place.row[column] = values[i]
-        return list(rows.values())
+            for time, value in zip(samples.times, samples.values, strict=True):
+                cells = rows.get((stream, time))
+                if cells is None:
+                    cells = rows[stream, time] = (layout, {})
+                if value == value or not is_absent(value):  # only what is not a number can be none
+                    cells[1].setdefault(column, value)
+        return [
+            Place(stream, layout, time, _row(layout, cells))
+            for (stream, time), (layout, cells) in rows.items()
+        ]
+
+    def _split(self, labels: Labels) -> tuple[Target, Key]:
+        items = tuple(labels.items())
+        name = self._names.get(items)
+        if name is None:
+            if len(self._names) > 2 * len(self._home) + NAMES:
+                self._names.clear()
+            name = self._names[items] = split(labels)
+        return name
 
     def judge(self, stream: Stream) -> None:
         """Part the series of a group that mostly do not come together."""
@@ -106,6 +117,12 @@ class Loose:
         self._next += 1
         for key in keys:
             self._home[target, key] = (stream, layout)
+
+
+def _row(layout: Layout, cells: Mapping[int, float]) -> Floats:
+    row: Floats = absent_matrix(1, len(layout))[0]
+    row[list(cells)] = list(cells.values())
+    return row
 
 
 def split(labels: Labels) -> tuple[Target, Key]:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
 from vigie.model.values import STALE_BITS
+from vigie.query.label_rows import metric_names, taken
 from vigie.query.storage import Group, Labels
 from vigie.store.blocks import Blocks
-from vigie.store.chunk import Piece
-from vigie.store.codec import Floats, Times, absent, bits
+from vigie.store.chunk import Chunk, Piece
+from vigie.store.codec import Floats, Times, absent, bits, unpack_times
+from vigie.store.condition import Condition
+from vigie.store.errors import Damaged
 from vigie.store.head import absent_matrix
-from vigie.store.index import Found, Matches
-from vigie.store.layout import Columns, Key, Layout, unique
+from vigie.store.index import Found, Matches, Plan
+from vigie.store.labels import StoredLabels
+from vigie.store.layout import Columns
 from vigie.store.stream import Stream
+
+log = logging.getLogger(__name__)
+
+Read = Callable[[], tuple[Floats, bool]]
 
 
 class Part:
@@ -22,26 +32,86 @@ class Part:
 
     def __init__(self, piece: Piece, columns: Columns, start: int, end: int) -> None:
         self.piece, self.columns = piece, columns
-        times = piece.times
+        times = _unpacked(piece.packed_times) if isinstance(piece, Chunk) else piece.times.copy()
         first = int(np.searchsorted(times, start))
         self.first = max(0, first - 1)  # one row more, to see what ended in the first one
         self.last = int(np.searchsorted(times, end, side="right"))
         self.times = times[self.first : self.last]
         self.reaches_before = first > 0
 
+    def fetched(self, matches: Matches, conditions: tuple[Condition, ...]) -> Read:
+        """Return what reads the rows later, when the piece may be gone and without asking the disk again."""
+        if not isinstance(self.piece, Chunk):
+            rows = self.piece.read(self.columns, self.first, self.last)
+            return lambda: rows
+        metrics = matches.metrics(self.piece.layout, conditions)
+        blobs = {metric: self.piece.blob(metric) for metric in metrics}
+        return partial(self.piece._replace(blob=blobs.__getitem__).read, self.columns, self.first, self.last)
+
+
+@lru_cache(maxsize=4096)  # most questions are about the newest chunks, again and again
+def _unpacked(packed: bytes) -> Times:
+    times = unpack_times(packed)
+    times.setflags(write=False)
+    return times
+
 
 def read_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> Group | None:
     """Return the samples of a stream's fitting series in a time span, if there are any."""
+    return fetch_group(found, pieces, matches, start, end)()
+
+
+def fetch_group(
+    found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int
+) -> Callable[[], Group | None]:
+    """Return what unpacks the samples of a stream's fitting series, in any thread and at any time."""
     parts = _parts(found, pieces, matches, start, end)
-    columns = {part.piece.layout: part.columns for part in parts}
-    keys = unique(layout.series[i] for layout, some in columns.items() for i in some)
-    if not keys:
-        return None
-    times, values, sparse = _joined(parts, keys, columns)
+    if not parts:
+        return lambda: None
+    plan = matches.plan(tuple({part.piece.layout: None for part in parts}), found.conditions)
+    if not len(plan.columns):
+        return lambda: None
+    reads = [
+        (part.times, plan.lines[part.piece.layout], part.fetched(matches, found.conditions)) for part in parts
+    ]
+    return partial(_unpacked_group, found, plan, reads, start)
+
+
+def _unpacked_group(
+    found: Found, plan: Plan, reads: Sequence[tuple[Times, Columns | None, Read]], start: int
+) -> Group | None:
+    try:
+        times, values, sparse = _joined(reads, len(plan.columns))
+    except Damaged:
+        readable = _readable(found, reads)
+        if not readable:
+            return None
+        times, values, sparse = _joined(readable, len(plan.columns))
     if sparse and found.stream.name.framed:
         mark_ends(values)
     inside = int(np.searchsorted(times, start))
-    return _with_samples(found, keys, times[inside:], values[:, inside:], sparse)
+    return _with_samples(found, plan, times[inside:], values[:, inside:], sparse)
+
+
+def _readable(
+    found: Found, reads: Sequence[tuple[Times, Columns | None, Read]]
+) -> list[tuple[Times, Columns | None, Read]]:
+    """Leave out what is damaged: it costs its own rows, not the answer."""
+    whole: list[tuple[Times, Columns | None, Read]] = []
+    for times, lines, read in reads:
+        try:
+            rows = read()
+        except Damaged as error:
+            log.warning(
+                "%s from %d to %d is not readable: %s", dict(found.target), times[0], times[-1], error
+            )
+        else:
+            whole.append((times, lines, partial(_same, rows)))
+    return whole
+
+
+def _same(rows: tuple[Floats, bool]) -> tuple[Floats, bool]:
+    return rows
 
 
 def mark_ends(values: Floats) -> None:
@@ -54,9 +124,9 @@ def mark_ends(values: Floats) -> None:
 def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piece]:
     """Return the pieces that reach into a time span and the one before, in order of time."""
     pieces: list[Piece] = list(stream.pieces)
-    in_memory = bool(pieces) and stream.last_stored < pieces[0].start < start
+    in_memory = any(stream.complete_from <= piece.start < start for piece in pieces)
     if stream.number and not in_memory:
-        taken_back = {number for piece in pieces for number in piece.replaces}
+        taken_back = stream.in_memory()
         chunks = blocks.overlapping(stream.number, start, end)
         pieces += [chunk for chunk in chunks if chunk.number not in taken_back]
         pieces.sort(key=lambda piece: piece.start)
@@ -69,49 +139,50 @@ def _parts(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, 
     parts = []
     for piece in pieces:
         columns = matches.columns(piece.layout, found.conditions)
-        parts.append(Part(piece, columns, start, end))
+        try:
+            parts.append(Part(piece, columns, start, end))
+        except Damaged as error:  # of the times
+            log.warning("%s before %d is not readable: %s", dict(found.target), piece.end, error)
     if len(parts) > 1 and parts[1].reaches_before:
         del parts[0]
     return [part for part in parts if len(part.times)]
 
 
-def _joined(
-    parts: Sequence[Part], keys: Sequence[Key], columns: Mapping[Layout, Columns]
-) -> tuple[Times, Floats, bool]:
-    if len(parts) == 1:
-        return parts[0].times, *parts[0].piece.read(parts[0].columns, parts[0].first, parts[0].last)
-    times = np.concatenate([part.times for part in parts])
-    values = absent_matrix(len(keys), len(times))
-    line = {key: i for i, key in enumerate(keys)}
-    lines = {layout: [line[layout.series[i]] for i in some] for layout, some in columns.items()}
-    sparse, at, in_order = False, 0, list(range(len(keys)))
-    for part in parts:
-        till = at + len(part.times)
-        some, holes = part.piece.read(part.columns, part.first, part.last)
-        sparse = sparse or holes or len(part.columns) < len(keys)
-        if lines[part.piece.layout] == in_order:
-            values[:, at:till] = some
-        else:
-            values[lines[part.piece.layout], at:till] = some
-        at = till
+def _joined(reads: Sequence[tuple[Times, Columns | None, Read]], height: int) -> tuple[Times, Floats, bool]:
+    if len(reads) == 1 and reads[0][1] is None:
+        return reads[0][0], *reads[0][2]()
+    times = np.concatenate([some for some, _, _ in reads])
+    complete = all(lines is None for _, lines, _ in reads)
+    values = np.empty((height, len(times))) if complete else absent_matrix(height, len(times))
+    sparse, at = not complete, 0
+    for some, lines, read in reads:
+        part, holes = read()
+        sparse = sparse or holes
+        values[slice(None) if lines is None else lines, at : at + len(some)] = part
+        at += len(some)
     return times, values, sparse
 
 
-def _with_samples(
-    found: Found, keys: Sequence[Key], times: Times, values: Floats, sparse: bool
-) -> Group | None:
+def _with_samples(found: Found, plan: Plan, times: Times, values: Floats, sparse: bool) -> Group | None:
     """Leave out series and times without any sample."""
+    plain = StoredLabels(found.target, plan.layout, plan.columns)
+    labels: Sequence[Labels] = plain
     if sparse:
         there = ~absent(values)
         lines, columns = there.any(axis=1), there.any(axis=0)
         if not lines.all():
-            keys = [key for key, some in zip(keys, np.atleast_1d(lines), strict=True) if some]
-            values = values[lines]
+            labels, values = plain.taken(np.flatnonzero(lines)), values[lines]
         if not columns.all():
             times, values = times[columns], values[:, columns]
-    if not keys or not len(times):
+    if not len(labels) or not len(times):
         return None
-    return Group([{**found.target, **dict(key)} for key in keys], times, values)
+    return Group(labels, times, values)
+
+
+def share_names(groups: Sequence[Group]) -> bool:
+    """Tell whether two groups may have the same series, because they have a metric in common."""
+    names = [metric_names(group.labels) for group in groups]
+    return len(set().union(*names)) < sum(map(len, names))
 
 
 def disjoint(groups: Iterable[Group]) -> list[Group]:
@@ -127,12 +198,12 @@ def disjoint(groups: Iterable[Group]) -> list[Group]:
     moved = {place for places in twice for place in places}
     rest = [_without(group, {i for h, i in moved if h == g}) for g, group in enumerate(groups)]
     joined = [_one_series([(groups[g], i) for g, i in places]) for places in twice]
-    return [group for group in rest if group.labels] + joined
+    return [group for group in rest if len(group.labels)] + joined
 
 
 def _without(group: Group, lines: set[int]) -> Group:
-    stay = [i for i in range(len(group.labels)) if i not in lines]
-    return Group([group.labels[i] for i in stay], group.times, group.values[stay])
+    stay = np.array([i for i in range(len(group.labels)) if i not in lines], dtype=np.intp)
+    return Group(taken(group.labels, stay), group.times, group.values[stay])
 
 
 def _one_series(places: Sequence[tuple[Group, int]]) -> Group:

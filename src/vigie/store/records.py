@@ -1,27 +1,40 @@
 """What a log segment says, record by record: definitions, rows of values, deletions.
 
-A segment stands for itself: it defines each stream before its first row, and later changes as deltas.
-Rows are XORed with the stream's row before, so that what stayed the same presses to nothing.
+A segment stands for itself. Rows that were appended together are one record; it is XORed with the record
+before it of the same streams, so that what stayed the same presses to nothing. Every so often it is not (a
+key), so that a damaged record costs a few minutes of rows at most. Every definition has a number of its
+own, so that rows whose definition was damaged are never taken for others.
 """
 
 from __future__ import annotations
 
-import json
 import struct
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import cramjam
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from vigie.store.codec import Floats, bits, shuffled, unshuffled
+from vigie.store.codec import Floats, Times, bits, shuffled
 from vigie.store.errors import Damaged
 from vigie.store.layout import Key, Layout, Layouts
 
-DEFINE, ROWS, DELETE = b"D", b"R", b"X"
+LAYOUT, STREAM, CHANGE, KEY, ROWS, DELETE = b"L", b"S", b"C", b"K", b"R", b"X"
 LEVEL = 1
+KEY_EVERY = 32  # records of the same streams
+CHAINS_A_STREAM = 4  # sets of streams that are remembered, for each stream there is
 _COUNT = struct.Struct("<I")
+_GARBAGE = (
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    struct.error,
+    cramjam.DecompressionError,
+    msgspec.MsgspecError,
+)
 
 
 class StreamName(NamedTuple):
@@ -41,111 +54,198 @@ class Row(NamedTuple):
     values: Floats
 
 
+class Rows(NamedTuple):
+    """Rows of one stream, in the order in which they were logged."""
+
+    stream: StreamName
+    layout: Layout
+    positions: Times
+    times: Times
+    values: Floats
+
+
 class Deletion(NamedTuple):
     """Targets that were deleted with all they had."""
 
     targets: list[tuple[tuple[str, str], ...]]
 
 
+class Plain(NamedTuple):
+    """A record without its packing."""
+
+    position: int
+    kind: bytes
+    number: int  # of what is defined, or of rows
+    content: bytes
+
+
+class _Chain:
+    def __init__(self) -> None:
+        self.numbers = b""
+        self.words = np.empty(0, dtype=np.uint64)
+        self.length = 0
+
+
 class Encoder:
     """Writes the payloads of one segment."""
 
     def __init__(self) -> None:
-        self._numbers: dict[StreamName, int] = {}
-        self._defined: list[Layout] = []
-        self._previous: list[NDArray[np.uint64]] = []
+        self._layouts: dict[Layout, int] = {}
+        self._defined: dict[StreamName, tuple[int, Layout]] = {}
+        self._chains: dict[tuple[StreamName, ...], _Chain] = {}
+        self._next = 0
 
     def rows(self, rows: Sequence[Row]) -> Iterator[bytes]:
         """Yield the definitions that are missing so far, then the rows as one payload."""
         for row in rows:
-            if (definition := self._define(row.stream, row.layout)) is not None:
-                yield definition
-        numbers = np.array([self._numbers[row.stream] for row in rows], dtype=np.uint32)
-        times = np.array([row.time for row in rows], dtype=np.int64)
-        words = np.concatenate(
-            [self._changes(int(n), row.values) for n, row in zip(numbers, rows, strict=True)]
-        )
-        content = numbers.tobytes() + times.tobytes() + shuffled(words)
-        yield ROWS + _COUNT.pack(len(rows)) + zlib.compress(content, LEVEL)
+            known = self._defined.get(row.stream)
+            if known is None or known[1] is not row.layout:
+                yield from self._define(row.stream, row.layout, known)
+        numbers = np.array([self._defined[row.stream][0] for row in rows], dtype=np.uint32).tobytes()
+        times = np.array([row.time for row in rows], dtype=np.int64).tobytes()
+        words = bits(np.concatenate([row.values for row in rows]))
+        kind, changes = KEY, words
+        if rows[0].stream.framed:
+            kind, changes = self._chained(tuple(row.stream for row in rows), numbers, words)
+        yield kind + _COUNT.pack(len(rows)) + _pressed(numbers + times + shuffled(changes))
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> bytes:
         """Return the payload that says that these targets are gone."""
-        return DELETE + _json(list(targets))
+        return DELETE + _COUNT.pack(0) + _json(list(targets))
 
-    def _changes(self, number: int, values: Floats) -> NDArray[np.uint64]:
-        words = bits(values)
-        changes = words ^ self._previous[number]
-        self._previous[number] = words
-        return changes
+    def _chained(
+        self, streams: tuple[StreamName, ...], numbers: bytes, words: NDArray[np.uint64]
+    ) -> tuple[bytes, NDArray[np.uint64]]:
+        chain = self._chains.get(streams)
+        if chain is None:
+            if len(self._chains) > CHAINS_A_STREAM * len(self._defined):
+                self._chains.clear()
+            chain = self._chains[streams] = _Chain()
+        if chain.numbers != numbers or chain.length >= KEY_EVERY:
+            chain.numbers, chain.words, chain.length = numbers, words, 1
+            return KEY, words
+        changes = words ^ chain.words
+        chain.words = words
+        chain.length += 1
+        return ROWS, changes
 
-    def _define(self, stream: StreamName, layout: Layout) -> bytes | None:
-        number = self._numbers.get(stream)
-        if number is None:
-            self._numbers[stream] = len(self._defined)
-            self._defined.append(layout)
-            self._previous.append(np.zeros(len(layout), dtype=np.uint64))
-            return DEFINE + _json({"stream": stream, "series": layout.series})
-        old = self._defined[number]
-        if old is layout:
-            return None
-        self._defined[number] = layout
-        self._previous[number] = np.zeros(len(layout), dtype=np.uint64)
-        return DEFINE + _json({"number": number, **_delta(old.series, layout.series)})
+    def _define(
+        self, stream: StreamName, layout: Layout, known: tuple[int, Layout] | None
+    ) -> Iterator[bytes]:
+        number, self._next = self._next, self._next + 1
+        self._defined[stream] = (number, layout)
+        if known is not None:
+            change = {"of": known[0], **_delta(known[1].series, layout.series)}
+            yield CHANGE + _COUNT.pack(number) + _json(change)
+            return
+        if layout not in self._layouts:
+            self._layouts[layout] = len(self._layouts)
+            yield LAYOUT + _COUNT.pack(self._layouts[layout]) + _json(layout.series)
+        yield STREAM + _COUNT.pack(number) + _json({"stream": stream, "layout": self._layouts[layout]})
+
+
+def unpacked(position: int, payload: bytes) -> Plain:
+    """Return a record without its packing; this needs no order, so that it can be done ahead."""
+    try:
+        (count,) = _COUNT.unpack_from(payload, 1)
+        content = bytes(cramjam.zstd.decompress(memoryview(payload)[1 + _COUNT.size :]))
+        return Plain(position, payload[:1], count, content)
+    except _GARBAGE as error:
+        raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
 
 
 class Decoder:
-    """Reads the payloads of one segment, in order."""
+    """Reads the records of one segment, in order, and gives rows in bulk."""
 
-    def __init__(self, layouts: Layouts) -> None:
-        self._layouts = layouts
-        self._streams: list[StreamName] = []
-        self._defined: list[Layout] = []
-        self._previous: list[NDArray[np.uint64]] = []
+    def __init__(self, layouts: Layouts, texts: dict[bytes, Layout]) -> None:
+        self._known, self._texts = layouts, texts  # texts: layouts that other segments had too
+        self._layouts: dict[int, Layout] = {}
+        self._defined: dict[int, tuple[StreamName, Layout]] = {}
+        self._records: dict[bytes, list[Plain]] = {}  # by the numbers of their streams
+        self._last: dict[bytes, NDArray[np.uint64]] = {}
+        self._whole: set[bytes] = set()  # whose record before is there
+        self.lost = 0  # rows that hang on something damaged
 
-    def read(self, payload: bytes) -> list[Row] | Deletion:
-        """Return what a payload says; a definition says nothing yet."""
+    def add(self, record: Plain) -> Deletion | None:
+        """Take a record; a deletion concerns all that was taken before."""
         try:
-            return self._read(payload[:1], payload[1:])
-        except (ValueError, KeyError, IndexError, TypeError, zlib.error, struct.error) as error:
+            return self._add(record)
+        except _GARBAGE as error:
             raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
 
-    def _read(self, kind: bytes, content: bytes) -> list[Row] | Deletion:
-        if kind == ROWS:
-            return self._rows(content)
-        if kind == DEFINE:
-            self._define(_object(content))
-            return []
-        if kind == DELETE:
-            return Deletion([_pairs(target) for target in _object(content)])
-        raise ValueError(f"there is no kind {kind!r}")
+    def broken(self) -> None:
+        """Take note that records are missing here."""
+        self._whole.clear()
 
-    def _define(self, said: Mapping[str, Any]) -> None:
-        if "stream" in said:
+    def take(self) -> list[Rows]:
+        """Return the rows of what was taken since."""
+        records, self._records = self._records, {}
+        return [rows for numbers, some in records.items() for rows in self._joined(numbers, some)]
+
+    def _add(self, record: Plain) -> Deletion | None:
+        kind, number, content = record.kind, record.number, record.content
+        if kind in (KEY, ROWS):
+            self._add_rows(record)
+        elif kind == LAYOUT:
+            if content not in self._texts:
+                self._texts[content] = self._known.of(tuple(map(_pairs, msgspec.json.decode(content))))
+            self._layouts[number] = self._texts[content]
+        elif kind == STREAM:
+            said = msgspec.json.decode(content)
             target, source, framed = said["stream"]
-            self._streams.append(StreamName(_pairs(target), source, framed))
-            layout = self._layouts.of(tuple(_pairs(key) for key in said["series"]))
-            self._defined.append(layout)
-            self._previous.append(np.zeros(len(layout), dtype=np.uint64))
-            return
-        number = said["number"]
-        layout = self._layouts.of(_changed(self._defined[number].series, said))
-        self._defined[number] = layout
-        self._previous[number] = np.zeros(len(layout), dtype=np.uint64)
+            self._defined[number] = (
+                StreamName(_pairs(target), str(source), bool(framed)),
+                self._layouts[said["layout"]],
+            )
+        elif kind == CHANGE:
+            said = msgspec.json.decode(content)
+            stream, old = self._defined[said["of"]]
+            self._defined[number] = (stream, self._known.of(_changed(old.series, said)))
+        elif kind == DELETE:
+            return Deletion([_pairs(target) for target in msgspec.json.decode(content)])
+        else:
+            raise ValueError(f"there is no kind {kind!r}")
+        return None
 
-    def _rows(self, content: bytes) -> list[Row]:
-        (count,) = _COUNT.unpack_from(content)
-        plain = zlib.decompress(content[_COUNT.size :])
-        numbers = np.frombuffer(plain, np.uint32, count)
-        times = np.frombuffer(plain, np.int64, count, offset=4 * count)
-        words = unshuffled(plain[12 * count :])
-        rows, at = [], 0
-        for number, time in zip(numbers.tolist(), times.tolist(), strict=True):
-            layout = self._defined[number]
-            row = words[at : at + len(layout)] ^ self._previous[number]
-            self._previous[number] = row
-            rows.append(Row(self._streams[number], layout, time, row.view(np.float64)))
+    def _add_rows(self, record: Plain) -> None:
+        numbers = record.content[: 4 * record.number]
+        streams = [self._defined.get(number) for number in np.frombuffer(numbers, np.uint32).tolist()]
+        width = sum(len(defined[1]) for defined in streams if defined)
+        if None in streams or (record.kind == ROWS and numbers not in self._whole):
+            self._whole.discard(numbers)
+            self.lost += record.number
+            return
+        if len(record.content) != 12 * record.number + 8 * width:
+            raise ValueError("its length does not fit its streams")
+        self._whole.add(numbers)
+        self._records.setdefault(numbers, []).append(record)
+
+    def _joined(self, numbers: bytes, records: Sequence[Plain]) -> Iterator[Rows]:
+        count = records[0].number
+        positions = np.array([record.position for record in records], dtype=np.int64)
+        times = np.frombuffer(
+            b"".join([record.content[4 * count : 12 * count] for record in records]), np.int64
+        ).reshape(len(records), count)
+        words = self._words(numbers, records)
+        at = 0
+        for i, number in enumerate(np.frombuffer(numbers, np.uint32).tolist()):
+            stream, layout = self._defined[number]
+            values = words[:, at : at + len(layout)].view(np.float64)
+            yield Rows(stream, layout, positions, times[:, i], values)
             at += len(layout)
-        return rows
+
+    def _words(self, numbers: bytes, records: Sequence[Plain]) -> NDArray[np.uint64]:
+        head = 12 * records[0].number
+        planes = np.frombuffer(b"".join([record.content[head:] for record in records]), np.uint8)
+        planes = planes.reshape(len(records), 8, -1)
+        words = planes.transpose(0, 2, 1).copy().view(np.uint64)[:, :, 0]
+        if records[0].kind == ROWS:
+            words[0] ^= self._last[numbers]
+        keys = [i for i, record in enumerate(records) if record.kind == KEY and i]
+        for first, last in zip([0, *keys], [*keys, len(records)], strict=True):
+            np.bitwise_xor.accumulate(words[first:last], axis=0, out=words[first:last])
+        self._last[numbers] = words[-1].copy()
+        return words
 
 
 def _delta(old: tuple[Key, ...], new: tuple[Key, ...]) -> dict[str, Any]:
@@ -171,8 +271,8 @@ def _pairs(said: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _json(said: Any) -> bytes:
-    return zlib.compress(json.dumps(said, separators=(",", ":")).encode(), LEVEL)
+    return _pressed(msgspec.json.encode(said))
 
 
-def _object(content: bytes) -> Any:
-    return json.loads(zlib.decompress(content))
+def _pressed(content: bytes) -> bytes:
+    return bytes(cramjam.zstd.compress(content, level=LEVEL))

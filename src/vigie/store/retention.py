@@ -7,25 +7,49 @@ from typing import NamedTuple
 from vigie.store.blocks import Blocks
 from vigie.store.stream import Stream
 
+CHUNKS_A_COMMIT = 64
+SHARE = 0.2  # of the file system
+
 
 class Retention(NamedTuple):
-    """How long raw data are kept, and how many bytes of blocks at most; 0 bytes means any number."""
+    """How long raw data are kept, and how many bytes of blocks at most.
+
+    0 bytes means any number, None a share of the file system.
+    """
 
     age_ms: int = 15 * 86_400_000
-    max_bytes: int = 0
+    max_bytes: int | None = None
+
+    def within(self, total: int) -> Retention:
+        """Return the same, with the bytes as a number."""
+        return self if self.max_bytes is not None else self._replace(max_bytes=int(total * SHARE))
 
 
 def expire(blocks: Blocks, retention: Retention, now: int) -> set[int]:
     """Remove what must go; return the numbers of the streams that lost something."""
     lost: set[int] = set()
-    with blocks.transaction():
-        for number, stream, last in blocks.oldest():
-            too_much = bool(retention.max_bytes) and blocks.size() > retention.max_bytes
-            if last >= now - retention.age_ms and not too_much:
-                break
-            blocks.remove_chunk(number)
-            lost.add(stream)
-    return lost
+    while True:
+        oldest = blocks.oldest(CHUNKS_A_COMMIT)
+        if not oldest or not _must_go(blocks, retention, oldest[0], now):
+            return lost
+        with blocks.transaction():
+            blocks.database.births.wait()
+            for chunk in oldest:
+                if not _must_go(blocks, retention, chunk, now):
+                    return lost
+                blocks.remove_chunk(chunk[0])
+                lost.add(chunk[1])
+
+
+def _must_go(blocks: Blocks, retention: Retention, chunk: tuple[int, int, int], now: int) -> bool:
+    too_much = 0 < (retention.max_bytes or 0) < blocks.size()
+    return too_much or chunk[2] < now - retention.age_ms
+
+
+def raw_since(blocks: Blocks, retention: Retention, now: int) -> int:
+    """Return the time from which on nothing was removed."""
+    oldest = blocks.oldest(1) if retention.max_bytes else []  # what was removed ended before what is left
+    return max([now - retention.age_ms, *(last for _, _, last in oldest)])
 
 
 def forget(stream: Stream, retention: Retention, now: int) -> bool:

@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
 from vigie.model import Frame, Table
-from vigie.query.storage import Group, Labels, Matcher
+from vigie.query.rolled import RolledGroup
+from vigie.query.storage import Group, Labels, Load, Matcher
 from vigie.store import lookup
 from vigie.store.blocks import Blocks
-from vigie.store.errors import Damaged, Refused
-from vigie.store.index import Index, Matches, Target
-from vigie.store.layout import NAME, Layouts
+from vigie.store.calm import Calm
+from vigie.store.check import verify_log
+from vigie.store.errors import Refused, StoreError
+from vigie.store.index import Found, Index, Matches, Target
+from vigie.store.layout import Layouts
 from vigie.store.lock import DirectoryLock, check_format
 from vigie.store.loose import Loose, Samples
-from vigie.store.reading import disjoint, pieces_of, read_group
-from vigie.store.records import Deletion, Row, StreamName
+from vigie.store.place import Gauge, Room, Space, refuse_remote, space_of
+from vigie.store.reading import pieces_of, read_group
+from vigie.store.records import Row, StreamName
+from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
+from vigie.store.rollups import Rollups
+from vigie.store.scanning import Scan
 from vigie.store.stream import Lengths, Stream
 from vigie.store.tables import Shape, shape_of
 from vigie.store.upkeep import Upkeep
-from vigie.store.wal import SEGMENT_BYTES, Damage, Log, segment_of
+from vigie.store.wal import SEGMENT_BYTES, Log
 
 log = logging.getLogger(__name__)
 
-WRITE_AHEAD = 4 << 20  # bytes that wait at most before they go to the operating system
+WRITE_AHEAD = 64 << 20  # bytes of values that wait for a sync before appending does it itself
 LATEST = 1 << 62
 LENGTHS = Lengths()
 RETENTION = Retention()
+ROOM = Room()
 
 
 class Store:
-    """Frames in, groups out; one lock, so that any thread may call."""
+    """Frames in, groups out; any thread may call, and none waits for the disk but who asks for it."""
 
     def __init__(
         self,
@@ -44,9 +53,18 @@ class Store:
         lengths: Lengths = LENGTHS,
         retention: Retention = RETENTION,
         segment_bytes: int = SEGMENT_BYTES,
+        room: Room = ROOM,
+        space: Callable[[Path], Space] = space_of,
+        warn: Callable[[str], None] = log.warning,
+        allow_remote: bool = False,
     ) -> None:
         self.directory = Path(directory)
+        if not allow_remote:
+            refuse_remote(self.directory)
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._gauge = Gauge(self.directory, room, space, warn)
+        self._gauge.look()
+        retention = retention.within(space(self.directory).total)
         self._guard = threading.RLock()
         self._lengths = lengths
         self._layouts = Layouts()
@@ -54,15 +72,29 @@ class Store:
         self._shapes: dict[Stream, Shape] = {}
         self._loose = Loose(self._layouts, self._stream)
         with ExitStack() as opened:
-            opened.callback(DirectoryLock(self.directory).release)
+            self._lock = DirectoryLock(self.directory)
+            opened.callback(self._lock.release)
             check_format(self.directory)
             self._blocks = Blocks(self.directory / "blocks.sqlite", self._layouts)
             opened.callback(self._blocks.close)
-            self._log = Log(self.directory / "log", self._layouts, segment_bytes)
+            self._rollups = Rollups(self.directory, self._layouts, self._index, self._read_raw)
+            opened.callback(self._rollups.close)
+            self._log = Log(self.directory / "log", self._layouts, segment_bytes, self._guard)
             self.damages = self._recover()
             opened.callback(self._log.close)
             self._opened = opened.pop_all()
-        self._upkeep = Upkeep(self._index, self._blocks, self._log, self._layouts, retention)
+        self._is_copy = False
+        self._calm = Calm(self._guard, self._blocks.database)
+        self._upkeep = Upkeep(
+            self._guard,
+            self._index,
+            self._blocks,
+            self._log,
+            self._layouts,
+            lengths,
+            retention,
+            self._rollups,
+        )
 
     def __enter__(self) -> Store:
         return self
@@ -74,11 +106,12 @@ class Store:
 
     def close(self) -> None:
         """Sync and let go of the directory; what is in memory is read back from the log next time."""
-        with self._guard:
-            self._opened.close()
+        self._check_own()
+        self._opened.close()
 
     def append(self, node_labels: Labels, frame: Frame) -> None:
         """Take a frame of a target; a table's values that are there already for this time are left alone."""
+        self._check_own()
         with self._guard:
             target = _target(node_labels)
             _check_time(frame.time_ms)
@@ -89,9 +122,11 @@ class Store:
                 if not stream.holds(frame.time_ms, self._blocks):
                     rows.setdefault(stream, row)
             self._take(list(rows.items()))
+        self._sync_if_much_waits()
 
     def append_series(self, series: Iterable[Samples]) -> None:
         """Take series with times of their own; a sample that is there already is left alone."""
+        self._check_own()
         with self._guard:
             series = list(series)
             for samples in series:
@@ -100,56 +135,100 @@ class Store:
             self._take([(p.stream, Row(p.stream.name, p.layout, p.time, p.row)) for p in places])
             for stream in dict.fromkeys(place.stream for place in places):
                 self._loose.judge(stream)
+        self._sync_if_much_waits()
 
     def sync(self) -> None:
         """Return when everything appended before survives a kill and a power cut."""
-        with self._guard:
-            self._log.sync()
+        self._check_own()
+        self._log.sync()
 
     def flush(self) -> None:
         """Write all that is in memory into blocks."""
-        with self._guard:
-            self._upkeep.flush_all()
+        self._check_own()
+        self._upkeep.flush_all()
 
     def maintain(self, now_ms: int) -> None:
         """Write blocks that are due, remove what is too old, drop old log; every ten seconds or so."""
+        self._check_own()
+        self._gauge.look()
+        self._rollups.maintain(now_ms, self._calm)  # before raw data go
+        gone = self._upkeep.maintain(now_ms)
         with self._guard:
-            self._forget_streams(self._upkeep.maintain(now_ms))
+            self._forget_streams(gone)
 
     def delete(self, matchers: Sequence[Matcher]) -> int:
         """Delete every target whose own labels fit, with all it has; return how many there were."""
+        self._check_own()
+        if not matchers:
+            raise Refused("name what to delete; no matchers would be everything")
         with self._guard:
-            if not matchers:
-                raise Refused("name what to delete; no matchers would be everything")
-            targets = self._index.targets(matchers)
+            targets = list(dict.fromkeys([*self._index.targets(matchers), *self._rollups.targets(matchers)]))
+            streams = [stream for target in targets for stream in self._index.streams_of(target)]
             if targets:
                 self._log.deletion(targets)
-                self._log.sync()
-                self._remove([stream for target in targets for stream in self._index.streams_of(target)])
-            return len(targets)
+            for stream in streams:
+                self._index.remove(stream)
+            self._forget_streams(streams)
+            self._rollups.remove(targets)
+        self._log.sync()
+        self._upkeep.remove(streams)
+        return len(targets)
 
     def check(self) -> list[str]:
         """Verify every checksum in log and blocks; return what is wrong, nothing if all is well."""
-        with self._guard:
-            _, damages = self._log.verify()
-            return [str(damage) for damage in damages] + list(self._blocks.verify())
+        self._check_own()
+        self._log.sync()
+        return [*verify_log(self.directory / "log"), *self._blocks.verify(), *self._rollups.verify()]
 
     def bytes_on_disk(self) -> tuple[int, int]:
         """Return the bytes of blocks and of log."""
+        self._log.sync()
+        return self._blocks.size(), self._log.bytes_on_disk
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Hold every lock of the store, so that a process forked inside finds nothing half done."""
+        database = self._blocks.database
+        with (
+            database.writing,
+            self._guard,
+            database.reading,
+            database.births.expected(),
+            self._rollups.still(),
+        ):
+            yield
+
+    def reborn(self) -> None:
+        """Go on in a child that was forked within `still`: it can be asked, and never writes.
+
+        The child must keep the files of the data directory open that it inherited.
+        """
+        self._is_copy = True
+        self._guard = threading.RLock()
+        self._rollups.reborn()
+        self._blocks.reborn()
+        self._calm = Calm(self._guard, self._blocks.database)
+        self._lock.release()  # the parent has it still; a child that outlives it is in nobody's way
+
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
+        """Return at least how many values a selection would read, without reading any."""
+        matches, total = Matches(), 0
         with self._guard:
-            return self._blocks.size(), self._log.bytes_on_disk
+            found = [(one, list(one.stream.pieces)) for one in self._index.find(matchers)]
+        for one, pieces in found:
+            rows = [(p.rows, p.layout) for p in pieces if p.start <= end and p.end >= start]
+            if one.stream.number and start < one.stream.complete_from:
+                rows += self._blocks.weigh(one.stream.number, start, end)
+            total += sum(count * len(matches.columns(layout, one.conditions)) for count, layout in rows)
+        return total
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
         """Return the samples of every series that the matchers fit, each series in one group."""
-        with self._guard:
-            matches = Matches()
-            groups: dict[Target, list[Group]] = {}
-            for found in self._index.find(matchers):
-                pieces = pieces_of(found.stream, self._blocks, start, end)
-                group = read_group(found, pieces, matches, start, end)
-                if group is not None:
-                    groups.setdefault(found.stream.name.target, []).append(group)
-            return _each_series_once(groups)
+        return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
+
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield what reads the same groups one by one, in any thread."""
+        return Scan(self._calm, self._index, self._blocks, start, end).loads(matchers)
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of series in chunks that reach into the time span."""
@@ -168,8 +247,34 @@ class Store:
 
     @contextmanager
     def _fits(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Iterator[lookup.Fit]]:
+        with self._calm:
+            found = [self._index.find(matchers)]
+            if start < self._rollups.raw_since:
+                found += [tier.index.find(matchers) for tier in self._rollups.tiers]
+            yield lookup.fits(chain(*found), start, end)
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+        return self._rollups.raw_since
+
+    def rollup_widths(self) -> list[int]:
+        """Return how wide the buckets of rollups are, finest first."""
+        return [tier.kind.width for tier in self._rollups.tiers]
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
         with self._guard:
-            yield lookup.fits(self._index.find(matchers), start, end)
+            return self._rollups.since(width)
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RolledGroup]:
+        """Yield the buckets of fitting series between two multiples of the width."""
+        return self._rollups.groups(self._calm, matchers, start, end, width, fields)
+
+    def _read_raw(self, found: Found, matches: Matches, start: int, end: int) -> Group | None:
+        pieces = pieces_of(found.stream, self._blocks, start, end)
+        return read_group(found, pieces, matches, start, end)
 
     def _shape(self, target: Target, table: Table) -> tuple[Stream, Shape]:
         stream = self._stream(StreamName(target, table.source, framed=True))
@@ -190,23 +295,16 @@ class Store:
     def _take(self, rows: Sequence[tuple[Stream, Row]]) -> None:
         if not rows:
             return
+        self._gauge.check()
         position = self._log.rows([row for _, row in rows])
         for stream, row in rows:
-            self._put(stream, row, position)
+            stream.put(row.layout, row.time, row.values, position, self._blocks)
+            self._index.note(stream, row.layout)
+            self._rollups.note(stream.name, row.time)
+
+    def _sync_if_much_waits(self) -> None:
         if self._log.waiting > WRITE_AHEAD:
-            self._log.write()
-
-    def _put(self, stream: Stream, row: Row, position: int) -> None:
-        stream.put(row.layout, row.time, row.values, position, self._blocks)
-        self._index.note(stream, row.layout)
-
-    def _remove(self, streams: Sequence[Stream]) -> None:
-        with self._blocks.transaction():
-            for stream in streams:
-                self._blocks.remove_stream(stream.number)
-        for stream in streams:
-            self._index.remove(stream)
-        self._forget_streams(streams)
+            self._log.sync()
 
     def _forget_streams(self, streams: Iterable[Stream]) -> None:
         for stream in streams:
@@ -215,50 +313,29 @@ class Store:
                 self._loose.forget(stream)
 
     def _recover(self) -> list[str]:
-        """Load the blocks, replay the log; return what was damaged."""
-        newest = self._load_blocks()
-        cuts: list[Damage] = []
-        unreadable: list[str] = []
-        for position, record in self._log.replay(cuts):
-            if isinstance(record, Deletion):
-                self._delete_again(record, position)
-            else:
-                for row in record:
-                    unreadable += self._put_again(row, position)
+        recovery = Recovery(
+            self._index, self._blocks, self._log, self._stream, self._remove_at_once, self._rollups.note_all
+        )
+        damages = [*recovery.run(), *self._rollups.damages]
         for stream in self._index:
             if not stream.name.framed:
                 for layout in [*stream.spans, *(piece.layout for piece in stream.pieces)]:
                     self._loose.adopt(stream, layout)
-        self._log.start(newest + 1)
-        damages = [*map(str, cuts), *self._blocks.damages, *unreadable]
         for damage in damages:
             log.warning("the store was damaged: %s", damage)
         return damages
 
-    def _put_again(self, row: Row, position: int) -> list[str]:
-        stream = self._stream(row.stream)
-        try:
-            if position >= stream.flushed:
-                self._put(stream, row, position)
-        except Damaged as error:
-            return [f"a late frame of {dict(row.stream.target)} at {row.time} is lost: {error}"]
-        return []
+    def _remove_at_once(self, streams: Sequence[Stream]) -> None:
+        with self._blocks.transaction():
+            for stream in streams:
+                self._blocks.remove_stream(stream.number)
+        for stream in streams:
+            self._index.remove(stream)
+        self._rollups.remove([stream.name.target for stream in streams])
 
-    def _load_blocks(self) -> int:
-        """Make known what the blocks hold; return the newest log segment that they speak of."""
-        by_number: dict[int, Stream] = {}
-        for number, name, flushed in self._blocks.streams():
-            stream = by_number[number] = self._stream(name)
-            stream.number, stream.flushed = number, flushed
-        for number, layout, start, end in self._blocks.spans():
-            by_number[number].add_span(layout, start, end)
-            self._index.note(by_number[number], layout)
-        return max((segment_of(stream.flushed) for stream in by_number.values()), default=0)
-
-    def _delete_again(self, record: Deletion, position: int) -> None:
-        # What was flushed after the deletion was appended after it too.
-        streams = [stream for target in record.targets for stream in self._index.streams_of(target)]
-        self._remove([stream for stream in streams if stream.flushed <= position])
+    def _check_own(self) -> None:
+        if self._is_copy:
+            raise StoreError("this is a forked copy of the store, for reading only; write in its parent")
 
 
 def _target(labels: Mapping[str, str]) -> Target:
@@ -275,18 +352,3 @@ def _check_samples(samples: Samples) -> None:
         raise Refused(f"{len(samples.times)} times came with {len(samples.values)} values")
     for time in samples.times:
         _check_time(time)
-
-
-def _each_series_once(groups: Mapping[Target, list[Group]]) -> list[Group]:
-    shapes = {tuple(name for name, _ in target) for target in groups}
-    if len(shapes) > 1:  # a label may stand on the target here, and on the series there
-        return disjoint(group for some in groups.values() for group in some)
-    result: list[Group] = []
-    for some in groups.values():
-        result += disjoint(some) if len(some) > 1 and _share_names(some) else some
-    return result
-
-
-def _share_names(groups: Sequence[Group]) -> bool:
-    names = [{labels[NAME] for labels in group.labels} for group in groups]
-    return len(set().union(*names)) < sum(map(len, names))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from vigie.store.chunk import Chunk, Piece, close, reopen
+import numpy as np
+
+from vigie.store.chunk import Chunk, Piece, reopen
 from vigie.store.codec import Floats
 from vigie.store.head import Head
 from vigie.store.layout import Layout, Layouts
-from vigie.store.records import StreamName
+from vigie.store.records import Rows, StreamName
 
 BEFORE_ALL = -(1 << 63)
 
@@ -20,6 +22,7 @@ class Lengths(NamedTuple):
     """How much stays in memory, and how much goes into one block."""
 
     head_rows: int = 64
+    head_ms: int = 1_200_000
     keep_ms: int = 3_600_000
     block_ms: int = 7_200_000
 
@@ -42,13 +45,15 @@ class Stream:
         self.number = 0  # in the blocks; 0 as long as there are none
         self.flushed = 0  # every row that the log holds before this position is in a block
         self.pieces: list[Piece] = []
-        self.spans: dict[
-            Layout, tuple[int, int]
-        ] = {}  # the layouts on disk, each with its first and last time
+        # The layouts on disk, each with its first and last time.
+        self.spans: dict[Layout, tuple[int, int]] = {}
         self.last_stored = BEFORE_ALL  # the last time on disk
+        self.complete_from = BEFORE_ALL  # every row from this time on is in memory
+        self.small_from: int | None = None  # where chunks begin that were never merged
+        self.merging: dict[int, Chunk] = {}  # chunks on disk that are just being replaced, by what
         self._layouts = layouts
         self._lengths = lengths
-        self._phase = 0.5 + zlib.crc32(repr(name).encode()) / (1 << 33)  # so that not all are due at once
+        self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # so that not all are due at once
 
     @property
     def end(self) -> int:
@@ -58,7 +63,7 @@ class Stream:
     @property
     def since(self) -> int | None:
         """Return the log's position of the oldest row that is in no block."""
-        return min((piece.since for piece in self.pieces), default=None)
+        return min((piece.since for piece in self.pieces if not piece.number), default=None)
 
     def holds(self, time: int, stored: Stored) -> bool:
         """Tell whether there is a row of this time."""
@@ -81,38 +86,69 @@ class Stream:
         else:
             head.fill(self._layouts, layout, time, row, since)
 
-    def close_heads(self, newest: bool = False) -> None:
-        """Press every head but the one that grows."""
-        last = len(self.pieces) - (0 if newest else 1)
-        for i, piece in enumerate(self.pieces[:last]):
-            if isinstance(piece, Head):
-                self.pieces[i] = close(self._layouts, piece)
+    def put_many(self, rows: Rows, stored: Stored) -> None:
+        """Keep rows that are read back from the log."""
+        times = rows.times
+        if not self.name.framed or int(times[0]) <= self.end or not (np.diff(times) > 0).all():
+            for i, time in enumerate(times.tolist()):
+                self.put(rows.layout, time, rows.values[i], int(rows.positions[i]), stored)
+            return
+        at = 0
+        while at < len(times):
+            head = self._newest(rows.layout, int(rows.positions[at]))
+            till = at + max(1, self._limit() - head.rows)
+            head.extend(
+                self._layouts, rows.layout, times[at:till], rows.values[at:till], int(rows.positions[at])
+            )
+            at = till
 
-    def due(self, now: int) -> list[Piece]:
-        """Return the pieces that should go into a block now."""
-        if not self.pieces:
-            return []
-        lengths = self._lengths
-        if self.pieces[0].start < now - 2 * (lengths.keep_ms + lengths.block_ms):
-            return list(self.pieces)  # a quiet stream holds back no log
-        old = [piece for piece in self.pieces[:-1] if piece.end <= self.pieces[-1].end - lengths.keep_ms]
-        span = lengths.block_ms if self.number else int(lengths.block_ms * self._phase)
-        return old if old and old[-1].end - old[0].start >= span else []
+    def closable(self, now: int) -> list[Head]:
+        """Return the heads that should be pressed: the full, the old, and those that nothing comes to."""
+        return [head for head in self.heads() if self._is_done(head, now)]
 
-    def runs(self, pieces: Sequence[Piece], stored: Stored) -> list[list[Piece]]:
-        """Return the pieces in runs that may each become one chunk."""
-        runs: list[list[Piece]] = []
-        for piece in pieces:
-            follows = runs and not self._apart(runs[-1], piece, stored)
-            runs[-1].append(piece) if follows else runs.append([piece])
-        return runs
+    def heads(self) -> list[Head]:
+        """Return the pieces that are not pressed."""
+        return [piece for piece in self.pieces if isinstance(piece, Head)]
 
-    def settled(self, pieces: Sequence[Piece], chunks: Sequence[Chunk]) -> None:
-        """Forget pieces that are in blocks now."""
-        gone = {id(piece) for piece in pieces}
-        self.pieces = [piece for piece in self.pieces if id(piece) not in gone]
-        for chunk in chunks:
-            self.add_span(chunk.layout, chunk.start, chunk.end)
+    def closed(self, head: Head, changes: int, chunk: Chunk) -> None:
+        """Put a chunk in place of a head, unless the head has changed since it was pressed."""
+        if head.changes == changes:
+            chunk = chunk._replace(since=head.since, replaces=tuple(head.replaces))
+            self.pieces = [chunk if piece is head else piece for piece in self.pieces]
+
+    def due(self) -> list[Chunk]:
+        """Return the chunks that are in no block yet."""
+        return [piece for piece in self.pieces if isinstance(piece, Chunk) and not piece.number]
+
+    def settled(self, chunk: Chunk, number: int) -> None:
+        """Note that a chunk is in a block now; a copy stays in memory."""
+        for i, piece in enumerate(self.pieces):
+            if piece is chunk:
+                self.pieces[i] = chunk._replace(number=number, replaces=())
+            elif piece.start <= chunk.start <= piece.end:  # taken up again meanwhile, for a late row
+                self._replace_too(i, number)
+        self.add_span(chunk.layout, chunk.start, chunk.end)
+        self.small_from = min(chunk.start, chunk.start if self.small_from is None else self.small_from)
+
+    def evict(self, before: int) -> None:
+        """Drop copies of what is in blocks, if it is older than this."""
+        stay = [piece for piece in self.pieces if not piece.number or piece.end > before]
+        if len(stay) < len(self.pieces):
+            self.complete_from = max(
+                [self.complete_from, *(p.end + 1 for p in self.pieces if p.number and p.end <= before)]
+            )
+            self.pieces = stay
+
+    def mergeable_until(self, now: int) -> int | None:
+        """Return up to where small chunks should be merged now, if they should."""
+        until = max(self.end, now) - self._lengths.keep_ms
+        if self.small_from is None or until - self.small_from < self._lengths.block_ms:
+            return None
+        return until
+
+    def in_memory(self) -> set[int]:
+        """Return the chunks on disk that memory has too, or has in a newer form."""
+        return {number for piece in self.pieces for number in (piece.number, *piece.replaces)}
 
     def respan(self, spans: Iterable[tuple[int, Layout, int, int]]) -> None:
         """Note anew what is on disk."""
@@ -126,22 +162,35 @@ class Stream:
         self.spans[layout] = (min(first, start), max(last, end))
         self.last_stored = max(self.last_stored, end)
 
-    def _apart(self, run: list[Piece], piece: Piece, stored: Stored) -> bool:
-        if piece.end - run[0].start > 2 * self._lengths.block_ms:
-            return True
-        late = run[-1].end < self.last_stored
-        return late and stored.between(self.number, run[-1].end, piece.start)
+    def _is_done(self, head: Head, now: int) -> bool:
+        idle = head.seen == head.changes
+        head.seen = head.changes
+        if head is self.pieces[-1]:
+            idle = False
+        return idle or head.rows >= self._limit() or max(now, head.end) - head.start >= self._lengths.head_ms
+
+    def _replace_too(self, i: int, number: int) -> None:
+        piece = self.pieces[i]
+        if isinstance(piece, Head):
+            piece.replaces.append(number)
+        else:
+            self.pieces[i] = piece._replace(replaces=(*piece.replaces, number))
+
+    def _limit(self) -> int:
+        """Return how long a head becomes; the first one is shorter, so that streams are not due at once."""
+        first = not self.number and len(self.pieces) <= 1
+        rows = self._lengths.head_rows
+        return max(1, int(rows * (0.125 + 0.875 * self._phase))) if first else rows
 
     def _newest(self, layout: Layout, since: int) -> Head:
         last = self.pieces[-1] if self.pieces else None
         if isinstance(last, Head) and last.end >= self.last_stored and self._has_room(last, layout):
             return last
-        self.close_heads(newest=True)
         self.pieces.append(head := Head(layout, since))
         return head
 
     def _has_room(self, head: Head, layout: Layout) -> bool:
-        return head.rows < self._lengths.head_rows and len(head.layout) <= 2 * len(layout) + 64
+        return head.rows < self._limit() and len(head.layout) <= 2 * len(layout) + 64
 
     def _head_for(self, layout: Layout, time: int, since: int, stored: Stored) -> Head:
         at = self._index_at(time)
@@ -151,6 +200,7 @@ class Stream:
             return head
         chunk = stored.at(self.number, time)
         if chunk is not None:
+            chunk = self.merging.get(chunk.number, chunk)
             return self._insert(reopen(chunk, since), chunk.start)
         return self._gap_head(layout, time, since, stored)
 

@@ -1,90 +1,189 @@
-"""Moves what is in memory into blocks, removes what is too old, and drops the log behind it."""
+"""The slow work of a store, beside appends: nothing here waits for the disk while it holds the guard."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 
 from vigie.store.blocks import Blocks
-from vigie.store.chunk import Chunk, Piece, merge
+from vigie.store.chunk import Chunk, close
+from vigie.store.compaction import Compaction
+from vigie.store.head import Head
 from vigie.store.index import Index
 from vigie.store.layout import Layouts
-from vigie.store.retention import Retention, expire, forget
-from vigie.store.stream import Stream
+from vigie.store.retention import Retention, expire, forget, raw_since
+from vigie.store.rollups import Rollups
+from vigie.store.stream import Lengths, Stream
+from vigie.store.turns import Turns
 from vigie.store.wal import Log, segment_of
 
-STREAMS_A_COMMIT = 500
+STREAMS_A_LOOK = 256  # while the guard is held
+STREAMS_A_COMMIT = 64
+PAGES_A_TIME = 4096
+LAYOUTS_MS = 3_600_000  # how often layouts that nothing uses are looked for
 
 
 class Upkeep:
-    """The slow work of a store, done in commits of bounded size."""
+    """Presses heads, writes blocks, merges small ones, removes what is too old, drops the log behind it."""
 
     def __init__(
-        self, index: Index, blocks: Blocks, log: Log, layouts: Layouts, retention: Retention
+        self,
+        guard: threading.RLock,
+        index: Index,
+        blocks: Blocks,
+        log: Log,
+        layouts: Layouts,
+        lengths: Lengths,
+        retention: Retention,
+        rollups: Rollups,
     ) -> None:
-        self._index, self._blocks, self._log = index, blocks, log
-        self._layouts, self._retention = layouts, retention
+        self._guard, self._index, self._blocks, self._log = guard, index, blocks, log
+        self._layouts, self._lengths, self._retention = layouts, lengths, retention
+        self._rollups = rollups
+        self._turn = Turns()  # one piece of slow work at a time
+        self._compaction = Compaction(guard, blocks, layouts, lengths)
+        self._doomed: list[int] = []
+        self._tidied = 0
 
     def flush_all(self) -> None:
-        """Write everything into blocks, and begin the log anew."""
-        self._flush([(stream, list(stream.pieces)) for stream in self._index if stream.pieces])
-        self._blocks.checkpoint()
-        self._log.renew()
-        self._drop_log()
+        """Write everything into blocks as long as they can be, and begin the log anew."""
+        with self._turn:
+            for streams in self._slices(STREAMS_A_COMMIT):
+                self._press([(stream, stream.heads()) for stream in streams])
+                self._flush(streams)
+                with self._guard:
+                    for stream in streams:
+                        stream.evict(stream.end)
+                self._compaction.run([(stream, stream.end) for stream in streams])
+            self._blocks.checkpoint()
+            self._log.renew()
+            self._drop_log()
 
     def maintain(self, now: int) -> list[Stream]:
         """Do what is due; return the streams of which nothing is left."""
-        due = []
-        for stream in self._index:
-            stream.close_heads()
-            if pieces := stream.due(now):
-                due.append((stream, pieces))
-        self._flush(due)
-        gone = self._expire(now)
-        self._drop_log()
+        with self._turn:
+            self._remove_doomed()
+            gone = self._expire(now)
+        for streams in self._slices(STREAMS_A_LOOK):
+            with self._turn:
+                self._look_after(streams, now)
+        with self._turn:
+            self._drop_log()
         return gone
 
-    def _flush(self, due: Sequence[tuple[Stream, list[Piece]]]) -> None:
-        for first in range(0, len(due), STREAMS_A_COMMIT):
-            some = due[first : first + STREAMS_A_COMMIT]
-            with self._blocks.transaction():
-                done = [(stream, pieces, *self._write(stream, pieces)) for stream, pieces in some]
-            for stream, pieces, chunks, number, flushed in done:
-                stream.number, stream.flushed = number, flushed
-                stream.settled(pieces, chunks)
-                self._index.renew(stream)
+    def remove(self, streams: Sequence[Stream]) -> None:
+        """Remove streams that were forgotten from the blocks; what fails is done by the next upkeep."""
+        self._doomed += [stream.number for stream in streams if stream.number]
+        with self._turn:
+            self._remove_doomed()
 
-    def _write(self, stream: Stream, pieces: list[Piece]) -> tuple[list[Chunk], int, int]:
-        chosen = {id(piece) for piece in pieces}
-        stay = [piece.since for piece in stream.pieces if id(piece) not in chosen]
-        flushed = min(stay, default=self._log.position)
-        number = self._blocks.keep_stream(stream.name, flushed)
-        chunks = [merge(self._layouts, run) for run in stream.runs(pieces, self._blocks)]
-        for chunk in chunks:
-            self._blocks.write(number, chunk)
-        return chunks, number, flushed
+    def _slices(self, count: int) -> Iterator[list[Stream]]:
+        with self._guard:
+            streams = list(self._index)
+        for first in range(0, len(streams), count):
+            yield streams[first : first + count]
+
+    def _look_after(self, streams: Sequence[Stream], now: int) -> None:
+        with self._guard:
+            streams = self._alive(streams)
+            closable = [(stream, heads) for stream in streams if (heads := stream.closable(now))]
+        self._press(closable)
+        with self._guard:
+            due = [stream for stream in streams if stream.due()]
+        for first in range(0, len(due), STREAMS_A_COMMIT):
+            self._flush(due[first : first + STREAMS_A_COMMIT])
+        with self._guard:
+            for stream in streams:
+                stream.evict(max(stream.end, now) - self._lengths.keep_ms)
+            small = [
+                (stream, until) for stream in streams if (until := stream.mergeable_until(now)) is not None
+            ]
+        self._compaction.run(small)
+
+    def _press(self, closable: Sequence[tuple[Stream, Sequence[Head]]]) -> None:
+        for stream, heads in closable:
+            for head in heads:
+                changes = head.changes
+                chunk = close(self._layouts, head)  # beside appends: a change meanwhile is noticed
+                with self._guard:
+                    stream.closed(head, changes, chunk)
+
+    def _flush(self, streams: Sequence[Stream]) -> None:
+        with self._guard:
+            self._rollups.keep_notes()  # while the log still has the late rows
+            due = [(stream, stream.due(), self._flushed(stream)) for stream in streams]
+        due = [(stream, chunks, flushed) for stream, chunks, flushed in due if chunks]
+        if not due:
+            return
+        written: list[tuple[Stream, int, int, list[tuple[Chunk, int]]]] = []
+        try:
+            with self._blocks.transaction():
+                if any(chunk.replaces for _, chunks, _ in due for chunk in chunks):
+                    self._blocks.database.births.wait()
+                for stream, chunks, flushed in due:
+                    number = self._blocks.keep_stream(stream.name, flushed)
+                    numbers = [self._blocks.write(number, chunk, small=True) for chunk in chunks]
+                    self._blocks.unsettled.update(numbers)
+                    written.append((stream, number, flushed, list(zip(chunks, numbers, strict=True))))
+            with self._guard:
+                for stream, number, flushed, pairs in written:
+                    stream.number, stream.flushed = number, flushed
+                    for chunk, place in pairs:
+                        stream.settled(chunk, place)
+                        self._index.note(stream, chunk.layout)
+        finally:
+            self._blocks.unsettled.clear()
+
+    def _flushed(self, stream: Stream) -> int:
+        """Return the position before which the log holds nothing of a stream that is not in chunks."""
+        stay = [piece.since for piece in stream.pieces if not isinstance(piece, Chunk)]
+        return min(stay, default=self._log.position)
 
     def _expire(self, now: int) -> list[Stream]:
         lost = expire(self._blocks, self._retention, now)
-        gone = []
-        for stream in list(self._index):
-            forgotten = forget(stream, self._retention, now)
-            if stream.number in lost:
-                stream.respan(self._blocks.spans(stream.number))
-            if forgotten or stream.number in lost:
-                self._index.renew(stream)
-                if not stream.pieces and not stream.spans:
-                    gone.append(stream)
-        self._remove(gone)
+        gone, some = self._forget(lost, now)
+        self._remove_doomed()
+        if some:
+            self._rollups.raw_expired(raw_since(self._blocks, self._retention, now))
+        if lost and now - self._tidied > LAYOUTS_MS:
+            self._tidied = now
+            self._blocks.forget_layouts()
         if lost:
-            self._blocks.shrink()
+            self._blocks.shrink(PAGES_A_TIME)
         return gone
 
-    def _remove(self, gone: Sequence[Stream]) -> None:
-        if gone:
+    def _forget(self, lost: set[int], now: int) -> tuple[list[Stream], bool]:
+        gone, some = list[Stream](), False
+        for streams in self._slices(STREAMS_A_LOOK):
+            with self._guard:
+                for stream in self._alive(streams):
+                    forgotten = forget(stream, self._retention, now)
+                    if stream.number in lost:
+                        stream.respan(self._blocks.spans(stream.number))
+                    if forgotten or stream.number in lost:
+                        some = True
+                        self._index.renew(stream)
+                        if not stream.pieces and not stream.spans:
+                            gone.append(stream)
+        self._doomed += [stream.number for stream in gone if stream.number]
+        return gone, some
+
+    def _alive(self, streams: Sequence[Stream]) -> list[Stream]:
+        return [one for one in streams if self._index.get(one.name.target, one.name.source) is one]
+
+    def _remove_doomed(self) -> None:
+        if self._doomed:
             with self._blocks.transaction():
-                for stream in gone:
-                    self._blocks.remove_stream(stream.number)
+                self._blocks.database.births.wait()
+                for number in self._doomed:
+                    self._blocks.remove_stream(number)
+            self._doomed.clear()
 
     def _drop_log(self) -> None:
-        oldest = min((since for stream in self._index if (since := stream.since) is not None), default=None)
-        self._log.drop_before(segment_of(self._log.position if oldest is None else oldest))
+        with self._guard:
+            oldest = self._log.position  # rows that come meanwhile stand behind this
+        for streams in self._slices(STREAMS_A_LOOK):
+            with self._guard:
+                sinces = [since for stream in streams if (since := stream.since) is not None]
+            oldest = min([oldest, *sinces])
+        self._log.drop_before(segment_of(oldest))

@@ -1,0 +1,66 @@
+"""Look after a data directory: verify every checksum, or copy it while a server runs on it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from vigie.store.backup import backup
+from vigie.store.check import check
+from vigie.store.errors import StoreError
+
+EXAMPLE = (
+    "examples:\n  vigie store check /var/lib/vigie\n"
+    "  vigie store backup /backup/vigie-monday --data /var/lib/vigie"
+)
+ERRORS = (StoreError, OSError)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup")
+    checking = actions.add_parser("check", help="verify every checksum; nothing is written")
+    checking.add_argument("data", type=Path, metavar="DATA", help="the data directory")
+    copying = actions.add_parser("backup", help="copy a data directory, also while a server runs on it")
+    copying.add_argument("directory", type=Path, metavar="DIR", help="where to; it must not exist yet")
+    copying.add_argument("--data", type=Path, default=Path("/var/lib/vigie"), help="the data directory")
+    for action in (checking, copying):
+        action.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check or copy; 1 when something is damaged."""
+    return _check(arguments) if arguments.action == "check" else _backup(arguments)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    if not (arguments.data / "format").is_file():
+        raise StoreError(f"{arguments.data} is not a data directory of vigie")
+    _say(f"reading {arguments.data} ...")
+    findings = list(check(arguments.data))
+    if arguments.json:
+        print(json.dumps({"data": str(arguments.data), "damaged": findings}, indent=2))
+    else:
+        print("\n".join(findings) or f"{arguments.data}: every checksum is right")
+    return 1 if findings else 0
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    def progress(what: str, done: int, total: int) -> None:
+        _say(f"\r{what}: {done} of {total}", end="")
+
+    size = backup(arguments.data, arguments.directory, progress)
+    _say("")
+    if arguments.json:
+        print(json.dumps({"data": str(arguments.data), "backup": str(arguments.directory), "bytes": size}))
+    else:
+        where = arguments.directory
+        print(f"{where}: {size / 1e6:.1f} MB; to use it: vigie server --data {where}")
+    return 0
+
+
+def _say(text: str, end: str = "\n") -> None:
+    if sys.stderr.isatty():
+        print(text, end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,82 @@
+"""Copies a data directory while a server runs on it.
+
+The log goes first: a row that leaves it meanwhile is in the blocks by then, which are copied as they are at
+one moment after that. So every sample that was acknowledged before is in the copy, in one or in both.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from vigie.store.errors import StoreError
+from vigie.store.lock import sync_directory
+
+BUSY_SECONDS = 10.0
+PAGES_A_STEP = 4096
+Progress = Callable[[str, int, int], None]  # which file, how much is done, of how much
+
+
+def backup(data: Path, destination: Path, progress: Progress) -> int:
+    """Copy everything into a directory that must be new; return the bytes that it has."""
+    if not (data / "format").is_file():
+        raise StoreError(
+            f"{data} is not a data directory of vigie; give the one that the server uses: --data DIR"
+        )
+    if destination.exists():
+        raise StoreError(f"{destination} exists; a backup goes into a new directory")
+    fresh = destination.with_name(destination.name + ".partial")
+    shutil.rmtree(fresh, ignore_errors=True)  # of a backup that was broken off
+    try:
+        (fresh / "log").mkdir(parents=True)
+        _copy(data / "format", fresh / "format")
+        _copy_log(data / "log", fresh / "log", progress)
+        for path in sorted(data.glob("*.sqlite")):
+            _copy_database(path, fresh / path.name, progress)
+        sync_directory(fresh)
+        fresh.rename(destination)
+        sync_directory(destination.absolute().parent)
+    except OSError as error:
+        raise StoreError(f"cannot write the backup {destination}: {error.strerror or error}") from error
+    return sum(path.stat().st_size for path in destination.rglob("*") if path.is_file())
+
+
+def _copy_log(source: Path, destination: Path, progress: Progress) -> None:
+    segments = sorted(source.glob("*.log"))
+    for done, path in enumerate(segments):
+        progress("log", done, len(segments))
+        try:
+            _copy(path, destination / path.name)
+        except FileNotFoundError:
+            continue  # dropped meanwhile, since all of it is in blocks
+    sync_directory(destination)
+
+
+def _copy(source: Path, destination: Path) -> None:
+    with source.open("rb") as reading, destination.open("wb") as writing:
+        shutil.copyfileobj(reading, writing, 1 << 20)
+        writing.flush()
+        os.fsync(writing.fileno())
+
+
+def _copy_database(source: Path, destination: Path, progress: Progress) -> None:
+    try:
+        reading = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
+        writing = sqlite3.connect(destination)
+        try:
+            # One moment for the whole copy: otherwise it would begin anew at every block that is written.
+            reading.execute("BEGIN")
+            reading.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            reading.backup(
+                writing,
+                pages=PAGES_A_STEP,
+                progress=lambda _, left, pages: progress(source.name, pages - left, pages),
+            )
+        finally:
+            writing.close()
+            reading.close()
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot copy {source}: {error}") from error

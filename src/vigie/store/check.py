@@ -1,0 +1,42 @@
+"""Verifies every checksum of a data directory, without writing to it; a server may run on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from vigie.store.blocks import verify
+from vigie.store.layout import Layouts
+from vigie.store.segment import Damage, replayed
+
+BUSY_SECONDS = 10.0
+
+
+def check(directory: Path) -> Iterator[str]:
+    """Yield what is wrong with log and blocks; nothing if all is well."""
+    yield from verify_log(directory / "log")
+    path = directory / "blocks.sqlite"
+    if not path.exists():
+        yield f"{path} is missing"
+        return
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
+        try:
+            yield from (f"{path}: {wrong}" for wrong in verify(connection))
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        yield f"cannot read {path}: {error}"
+
+
+def verify_log(directory: Path) -> Iterator[str]:
+    """Yield what is wrong with the log's segments."""
+    for path in sorted(directory.glob("*.log")):
+        damages: list[Damage] = []
+        try:
+            for _ in replayed([path], Layouts(), damages):
+                pass
+        except FileNotFoundError:
+            continue  # dropped meanwhile, since all of it is in blocks
+        yield from map(str, damages)

@@ -1,0 +1,102 @@
+"""Where a data directory lies: on which kind of file system, and how full that is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from vigie.store.errors import CannotWrite, StoreError
+
+# Their locks or their syncs do not hold what the store relies on.
+REMOTE = (
+    "nfs",
+    "nfs4",
+    "lustre",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "ceph",
+    "beegfs",
+    "gpfs",
+    "afs",
+    "fuse.sshfs",
+)
+MOUNTS = Path("/proc/self/mounts")
+
+
+class Space(NamedTuple):
+    """Bytes of a file system."""
+
+    free: int
+    total: int
+
+
+class Room(NamedTuple):
+    """Which shares of the file system must be free: below the first it is said, below the second refused."""
+
+    warn: float = 0.05
+    refuse: float = 0.01
+
+
+def space_of(directory: Path) -> Space:
+    """Return the space of the file system that a directory lies on."""
+    found = os.statvfs(directory)
+    return Space(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
+
+
+def refuse_remote(directory: Path, mounts: Path = MOUNTS) -> None:
+    """Raise if the directory lies on a network file system."""
+    kind, point = _mount_of(directory.absolute(), mounts)
+    if kind in REMOTE:
+        raise StoreError(
+            f"{directory} lies on {kind} (mounted at {point}), where locks and syncs are not reliable enough "
+            "for a store; choose a local directory: --data DIR"
+        )
+
+
+class Gauge:
+    """Says when room becomes short, and refuses what needs room when there is hardly any."""
+
+    def __init__(
+        self,
+        directory: Path,
+        room: Room,
+        space: Callable[[Path], Space],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._directory, self._room, self._space, self._warn = directory, room, space, warn
+        self._warned = False
+        self._refusal = ""
+
+    def look(self) -> None:
+        """Measure; say once when room has become short, and again after it was not."""
+        free, total = self._space(self._directory)
+        text = f"{free} of {total} bytes are free on the file system of {self._directory}"
+        short = free < total * self._room.warn
+        if short and not self._warned:
+            self._warn(f"{text}; make room, or keep less")
+        self._warned = short
+        self._refusal = (
+            f"{text}, so nothing more is taken; make room there" if free < total * self._room.refuse else ""
+        )
+
+    def check(self) -> None:
+        """Raise if there was hardly any room at the last look."""
+        if self._refusal:
+            raise CannotWrite(self._refusal)
+
+
+def _mount_of(directory: Path, mounts: Path) -> tuple[str, str]:
+    best = ("", "")
+    for line in mounts.read_text(errors="replace").splitlines():
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = fields[1].replace("\\040", " ")
+        inside = directory == Path(point) or Path(point) in directory.parents
+        if inside and len(point) >= len(best[1]):
+            best = (fields[2], point)
+    return best

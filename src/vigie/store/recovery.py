@@ -1,0 +1,119 @@
+"""Makes a store what it was: known from the blocks, then rows and deletions from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from vigie.store.blocks import Blocks
+from vigie.store.codec import Times
+from vigie.store.errors import Damaged
+from vigie.store.index import Index
+from vigie.store.records import Deletion, Rows, StreamName
+from vigie.store.segment import Damage
+from vigie.store.stream import Stream
+from vigie.store.wal import Log, segment_of
+
+
+class Recovery:
+    """Done once, on opening, before anybody else can ask."""
+
+    def __init__(
+        self,
+        index: Index,
+        blocks: Blocks,
+        log: Log,
+        open_stream: Callable[[StreamName], Stream],
+        remove: Callable[[Sequence[Stream]], None],
+        note: Callable[[StreamName, Times], None],
+    ) -> None:
+        self._index, self._blocks, self._log = index, blocks, log
+        self._open, self._remove, self._note = open_stream, remove, note
+        self._unreadable: list[str] = []
+
+    def run(self) -> list[str]:
+        """Load and replay; return what was damaged."""
+        newest = self._load_blocks()
+        cuts: list[Damage] = []
+        for record in self._log.replay(cuts):
+            if isinstance(record, list):
+                for rows in in_order(record):
+                    self._put(rows)
+            else:
+                self._delete(*record)
+        self._log.start(newest + 1)
+        return [*map(str, cuts), *self._blocks.damages, *self._unreadable]
+
+    def _load_blocks(self) -> int:
+        """Make known what the blocks hold; return the newest log segment that they speak of."""
+        by_number: dict[int, Stream] = {}
+        for number, name, flushed in self._blocks.streams():
+            stream = by_number[number] = self._open(name)
+            stream.number, stream.flushed = number, flushed
+        for number, layout, start, end in self._blocks.spans():
+            by_number[number].add_span(layout, start, end)
+            self._index.note(by_number[number], layout)
+        for number, start in self._blocks.smalls():
+            by_number[number].small_from = start
+        for stream in by_number.values():
+            stream.complete_from = stream.last_stored + 1
+        return max((segment_of(stream.flushed) for stream in by_number.values()), default=0)
+
+    def _put(self, rows: Rows) -> None:
+        stream = self._open(rows.stream)
+        first = int(np.searchsorted(rows.positions, stream.flushed))
+        if first == len(rows.positions):
+            return
+        rows = rows._replace(
+            positions=rows.positions[first:], times=rows.times[first:], values=rows.values[first:]
+        )
+        self._index.note(stream, rows.layout)
+        self._note(rows.stream, rows.times)
+        try:
+            stream.put_many(rows, self._blocks)
+        except Damaged:
+            for one in _singly(rows):
+                self._put_one(stream, one)
+
+    def _put_one(self, stream: Stream, row: Rows) -> None:
+        try:
+            stream.put_many(row, self._blocks)
+        except Damaged as error:
+            time = int(row.times[0])
+            self._unreadable.append(f"a late frame of {dict(stream.name.target)} at {time} is lost: {error}")
+
+    def _delete(self, position: int, record: Deletion) -> None:
+        # What was flushed after the deletion was appended after it too.
+        streams = [stream for target in record.targets for stream in self._index.streams_of(target)]
+        self._remove([stream for stream in streams if stream.flushed <= position])
+
+
+def in_order(some: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield the rows of each stream in the order of the log, in as few pieces as that allows."""
+    streams: dict[StreamName, list[Rows]] = {}
+    for rows in some:
+        streams.setdefault(rows.stream, []).append(rows)
+    for parts in streams.values():
+        yield from parts if len(parts) == 1 else _interleaved(parts)
+
+
+def _interleaved(parts: Sequence[Rows]) -> Iterator[Rows]:
+    positions = np.concatenate([rows.positions for rows in parts])
+    order = np.argsort(positions, kind="stable")
+    if len({rows.layout for rows in parts}) == 1:
+        times = np.concatenate([rows.times for rows in parts])
+        values = np.concatenate([rows.values for rows in parts])
+        yield parts[0]._replace(positions=positions[order], times=times[order], values=values[order])
+        return
+    singles = [one for rows in parts for one in _singly(rows)]
+    yield from (singles[i] for i in order.tolist())
+
+
+def _singly(rows: Rows) -> list[Rows]:
+    return [
+        rows._replace(
+            positions=rows.positions[i : i + 1], times=rows.times[i : i + 1], values=rows.values[i : i + 1]
+        )
+        for i in range(len(rows.times))
+    ]

@@ -1,0 +1,227 @@
+"""Rollups beside a store: they follow late data, restarts, kills and damage, and outlive raw data."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.store.frames import NODE, frame
+from vigie.query.engine import Answer, Engine
+from vigie.query.rolled_buckets import FIELDS
+from vigie.query.storage import Matcher
+from vigie.store.retention import Retention
+from vigie.store.store import Store
+
+HOUR, DAY, STEP = 3_600_000, 86_400_000, 60_000
+START = 1_700_000_000_000 // (3 * DAY) * 3 * DAY
+HOURS = 13
+END = START + HOURS * HOUR
+POWER = [Matcher("__name__", "=", "power_watts")]
+KEPT = Retention(age_ms=2 * HOUR)
+RANGES = ["rate", "increase", "delta", "min_over_time", "max_over_time", "sum_over_time", "avg_over_time"]
+RANGES += ["count_over_time", "present_over_time", "first_over_time", "last_over_time"]
+
+
+def value(step: int) -> float:
+    return float((step * 7) % 1000)  # a counter that starts anew now and then
+
+
+def fill(store: Store, first: int = 1, last: int = HOURS * 60, leave_out: range = range(0)) -> None:
+    for step in range(first, last + 1):
+        if step not in leave_out and not 200 <= step < 230:
+            store.append(NODE, frame(START + step * STEP, "a", [value(step), 5.0]))
+    store.sync()
+
+
+def buckets(store: Store, width: int) -> dict[str, list[float]]:
+    (group,) = store.rollups(POWER, START, END // width * width, width, FIELDS)
+    return {name: getattr(group.buckets, name)[0].tolist() for name in FIELDS}
+
+
+def pages(store: Store) -> list[int]:
+    return [len(tier.blocks.oldest(1000)) for tier in store._rollups.tiers]
+
+
+def points(answer: Answer) -> list[tuple[list[int], list[str]]]:
+    return [(s.times.tolist(), [f"{each:.9g}" for each in s.values]) for s in answer.series]
+
+
+def test_pages_say_what_raw_samples_said_before(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store)
+        before = [buckets(store, width) for width in store.rollup_widths()]
+        store.maintain(END)
+        store.maintain(END + DAY)  # by then the hours are due too
+        assert all(pages(store))
+        for made, expected in zip(store.rollup_widths(), before, strict=True):
+            np.testing.assert_equal(buckets(store, made), expected)
+
+
+def test_pages_are_there_after_a_restart(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store)
+        store.maintain(END)
+        before, count = buckets(store, 300_000), pages(store)
+    with Store(tmp_path) as store:
+        assert pages(store) == count
+        np.testing.assert_equal(buckets(store, 300_000), before)
+
+
+@pytest.mark.parametrize(
+    "how", ["at once", "after a restart", "flushed", "flushed and restarted", "made again"]
+)
+def test_late_rows_are_in_the_rollups(how: str, tmp_path: Path) -> None:
+    late = range(100, 140)
+    with Store(tmp_path / "whole") as whole:
+        fill(whole)
+        expected = [buckets(whole, width) for width in whole.rollup_widths()]
+    store = Store(tmp_path / "late")
+    fill(store, leave_out=late)
+    store.maintain(END)
+    fill(store, late.start, late.stop - 1)
+    if how.startswith("flushed"):
+        store.flush()
+    if how == "made again":
+        store.maintain(END + 2 * STEP)
+    if how.endswith("restarted") or how == "after a restart":
+        store.close()
+        store = Store(tmp_path / "late")
+    with store:
+        for width, whole_buckets in zip(store.rollup_widths(), expected, strict=True):
+            np.testing.assert_equal(buckets(store, width), whole_buckets)
+
+
+def test_kill_between_blocks_and_pages_loses_no_late_row(tmp_path: Path) -> None:
+    with Store(tmp_path / "killed") as store:
+        fill(store, leave_out=range(100, 140))
+        store.maintain(END)
+        fill(store, 100, 139)
+        store.flush()  # the late rows have left the log, the pages are not made again
+        shutil.copytree(
+            tmp_path / "killed", tmp_path / "left", ignore=shutil.ignore_patterns("lock", "*-shm")
+        )
+        expected = buckets(store, 300_000)
+    with Store(tmp_path / "left") as store:
+        np.testing.assert_equal(buckets(store, 300_000), expected)
+        store.maintain(END + 2 * STEP)
+        np.testing.assert_equal(buckets(store, 300_000), expected)
+
+
+def test_unreadable_file_is_put_aside_and_made_again(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store)
+        store.maintain(END)
+        expected, count = buckets(store, 300_000), pages(store)
+    for ending in ("-wal", "-shm"):
+        (tmp_path / f"rollups-5m.sqlite{ending}").unlink(missing_ok=True)
+    (tmp_path / "rollups-5m.sqlite").write_bytes(b"not a database at all" * 500)
+    with Store(tmp_path) as store:
+        assert any("rollups-5m" in damage and "put aside" in damage for damage in store.damages)
+        np.testing.assert_equal(buckets(store, 300_000), expected)
+        store.maintain(END + 2 * STEP)
+        assert pages(store) == count
+        assert store.check() == []
+
+
+def test_damaged_page_is_said_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Store(tmp_path) as store:
+        fill(store)
+        store.maintain(END)
+        expected = buckets(store, 300_000)
+        blocks = store._rollups.tiers[0].blocks
+        with blocks.transaction():
+            blocks.database.writer.execute("UPDATE blob SET content = zeroblob(length(content))")
+        assert store.check()
+        np.testing.assert_equal(buckets(store, 300_000), expected)
+        assert "made again" in caplog.text
+        store.maintain(END + 2 * STEP)
+        assert store.check() == []
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_where_raw_has_gone_rollups_answer_and_say_so(name: str, tmp_path: Path) -> None:
+    query = f"{name}(power_watts[20m])"
+    with Store(tmp_path, retention=KEPT) as store:
+        fill(store)
+        before = Engine(store).range(query, START + HOUR, END, 300_000)
+        assert before.warnings == ()
+        store.maintain(END)
+        store.flush()
+        store.maintain(END + 2 * STEP)
+        assert store.raw_since() > START + HOUR
+        after = Engine(store).range(query, START + HOUR, END, 300_000)
+        assert "from rollups of 5 min where raw samples have gone" in after.warnings[0]
+        assert points(after) == points(before)
+
+
+def test_instant_selectors_see_the_last_sample_of_a_bucket(tmp_path: Path) -> None:
+    with Store(tmp_path, retention=KEPT) as store:
+        fill(store)
+        store.maintain(END)
+        store.flush()
+        store.maintain(END + 2 * STEP)
+        answer = Engine(store).instant("power_watts", START + 2 * HOUR)
+        assert [each.values.tolist() for each in answer.series] == [[value(120)]]
+        assert answer.warnings
+        assert store.label_values("sensor", [], START, START + HOUR) == ["a"]
+
+
+def test_what_rollups_cannot_answer_is_left_out_and_said(tmp_path: Path) -> None:
+    with Store(tmp_path, retention=KEPT) as store:
+        fill(store)
+        store.maintain(END)
+        store.flush()
+        store.maintain(END + 2 * STEP)
+        answer = Engine(store).range("stddev_over_time(power_watts[20m])", START + HOUR, END, 300_000)
+        assert answer.series[0].times[0] > store.raw_since()
+        assert "stddev_over_time() needs raw samples, which are kept since" in answer.warnings[0]
+        gone = Engine(store).range(
+            "absent_over_time(power_watts[20m])", START + HOUR, START + 2 * HOUR, 300_000
+        )
+        assert gone.series == []
+
+
+@pytest.mark.parametrize(
+    ("step", "length", "used"), [(600, "10m", True), (300, "15m", False), (600, "5m", False)]
+)
+def test_rollups_stand_in_for_raw_from_two_buckets_on(
+    step: int, length: str, used: bool, tmp_path: Path
+) -> None:
+    with Store(tmp_path) as store:
+        fill(store)
+        store.maintain(END)
+        answer = Engine(store).range(f"rate(power_watts[{length}])", START + HOUR, END, step * 1000)
+        assert bool(answer.warnings) is used
+        shifted = Engine(store).range(f"rate(power_watts[{length}])", START + HOUR + 1, END, step * 1000)
+        assert shifted.warnings == ()
+
+
+def test_a_deleted_node_has_no_rollups(tmp_path: Path) -> None:
+    with Store(tmp_path, retention=KEPT) as store:
+        fill(store)
+        store.maintain(END)
+        store.flush()
+        store.maintain(END + DAY)
+        assert not store.select(POWER, START, END)
+        assert pages(store) != [0, 0]
+        assert store.delete([Matcher("instance", "=", "n1")]) == 1
+        assert pages(store) == [0, 0]
+        assert not list(store.rollups(POWER, START, END, 300_000, FIELDS))
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_rollups_that_stand_in_for_raw_say_the_same(name: str, tmp_path: Path) -> None:
+    query, step = f"{name}(power_watts[20m])", 600_000
+    with Store(tmp_path) as store:
+        fill(store)
+        store.maintain(END)
+        engine = Engine(store)
+        rolled = engine.range(query, START + HOUR, END, step)
+        assert rolled.warnings
+        single = [engine.instant(query, at) for at in range(START + HOUR, END + 1, step)]
+        assert not any(each.warnings for each in single)
+        raw = [each.series[0].values[0] for each in single if each.series]
+        np.testing.assert_allclose(rolled.series[0].values, raw, 1e-12)

@@ -13,6 +13,7 @@ from vigie.agent import own
 from vigie.cli import COMMANDS, parser_of
 from vigie.cli.config import toml
 from vigie.model import Metric
+from vigie.sinks import _remote_write_metrics
 from vigie.sources._registry import find
 from vigie.sources._source import Source
 
@@ -24,6 +25,7 @@ def metrics_page() -> Iterator[str]:
     """Yield the page of every source and its metrics."""
     sources = find()
     count = sum(len(source.metrics) for source in sources) + len(own.METRICS)
+    count += len(_remote_write_metrics.METRICS)
     yield f"# Metrics\n\n{MADE}\n"
     yield f"{count} metrics of {len(sources)} sources. A `*` stands for a word that the machine supplies."
     yield "An absent value gives no series: it is never 0.\n"
@@ -33,6 +35,8 @@ def metrics_page() -> Iterator[str]:
         yield from _metrics(source.metrics)
     yield "## agent\n\nWhat the agent says of itself.\n"
     yield from _metrics(own.METRICS)
+    yield "## remote_write\n\nWhat remote write out says of itself, on the agent's /metrics.\n"
+    yield from _metrics(_remote_write_metrics.METRICS)
 
 
 def _docstring(source: Source) -> str:
@@ -63,7 +67,7 @@ def config_page() -> Iterator[str]:
     yield "errors. `vigie config show` prints every effective value and where it came from.\n"
     yield "```toml"
     section = None
-    for setting in (*config.AGENT, *config.source_settings(find())):
+    for setting in (*config.AGENT, *config.REMOTE_WRITE, *config.SERVER, *config.source_settings(find())):
         if setting.section != section:
             section = setting.section
             yield f"[{section}]"

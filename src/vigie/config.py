@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vigie.redaction import redacted
 from vigie.sources._source import Option, Source
 
 
@@ -69,6 +71,48 @@ def seconds(least: float, most: float) -> Callable[[Any], float]:
         if not least <= number <= most or isinstance(value, bool):
             raise ValueError(f"should be between {least:g} and {most:g} seconds")
         return number
+
+    return check
+
+
+def number(least: float, most: float) -> Callable[[Any], float]:
+    """Take a number between two bounds."""
+
+    def check(value: Any) -> float:
+        try:
+            given = float(value)
+        except (TypeError, ValueError):
+            raise ValueError("should be a number") from None
+        if not least <= given <= most or isinstance(value, bool):
+            raise ValueError(f"should be between {least:g} and {most:g}")
+        return given
+
+    return check
+
+
+def url(value: Any) -> str:
+    """Take an address such as http://host:9090, or nothing."""
+    if text(value) and not re.fullmatch(r"https?://[^/\s?#]+[^\s?#]*", value):
+        raise ValueError("should be an address such as http://127.0.0.1:9090")
+    return str(value)
+
+
+def switch(value: Any) -> bool:
+    """Take true or false."""
+    if str(value).lower() not in ("true", "false"):
+        raise ValueError("should be true or false")
+    return str(value).lower() == "true"
+
+
+def pairs(separator: str, example: str) -> Callable[[Any], list[str]]:
+    """Take a list of names with a value each."""
+
+    def check(value: Any) -> list[str]:
+        for word in words(value):
+            name, found, rest = word.partition(separator)
+            if not found or not name.strip() or not rest.strip() or not word.isprintable():
+                raise ValueError(f'should be a list such as ["{example}"]')
+        return words(value)
 
     return check
 
@@ -144,6 +188,114 @@ AGENT = (
 )
 
 
+SERVER = (
+    Setting(
+        "server",
+        "listen",
+        "127.0.0.1:8000",
+        "Where everything is served. Port 0 takes a free one; a taken port gives way to the next free one. "
+        "Beyond loopback every request needs the token of the data directory.",
+        address,
+    ),
+    Setting(
+        "server",
+        "data",
+        "",
+        "State directory. Empty: /var/lib/vigie as root, else $XDG_DATA_HOME/vigie.",
+        text,
+    ),
+    Setting(
+        "server",
+        "store",
+        "",
+        "A Prometheus-compatible engine to read from instead of the embedded store, such as "
+        "http://127.0.0.1:9090.",
+        url,
+    ),
+    Setting(
+        "server",
+        "store_write",
+        "",
+        "Where remote write is passed on to when server.store is set, such as "
+        "http://127.0.0.1:9090/api/v1/write.",
+        url,
+    ),
+    Setting("server", "raw_days", 15.0, "Days for which samples are kept as they came.", number(0.01, 36500)),
+    Setting(
+        "server",
+        "store_gigabytes",
+        0.0,
+        "The most that the embedded store may take on disk; the oldest goes first. 0: no bound but raw_days.",
+        number(0, 1e6),
+    ),
+    Setting("server", "query_timeout", 120.0, "Seconds that a query may take.", seconds(0.1, 3600)),
+    Setting("server", "query_samples", 50e6, "Samples that a query may hold in memory.", number(1, 1e12)),
+    Setting("server", "query_points", 11000.0, "Points in each series of an answer.", number(1, 1e7)),
+    Setting(
+        "server",
+        "log_level",
+        "info",
+        "How much the server logs.",
+        one_of("debug", "info", "warning", "error"),
+    ),
+)
+
+
+REMOTE_WRITE = (
+    Setting(
+        "remote_write",
+        "url",
+        "",
+        "Send what is measured to this address by Prometheus remote write, such as "
+        "http://prometheus:9090/api/v1/write.",
+        url,
+    ),
+    Setting(
+        "remote_write",
+        "external_labels",
+        [],
+        "Labels for every series that does not have them, such as cluster=c1.",
+        pairs("=", "cluster=c1"),
+    ),
+    Setting(
+        "remote_write",
+        "headers",
+        [],
+        "Headers for every request, such as X-Scope-OrgID: one.",
+        pairs(":", "X-Scope-OrgID: one"),
+    ),
+    Setting("remote_write", "user", "", "The user's name for basic authentication.", text),
+    Setting(
+        "remote_write",
+        "password_file",
+        "",
+        "A file that holds the password; without it $VIGIE_REMOTE_WRITE_PASSWORD is used.",
+        text,
+    ),
+    Setting(
+        "remote_write",
+        "token_file",
+        "",
+        "A file that holds a bearer token; without it $VIGIE_REMOTE_WRITE_TOKEN is used.",
+        text,
+    ),
+    Setting("remote_write", "ca_file", "", "Trust these certificates instead of the system's.", text),
+    Setting("remote_write", "cert_file", "", "The certificate to show to the peer.", text),
+    Setting("remote_write", "key_file", "", "The key of cert_file, when it does not stand in it.", text),
+    Setting("remote_write", "server_name", "", "The name in the peer's certificate, if not its host.", text),
+    Setting("remote_write", "insecure", False, "Do not check who the peer is. Only to find a fault.", switch),
+    Setting(
+        "remote_write",
+        "queue_megabytes",
+        64.0,
+        "What may wait on disk while the peer is away; the oldest is dropped first.",
+        number(1, 1e6),
+    ),
+    Setting("remote_write", "batch_samples", 2000.0, "Samples in a request, about.", number(1, 100_000)),
+    Setting("remote_write", "batch_seconds", 5.0, "How long a sample may wait for others.", seconds(0, 60)),
+)
+
+
 def source_settings(sources: Iterable[Source]) -> tuple[Setting, ...]:
     """Return the settings that the sources themselves declare."""
     return tuple(
@@ -215,7 +367,7 @@ def _effective(
     try:
         return Value(setting.check(given), origin)
     except ValueError as error:
-        raise ConfigError(f"{origin}: {setting.key} = {given!r} {error}") from None
+        raise ConfigError(f"{origin}: {setting.key} = {redacted(repr(given))} {error}") from None
 
 
 def _dotted(content: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

@@ -16,7 +16,7 @@ from vigie.agent.clock import SystemClock
 from vigie.agent.collector import Collector
 from vigie.agent.loop import Loop
 from vigie.agent.notify import notify
-from vigie.agent.pages import Pages
+from vigie.agent.pages import OwnTable, Pages
 from vigie.agent.reading import Outcome
 from vigie.sinks._feeder import Feeder
 
@@ -36,6 +36,7 @@ class Plan(NamedTuple):
     cadence: float
     collector: Collector
     feeders: Sequence[Feeder] = ()
+    tables: Sequence[OwnTable] = ()
 
 
 async def run(plan: Plan) -> None:
@@ -46,7 +47,15 @@ async def run(plan: Plan) -> None:
     clock = SystemClock()
     loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=plan.feeders)
     host, port = split(plan.listen)
-    pages = Pages(plan.node, plan.collector, loop, clock, token=plan.token, loopback=is_loopback(plan.listen))
+    pages = Pages(
+        plan.node,
+        plan.collector,
+        loop,
+        clock,
+        token=plan.token,
+        loopback=is_loopback(plan.listen),
+        tables=plan.tables,
+    )
     server = await _listen(pages, host, port)
     await loop.tick()
     _announce(plan, server)

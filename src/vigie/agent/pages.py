@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
@@ -14,13 +14,16 @@ from vigie.agent.http import Request, Response
 from vigie.agent.loop import Loop
 from vigie.agent.negotiation import chosen_format, takes_gzip
 from vigie.agent.own import Own
-from vigie.agent.reading import Outcome
+from vigie.agent.reading import Outcome, Values
 from vigie.agent.status import status
+from vigie.model import Table
 
 try:  # five times as quick as zlib, and no larger; it has no wheels for rarer processors
     from isal import isal_zlib as zlib
 except ImportError:
     import zlib  # type: ignore[no-redef]
+
+OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # what a part of the agent says of itself
 
 # A source read within this many seconds is not read again for a scrape.
 FRESH_SECONDS = 1.0
@@ -36,7 +39,15 @@ class Pages:
     """Answers the agent's requests."""
 
     def __init__(
-        self, node: str, collector: Collector, loop: Loop, clock: Clock, *, token: str | None, loopback: bool
+        self,
+        node: str,
+        collector: Collector,
+        loop: Loop,
+        clock: Clock,
+        *,
+        token: str | None,
+        loopback: bool,
+        tables: Sequence[OwnTable] = (),
     ) -> None:
         self._node = node
         self._collector = collector
@@ -45,6 +56,7 @@ class Pages:
         self._token = token
         self._loopback = loopback
         self._own = Own(collector.readings)
+        self._tables = tables
         self._renderer = Renderer()
         self._refreshing: dict[bool, asyncio.Future[None]] = {}
         self._routes: dict[str, Callable[[Request], Awaitable[Response]]] = {
@@ -123,7 +135,8 @@ class Pages:
     def _render(self, form: Format) -> bytes:
         self._own.scrapes += 1
         own = self._own.values(self._clock.monotonic(), self._loop.frames)
-        text = self._renderer.render([*self._collector.values(), own], form)
+        more = [Values(*table()) for table in self._tables]
+        text = self._renderer.render([*self._collector.values(), own, *more], form)
         return text.encode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The secret that a scraper beyond loopback must show."""
+"""Secrets that clients must show, each in a file for its owner's eyes only."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from pathlib import Path
 
 
 def scrape_token(data: Path) -> tuple[str, Path]:
-    """Return the token and its file; both are made, for the owner's eyes only, when missing."""
+    """Return the token that a scraper beyond loopback must show, and its file."""
     path = data / "scrape-token"
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return token_of(path), path
+
+
+def token_of(path: Path) -> str:
+    """Return the token that the file holds; both are made, for the owner's eyes only, when missing."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        return _kept(path), path
+        return kept_token(path)
     except FileNotFoundError:
         pass
-    partial = data / f".scrape-token.{os.getpid()}"
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_urlsafe(32) + "\n")
         file.flush()
         os.fsync(descriptor)
     try:
-        os.link(partial, path)  # unlike a rename, this loses to another agent that was quicker
+        os.link(partial, path)  # unlike a rename, this loses to another process that was quicker
     except FileExistsError:
         pass
     finally:
         partial.unlink()
-    return _kept(path), path
+    return kept_token(path)
 
 
-def _kept(path: Path) -> str:
+def kept_token(path: Path) -> str:
+    """Return the token of a file that is there already."""
     with path.open() as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
             raise PermissionError(f"{path} can be read by others: chmod 600 it")

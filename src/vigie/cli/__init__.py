@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "agent": "watch this machine and serve what it measures",
+    "server": "keep what is measured, and answer Prometheus's API",
+    "query": "ask a server in PromQL",
+    "store": "verify a data directory, or copy it while a server runs",
     "doctor": "say what works here, what does not, why, and what to type",
     "config": "show the effective configuration and where each value came from",
     "version": "print the version",

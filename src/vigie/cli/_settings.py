@@ -1,4 +1,4 @@
-"""Flags of the agent, made from the table of settings, and the machine they describe."""
+"""Flags of a command, made from the table of settings, and the machine they describe."""
 
 from __future__ import annotations
 
@@ -42,16 +42,15 @@ class Settings:
         """Return the effective value of a key of the agent's section."""
         return self.values[f"agent.{key}"].value
 
+    def section(self, name: str) -> dict[str, Any]:
+        """Return the effective values of one section."""
+        keys = {key.removeprefix(f"{name}."): value for key, value in self.values.items()}
+        return {key: value.value for key, value in keys.items() if "." not in key}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare one flag for each setting of the agent."""
-    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
-    for setting in config.AGENT:
-        parser.add_argument(
-            "--" + setting.name.replace("_", "-"),
-            metavar=setting.name.rpartition("_")[2].upper(),
-            help=f"{setting.help} (default: {_shown(setting.default)})".replace("%", "%%"),
-        )
+    """Declare one flag for each setting of the agent and its sources."""
+    add_flags(parser, config.AGENT)
     parser.add_argument(
         "--option",
         action="append",
@@ -61,16 +60,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def effective(arguments: argparse.Namespace) -> Settings:
+def add_flags(parser: argparse.ArgumentParser, settings: Iterable[Setting]) -> None:
+    """Declare one flag for each of some settings."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
+    for setting in settings:
+        parser.add_argument(
+            "--" + setting.name.replace("_", "-"),
+            metavar=setting.name.rpartition("_")[2].upper(),
+            help=f"{setting.help} (default: {_shown(setting.default)})".replace("%", "%%"),
+        )
+
+
+def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config.AGENT) -> Settings:
     """Return the settings from flags, environment, file and defaults, or raise ConfigError."""
-    flags = {setting.key: getattr(arguments, setting.name) for setting in config.AGENT}
-    flags.update(_options(arguments.option))
+    flags = {setting.key: getattr(arguments, setting.name) for setting in flagged}
+    flags["remote_write.url"] = getattr(arguments, "remote_write", None)
+    flags.update(_options(getattr(arguments, "option", ())))
     file = config.read_file(arguments.config, os.environ)
     directories = [setting for setting in config.AGENT if setting.name == "source_dirs"]
     only = ({key: value for key, value in file[0].items() if key == directories[0].key}, file[1])
     first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
     sources = _registry.find(first[directories[0].key].value)
-    settings = (*config.AGENT, *config.source_settings(sources))
+    settings = (*config.AGENT, *config.REMOTE_WRITE, *config.SERVER, *config.source_settings(sources))
     _refuse_unknown(flags, settings)
     values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
     selected = _selected(sources, values)
@@ -99,10 +110,15 @@ def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
     return found
 
 
-def data_directory(settings: Settings) -> Path:
+def data_directory(settings: Settings, section: str = "agent") -> Path:
     """Return where state is kept."""
-    if settings["data"]:
-        return Path(settings["data"])
+    if settings.values[f"{section}.data"].value:
+        return Path(settings.values[f"{section}.data"].value)
+    return default_data()
+
+
+def default_data() -> Path:
+    """Return where state is kept unless a setting says otherwise."""
     if os.geteuid() == 0:
         return Path("/var/lib/vigie")
     return Path(os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")) / "vigie"

@@ -12,6 +12,7 @@ from pathlib import Path
 from vigie.agent import agent
 from vigie.agent.collector import Collector
 from vigie.agent.exposition import TEXT, Renderer
+from vigie.agent.pages import OwnTable
 from vigie.agent.reading import Outcome
 from vigie.agent.scrape_token import scrape_token
 from vigie.cli import _settings
@@ -24,6 +25,7 @@ EXAMPLE = """examples:
   vigie agent                                     serve http://127.0.0.1:9797/metrics
   vigie agent --once --sources cpu,meminfo        read once, print, and stop
   vigie agent --log-json -                        a line of JSON every 10 s
+  vigie agent --remote-write http://prometheus:9090/api/v1/write
   vigie agent --listen 0.0.0.0:9797               for a Prometheus elsewhere, with a token
   vigie agent --record DIR                        record this machine, scrubbed, for a bug report"""
 ERRORS = (*_settings.ERRORS, agent.CannotStart, ValueError)
@@ -34,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="read every source once, print, and stop")
     parser.add_argument("--record", type=Path, metavar="DIR", help="record this machine into DIR and stop")
     parser.add_argument("--replay", type=Path, metavar="DIR", help="read a recorded machine instead")
+    parser.add_argument(
+        "--remote-write", metavar="URL", help="send everything there too; more is set in [remote_write]"
+    )
     _settings.add_arguments(parser)
 
 
@@ -85,12 +90,19 @@ def _record(settings: Settings, directory: Path) -> int:
 
 def _plan(settings: Settings, collector: Collector) -> agent.Plan:
     node = _settings.node_name(settings)
-    feeders = []
+    feeders: list[Feeder] = []
+    tables: list[OwnTable] = []
     if settings["log_json"]:
         sink = JsonLines(settings["log_json"], node)
         feeders.append(Feeder(f"JSON lines to {settings['log_json']}", sink.write))
+    if settings.values["remote_write.url"].value:
+        from vigie.cli import _remote_write  # only when used: it needs an HTTP client and snappy
+
+        feeder, table = _remote_write.parts(settings, node)
+        feeders.append(feeder)
+        tables.append(table)
     token = _token(settings)
-    return agent.Plan(node, settings["listen"], token, settings["cadence"], collector, feeders)
+    return agent.Plan(node, settings["listen"], token, settings["cadence"], collector, feeders, tables)
 
 
 def _token(settings: Settings) -> str | None:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from vigie.cli import _settings
+from vigie.redaction import redacted
 
 EXAMPLE = "examples:\n  vigie config show\n  vigie config show --json"
 ERRORS = _settings.ERRORS
@@ -23,7 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print every setting as the configuration file would hold it."""
     settings = _settings.effective(arguments)
     if arguments.json:
-        print(json.dumps({key: value._asdict() for key, value in settings.values.items()}, indent=2))
+        every = {key: value._asdict() for key, value in settings.values.items()}
+        print(redacted(json.dumps(every, indent=2)))
         return 0
     section = None
     for setting in settings.settings:
@@ -37,4 +39,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def toml(value: Any) -> str:
     """Return a value as TOML writes it."""
-    return json.dumps(value)
+    return redacted(json.dumps(value))

@@ -1,0 +1,123 @@
+"""Who may sign in to a server: list, add and remove accounts, and change passwords.
+
+Roles: viewer (look), user (look, and trace one's own jobs: the name is the Unix name), admin (everything),
+writer (remote write only). Passwords are typed, or read from a file or a pipe; never given as an argument."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vigie import config
+from vigie.cli import _settings
+from vigie.cli.query import aligned
+from vigie.server.accounts import ROLES, Account, Accounts
+from vigie.server.passwords import MOST
+from vigie.server.secrets_file import SecretsError, SecretsFile
+from vigie.server.tokens import Tokens
+
+EXAMPLE = """examples:
+  vigie users list
+  vigie users add ada --role user                       asks for a password
+  vigie users add grafana --role viewer --token         prints a token, once
+  vigie users add prometheus --role writer              the same, for remote write
+  vigie users passwd admin --password-file /run/secrets/admin"""
+ERRORS = (*_settings.ERRORS, SecretsError, ValueError)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|add|remove|passwd")
+    listing = actions.add_parser("list", help="every account and its role")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    adding = actions.add_parser("add", help="add an account")
+    adding.add_argument("name", metavar="NAME")
+    adding.add_argument("--role", choices=ROLES, default="viewer", help="(default: %(default)s)")
+    adding.add_argument("--token", action="store_true", help="a token instead of a password")
+    removing = actions.add_parser("remove", help="remove an account, its sessions and its tokens")
+    removing.add_argument("name", metavar="NAME")
+    changing = actions.add_parser("passwd", help="change a password, and end the sessions of the account")
+    changing.add_argument("name", metavar="NAME")
+    for action in (adding, changing):
+        action.add_argument(
+            "--password-file", type=Path, metavar="FILE", help="read the password from its first line"
+        )
+    for action in (listing, adding, removing, changing):
+        action.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
+        action.add_argument("--data", metavar="DIR", help="the data directory of the server")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked; a server that runs sees it at once."""
+    data = _settings.data_directory(_settings.effective(arguments, _flags()), "server")
+    file = SecretsFile(data, make=False)
+    try:
+        accounts = Accounts(file, Tokens(file))
+        {"list": _list, "add": _add, "remove": _remove, "passwd": _passwd}[arguments.action](
+            accounts, arguments
+        )
+    finally:
+        file.close()
+    return 0
+
+
+def _flags() -> list[config.Setting]:
+    return [setting for setting in config.SERVER if setting.name == "data"]
+
+
+def _list(accounts: Accounts, arguments: argparse.Namespace) -> None:
+    rows = [_row(account) for account in accounts.every()]
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return
+    for line in aligned([["name", "role", "signs in by", "since"], *(list(row.values()) for row in rows)]):
+        print(line)
+
+
+def _row(account: Account) -> dict[str, str]:
+    since = datetime.fromtimestamp(account.made, UTC).strftime("%Y-%m-%d")
+    by = "token" if account.password is None else "password"
+    return {"name": account.name, "role": account.role, "by": by, "since": since}
+
+
+def _add(accounts: Accounts, arguments: argparse.Namespace) -> None:
+    if not arguments.token and arguments.role != "writer":
+        accounts.add(arguments.name, arguments.role, _password(arguments))
+        return
+    if arguments.password_file:
+        raise ValueError("an account has a token or a password, and a writer has a token")
+    accounts.add(arguments.name, arguments.role)
+    print(accounts.new_token(arguments.name))
+    print("vigie users: this token is not shown again", file=sys.stderr)
+
+
+def _remove(accounts: Accounts, arguments: argparse.Namespace) -> None:
+    accounts.remove(arguments.name)
+
+
+def _passwd(accounts: Accounts, arguments: argparse.Namespace) -> None:
+    accounts.set_password(arguments.name, _password(arguments))
+
+
+def _password(arguments: argparse.Namespace) -> str:
+    if arguments.password_file:
+        return read_password(arguments.password_file)
+    if not sys.stdin.isatty():
+        return _first_line(sys.stdin.read(4 * MOST))
+    password = getpass.getpass(f"password of {arguments.name}: ")
+    if getpass.getpass("once more: ") != password:
+        raise ValueError("the two are not the same; nothing was changed")
+    return password
+
+
+def read_password(file: Path) -> str:
+    """Return the password that a file holds in its first line."""
+    return _first_line(file.read_text(encoding="utf-8"))
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else ""

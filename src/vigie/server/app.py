@@ -1,0 +1,90 @@
+"""The routes of the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from vigie.agent.negotiation import chosen_format
+from vigie.query.budget import Limits
+from vigie.server.access import Access
+from vigie.server.http import Asks, Handler, answered, sent
+from vigie.server.own import Own
+from vigie.server.queries import Queries, now_ms
+from vigie.server.status import Status
+from vigie.server.write import Write, WriteRoute
+
+BOTH = ("GET", "POST")
+
+
+class Parts(NamedTuple):
+    """What the routes need."""
+
+    readers: Asks
+    write: Write
+    own: Own
+    token: str
+    limits: Limits = Limits()
+    flags: Mapping[str, str] = {}
+    retention: str = ""
+    clock: Callable[[], int] = now_ms
+
+
+def build(parts: Parts) -> ASGIApp:
+    """Return the application over the embedded store."""
+    asks = Queries(parts.readers, parts.limits, parts.own, parts.clock)
+    status = Status(parts.readers, parts.own, parts.flags, parts.retention, parts.clock)
+    routes = [
+        *_api("query", asks.query, BOTH),
+        *_api("query_range", asks.query_range, BOTH),
+        *_api("query_exemplars", asks.exemplars, BOTH),
+        *_api("format_query", asks.format_query, BOTH),
+        *_api("series", asks.series, BOTH),
+        *_api("labels", asks.labels, BOTH),
+        *_api("label/{name:path}/values", asks.label_values),
+        *_api("metadata", status.metadata),
+        *_api("targets", status.targets),
+        *_api("rules", status.rules),
+        *_api("alerts", status.alerts),
+        *_api("status/buildinfo", status.build),
+        *_api("status/runtimeinfo", status.runtime),
+        *_api("status/flags", status.flags),
+        *_api("status/config", status.config),
+        *_api("status/tsdb", status.tsdb),
+        *_api("write", WriteRoute(parts.write).answer, ("POST",)),
+        Route("/federate", answered(status.federate), methods=["GET"]),
+        *common(parts.own),
+    ]
+    return Access(Starlette(routes=routes), parts.token)
+
+
+def common(own: Own) -> list[Route]:
+    """Return the routes that do not depend on where the data are."""
+
+    async def metrics(request: Request) -> Response:
+        form = chosen_format(request.headers.get("accept", ""))
+        # The store may be busy with its upkeep: nobody else should wait for that.
+        return sent(await asyncio.to_thread(own.render, form), request, form.content_type)
+
+    healthy = {"/-/healthy": "Healthy", "/-/ready": "Ready", "/healthz": "ok", "/readyz": "ok"}
+    return [Route("/metrics", answered(metrics)), *(_said(path, text) for path, text in healthy.items())]
+
+
+def _said(path: str, text: str) -> Route:
+    words = f"vigie server is {text}.\n" if path.startswith("/-/") else f"{text}\n"
+
+    async def say(_: Request) -> Response:
+        return PlainTextResponse(words)
+
+    return Route(path, say)
+
+
+def _api(path: str, handler: Handler, methods: tuple[str, ...] = ("GET",)) -> list[Route]:
+    return [Route(f"/api/v1/{path}", answered(handler), methods=list(methods))]

@@ -1,0 +1,60 @@
+"""/federate: the newest sample of every series that fits, as text for another Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.model import Metric, series_text
+from vigie.model.values import ABSENT_BITS, is_stale
+from vigie.query.budget import Limits
+from vigie.query.engine import LOOKBACK_MS
+from vigie.query.numbers import spelled
+from vigie.query.storage import Labels, Matcher, Storage
+from vigie.query.vectors import Key, key_of
+from vigie.server.http import packed
+from vigie.store.layout import NAME
+
+
+class Newest(NamedTuple):
+    """The newest sample of a series."""
+
+    labels: Labels
+    time: int
+    value: float
+
+
+def federate(
+    selectors: Sequence[Sequence[Matcher]], now: int, gzip: bool, storage: Storage, _: Limits
+) -> bytes:
+    """Return the exposition of what fits and has not ended."""
+    found: dict[Key, Newest] = {}
+    for matchers in selectors:
+        for newest in _newest(storage, matchers, now):
+            key = key_of(newest.labels)
+            if key not in found or found[key].time < newest.time:
+                found[key] = newest
+    live = [newest for newest in found.values() if not is_stale(newest.value)]
+    live.sort(key=lambda newest: (newest.labels.get(NAME, ""), sorted(newest.labels.items())))
+    return packed("".join(_text(live)).encode("utf-8", "replace"), gzip)
+
+
+def _newest(storage: Storage, matchers: Sequence[Matcher], now: int) -> Iterator[Newest]:
+    for group in storage.select(matchers, now - LOOKBACK_MS, now):
+        present = np.ascontiguousarray(group.values).view(np.uint64) != ABSENT_BITS
+        last = present.shape[1] - 1 - present[:, ::-1].argmax(axis=1)
+        for row in np.flatnonzero(present.any(axis=1)).tolist():
+            column = int(last[row])
+            yield Newest(group.labels[row], int(group.times[column]), float(group.values[row, column]))
+
+
+def _text(found: Sequence[Newest]) -> Iterator[str]:
+    for name, family in groupby(found, key=lambda newest: newest.labels.get(NAME, "")):
+        yield f"# TYPE {name} untyped\n"
+        for labels, time, value in family:
+            rest = {key: text for key, text in sorted(labels.items()) if key != NAME}
+            series = series_text(Metric(name, "untyped", "", tuple(rest)), tuple(rest.values()))
+            yield f"{series} {spelled(value)} {time}\n"

@@ -1,0 +1,157 @@
+"""Takes remote write into the store: one thread, and one sync for all requests that wait."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vigie.server.own import Own
+from vigie.sinks._labels import LabelCache
+from vigie.sinks._protobuf import Malformed
+from vigie.sinks._write_request import Request, decode, decompress
+from vigie.store.errors import Refused, StoreError
+from vigie.store.loose import Samples
+from vigie.store.store import Store
+
+MAX_DECOMPRESSED = 64 << 20
+AHEAD_MS = 10 * 60_000  # how far in the future a sample may lie, as in Prometheus
+WAITING = 256  # requests
+A_SYNC = 64  # requests that share a sync at most
+
+
+class Busy(Exception):
+    """Too many requests are waiting."""
+
+
+class Rejected(Exception):
+    """Something of the request cannot be stored, and never will be; the rest is."""
+
+
+class Cannot(Exception):
+    """The store takes nothing now; the sender should try again."""
+
+
+class _Job(NamedTuple):
+    body: bytes
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[None]
+
+
+class Writer:
+    """Stores requests; one is done when what it brought is synced."""
+
+    def __init__(self, store: Store, own: Own, clock: Callable[[], int], age_ms: int) -> None:
+        self._store, self._own, self._clock, self._age = store, own, clock, age_ms
+        self._cache = LabelCache()
+        self._jobs: queue.Queue[_Job | None] = queue.Queue(WAITING)
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many requests wait to be stored."""
+        return self._jobs.qsize()
+
+    def close(self) -> None:
+        """Store what waits, and end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    async def write(self, body: bytes) -> None:
+        """Return when the request is synced; raise Rejected, Cannot, Busy or Malformed."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        try:
+            self._jobs.put_nowait(_Job(body, loop, done))
+        except queue.Full:
+            raise Busy(f"{WAITING} requests are waiting to be stored") from None
+        await done
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            jobs = [self._jobs.get()]
+            while len(jobs) < A_SYNC and not self._jobs.empty():
+                jobs.append(self._jobs.get())
+            going = None not in jobs
+            self._take([job for job in jobs if job is not None])
+
+    def _take(self, jobs: list[_Job]) -> None:
+        outcomes = [(job, self._append(job.body)) for job in jobs]
+        failure = self._sync() if jobs else None
+        for job, outcome in outcomes:
+            result = outcome if isinstance(outcome, Malformed) else failure or outcome
+            self._own.refused += result is not None
+            job.loop.call_soon_threadsafe(_settle, job.done, result)
+
+    def _append(self, body: bytes) -> Exception | None:
+        self._own.writes += 1
+        self._own.write_bytes += len(body)
+        try:
+            request = decode(decompress(body, MAX_DECOMPRESSED), self._cache)
+            timely, problems = self._judged(request)
+            self._store.append_series(timely)
+        except Malformed as error:
+            return error
+        except Refused as error:
+            return Rejected(str(error))
+        except StoreError as error:
+            return Cannot(str(error))
+        self._own.samples += sum(len(samples.times) for samples in timely)
+        return Rejected("; ".join(problems)) if problems else None
+
+    def _judged(self, request: Request) -> tuple[list[Samples], list[str]]:
+        """Return what can be stored, and what is wrong with the rest."""
+        now = self._clock()
+        oldest, newest = now - self._age, now + AHEAD_MS
+        timely: list[Samples] = []
+        problems = [f"{count} samples: {why}" for why, count in request.refused.items()]
+        untimely: list[Samples] = []
+        for series in request.series:
+            samples = Samples(*series)
+            fits = oldest <= min(samples.times) and max(samples.times) <= newest
+            (timely if fits else untimely).append(samples)
+        for samples in untimely:
+            good = [i for i, time in enumerate(samples.times) if oldest <= time <= newest]
+            if good:
+                times, values = [samples.times[i] for i in good], [samples.values[i] for i in good]
+                timely.append(Samples(samples.labels, times, values))
+        if untimely:
+            problems.append(_why_untimely(untimely, oldest, newest))
+        if request.histograms:
+            problems.append(f"{request.histograms} native histograms: they are not stored")
+        return timely, problems
+
+    def _sync(self) -> Exception | None:
+        try:
+            self._store.sync()
+        except StoreError as error:
+            return Cannot(str(error))
+        self._own.syncs += 1
+        return None
+
+
+def _why_untimely(untimely: list[Samples], oldest: int, newest: int) -> str:
+    bad = [
+        (time, samples.labels)
+        for samples in untimely
+        for time in samples.times
+        if not oldest <= time <= newest
+    ]
+    time, labels = bad[0]
+    return (
+        f"{len(bad)} samples: out of bounds, older than what is kept or more than 10 minutes ahead; "
+        f"the first is of {dict(labels)} at {time}"
+    )
+
+
+def _settle(done: asyncio.Future[None], error: Exception | None) -> None:
+    if done.done():
+        return  # the sender left meanwhile
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)

@@ -1,0 +1,88 @@
+"""vigie query: a table, a sparkline, JSON, and errors that say what to type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench.programs import free_port
+
+from tests.server.serving import NOW, Server, series, serving
+from vigie.cli import main
+from vigie.cli.query import sparkline
+
+AT = str(NOW / 1000)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(Path(tmp_path_factory.mktemp("query"))) as running:
+        running.store.append_series(
+            [
+                series("up", [1.0] * 20, job="node", instance="n1"),
+                series("up", [float(i) for i in range(20)], job="node", instance="node-two"),
+            ]
+        )
+        yield running
+
+
+def asked(server: Server, *arguments: str) -> int:
+    return main(["query", *arguments, "--at", AT, "--server", f"http://127.0.0.1:{server.port}"])
+
+
+def test_instant_answer_is_an_aligned_table(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(server, "up") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "metric  instance  job   value",
+        "up      n1        node  1",
+        "up      node-two  node  19",
+    ]
+    assert asked(server, "1 + 1") == 0
+    assert asked(server, "nothing") == 0
+    assert capsys.readouterr().out == "2\nno series\n"
+
+
+def test_range_is_a_sparkline_with_its_bounds(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(server, 'up{instance="node-two"}', "--range", "2m", "--step", "15s") == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split() == ["metric", "instance", "job", "min", "max", "last", "points"]
+    assert row.split() == ["up", "node-two", "node", "11", "19", "19", "▁▂▃▄▅▆▇██"]
+
+
+def test_json_is_what_the_server_says(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(server, "up", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["data"]["result"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["up{"], "says 400"),
+        (["up", "--range", "soon"], 'invalid parameter "range": cannot parse "soon"'),
+        (["up", "--step", "15s"], "--step needs --range"),
+        (["up + on(job) up"], "many-to-many"),
+    ],
+)
+def test_error_is_one_plain_line(
+    server: Server, arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asked(server, *arguments) == 1
+    said = capsys.readouterr().err
+    assert why in said
+    assert "Traceback" not in said
+
+
+def test_server_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "up", "--server", f"http://127.0.0.1:{free_port()}"]) == 1
+    assert "is it running? vigie server" in capsys.readouterr().err
+    assert main(["query", "up", "--server", "file:///etc/passwd"]) == 1
+    assert "should be an address" in capsys.readouterr().err
+
+
+def test_sparkline_leaves_out_what_is_no_number() -> None:
+    nan, infinity = float("nan"), float("inf")
+    assert sparkline([0.0, nan, 7.0, infinity]) == "▁ ██"
+    assert sparkline([5.0, 5.0]) == "▁▁"
+    assert sparkline([nan]) == " "

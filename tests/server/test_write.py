@@ -1,0 +1,153 @@
+"""Remote write in: what is acknowledged is stored, what is refused says why."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.server.serving import DAY, NOW, TOKEN, Server, request_of, series, serving
+from tests.store.frames import answer
+from vigie.model.values import NAN, STALE, bits_of
+from vigie.sinks._write_request import compress, encode
+from vigie.store.errors import CannotWrite
+from vigie.store.loose import Samples
+from vigie.store.store import Store
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "store") as running:
+        yield running
+
+
+def test_acknowledged_samples_are_there_bit_for_bit_after_a_restart(tmp_path: Path) -> None:
+    sent = series("a", [1.5, NAN, float("inf"), STALE], job="j", instance="i")
+    with serving(tmp_path) as server:
+        assert server.write(request_of(sent)).status == 204
+    with Store(tmp_path) as store:
+        found = answer(store)[frozenset(sent.labels.items())]
+    assert found == dict(zip(sent.times, map(bits_of, sent.values), strict=True))
+
+
+def test_what_was_written_can_be_asked(server: Server) -> None:
+    server.write(request_of(series("a", [1.0, 2.0], job="j")))
+    assert server.get("query", query="a", time=NOW / 1000).data["result"][0]["value"][1] == "2"
+
+
+def test_late_and_repeated_samples_are_taken(server: Server) -> None:
+    newer, older = series("a", [3.0], job="j"), Samples({"__name__": "a", "job": "j"}, [NOW - 60_000], [1.0])
+    for body in (newer, older, newer):
+        assert server.write(request_of(body)).status == 204
+    found = server.get("query", query="a[5m]", time=NOW / 1000).data["result"][0]["values"]
+    assert [value for _, value in found] == ["1", "3"]
+
+
+@pytest.mark.parametrize("time", [NOW - 16 * DAY, NOW + 11 * 60_000])
+def test_sample_out_of_bounds_is_refused_and_the_rest_is_kept(server: Server, time: int) -> None:
+    bad = Samples({"__name__": "bad"}, [time, NOW], [1.0, 2.0])
+    said = server.write(request_of(series("good", [1.0]), bad))
+    assert said.status == 400
+    assert "1 samples: out of bounds" in said.body.decode()
+    assert "bad" in said.body.decode()
+    found = server.get("query", query='{__name__=~"good|bad"}', time=NOW / 1000).data["result"]
+    assert sorted(each["metric"]["__name__"] for each in found) == ["bad", "good"]
+
+
+def test_series_without_a_name_is_refused_and_the_rest_is_kept(server: Server) -> None:
+    said = server.write(request_of(Samples({"job": "j"}, [NOW], [1.0]), series("good", [1.0])))
+    assert (said.status, b"no label __name__" in said.body) == (400, True)
+    assert len(server.get("query", query="good", time=NOW / 1000).data["result"]) == 1
+
+
+def test_native_histograms_are_refused_and_exemplars_dropped(server: Server) -> None:
+    labels = encode([series("good", [1.0])])
+    histogram = bytes([0x0A, len(labels[2:]) + 2]) + labels[2:] + b"\x22\x00"
+    said = server.write(compress(histogram))
+    assert (said.status, b"1 native histograms" in said.body) == (400, True)
+    assert len(server.get("query", query="good", time=NOW / 1000).data["result"]) == 1
+    exemplar = bytes([0x0A, len(labels[2:]) + 2]) + labels[2:] + b"\x1a\x00"
+    assert server.write(compress(exemplar)).status == 204
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/x-protobuf;proto=io.prometheus.write.v2.Request"}, 415),
+        ({"Content-Type": "application/json"}, 415),
+        ({"Content-Encoding": "zstd"}, 415),
+        ({"Content-Type": "application/x-protobuf;proto=prometheus.WriteRequest"}, 204),
+        ({"Authorization": "Bearer wrong"}, 401),
+    ],
+)
+def test_other_protocols_and_strangers_are_refused(
+    server: Server, headers: dict[str, str], status: int
+) -> None:
+    assert server.write(request_of(series("a", [1.0])), **headers).status == status
+
+
+def test_writing_needs_the_token_even_on_loopback(server: Server) -> None:
+    said = server.ask("POST", "/api/v1/write", request_of(series("a", [1.0])))
+    assert (said.status, said.headers["www-authenticate"]) == (401, "Bearer")
+    assert TOKEN.encode() not in said.body
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff" * 20, b"\x80\x80\x80\x80\x08abc", compress(b"\xff\xff\xff")])
+def test_garbled_body_is_a_bad_request(server: Server, body: bytes) -> None:
+    assert server.write(body).status in ((400, 204) if not body else (400,))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(st.binary(max_size=100), st.booleans())
+def test_any_body_is_taken_or_refused(server: Server, body: bytes, packed: bool) -> None:
+    assert server.write(compress(body) if packed else body).status in (204, 400)
+
+
+class FullDisk(Store):
+    """A store that cannot write."""
+
+    def sync(self) -> None:
+        raise CannotWrite("no space left")
+
+
+def test_full_disk_asks_the_sender_to_try_again(tmp_path: Path) -> None:
+    with serving(tmp_path, kind=FullDisk) as server:
+        said = server.write(request_of(series("a", [1.0])))
+    assert (said.status, said.headers["retry-after"]) == (503, "10")
+    assert b"no space left" in said.body
+
+
+class Held(Store):
+    """A store whose first sync waits to be let go."""
+
+    appended = syncs = 0
+    go = threading.Event()
+
+    def append_series(self, series: Iterable[Samples]) -> None:
+        self.appended += 1
+        super().append_series(series)
+
+    def sync(self) -> None:
+        self.syncs += 1
+        self.go.wait(20)
+        super().sync()
+
+
+def test_requests_that_wait_together_share_a_sync(tmp_path: Path) -> None:
+    with serving(tmp_path, kind=Held) as server, ThreadPoolExecutor(10) as senders:
+        store = server.store
+        assert isinstance(store, Held)
+        bodies = [request_of(series(f"a{number}", [1.0])) for number in range(10)]
+        sending = [senders.submit(server.write, body) for body in bodies]
+        deadline = time.monotonic() + 20
+        while store.appended + server.writer.waiting < 10 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        store.go.set()
+        assert [sent.result().status for sent in sending] == [204] * 10
+        assert store.syncs <= 2

@@ -21,6 +21,7 @@ import pytest
 
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
+from vigie.query.rolled import RolledGroup
 from vigie.query.storage import Group, Load, Matcher, Storage
 from vigie.server.readers import Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage
@@ -44,6 +45,18 @@ class Forkable(MemoryStorage):
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         return (partial(_itself, group) for group in self.select(matchers, start, end))
+
+    def raw_since(self) -> int:
+        return 0
+
+    def rollup_widths(self) -> Sequence[int]:
+        return []
+
+    def rolled_since(self, *_: int) -> int:
+        return 0
+
+    def rollups(self, *_: object) -> Iterator[RolledGroup]:
+        return iter(())
 
     def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
         return sum(group.values.size for group in self.select(matchers, start, end))

@@ -7,13 +7,14 @@ as they were at that moment, however long it takes, and whatever becomes of it, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from vigie.query.budget import Limits
 from vigie.query.errors import QueryTimeout, TooManySamples
+from vigie.query.rolled import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
 from vigie.server.child import Child
 
@@ -24,7 +25,7 @@ AT_ONCE = 8
 QUEUE = 64
 
 
-class Forkable(Storage, Scannable, Protocol):
+class Forkable(Storage, Scannable, Rolled, Protocol):
     """A store that other threads write to, and that a forked child can go on reading."""
 
     def still(self) -> AbstractContextManager[None]:
@@ -132,6 +133,24 @@ class _Light:
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted values of one of their labels."""
         return self._store.label_values(name, matchers, start, end)
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+        return self._store.raw_since()
+
+    def rollup_widths(self) -> Sequence[int]:
+        """Return how wide the buckets are that it keeps."""
+        return self._store.rollup_widths()
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
+        return self._store.rolled_since(width)
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RolledGroup]:
+        """Yield buckets; they are few, and the budget counts them."""
+        return self._store.rollups(matchers, start, end, width, fields)
 
     def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
         self._left -= self._store.weight(matchers, start, end)

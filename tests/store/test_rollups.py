@@ -12,6 +12,7 @@ from tests.store.frames import NODE, frame
 from vigie.query.engine import Answer, Engine
 from vigie.query.rolled_buckets import FIELDS
 from vigie.query.storage import Matcher
+from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
@@ -146,8 +147,8 @@ def test_where_raw_has_gone_rollups_answer_and_say_so(name: str, tmp_path: Path)
     query = f"{name}(power_watts[20m])"
     with Store(tmp_path, retention=KEPT) as store:
         fill(store)
-        before = Engine(store).range(query, START + HOUR, END, 300_000)
-        assert before.warnings == ()
+        raw = MemoryStorage(store.select(POWER, START, END))
+        before = Engine(raw).range(query, START + HOUR, END, 300_000)
         store.maintain(END)
         store.flush()
         store.maintain(END + 2 * STEP)
@@ -185,9 +186,10 @@ def test_what_rollups_cannot_answer_is_left_out_and_said(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("step", "length", "used"), [(600, "10m", True), (300, "15m", False), (600, "5m", False)]
+    ("step", "length", "used"),
+    [(600, "10m", True), (300, "15m", True), (300, "12m", False), (60, "15m", False), (600, "5m", False)],
 )
-def test_rollups_stand_in_for_raw_from_two_buckets_on(
+def test_rollups_stand_in_for_raw_where_ranges_are_made_of_buckets(
     step: int, length: str, used: bool, tmp_path: Path
 ) -> None:
     with Store(tmp_path) as store:

@@ -1,9 +1,10 @@
 """Answers from rollups, where raw samples have gone, or where a long question comes out the same from them.
 
-While raw samples are kept, rollups are used only if step and range are each at least two buckets, and every
-range begins and ends where buckets do: then it holds the same samples. Where raw samples have gone, a range
-is made of whole buckets: both its limits are moved back to where a bucket ends, by less than one bucket, and
-a range shorter than a bucket becomes one. An instant selector sees the last sample of buckets that ended.
+While raw samples are kept, rollups are used only if a range is at least two buckets and a step at least one,
+and every range begins and ends where buckets do: then it holds the same samples. Where raw samples have gone,
+a range is made of whole buckets: both its limits are moved back to where a bucket ends, by less than one
+bucket, and a range shorter than a bucket becomes one. An instant selector sees the last sample of buckets
+that ended.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from vigie.query.selectors import matchers_of
 from vigie.query.storage import Labels, Matcher
 from vigie.query.vectors import Flags, Times, Vector, empty, stacked
 
-LEAST_BUCKETS = 2  # in a step and in a range, for rollups to be used while raw samples are kept
+LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept
 
 
 class RolledGroup(NamedTuple):
@@ -144,7 +145,7 @@ def _same_from(scope: Scope, references: Times, length: int) -> int | None:
         return None
     step = int(np.diff(references).min())
     for width in reversed(scope.storage.rollup_widths()):
-        enough = step >= LEAST_BUCKETS * width and length >= LEAST_BUCKETS * width
+        enough = step >= LEAST_STEP * width and length >= LEAST_RANGE * width
         if enough and length % width == 0 and not (references % width).any():
             return width
     return None

@@ -22,7 +22,7 @@ up: $(VENV)/.up ## watch this machine
 
 test: $(VENV)/.dev ## everything, with the real peers
 	@$(STEP) "real peers" scripts/peers
-	@$(STEP) "unit tests" $(BIN)/pytest -q -m "not real"
+	@$(STEP) "unit tests" $(BIN)/pytest -q -n auto -m "not real"
 	@$(STEP) "tests with real peers" $(BIN)/pytest -q -m real
 
 check: $(VENV)/.dev ## what CI checks before the tests

@@ -13,9 +13,9 @@ from vigie.query.errors import BadData
 from vigie.query.operators import ARITHMETIC, computed
 from vigie.query.vectors import Floats
 
-_LITERAL = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`'
-_RANGE = re.compile(rf"{_LITERAL}|\[[^\[\]\"'`]*\]", re.DOTALL)
-_OFFSET = re.compile(rf"{_LITERAL}|\boffset\s*\(", re.DOTALL | re.IGNORECASE)
+LITERAL = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`'
+_RANGE = re.compile(rf"{LITERAL}|\[[^\[\]\"'`]*\]", re.DOTALL)
+_OFFSET = re.compile(rf"{LITERAL}|\boffset\s*\(", re.DOTALL | re.IGNORECASE)
 _COMPUTED = re.compile(r"[-+*/%^()]")
 
 

@@ -8,9 +8,10 @@ from functools import lru_cache
 import promql_parser
 from promql_parser import Expr, Function, ValueType, VectorSelector
 
-from vigie.query.durations import worked_out
+from vigie.query.durations import LITERAL, worked_out
 from vigie.query.errors import BadData
 from vigie.query.matching import value_test
+from vigie.query.moments import with_near_moments
 from vigie.query.selectors import matchers_of
 from vigie.query.storage import Matcher
 
@@ -20,7 +21,7 @@ _OLD_NAMES = [
 
 # The parser's time grows with more than the square of the depth: a thousand levels would hold it for minutes.
 MOST_OPERATORS = 200
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`', re.DOTALL)
+_LITERAL = re.compile(LITERAL, re.DOTALL)
 _OPERATOR = re.compile(r"[-+*/%^(]|[=!<>]=?|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
 
 promql_parser.register_extra_functions(_OLD_NAMES)
@@ -32,7 +33,7 @@ def parse(text: str) -> Expr:
     if len(_OPERATOR.findall(_LITERAL.sub("", text))) > MOST_OPERATORS:
         raise BadData(f'invalid parameter "query": parse error: more than {MOST_OPERATORS} operators')
     try:
-        tree = promql_parser.parse(worked_out(text))
+        tree = promql_parser.parse(worked_out(with_near_moments(text)))
     except ValueError as error:
         raise BadData(f'invalid parameter "query": parse error: {error}') from error
     promql_parser.walk(tree, _check)

@@ -36,6 +36,10 @@ def parse(text: str) -> Expr:
         tree = promql_parser.parse(worked_out(with_near_moments(text)))
     except ValueError as error:
         raise BadData(f'invalid parameter "query": parse error: {error}') from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust code panics with; it has no public name
+            raise
+        raise BadData(f'invalid parameter "query": parse error: {error}') from None
     promql_parser.walk(tree, _check)
     return tree
 

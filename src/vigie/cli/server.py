@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _plan(settings: _settings.Settings) -> server.Plan:
     values = settings.section("server")
     limits = Limits(int(values["query_samples"]), int(values["query_points"]), values["query_timeout"])
-    retention = Retention(int(values["raw_days"] * 86_400_000), int(values["store_gigabytes"] * 1e9))
+    retention = Retention(int(values["raw_days"] * 86_400_000), int(values["store_gigabytes"] * 1e9) or None)
     flags = {name.replace("_", "-"): redacted(str(value)) for name, value in values.items()}
     data = _settings.data_directory(settings, "server")
     plan = server.Plan(values["listen"], data, limits, retention, flags)

@@ -7,9 +7,11 @@ import json
 import sys
 from pathlib import Path
 
+from vigie.cli._settings import default_data
 from vigie.store.backup import backup
 from vigie.store.check import check
 from vigie.store.errors import StoreError
+from vigie.store.place import FOLDER
 
 EXAMPLE = (
     "examples:\n  vigie store check /var/lib/vigie\n"
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     checking.add_argument("data", type=Path, metavar="DATA", help="the data directory")
     copying = actions.add_parser("backup", help="copy a data directory, also while a server runs on it")
     copying.add_argument("directory", type=Path, metavar="DIR", help="where to; it must not exist yet")
-    copying.add_argument("--data", type=Path, default=Path("/var/lib/vigie"), help="the data directory")
+    copying.add_argument("--data", type=Path, default=default_data(), help="the data directory")
     for action in (checking, copying):
         action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -36,10 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    if not (arguments.data / "format").is_file():
-        raise StoreError(f"{arguments.data} is not a data directory of vigie")
     _say(f"reading {arguments.data} ...")
-    findings = list(check(arguments.data))
+    findings = list(check(_store_in(arguments.data)))
     if arguments.json:
         print(json.dumps({"data": str(arguments.data), "damaged": findings}, indent=2))
     else:
@@ -51,7 +51,7 @@ def _backup(arguments: argparse.Namespace) -> int:
     def progress(what: str, done: int, total: int) -> None:
         _say(f"\r{what}: {done} of {total}", end="")
 
-    size = backup(arguments.data, arguments.directory, progress)
+    size = backup(_store_in(arguments.data), arguments.directory / FOLDER, progress)
     _say("")
     if arguments.json:
         print(json.dumps({"data": str(arguments.data), "backup": str(arguments.directory), "bytes": size}))
@@ -59,6 +59,14 @@ def _backup(arguments: argparse.Namespace) -> int:
         where = arguments.directory
         print(f"{where}: {size / 1e6:.1f} MB; to use it: vigie server --data {where}")
     return 0
+
+
+def _store_in(data: Path) -> Path:
+    """Return where the store is in a server's data directory; a store by itself is one, too."""
+    for place in (data / FOLDER, data):
+        if (place / "format").is_file():
+            return place
+    raise StoreError(f"{data} is not a data directory of vigie; give the one of vigie server --data")
 
 
 def _say(text: str, end: str = "\n") -> None:

@@ -28,6 +28,7 @@ from vigie.server.queries import now_ms
 from vigie.server.readers import Readers
 from vigie.server.writer import Writer
 from vigie.store.errors import StoreError
+from vigie.store.place import FOLDER
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
@@ -100,7 +101,7 @@ class _Server(uvicorn.Server):
 def _routes(plan: Plan, token: str, opened: contextlib.ExitStack) -> ASGIApp:
     if plan.reading:
         return forward.build(plan.reading, plan.writing, Own(lambda: (0, 0, 0), lambda: 0), token)
-    store = opened.enter_context(Store(plan.data / "store", retention=plan.retention))
+    store = opened.enter_context(Store(plan.data / FOLDER, retention=plan.retention))
     readers = Readers(store, plan.limits)
     opened.callback(readers.close)
     own = Own(lambda: (*store.bytes_on_disk(), len(store.damages)), lambda: readers.forks)
@@ -132,10 +133,13 @@ class Upkeep:
             try:
                 self._store.maintain(now_ms())
                 said = ""
-            except (StoreError, OSError) as error:
+            except (
+                Exception
+            ) as error:  # whatever it is, the next turn may succeed, and without any the log grows
                 if str(error) != said:  # once a change, not every ten seconds
                     said = str(error)
-                    log.error("upkeep of the store: %s", error)
+                    unknown = None if isinstance(error, StoreError | OSError) else error
+                    log.error("upkeep of the store: %s", error, exc_info=unknown)
 
 
 def _listening(listen: str) -> socket.socket:
@@ -151,6 +155,8 @@ def _listening(listen: str) -> socket.socket:
                 raise CannotStart(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
             log.warning("port %d is taken by %s", port + offset, ports.holder(port + offset))
         else:
+            # Taken over by every connection; asyncio does not set it on these, and an answer would wait 40 ms.
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return bound
     raise CannotStart(f"ports {port} to {port + TRIES - 1} are taken; choose another: vigie server --listen")
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from vigie.store.errors import CannotWrite, StoreError
 
+FOLDER = "store"  # in the data directory of a server
+
 # Their locks or their syncs do not hold what the store relies on.
 REMOTE = (
     "nfs",

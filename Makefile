@@ -18,7 +18,7 @@ $(VENV)/.dev: $(VENV)/.up requirements-dev.lock
 	@touch $@
 
 up: $(VENV)/.up ## watch this machine
-	@$(BIN)/vigie agent
+	@$(BIN)/vigie up
 
 test: $(VENV)/.dev ## everything, with the real peers
 	@$(STEP) "real peers" scripts/peers

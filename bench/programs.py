@@ -75,10 +75,10 @@ def wait_for(port: int, path: str, patience: float = 600) -> None:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-            client.request("GET", path)
-            if client.getresponse().status == 200:
-                return
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+                client.request("GET", path)
+                if client.getresponse().status == 200:
+                    return
         time.sleep(0.05)
     raise RuntimeError(f"{path} of port {port} did not answer within {patience:g} s")
 

@@ -8,16 +8,29 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vigie import config
 from vigie.agent import own
+from vigie.agent.link import own as link_own
 from vigie.cli import COMMANDS, parser_of
+from vigie.cli._settings import every
 from vigie.cli.config import toml
 from vigie.model import Metric
+from vigie.server import link_own as server_link_own
+from vigie.server import link_session
 from vigie.sinks import _remote_write_metrics
 from vigie.sources._registry import find
 from vigie.sources._source import Source
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
+    ("link", "What the links to servers say of themselves, with every frame.", link_own.METRICS),
+    (
+        "remote_write",
+        "What remote write out says of itself, on the agent's /metrics.",
+        _remote_write_metrics.METRICS,
+    ),
+    ("node", "What the server adds to each frame of a linked node.", link_session.METRICS),
+    ("links", "What the server says of its links, on its /metrics.", server_link_own.METRICS),
+)
 MADE = "<!-- Written by `make docs` from the code; edit the code instead. -->"
 
 
@@ -25,7 +38,7 @@ def metrics_page() -> Iterator[str]:
     """Yield the page of every source and its metrics."""
     sources = find()
     count = sum(len(source.metrics) for source in sources) + len(own.METRICS)
-    count += len(_remote_write_metrics.METRICS)
+    count += sum(len(metrics) for *_, metrics in OTHERS)
     yield f"# Metrics\n\n{MADE}\n"
     yield f"{count} metrics of {len(sources)} sources. A `*` stands for a word that the machine supplies."
     yield "An absent value gives no series: it is never 0.\n"
@@ -35,8 +48,9 @@ def metrics_page() -> Iterator[str]:
         yield from _metrics(source.metrics)
     yield "## agent\n\nWhat the agent says of itself.\n"
     yield from _metrics(own.METRICS)
-    yield "## remote_write\n\nWhat remote write out says of itself, on the agent's /metrics.\n"
-    yield from _metrics(_remote_write_metrics.METRICS)
+    for name, what, metrics in OTHERS:
+        yield f"## {name}\n\n{what}\n"
+        yield from _metrics(metrics)
 
 
 def _docstring(source: Source) -> str:
@@ -67,7 +81,7 @@ def config_page() -> Iterator[str]:
     yield "errors. `vigie config show` prints every effective value and where it came from.\n"
     yield "```toml"
     section = None
-    for setting in (*config.AGENT, *config.REMOTE_WRITE, *config.SERVER, *config.source_settings(find())):
+    for setting in every(find()):
         if setting.section != section:
             section = setting.section
             yield f"[{section}]"

@@ -75,7 +75,7 @@ def parts_of(node: int) -> list[Part]:
         "SM_CLOCK",
         "MEM_CLOCK",
     )
-    return [
+    parts = [
         _cpu("cpu", "cpu", "user", "system", "iowait", "softirq", "idle"),
         _cpu("cpu", "constant", "nice", "irq", "steal"),
         _gpus(node, "percent", *used, *ratios, "DEV_ENC_UTIL", "DEV_DEC_UTIL"),
@@ -109,17 +109,25 @@ def parts_of(node: int) -> list[Part]:
         _buckets(),
         _plain("setting", "constant", 264),
     ]
+    assert sum(len(part.series) for part in parts) == SERIES
+    return parts
+
+
+def few_parts_of(node: int) -> list[Part]:
+    """Return a third of it: 500 series of the same sorts."""
+    parts = [part for part in parts_of(node) if part.table in ("dcgm", "netdev", "memory", "vmstat")]
+    left = 500 - sum(len(part.series) for part in parts)
+    return [*parts, _plain("setting", "constant", left)]
 
 
 class Node:
     """One node: what it is called, and its numbers as time goes by."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, parts: list[Part] | None = None) -> None:
         self.labels = {"instance": f"node{number:04d}", "job": "node"}
         self._chance = np.random.default_rng(number)
-        self._parts = parts_of(number)
+        self._parts = parts_of(number) if parts is None else parts
         self.series = [one for part in self._parts for one in part.series]
-        assert len(self.series) == SERIES, len(self.series)
         self._state = {i: self._begin(part) for i, part in enumerate(self._parts)}
         self._phase = int(self._chance.integers(INTERVAL))
         edges = [0, *np.cumsum([len(part.series) for part in self._parts]).tolist()]

@@ -90,7 +90,10 @@ def load(fleet: Fleet, store: Store) -> None:
     blocks, log = store.bytes_on_disk()
     print(f"loaded   {samples / 1e6:8.0f} M samples, {samples / spent / 1e6:.2f} M a second", flush=True)
     print(f"CPU      {used / samples * len(fleet.nodes) * SERIES / (INTERVAL / 1000) * 100:8.1f} % of a core")
-    print(f"disk     {blocks / samples:8.2f} B a sample in blocks, and {log / 1e6:.0f} MB of log", flush=True)
+    print(
+        f"disk     {blocks / samples:8.2f} B a sample in blocks and rollups, and {log / 1e6:.0f} MB of log",
+        flush=True,
+    )
 
 
 async def by_the_clock(fleet: Fleet, store: Store, ready: list[list[tuple[dict[str, str], Frame]]]) -> None:

@@ -90,7 +90,7 @@ def test_json_lines_on_standard_output_hold_every_table(start: Start) -> None:
     first = json.loads(out.splitlines()[0])
     assert first["node"] == "n1"
     assert first["time"] > 1.7e9
-    assert set(first["tables"]) == {"cpu", "loadavg"}
+    assert set(first["tables"]) == {"agent", "cpu", "loadavg"}
     assert first["tables"]["loadavg"]["node_load1"] >= 0
     assert 'node_cpu_seconds_total{cpu="0",mode="idle"}' in first["tables"]["cpu"]
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,6 +158,64 @@ def test_peer_away_and_our_restart_lose_nothing(engine: Engine, tmp_path: Path) 
     assert second.state().dropped == {}
     assert kept == {
         str(n): {begin + place * 1000: float(place * 100 + n) for place in range(50)} for n in range(SERIES)
+    }
+
+
+@contextlib.contextmanager
+def losing_the_first_answer(url: str) -> Iterator[str]:
+    """Pass requests on, and end the first connection when its request has been answered over there."""
+    lost: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            request = urllib.request.Request(url, body, dict(self.headers.items()))
+            try:
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    status, said = answer.status, b""
+            except urllib.error.HTTPError as error:
+                with error:
+                    status, said = error.code, error.read()
+            if not lost:
+                lost.append(status)
+                self.close_connection = True
+                return
+            self.send_response(status)
+            if status != 204:
+                self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/api/v1/write"
+        server.shutdown()
+        thread.join()
+    assert lost == [204]
+
+
+def test_request_whose_answer_is_lost_is_there_once_and_nothing_counts_as_dropped(
+    engine: Engine, tmp_path: Path
+) -> None:
+    begin = round(time.time()) * 1000 - 600_000
+    with engine.start(), losing_the_first_answer(f"{engine.url}/api/v1/write") as lossy:
+        options = OPTIONS._replace(batch_samples=5 * SERIES, batch_seconds=60)
+        sink = RemoteWrite(Target(lossy), tmp_path / "queue", options)
+        for place in range(5):
+            sink.write_series(_series(place, begin))
+        _until(lambda: sink.state().sent == 5 * SERIES)
+        sink.close()
+        kept = _kept(engine, begin + 60_000)
+    assert sink.state().failures == 1
+    assert sink.state().dropped == {}
+    assert kept == {
+        str(n): {begin + place * 1000: float(place * 100 + n) for place in range(5)} for n in range(SERIES)
     }
 
 

@@ -17,8 +17,10 @@ from urllib.parse import urlencode
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.server.known import known_secrets
 from vigie.query.budget import Limits
 from vigie.server.app import Parts, build
+from vigie.server.callers import Callers
 from vigie.server.connection import Connection
 from vigie.server.own import Own
 from vigie.server.readers import Work
@@ -105,7 +107,15 @@ class Server:
 def listening(app: ASGIApp) -> Iterator[int]:
     """Serve an application from a thread, and give its port."""
     server = uvicorn.Server(
-        uvicorn.Config(app, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False)
+        uvicorn.Config(
+            app,
+            http=Connection,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+        )
     )
     with socket.create_server(("127.0.0.1", 0)) as bound:
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([bound])))
@@ -125,11 +135,11 @@ def serving(
     kind: type[Store] = Store,
 ) -> Iterator[Server]:
     """Serve an empty store."""
-    with kind(directory) as store:
+    with kind(directory) as store, known_secrets(TOKEN) as secrets:
         readers = Direct(store, limits)
-        own = Own(lambda: (*store.bytes_on_disk(), len(store.damages)), lambda: 0)
+        own = Own(lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0)
         writer = Writer(store, own, clock, 15 * DAY)
-        parts = Parts(readers, writer.write, own, TOKEN, limits, {"raw-days": "15"}, "15d", clock)
+        parts = Parts(readers, writer.write, own, Callers(secrets), limits, {"raw-days": "15"}, "15d", clock)
         try:
             with listening(build(parts)) as port:
                 yield Server(store, readers, writer, port)

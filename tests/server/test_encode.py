@@ -50,6 +50,14 @@ def test_series_with_other_times_keep_their_own() -> None:
     assert said["warnings"] == ["careful"]
 
 
+@given(st.lists(st.integers(0, 20_000).map(float) | st.sampled_from([-0.0, 0.5, np.nan, -1.0]), min_size=1))
+def test_small_whole_numbers_of_a_line_are_spelled_as_each_alone(values: list[float]) -> None:
+    times = np.arange(len(values)) * 500
+    said = json.loads(result(Answer("matrix", [Series({}, times, np.array(values))]), 0))
+    expected = [[time / 1000, go(value)] for time, value in zip(times.tolist(), values, strict=True)]
+    assert said["data"]["result"][0]["values"] == expected
+
+
 def test_label_that_utf8_cannot_hold_is_replaced() -> None:
     answer = Answer("vector", [Series({"a": "\udcff"}, np.array([0]), np.array([1.0]))])
     assert json.loads(result(answer, 0))["data"]["result"][0]["metric"] == {"a": "?"}

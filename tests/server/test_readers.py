@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -22,7 +23,7 @@ import pytest
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
 from vigie.query.rolled import RolledGroup
-from vigie.query.storage import Group, Load, Matcher, Storage
+from vigie.query.storage import Group, Labels, Load, Matcher, Storage
 from vigie.server.readers import Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage
 
@@ -58,7 +59,14 @@ class Forkable(MemoryStorage):
     def rollups(self, *_: object) -> Iterator[RolledGroup]:
         return iter(())
 
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        return Counter()
+
+    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+        found = self.series(matchers, start, end)
+        return found if len(found) <= most else None
+
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
         return sum(group.values.size for group in self.select(matchers, start, end))
 
 
@@ -206,6 +214,29 @@ def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: 
         with pytest.raises(asyncio.CancelledError):
             await asking
         readers.close()
+
+    asyncio.run(asked())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_bytes()), 0)
+
+
+def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkable, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    def work() -> bytes:
+        (tmp_path / "fresh").write_bytes(pid())
+        (tmp_path / "fresh").rename(note)
+        threading.Event().wait()
+        return b""
+
+    async def asked() -> None:
+        readers = Readers(store, light=0)
+        asking = asyncio.ensure_future(readers.ask(heavy(work), HOURS))
+        while not note.exists():
+            await asyncio.sleep(0.001)
+        readers.close()
+        with pytest.raises(ExecutionError, match="SIGKILL"):
+            await asking
 
     asyncio.run(asked())
     with pytest.raises(ProcessLookupError):

@@ -124,6 +124,83 @@ def test_late_sample_goes_apart_and_costs_no_other(peer: Peer, tmp_path: Path) -
     assert sink.state().dropped == {"out of order": 1}
 
 
+BATCHED = QUICK._replace(batch_seconds=3600, batch_samples=100_000)
+
+
+def many_times(peer: Peer, directory: Path) -> RemoteWrite:
+    """Send one request with three times of each of thirty series, and return when all are accounted for."""
+    options = BATCHED._replace(batch_samples=90)
+    sink, many = RemoteWrite(Target(peer.url), directory, options), table(*map(str, range(30)))
+    for place in range(3):
+        sink.write(frame(place, many, *range(30)), "n1")
+    peer.wait(lambda: sink.state().sent + sum(sink.state().dropped.values()) == 90)
+    sink.close()
+    return sink
+
+
+def test_request_that_arrived_although_its_answer_was_lost_is_not_counted_as_dropped(
+    peer: Peer, tmp_path: Path
+) -> None:
+    peer.moods.append("take and cut")
+    sink = many_times(peer, tmp_path)
+    assert sink.state().failures == 1
+    assert sink.state().dropped == {}
+    assert sink.state().sent == 120  # with the stale markers at the end
+    assert len(peer.paths) <= 12
+    assert peer.values(n="7")[:3] == [sent(place, 7) for place in range(3)]
+
+
+def test_request_that_was_lost_is_sent_again_however_many_late_samples_it_has(
+    peer: Peer, tmp_path: Path
+) -> None:
+    ahead = RemoteWrite(Target(peer.url), tmp_path / "ahead", QUICK)
+    ahead.write(frame(2, table("0", "7", "8"), 0.5, 0.5, 0.5), "n1")
+    peer.wait(lambda: len(peer.taken) == 3)
+    peer.moods.append("cut")
+    sink = many_times(peer, tmp_path / "queue")
+    ahead.close(0.0)
+    assert sink.state().failures == 1
+    assert sink.state().dropped == {"out of order": 9}  # three times of three series
+    for n in set(range(30)) - {0, 7, 8}:
+        assert peer.values(n=str(n))[:3] == [sent(place, n) for place in range(3)]
+
+
+def test_series_that_is_in_two_tables_is_sent_once(peer: Peer, tmp_path: Path) -> None:
+    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    one, other = table("a", "b"), table("b", "c", "c")._replace(source="u")
+    for place in range(3):
+        sink.write(Frame(NOW + place * 1000, ((one, (1.0, 2.0)), (other, (3.0, 4.0, 5.0)))), "n1")
+    sink.close()
+    assert [peer.values(n=name)[:3] for name in "abc"] == [
+        [sent(place, value) for place in range(3)] for value in (1, 2, 4)
+    ]
+    assert sink.state().dropped == {}
+
+
+def test_frame_that_comes_late_goes_apart_and_ends_nothing(peer: Peer, tmp_path: Path) -> None:
+    sink = RemoteWrite(Target(peer.url), tmp_path, BATCHED)
+    sink.write(frame(0, table("a", "b"), 1.0, 2.0), "n1")
+    sink.write(frame(2, table("a", "b"), 3.0, 4.0), "n1")
+    sink.write(frame(1, table("a", version=0), 9.0), "n1")
+    sink.write(frame(3, table("a", "b"), 5.0, 6.0), "n1")
+    sink.close()
+    assert peer.values(n="a")[:3] == [sent(0, 1), sent(2, 3), sent(3, 5)]
+    assert peer.values(n="b")[:3] == [sent(0, 2), sent(2, 4), sent(3, 6)]
+    assert sink.state().dropped == {"out of order": 1}
+
+
+def test_node_that_is_far_behind_goes_apart(peer: Peer, tmp_path: Path) -> None:
+    peer.refuse = lambda labels, _: "out of bounds" if dict(labels).get("instance") == "n2" else ""
+    sink, one = RemoteWrite(Target(peer.url), tmp_path, BATCHED), table("a")
+    for place in range(3):
+        sink.write(frame(place, one, place), "n1")
+        sink.write(frame(place - 3600, one, place), "n2")
+    sink.close()
+    assert peer.values(instance="n1")[:3] == [sent(place, place) for place in range(3)]
+    assert len(peer.paths) == 6  # one for those in order, and the others in halves
+    assert sink.state().dropped == {"out of bounds": 3}
+
+
 def test_series_that_leaves_its_table_or_has_no_value_is_marked_stale(peer: Peer, tmp_path: Path) -> None:
     sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
     sink.write(frame(0, table("a", "b", "c"), 1.0, 2.0, NAN), "n1")

@@ -9,7 +9,7 @@ import numpy as np
 from vigie.model import Frame, Table, gauge
 from vigie.model.values import ABSENT_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
-from vigie.store.store import LATEST
+from vigie.store.times import LATEST
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
 NODE = {"instance": "n1", "job": "node"}

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS
 from vigie.store.codec import (
+    DECIMAL,
     PCODEC,
     ZLIB,
     faults,
@@ -18,6 +19,7 @@ from vigie.store.codec import (
     unpack_text,
     unpack_times,
 )
+from vigie.store.decimals import LEAST
 from vigie.store.errors import Damaged
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
@@ -31,6 +33,24 @@ def test_any_bit_pattern_comes_back(patterns: list[int], codec: int) -> None:
     blob = pack_floats(given_bits.view(np.float64), codec)
     assert unpack_floats(blob).view(np.uint64).tolist() == patterns
     assert is_dense(blob) == (ABSENT_BITS not in patterns)
+
+
+@given(st.lists(st.integers(-(2**55), 2**55), min_size=1, max_size=50), st.integers(0, 6), st.data())
+def test_numbers_with_few_decimals_come_back(whole: list[int], decimals: int, data: st.DataObject) -> None:
+    values = np.resize([number / 10**decimals for number in whole], 2 * LEAST)
+    if data.draw(st.booleans()):
+        values[data.draw(st.integers(0, len(values) - 1))] = data.draw(st.floats())
+    found = unpack_floats(pack_floats(values))
+    assert found.view(np.uint64).tolist() == values.view(np.uint64).tolist()
+
+
+def test_hundredths_of_counters_that_differ_in_size_are_kept_as_whole_numbers() -> None:
+    chance = np.random.default_rng(1)
+    starts = chance.integers(10**6, 10**9, (320, 1))
+    values = np.round((starts + chance.integers(0, 1000, (320, 64)).cumsum(axis=1)) / 100, 2)
+    blob = pack_floats(values)
+    assert blob[0] == DECIMAL
+    assert len(blob) < 1.5 * values.size
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=50), codecs)

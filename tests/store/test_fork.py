@@ -98,3 +98,4 @@ def test_weight_is_at_least_what_select_reads(tmp_path: Path) -> None:
             read = sum(group.values.size for group in store.select(EVERYTHING, start, end))
             assert read <= store.weight(EVERYTHING, start, end) <= read + 40 * 60
         assert store.weight(EVERYTHING, 5000, 6000) == 0
+        assert store.weight(EVERYTHING, 0, 999, 10) > 10

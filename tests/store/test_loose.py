@@ -12,6 +12,7 @@ from vigie.model.values import ABSENT_BITS, bits_of, from_bits
 from vigie.query.storage import Matcher
 from vigie.store.errors import Refused
 from vigie.store.loose import Samples
+from vigie.store.retention import Retention
 from vigie.store.store import Store
 from vigie.store.stream import Lengths
 
@@ -70,6 +71,76 @@ def test_series_that_stop_coming_together_are_parted(tmp_path: Path) -> None:
         assert len(list(store._index)) == 9
 
 
+def test_series_of_one_scrape_share_a_group_although_they_come_in_several_requests(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for time in (10, 20):
+            store.append_series([series("a", [time], [1.0]), series("b", [time], [2.0])])
+            store.append_series([series("c", [time], [3.0]), series("x", [time], [4.0], "n2")])
+        store.append_series([series("d", [20], [5.0])])  # one that is new later on
+        store.append_series([series(name, [30], [6.0]) for name in "dcba"])
+        groups = store.select([Matcher("instance", "=", "n1")], 0, 99)
+        assert [len(group.labels) for group in groups] == [4]
+        assert said(store, "d") == {20: bits_of(5), 30: bits_of(6)}
+        assert said(store, "c") == {10: bits_of(3), 20: bits_of(3), 30: bits_of(6)}
+
+
+def test_targets_of_a_kind_share_a_layout_in_whatever_order_their_series_come(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for instance, names in (("n1", ["abc", "d"]), ("n2", ["da", "cb"]), ("n3", ["dcba"])):
+            for some in names:
+                store.append_series([series(name, [10], [1.0], instance) for name in some])
+        assert (
+            len({id(group.layout) for groups in store._loose._groups.values() for group in groups.values()})
+            == 1
+        )
+
+
+def test_series_that_ended_leave_their_group_and_find_it_again(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for time in range(200):
+            names = [f"s{time}", "a", "b"]
+            store.append_series([series(name, [time], [1.0]) for name in names])
+            store.append_series([series(f"s{time}", [time + 1], [STALE])])
+        (group,) = (group for groups in store._loose._groups.values() for group in groups.values())
+        assert len(group.seats) < 40
+        store.append_series([series(name, [200], [2.0]) for name in ("a", "b", "s5")])
+        assert said(store, "s5") == {5: bits_of(1), 6: bits_of(STALE), 200: bits_of(2)}
+        assert len(list(store._index)) == 1
+
+
+def test_target_whose_series_are_all_replaced_at_every_scrape_keeps_one_narrow_group(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for time in range(60):
+            new = [series(f"s{time}_{n}", [time], [1.0]) for n in range(100)]
+            old = [series(f"s{time - 1}_{n}", [time], [STALE]) for n in range(100)] if time else []
+            store.append_series([*new, *old])
+        (group,) = (group for groups in store._loose._groups.values() for group in groups.values())
+        assert len(group.seats) == 100
+        assert said(store, "s7_7") == {7: bits_of(1), 8: bits_of(STALE)}
+
+
+def test_series_that_come_together_now_and_then_end_up_alone_and_make_no_streams_for_ever(
+    tmp_path: Path,
+) -> None:
+    with Store(tmp_path) as store:
+        for time in range(600):
+            names = "abcd" if time % 40 == 0 else "abcd"[time % 4]
+            store.append_series([series(name, [time], [float(time)]) for name in names])
+        assert len(list(store._index)) <= 4 * 3
+        for place, name in enumerate("abcd"):
+            expected = [time for time in range(600) if time % 4 == place or time % 40 == 0]
+            assert said(store, name) == {time: bits_of(time) for time in expected}
+
+
+def test_group_whose_data_expired_goes_on(tmp_path: Path) -> None:
+    with Store(tmp_path, lengths=TINY, retention=Retention(age_ms=1000)) as store:
+        store.append_series([series("a", [10], [1.0]), series("b", [10], [1.0])])
+        store.flush()
+        store.maintain(100_000)
+        store.append_series([series("a", [100_010], [2.0])])
+        assert said(store, "a") == {100_010: bits_of(2)}
+
+
 def test_loose_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.append(NODE, frame(10, ["a"], [1, 2]))
@@ -94,7 +165,14 @@ calls = st.lists(
     st.one_of(
         st.sampled_from(["flush", "maintain", "restart"]),
         st.lists(
-            st.tuples(st.sampled_from("abcd"), st.integers(0, 80), st.integers(0, 2**64 - 1)),
+            st.tuples(
+                st.sampled_from("abcd"),
+                st.lists(
+                    st.tuples(st.integers(0, 80), st.integers(0, 2**64 - 1) | st.just(ABSENT_BITS)),
+                    min_size=1,
+                    max_size=4,
+                ),
+            ),
             min_size=1,
             max_size=8,
         ),
@@ -103,10 +181,10 @@ calls = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(calls)
 def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each_time(
-    tmp_path_factory: pytest.TempPathFactory, calls: list[str | list[tuple[str, int, int]]]
+    tmp_path_factory: pytest.TempPathFactory, calls: list[str | list[tuple[str, list[tuple[int, int]]]]]
 ) -> None:
     directory = tmp_path_factory.mktemp("loose")
     expected: dict[str, dict[int, int]] = {}
@@ -121,10 +199,16 @@ def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each
             store = Store(directory, lengths=TINY, segment_bytes=300)
         else:
             assert not isinstance(call, str)
-            store.append_series([series(name, [time], [from_bits(word)]) for name, time, word in call])
-            for name, time, word in call:
-                if word != ABSENT_BITS:
-                    expected.setdefault(name, {}).setdefault(time, word)
+            store.append_series(
+                [
+                    series(name, [t for t, _ in pairs], [from_bits(word) for _, word in pairs])
+                    for name, pairs in call
+                ]
+            )
+            for name, pairs in call:
+                for time, word in pairs:
+                    if word != ABSENT_BITS:
+                        expected.setdefault(name, {}).setdefault(time, word)
     answers = {dict(key)["__name__"]: samples for key, samples in answer(store).items()}
     store.close()
     assert answers == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from vigie.query.rolled_buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.retention import Retention
+from vigie.store.rollup_tier import Made
 from vigie.store.store import Store
 
 HOUR, DAY, STEP = 3_600_000, 86_400_000, 60_000
@@ -227,3 +229,71 @@ def test_rollups_that_stand_in_for_raw_say_the_same(name: str, tmp_path: Path) -
         assert not any(each.warnings for each in single)
         raw = [each.series[0].values[0] for each in single if each.series]
         np.testing.assert_allclose(rolled.series[0].values, raw, 1e-12)
+
+
+def test_pages_past_their_age_go_and_nothing_waits_for_ever(tmp_path: Path) -> None:
+    with Store(tmp_path, retention=KEPT) as store:
+        fill(store)
+        store.maintain(END)
+        store.flush()
+        store.maintain(END + DAY)
+        assert pages(store) != [0, 0]
+        store.maintain(END + 800 * DAY)
+        assert pages(store) == [0, 0]
+        assert not list(store.rollups(POWER, START, END, 300_000, FIELDS))
+        assert store.label_values("sensor", [], START, END) == []
+
+
+def test_a_young_stream_has_no_page_before_it_has_hours(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for step in range(1, 110):
+            store.append(NODE, frame(START + HOUR + step * STEP, "a", [value(step), 5.0]))
+            store.maintain(START + HOUR + step * STEP)
+        assert pages(store) == [0, 0]
+
+
+def test_a_row_from_before_the_first_page_is_in_the_rollups_when_raw_has_gone(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store, first=400)
+        store.maintain(END)
+        store.append(NODE, frame(START + 30 * STEP, "a", [7.0, 5.0]))
+        store.maintain(END + 2 * STEP)
+    with Store(tmp_path, retention=KEPT) as store:
+        store.flush()
+        store.maintain(END + 4 * STEP)
+        assert store.raw_since() > START + HOUR
+        assert buckets(store, 300_000)["count"][5] == 1.0
+
+
+def test_a_late_row_while_its_page_is_made_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path) as store:
+        fill(store, leave_out=range(100, 101))
+        tier = store._rollups.tiers[0]
+        write = tier.write
+
+        def late(batch: Sequence[Made]) -> None:
+            fill(store, 100, 100)
+            write(batch)
+
+        monkeypatch.setattr(tier, "write", late)
+        store.maintain(END)
+        monkeypatch.undo()
+        before = buckets(store, 300_000)
+        assert before["count"][19] == 5.0
+        store.maintain(END + 2 * STEP)
+        store.flush()
+    with Store(tmp_path) as store:
+        np.testing.assert_equal(buckets(store, 300_000), before)
+
+
+def test_bytes_of_rollups_are_counted_and_capped(tmp_path: Path) -> None:
+    with Store(tmp_path / "any", retention=Retention(max_bytes=0)) as store:
+        fill(store)
+        store.maintain(END)
+        assert store.bytes_on_disk()[0] > store._blocks.size()
+        assert pages(store)[0] > 1
+    with Store(tmp_path / "any", retention=Retention(max_bytes=4)) as store:
+        store.maintain(END + 2 * STEP)
+        assert pages(store) == [0, 0]

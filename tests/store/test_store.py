@@ -11,7 +11,7 @@ from tests.store.frames import EVERYTHING, NODE, POWER, Model, answer, frame, ta
 from vigie.model import ABSENT, NAN, STALE, Frame, Table, gauge
 from vigie.model.values import NAN_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
-from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, Refused
+from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, OlderFormat, Refused
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 from vigie.store.stream import Lengths
@@ -211,9 +211,17 @@ def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> Non
 
 
 def test_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "format").write_text("2\n")
-    with pytest.raises(NewerFormat, match="format 2, this vigie knows formats up to 1"):
+    (tmp_path / "format").write_text("3\n")
+    with pytest.raises(NewerFormat, match="format 3, this vigie knows formats up to 2"):
         Store(tmp_path)
+
+
+def test_older_format_is_refused_with_what_to_type_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "format").write_text("1\n")
+    with pytest.raises(OlderFormat, match=f"format 1, .* mv {tmp_path} {tmp_path}.old"):
+        Store(tmp_path)
+    assert (tmp_path / "format").read_text() == "1\n"
+    assert not list(tmp_path.glob("*.sqlite"))
 
 
 def spoil_values(directory: Path) -> None:

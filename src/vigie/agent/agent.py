@@ -9,22 +9,42 @@ import ipaddress
 import logging
 import signal
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vigie.agent import http, ports
 from vigie.agent.clock import SystemClock
 from vigie.agent.collector import Collector
-from vigie.agent.loop import Loop
+from vigie.agent.loop import Loop, OwnTable
 from vigie.agent.notify import notify
-from vigie.agent.pages import OwnTable, Pages
+from vigie.agent.pages import Pages
 from vigie.agent.reading import Outcome
+from vigie.model import Frame
 from vigie.sinks._feeder import Feeder
 
 log = logging.getLogger(__name__)
 
 
+UNLINK_SECONDS = 5.0
+
+
 class CannotStart(Exception):
     """The agent cannot run as asked; the message says why and what to type."""
+
+
+class Link(Protocol):
+    """A way to a server."""
+
+    def __call__(self, frame: Frame) -> None:
+        """Take a frame."""
+
+    async def run(self) -> None:
+        """Send what was taken until it is stopped."""
+
+    def stop(self) -> None:
+        """Have it say goodbye and end."""
+
+    def close(self) -> None:
+        """Keep what was not sent."""
 
 
 class Plan(NamedTuple):
@@ -37,6 +57,7 @@ class Plan(NamedTuple):
     collector: Collector
     feeders: Sequence[Feeder] = ()
     tables: Sequence[OwnTable] = ()
+    links: Sequence[Link] = ()
 
 
 async def run(plan: Plan) -> None:
@@ -45,7 +66,7 @@ async def run(plan: Plan) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     clock = SystemClock()
-    loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=plan.feeders)
+    loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=[*plan.feeders, *plan.links])
     host, port = split(plan.listen)
     pages = Pages(
         plan.node,
@@ -56,7 +77,9 @@ async def run(plan: Plan) -> None:
         loopback=is_loopback(plan.listen),
         tables=plan.tables,
     )
+    loop.tables = [pages.own, *plan.tables]
     server = await _listen(pages, host, port)
+    linking = [asyncio.ensure_future(link.run()) for link in plan.links]
     await loop.tick()
     _announce(plan, server)
     gc.collect()
@@ -70,10 +93,23 @@ async def run(plan: Plan) -> None:
     if ticking.done():
         ticking.result()  # it only ends by an error: let it be seen
     ticking.cancel()
+    await _unlink(plan.links, linking)
     for feeder in plan.feeders:
         feeder.close()
     plan.collector.close()
     log.info("stopped")
+
+
+async def _unlink(links: Sequence[Link], running: Sequence[asyncio.Future[None]]) -> None:
+    """Let every link end by itself within a moment; what is not acknowledged goes to the disk."""
+    for link in links:
+        link.stop()
+    if running:
+        _, late = await asyncio.wait(running, timeout=UNLINK_SECONDS)
+        for task in late:
+            task.cancel()
+    for link in links:
+        link.close()
 
 
 def split(listen: str) -> tuple[str, int]:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
 from vigie.agent.reading import Reading
-from vigie.model import Frame
+from vigie.model import Frame, Table
 
 log = logging.getLogger(__name__)
 
 Consumer = Callable[[Frame], None]
+OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # what a part of the agent says of itself
 
 # Slow sources that need longer than this share of the cadence travel with the next frame.
 PATIENCE = 0.5
@@ -27,6 +28,7 @@ class Loop:
         self, collector: Collector, clock: Clock, *, cadence: float, consumers: Sequence[Consumer] = ()
     ) -> None:
         self.frames = 0
+        self.tables: Sequence[OwnTable] = ()  # travel with every frame
         self._collector = collector
         self._clock = clock
         self._cadence = cadence
@@ -75,6 +77,6 @@ class Loop:
         if not fresh:
             return
         self.frames += 1
-        frame = Frame(time_ms, tuple(fresh))
+        frame = Frame(time_ms, (*fresh, *(table() for table in self.tables)))
         for consumer in self._consumers:
             consumer(frame)

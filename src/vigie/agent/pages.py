@@ -11,7 +11,7 @@ from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
 from vigie.agent.exposition import Format, Renderer
 from vigie.agent.http import Request, Response
-from vigie.agent.loop import Loop
+from vigie.agent.loop import Loop, OwnTable
 from vigie.agent.negotiation import chosen_format, takes_gzip
 from vigie.agent.own import Own
 from vigie.agent.reading import Outcome, Values
@@ -22,8 +22,6 @@ try:  # five times as quick as zlib, and no larger; it has no wheels for rarer p
     from isal import isal_zlib as zlib
 except ImportError:
     import zlib  # type: ignore[no-redef]
-
-OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # what a part of the agent says of itself
 
 # A source read within this many seconds is not read again for a scrape.
 FRESH_SECONDS = 1.0
@@ -85,6 +83,11 @@ class Pages:
             # A page elsewhere can point its own name at 127.0.0.1 and read us through a browser.
             return Response(403, b"this agent answers to localhost and 127.0.0.1 only\n")
         return None
+
+    def own(self) -> tuple[Table, tuple[float, ...]]:
+        """Return what the agent says of itself, as of now."""
+        values = self._own.values(self._clock.monotonic(), self._loop.frames)
+        return values.table, values.numbers
 
     async def _index(self, _: Request) -> Response:
         return Response(200, INDEX)

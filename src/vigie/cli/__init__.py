@@ -8,9 +8,13 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
+    "up": "watch this machine: a server, an agent, one address",
     "agent": "watch this machine and serve what it measures",
     "server": "keep what is measured, and answer Prometheus's API",
+    "nodes": "list the nodes, remove one, or let one join",
+    "events": "say what happened",
     "query": "ask a server in PromQL",
+    "users": "say who may sign in to a server",
     "store": "verify a data directory, or copy it while a server runs",
     "doctor": "say what works here, what does not, why, and what to type",
     "config": "show the effective configuration and where each value came from",

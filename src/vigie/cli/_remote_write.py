@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from vigie.cli import _settings
 from vigie.connection import Secret, Target, Tls
@@ -15,12 +16,15 @@ log = logging.getLogger(__name__)
 
 def parts(settings: _settings.Settings, node: str) -> tuple[Feeder, RemoteWriteTable]:
     """Return the feeder and what it says of itself; what waits is kept under the agent's data directory."""
+    sink = sink_of(settings, _settings.data_directory(settings) / "remote-write")
+    return Feeder("remote write", lambda frame: sink.write(frame, node), sink.close), RemoteWriteTable(sink)
+
+
+def sink_of(settings: _settings.Settings, queue: Path) -> RemoteWrite:
+    """Return what sends; what waits is kept in a directory of its own."""
     if settings.section("remote_write")["insecure"]:
         log.warning("remote write: insecure = true, so nobody checks who receives what is sent")
-    sink = RemoteWrite(
-        target(settings), _settings.data_directory(settings) / "remote-write", options(settings)
-    )
-    return Feeder("remote write", lambda frame: sink.write(frame, node), sink.close), RemoteWriteTable(sink)
+    return RemoteWrite(target(settings), queue, options(settings))
 
 
 def target(settings: _settings.Settings) -> Target:

@@ -14,6 +14,9 @@ from vigie.agent import own
 from vigie.agent.clock import SystemClock
 from vigie.agent.reading import Reading
 from vigie.config import ConfigError, Setting, Value
+from vigie.config_access import ACCESS
+from vigie.config_link import LINK
+from vigie.config_scrape import SCRAPE
 from vigie.sources import _registry
 from vigie.sources._host import MAX_OPEN_FILES, Host, Roots
 from vigie.sources._recording import replayed
@@ -21,6 +24,8 @@ from vigie.sources._source import Source
 from vigie.sources._tree import Budget
 
 ERRORS = (ConfigError, _registry.BadSource, OSError)
+# Settings of links that have a flag, each with the name under which the parser keeps it.
+LINK_FLAGS = {name: f"link_{name}" for name in ("server", "token_file", "fingerprint", "labels")}
 
 
 class Settings:
@@ -75,17 +80,24 @@ def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config
     """Return the settings from flags, environment, file and defaults, or raise ConfigError."""
     flags = {setting.key: getattr(arguments, setting.name) for setting in flagged}
     flags["remote_write.url"] = getattr(arguments, "remote_write", None)
+    flags.update({f"link.{name}": getattr(arguments, flag, None) for name, flag in LINK_FLAGS.items()})
     flags.update(_options(getattr(arguments, "option", ())))
     file = config.read_file(arguments.config, os.environ)
     directories = [setting for setting in config.AGENT if setting.name == "source_dirs"]
     only = ({key: value for key, value in file[0].items() if key == directories[0].key}, file[1])
     first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
     sources = _registry.find(first[directories[0].key].value)
-    settings = (*config.AGENT, *config.REMOTE_WRITE, *config.SERVER, *config.source_settings(sources))
+    settings = every(sources)
     _refuse_unknown(flags, settings)
     values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
     selected = _selected(sources, values)
     return Settings(settings, values, selected, [source for source in sources if source not in selected])
+
+
+def every(sources: Iterable[Source]) -> tuple[Setting, ...]:
+    """Return every setting there is."""
+    ours = (*config.AGENT, *LINK, *config.REMOTE_WRITE, *config.SERVER, *ACCESS, *SCRAPE)
+    return (*ours, *config.source_settings(sources))
 
 
 def node_name(settings: Settings) -> str:

@@ -7,12 +7,13 @@ import asyncio
 import logging
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from vigie.agent import agent
 from vigie.agent.collector import Collector
 from vigie.agent.exposition import TEXT, Renderer
-from vigie.agent.pages import OwnTable
+from vigie.agent.loop import OwnTable
 from vigie.agent.reading import Outcome
 from vigie.agent.scrape_token import scrape_token
 from vigie.cli import _settings
@@ -25,9 +26,16 @@ EXAMPLE = """examples:
   vigie agent                                     serve http://127.0.0.1:9797/metrics
   vigie agent --once --sources cpu,meminfo        read once, print, and stop
   vigie agent --log-json -                        a line of JSON every 10 s
+  vigie agent --server http://head:8000           send everything to a server (see vigie nodes join)
   vigie agent --remote-write http://prometheus:9090/api/v1/write
   vigie agent --listen 0.0.0.0:9797               for a Prometheus elsewhere, with a token
   vigie agent --record DIR                        record this machine, scrubbed, for a bug report"""
+LINK_FLAGS = (
+    ("--server", "server", "URL", "send everything there; may be repeated"),
+    ("--token-file", "token_file", "FILE", "holds the join token of the server"),
+    ("--fingerprint", "fingerprint", "SHA256", "of the server's certificate, which alone is trusted then"),
+    ("--label", "labels", "NAME=VALUE", "a word about this node, such as rack=r1; may be repeated"),
+)
 ERRORS = (*_settings.ERRORS, agent.CannotStart, ValueError)
 
 
@@ -39,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remote-write", metavar="URL", help="send everything there too; more is set in [remote_write]"
     )
+    links = parser.add_argument_group("links to servers; more is set in [link]")
+    for flag, name, metavar, what in LINK_FLAGS:
+        links.add_argument(flag, action="append", dest=f"link_{name}", metavar=metavar, help=what)
+    links.add_argument("--token", default="", help="the join token; others can see it in lists of processes")
     _settings.add_arguments(parser)
 
 
@@ -53,8 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
         collector = Collector(_settings.readings(settings, _unpacked(arguments.replay, directory)))
         if arguments.once:
             return _once(collector, chosen=bool(settings["sources"]))
-        asyncio.run(agent.run(_plan(settings, collector)))
+        asyncio.run(_run(settings, collector, arguments.token))
     return 0
+
+
+async def _run(settings: Settings, collector: Collector, join_token: str) -> None:
+    await agent.run(_plan(settings, collector, join_token))
 
 
 def _once(collector: Collector, *, chosen: bool) -> int:
@@ -88,7 +104,7 @@ def _record(settings: Settings, directory: Path) -> int:
     return 0
 
 
-def _plan(settings: Settings, collector: Collector) -> agent.Plan:
+def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Plan:
     node = _settings.node_name(settings)
     feeders: list[Feeder] = []
     tables: list[OwnTable] = []
@@ -101,8 +117,14 @@ def _plan(settings: Settings, collector: Collector) -> agent.Plan:
         feeder, table = _remote_write.parts(settings, node)
         feeders.append(feeder)
         tables.append(table)
+    links: Sequence[agent.Link] = ()
+    if settings.section("link")["server"]:
+        from vigie.cli import _link  # only when used: it needs a WebSocket client
+
+        links, link_table = _link.parts(settings, node, join_token)
+        tables.append(link_table)
     token = _token(settings)
-    return agent.Plan(node, settings["listen"], token, settings["cadence"], collector, feeders, tables)
+    return agent.Plan(node, settings["listen"], token, settings["cadence"], collector, feeders, tables, links)
 
 
 def _token(settings: Settings) -> str | None:

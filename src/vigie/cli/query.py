@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from vigie.agent.scrape_token import kept_token
-from vigie.cli import _settings
+from vigie.cli import _server, _settings
+from vigie.cli._server import Unanswered, asked
 from vigie.query.errors import QueryError
 from vigie.server.parameters import Parameters
 
@@ -23,13 +19,8 @@ EXAMPLE = """examples:
   vigie query up
   vigie query 'topk(3, node_load1)' --json
   vigie query 'rate(node_cpu_seconds_total{mode="user"}[5m])' --range 6h --step 1m"""
-SECONDS = 130.0  # a little more than a query may take
 WIDTH = 60
 BARS = "▁▂▃▄▅▆▇█"
-
-
-class Unanswered(Exception):
-    """The server gave no answer; the message says why and what to type."""
 
 
 ERRORS = (*_settings.ERRORS, Unanswered, QueryError, ValueError)
@@ -41,18 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--range", metavar="DURATION", help="ask over so long a time, such as 1h")
     parser.add_argument("--step", metavar="DURATION", help="seconds between two points (default: range / 60)")
     parser.add_argument("--at", metavar="TIME", help="when, or where the range ends (default: now)")
-    parser.add_argument(
-        "--server", default="http://127.0.0.1:8000", metavar="URL", help="whom to ask (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="where the server's token is, else in $VIGIE_TOKEN"
-    )
+    _server.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print what the server says, as it is")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask, and print the answer."""
-    body = _asked(arguments, *_request(arguments))
+    path, parameters = _request(arguments)
+    body = asked(arguments, "POST", f"api/v1/{path}", urlencode(parameters).encode())
     if arguments.json:
         print(body.decode())
         return 0
@@ -76,51 +63,6 @@ def _request(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     step = parameters.duration_or_none("step") or max(length // WIDTH, 1000)
     span = {"start": (at - length) / 1000, "end": at / 1000, "step": step / 1000}
     return "query_range", {"query": arguments.promql, **span}
-
-
-def _asked(arguments: argparse.Namespace, path: str, parameters: Mapping[str, Any]) -> bytes:
-    url = f"{arguments.server.rstrip('/')}/api/v1/{path}"
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(f"--server {arguments.server!r} should be an address such as http://127.0.0.1:8000")
-    form = urlencode(parameters).encode()
-    status, body = _posted(url, form, os.environ.get("VIGIE_TOKEN", ""))
-    if status == 401 and "VIGIE_TOKEN" not in os.environ and (token := _local_token(arguments)):
-        status, body = _posted(url, form, token)
-    if status == 200:
-        return body
-    raise Unanswered(f"{arguments.server} says {status}: {_reason(body)}")
-
-
-def _posted(url: str, form: bytes, token: str) -> tuple[int, bytes]:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    request = urllib.request.Request(url, form, headers)  # noqa: S310 - the scheme is checked
-    try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read()
-    except OSError as error:
-        reason = getattr(error, "reason", None) or error
-        raise Unanswered(f"{url}: {reason}; is it running? vigie server") from None
-
-
-def _local_token(arguments: argparse.Namespace) -> str:
-    """Return the token of a server on this machine; it is shown to no other."""
-    if urlsplit(arguments.server).hostname not in ("127.0.0.1", "localhost", "::1") and not arguments.data:
-        return ""
-    directory = arguments.data or _settings.default_data()
-    try:
-        return kept_token(directory / "server-token")
-    except OSError:
-        return ""
-
-
-def _reason(body: bytes) -> str:
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
-        return body[:500].decode(errors="replace").strip() or "nothing more"
 
 
 def _read(body: bytes) -> dict[str, Any]:

@@ -6,16 +6,20 @@ import argparse
 import asyncio
 import logging
 import sys
+from functools import partial
 
 from vigie import config
-from vigie.cli import _settings
+from vigie.cli import _access, _scrape, _settings
+from vigie.cli._remote_write import sink_of, target
 from vigie.config import ConfigError
+from vigie.config_access import ACCESS
 from vigie.connection import Secret, Target
 from vigie.query.budget import Limits
 from vigie.query.remote import RemoteEngine
 from vigie.redaction import redacted
 from vigie.server import run as server
 from vigie.server.forward import WriteOn
+from vigie.server.secrets_file import SecretsError
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
 
@@ -23,24 +27,36 @@ EXAMPLE = """examples:
   vigie server                                          http://127.0.0.1:8000, for Grafana and curl
   vigie server --listen 0.0.0.0:8000                    for others too, with the token
   vigie server --data /srv/vigie --raw-days 30          elsewhere, and for longer
-  vigie server --store http://127.0.0.1:9090            read from a Prometheus instead"""
-ERRORS = (*_settings.ERRORS, server.CannotStart, StoreError, ValueError)
+  vigie server --store http://127.0.0.1:9090            read from a Prometheus instead
+  vigie server --remote-write http://peer/api/v1/write  pass on what comes by remote write"""
+ERRORS = (*_settings.ERRORS, server.CannotStart, StoreError, SecretsError, ValueError)
+SETTINGS = (*config.SERVER, *ACCESS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    _settings.add_flags(parser, config.SERVER)
+    _settings.add_flags(parser, SETTINGS)
+    parser.add_argument(
+        "--remote-write", metavar="URL", help="pass on what is taken; more is set in [remote_write]"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run until it is stopped."""
-    settings = _settings.effective(arguments, config.SERVER)
+    asyncio.run(server.run(prepared(arguments)))
+    return 0
+
+
+def prepared(arguments: argparse.Namespace) -> server.Plan:
+    """Return what to run, and log as the settings say."""
+    settings = _settings.effective(arguments, SETTINGS)
     values = settings.section("server")
     level = values["log_level"].upper()
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("uvicorn").setLevel("WARNING")
-    asyncio.run(server.run(_plan(settings)))
-    return 0
+    # It says so of every connection that was refused with an answer, which is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda said: "completing handshake" not in said.getMessage())
+    return _plan(settings)
 
 
 def _plan(settings: _settings.Settings) -> server.Plan:
@@ -49,7 +65,21 @@ def _plan(settings: _settings.Settings) -> server.Plan:
     retention = Retention(int(values["raw_days"] * 86_400_000), int(values["store_gigabytes"] * 1e9) or None)
     flags = {name.replace("_", "-"): redacted(str(value)) for name, value in values.items()}
     data = _settings.data_directory(settings, "server")
-    plan = server.Plan(values["listen"], data, limits, retention, flags)
+    plan = server.Plan(
+        values["listen"],
+        data,
+        limits,
+        retention,
+        flags,
+        doors=_access.doors(values),
+        tls=_access.tls(values),
+        admin_password=_access.admin_password(values),
+        scrape=_scrape.rules(settings.section("scrape")),
+        file_sd=_scrape.file_sd(settings.section("scrape")),
+    )
+    if settings.values["remote_write.url"].value:
+        target(settings).check()
+        plan = plan._replace(remote_write=partial(sink_of, settings, data / "server-remote-write"))
     if values["store_write"] and not values["store"]:
         raise ConfigError("server.store_write needs server.store, the address to read from")
     if values["store"]:

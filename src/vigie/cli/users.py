@@ -1,7 +1,8 @@
 """Who may sign in to a server: list, add and remove accounts, and change passwords.
 
-Roles: viewer (look), user (look, and trace one's own jobs: the name is the Unix name), admin (everything),
-writer (remote write only). Passwords are typed, or read from a file or a pipe; never given as an argument."""
+Roles: viewer (may look), user (a viewer whose name is a Unix name of the cluster), admin (may do everything),
+writer (remote write only). Passwords are typed, or read from a file or a pipe; never given as an argument.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from vigie import config
 from vigie.cli import _settings
 from vigie.cli.query import aligned
 from vigie.server.accounts import ROLES, Account, Accounts
-from vigie.server.passwords import MOST
+from vigie.server.passwords import MOST, first_line
 from vigie.server.secrets_file import SecretsError, SecretsFile
 from vigie.server.tokens import Tokens
 
@@ -105,19 +106,10 @@ def _passwd(accounts: Accounts, arguments: argparse.Namespace) -> None:
 
 def _password(arguments: argparse.Namespace) -> str:
     if arguments.password_file:
-        return read_password(arguments.password_file)
+        return first_line(arguments.password_file.read_text(encoding="utf-8"))
     if not sys.stdin.isatty():
-        return _first_line(sys.stdin.read(4 * MOST))
+        return first_line(sys.stdin.read(4 * MOST))
     password = getpass.getpass(f"password of {arguments.name}: ")
     if getpass.getpass("once more: ") != password:
         raise ValueError("the two are not the same; nothing was changed")
     return password
-
-
-def read_password(file: Path) -> str:
-    """Return the password that a file holds in its first line."""
-    return _first_line(file.read_text(encoding="utf-8"))
-
-
-def _first_line(text: str) -> str:
-    return text.splitlines()[0] if text else ""

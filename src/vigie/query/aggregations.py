@@ -10,7 +10,7 @@ from promql_parser import AggregateExpr
 
 from vigie.query.errors import ExecutionError
 from vigie.query.folds import FOLDS, Fold, State
-from vigie.query.grouping import Grouper, Grouping, grouped
+from vigie.query.grouping import MOST_KINDS, Grouper, Grouping, grouped
 from vigie.query.quantiles import quantile
 from vigie.query.ranges import Value
 from vigie.query.ranking import CHOOSERS, count_values
@@ -57,38 +57,63 @@ def begun(fold: Fold, vector: Vector, grouper: Grouper) -> Partial | None:
 
 def joined(fold: Fold, parts: Iterable[Partial | None], steps: int) -> Vector:
     """Return the aggregation of all parts."""
-    rows: dict[Key, int] = {}
-    names: list[Labels] = []
-    states: list[State] = []  # of the groups in the order of their rows, in pieces that follow one another
+    whole = _Whole(fold)
     with np.errstate(all="ignore"):
         for part in parts:
-            if part is None:
-                continue
-            keys = [key_of(labels) for labels in part.labels]
-            known = np.array([rows.get(key, -1) for key in keys], dtype=np.intp)
-            old, new = np.flatnonzero(known >= 0), np.flatnonzero(known < 0)
-            if len(old):
-                states = [
-                    _joined_rows(fold, _whole(states), known[old], tuple(each[old] for each in part.state))
-                ]
-            if len(new):
-                rows.update((keys[i], len(rows)) for i in new.tolist())
-                names += [part.labels[i] for i in new.tolist()]
-                states.append(tuple(each[new] for each in part.state))
-        if not states:
+            if part is not None:
+                whole.add(part)
+        return whole.ended(steps)
+
+
+class _Whole:
+    """What an aggregation keeps of the parts so far."""
+
+    def __init__(self, fold: Fold) -> None:
+        self._fold = fold
+        self._rows: dict[Key, int] = {}
+        self._names: list[Labels] = []
+        self._states: list[State] = []  # in the order of the rows, in pieces that follow one another
+        # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
+        self._known: dict[int, tuple[list[Labels], Indices]] = {}
+
+    def add(self, part: Partial) -> None:
+        """Put one more part to the others."""
+        _, known = self._known.get(id(part.labels), (None, None))
+        if known is not None:
+            self._join(known, part.state)
+            return
+        keys = [key_of(labels) for labels in part.labels]
+        found = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
+        old, new = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
+        if len(old):
+            self._join(found[old], tuple(each[old] for each in part.state))
+        if len(new):
+            found[new] = np.arange(len(self._rows), len(self._rows) + len(new))
+            self._rows.update((keys[i], int(found[i])) for i in new.tolist())
+            self._names += [part.labels[i] for i in new.tolist()]
+            self._states.append(part.state if len(new) == len(keys) else tuple(e[new] for e in part.state))
+        if len(self._known) < MOST_KINDS:
+            self._known[id(part.labels)] = part.labels, found
+
+    def ended(self, steps: int) -> Vector:
+        """Return the aggregation of all parts that were added."""
+        if not self._states:
             return empty(steps)
-        state = _whole(states)
-        return Vector(names, fold.ended(state), state[0] > 0).without_empty_rows()
+        state = _together(self._states)
+        return Vector(self._names, self._fold.ended(state), state[0] > 0).without_empty_rows()
+
+    def _join(self, rows: Indices, part: State) -> None:
+        state = _together(self._states)
+        if len(rows) == len(state[0]) and (rows == np.arange(len(rows))).all():
+            self._states = [self._fold.joined(state, part)]
+            return
+        made = self._fold.joined(tuple(each[rows] for each in state), part)
+        for each, new in zip(state, made, strict=True):
+            each[rows] = new
+        self._states = [state]
 
 
-def _joined_rows(fold: Fold, state: State, rows: Indices, part: State) -> State:
-    made = fold.joined(tuple(each[rows] for each in state), part)
-    for each, new in zip(state, made, strict=True):
-        each[rows] = new
-    return state
-
-
-def _whole(states: list[State]) -> State:
+def _together(states: list[State]) -> State:
     if len(states) == 1:
         return states[0]
     return tuple(np.concatenate(column) for column in zip(*states, strict=True))

@@ -25,25 +25,27 @@ class Budget:
         self.limits = limits
         self._clock = clock
         self._deadline = clock() + limits.seconds
-        self.used = 0
+        self.total = 0  # samples counted so far
+        self.peak = 0  # the most that were held at once
+        self._kept = 0
         self._passing = 0
         self._guard = threading.Lock()
 
     def spend(self, samples: int) -> None:
         """Count samples that the query loads or makes."""
         with self._guard:
-            self.used += samples
-        if self.used + self._passing > self.limits.samples:
-            raise TooManySamples
-        self.check_time()
+            self._kept += samples
+            self._note(samples)
+        self._check()
 
     @contextmanager
     def held(self, samples: int) -> Iterator[None]:
         """Count samples that are let go again."""
         with self._guard:
             self._passing += samples
+            self._note(samples)
         try:
-            self.spend(0)
+            self._check()
             yield
         finally:
             with self._guard:
@@ -53,3 +55,12 @@ class Budget:
         """Raise when the query has run too long."""
         if self._clock() > self._deadline:
             raise QueryTimeout("query timed out in expression evaluation")
+
+    def _note(self, samples: int) -> None:
+        self.total += samples
+        self.peak = max(self.peak, self._kept + self._passing)
+
+    def _check(self) -> None:
+        if self._kept + self._passing > self.limits.samples:
+            raise TooManySamples
+        self.check_time()

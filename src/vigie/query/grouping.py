@@ -13,6 +13,7 @@ from vigie.query.storage import Labels
 from vigie.query.vectors import NAME, Indices
 
 MOST_KINDS = 1000
+FEW = 16  # series whose labels are made sooner than columns of them are numbered
 
 
 class Grouping(NamedTuple):
@@ -51,8 +52,9 @@ def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
     """Return the groups that `by` or `without` make; without either there is one."""
     if modifier is None:
         return Grouping([{}] if len(series) else [], np.arange(len(series)), np.zeros(1, dtype=np.intp))
-    if isinstance(series, LabelRows):
+    if isinstance(series, LabelRows) and len(series) > FEW:
         return _by_columns(series, modifier)
+    series = list(series)
     numbers: dict[object, int] = {}
     labels: list[Labels] = []
     of_row = np.empty(len(series), dtype=np.intp)
@@ -65,6 +67,8 @@ def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
 
 
 def _sorted(labels: list[Labels], of_row: Indices) -> Grouping:
+    if len(labels) == len(of_row):  # every series is a group of its own, numbered as it came
+        return Grouping(labels, of_row, of_row.copy())
     order = np.argsort(of_row, kind="stable")
     starts = np.searchsorted(of_row[order], np.arange(len(labels)))
     return Grouping(labels, order, starts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.query import over_time, rates, regression
 from vigie.query.windows import RangeFunction
 
-_SMOOTHING = RangeFunction(regression.smoothed, least=2, cubic=True)
+_SMOOTHING = RangeFunction(regression.smoothed, least=2, cubic=True, together=False)
 
 RANGE_FUNCTIONS = {
     "rate": RangeFunction(rates.rate, least=2),
@@ -15,8 +15,8 @@ RANGE_FUNCTIONS = {
     "idelta": RangeFunction(rates.idelta, least=2),
     "changes": RangeFunction(rates.changes),
     "resets": RangeFunction(rates.resets),
-    "deriv": RangeFunction(regression.deriv, least=2, cubic=True),
-    "predict_linear": RangeFunction(regression.predict_linear, least=2, cubic=True),
+    "deriv": RangeFunction(regression.deriv, least=2, cubic=True, together=False),
+    "predict_linear": RangeFunction(regression.predict_linear, least=2, cubic=True, together=False),
     "double_exponential_smoothing": _SMOOTHING,
     "holt_winters": _SMOOTHING,  # its name before Prometheus 3
     "sum_over_time": RangeFunction(over_time.total),
@@ -31,8 +31,8 @@ RANGE_FUNCTIONS = {
     "stddev_over_time": RangeFunction(over_time.deviation, cubic=True),
     "quantile_over_time": RangeFunction(over_time.quantile_of, cubic=True, range_at=1),
     "mad_over_time": RangeFunction(over_time.median_deviation, cubic=True),
-    "ts_of_first_over_time": RangeFunction(over_time.time_of_first),
-    "ts_of_last_over_time": RangeFunction(over_time.time_of_last),
-    "ts_of_min_over_time": RangeFunction(over_time.time_of_lowest, cubic=True),
-    "ts_of_max_over_time": RangeFunction(over_time.time_of_highest, cubic=True),
+    "ts_of_first_over_time": RangeFunction(over_time.time_of_first, together=False),
+    "ts_of_last_over_time": RangeFunction(over_time.time_of_last, together=False),
+    "ts_of_min_over_time": RangeFunction(over_time.time_of_lowest, cubic=True, together=False),
+    "ts_of_max_over_time": RangeFunction(over_time.time_of_highest, cubic=True, together=False),
 }

@@ -33,7 +33,7 @@ def delta(window: Window, _: Sequence[Floats]) -> Floats:
 def irate(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the growth per second between the last two samples of a counter."""
     last, before = window.last(), np.take(window.values, window.high - 2, axis=1)
-    seconds = (window.times[window.high - 1] - window.times[window.high - 2]) / 1000
+    seconds = (window.times_at(window.high - 1) - window.times_at(window.high - 2)) / 1000
     grown: Floats = np.where(last < before, last, last - before) / seconds
     return grown
 
@@ -67,12 +67,16 @@ def _length(window: Window) -> Floats:
 
 
 class _Spans(NamedTuple):
-    """How the samples of each range lie in it, in seconds."""
+    """How the samples of each range lie in it, in seconds: of all series, or a row for each."""
 
     sampled: Floats
     average: Floats
     to_start: Floats
     to_end: Floats
+
+    def of(self, rows: Indices) -> _Spans:
+        """Return those of some series."""
+        return self if self.sampled.ndim == 1 else _Spans(*(each[rows] for each in self))
 
     def capped(self, gap: Floats) -> Floats:
         """Return how far to go on beyond the samples: to the limit if it is near, else half an interval."""
@@ -80,7 +84,7 @@ class _Spans(NamedTuple):
 
 
 def _spans(window: Window) -> _Spans:
-    first, last = window.times[window.low], window.times[window.high - 1]
+    first, last = window.times_at(window.low), window.times_at(window.high - 1)
     sampled = (last - first) / 1000
     average = sampled / (window.counts - 1)
     return _Spans(sampled, average, (first - window.begins) / 1000, (window.ends - last) / 1000)
@@ -96,11 +100,15 @@ def _counted(window: Window, scale: Floats) -> Floats:
         grown[restarted] += _lost(window, restarted)
     near_zero = _may_reach_zero(window, spans, restarted)
     kept, beginnings = grown[near_zero], first[near_zero]
-    to_end = spans.capped(spans.to_end)
-    grown *= (spans.sampled + spans.capped(spans.to_start) + to_end) / spans.sampled * scale
+    grown *= (
+        (spans.sampled + spans.capped(spans.to_start) + spans.capped(spans.to_end)) / spans.sampled * scale
+    )
     if len(near_zero):
-        to_start = _not_below_zero(window, spans, kept, beginnings)
-        grown[near_zero] = kept * ((spans.sampled + to_start + to_end) / spans.sampled * scale)
+        near = spans.of(near_zero)
+        to_start = _not_below_zero(window, near, kept, beginnings)
+        grown[near_zero] = kept * (
+            (near.sampled + to_start + near.capped(near.to_end)) / near.sampled * scale
+        )
     return grown
 
 

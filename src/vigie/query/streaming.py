@@ -8,7 +8,7 @@ its sums of them: a question over half a million series never holds them all.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -17,6 +17,7 @@ import promql_parser as tree
 
 from vigie.query.binary import with_scalar
 from vigie.query.blocks import Block, blocks_in
+from vigie.query.bundles import FEW, apply_to_many
 from vigie.query.functions import MATH
 from vigie.query.label_rows import nameless
 from vigie.query.operators import SETS
@@ -31,9 +32,10 @@ from vigie.query.vectors import NAME, Floats, Times, Vector
 from vigie.query.windows import RangeFunction, apply, window_of
 
 T = TypeVar("T")
-Make = Callable[[Block], Vector]
+Make = Callable[[Sequence[Block]], list[Vector]]
 
 BIG = 1 << 17  # samples of a group from which on another thread is worth its while
+AT_ONCE = 16  # small groups that are worked on together
 
 
 class Stream(NamedTuple):
@@ -43,7 +45,7 @@ class Stream(NamedTuple):
     references: Times
     reach: int
     keep_stale: bool
-    make: Make
+    make: Make  # what becomes of blocks, in their order; one without samples may be left out
 
 
 def stream_of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | None:
@@ -58,21 +60,39 @@ def parts(stream: Stream, scope: Scope, finish: Callable[[Vector], T]) -> Iterat
     assert isinstance(scope.storage, Scannable)
     start, end = int(stream.references.min()) - stream.reach, int(stream.references.max())
     loads = scope.storage.scan(stream.matchers, start, end)
-    sizes: deque[int] = deque([0], maxlen=1)  # of the last group
-    tasks = (partial(_made, load, stream, scope, finish, sizes) for load in loads)
+    sizes: deque[int] = deque([BIG - 1], maxlen=1)  # of the largest group in the last task
+    together = AT_ONCE if len(scope.times) == 1 else 1
+    batches = _batches(loads, lambda: together if sizes[0] <= FEW else 1)
+    tasks = (partial(_made, batch, stream, scope, finish, sizes) for batch in batches)
     for made in side_by_side(tasks, worth=lambda: sizes[0] >= BIG):
         yield from made
 
 
+def _batches(loads: Iterator[Load], most: Callable[[], int]) -> Iterator[list[Load]]:
+    batch: list[Load] = []
+    for load in loads:
+        batch.append(load)
+        if len(batch) >= most():
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
 def _made(
-    load: Load, stream: Stream, scope: Scope, finish: Callable[[Vector], T], sizes: deque[int]
+    batch: Sequence[Load],
+    stream: Stream,
+    scope: Scope,
+    finish: Callable[[Vector], T],
+    sizes: deque[int],
 ) -> list[T]:
-    group = load()
-    if group is None:
+    groups = [group for load in batch if (group := load()) is not None]
+    if not groups:
         return []
-    sizes.append(group.values.size)
-    with scope.budget.held(group.values.size + len(group.labels) * len(scope.times)):
-        return [finish(stream.make(block)) for block in blocks_in(group, keep_stale=stream.keep_stale)]
+    sizes.append(max(group.values.size for group in groups))
+    with scope.budget.held(sum(group.values.size + len(group.labels) * len(scope.times) for group in groups)):
+        blocks = [block for group in groups for block in blocks_in(group, keep_stale=stream.keep_stale)]
+        return [finish(vector) for vector in stream.make(blocks)]
 
 
 def _of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | None:
@@ -97,9 +117,11 @@ def _selected(selector: tree.VectorSelector, scope: Scope) -> Stream | None:
     if not _one_metric(matchers):
         return None
     references = scope.references(selector.at, selector.offset)
-    return Stream(
-        matchers, references, scope.lookback, True, lambda block: newest(block, references, scope)[0]
-    )
+
+    def make(blocks: Sequence[Block]) -> list[Vector]:
+        return [newest(block, references, scope)[0] for block in blocks]
+
+    return Stream(matchers, references, scope.lookback, True, make)
 
 
 def _called(expression: tree.Call, scope: Scope, evaluate: Evaluate) -> Stream | None:
@@ -131,12 +153,27 @@ def _ranged(
     references = scope.references(selector.at, selector.offset)
     length = milliseconds(source.range)
 
-    def make(block: Block) -> Vector:
+    def each(block: Block) -> Vector:
         window = window_of(block, references, scope.times, length, scope.semantics)
-        vector = apply(function, block, window, parameters, scope.budget.check_time)
+        return apply(function, block, window, parameters, scope.budget.check_time)
+
+    def make(blocks: Sequence[Block]) -> list[Vector]:
+        if len(blocks) > 1 and len(references) == 1 and function.together:
+            vectors = apply_to_many(
+                function,
+                blocks,
+                references,
+                scope.times,
+                length,
+                scope.semantics,
+                parameters,
+                scope.budget.check_time,
+            )
+        else:
+            vectors = [each(block) for block in blocks]
         if function.keeps_name:
-            return vector
-        return Vector(nameless(vector.labels), vector.values, vector.present)
+            return vectors
+        return [Vector(nameless(labels), values, present) for labels, values, present in vectors]
 
     return Stream(matchers, references, length, False, make)
 
@@ -159,7 +196,7 @@ def _with_number(expression: tree.BinaryExpr, scope: Scope, evaluate: Evaluate) 
 
 def _then(inner: Stream, function: Callable[[Vector], Vector]) -> Stream:
     make = inner.make
-    return inner._replace(make=lambda block: function(make(block)))
+    return inner._replace(make=lambda blocks: [function(vector) for vector in make(blocks)])
 
 
 def _number(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Floats:

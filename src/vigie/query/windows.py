@@ -20,6 +20,7 @@ PIECE = 1 << 17
 class Window:
     """Values of some series, and for each step the columns low (in) to high (out) of its range.
 
+    The times are those of all series, or a row for each, where series of several blocks stand together.
     `begins` and `ends` are the range's limits in milliseconds; `now` is the step itself, which differs
     from the end under an offset or @.
     """
@@ -41,7 +42,7 @@ class Window:
     def part(self, rows: slice, steps: Indices | slice) -> Window:
         """Return some rows and steps of the window."""
         return Window(
-            self.times,
+            self.times if self.times.ndim == 1 else self.times[rows],
             self.values[rows],
             self.low[steps],
             self.high[steps],
@@ -50,6 +51,11 @@ class Window:
             self.now[steps],
             self.semantics,
         )
+
+    def times_at(self, columns: Indices) -> Times:
+        """Return when the samples in these columns were taken, for all series or for each."""
+        times: Times = self.times[..., columns]
+        return times
 
     def first(self) -> Floats:
         """Return the first value of every range."""
@@ -94,6 +100,7 @@ class RangeFunction(NamedTuple):
     cubic: bool = False
     keeps_name: bool = False
     range_at: int = 0  # which of the arguments is the range
+    together: bool = True  # whether series with other times may stand beside one another
 
 
 def apply(
@@ -104,33 +111,41 @@ def apply(
     check: Callable[[], None],
 ) -> Vector:
     """Apply a function of ranges in pieces, each after a check whether there is time for it."""
-    shape = len(block.labels), len(window.now)
     enough = window.counts >= function.least
-    steps = np.flatnonzero(enough)
-    values = np.zeros(shape)
+    if not enough.any():
+        return empty(len(window.now))
+    values = computed(function, window, np.flatnonzero(enough), parameters, check)
+    present = np.empty(values.shape, dtype=np.bool_)
+    present[:] = enough
+    return Vector(block.labels, values, present)
+
+
+def computed(
+    function: RangeFunction,
+    window: Window,
+    steps: Indices,
+    parameters: Sequence[Floats],
+    check: Callable[[], None],
+) -> Floats:
+    """Return the function's values; only those of some steps mean anything."""
+    values = np.zeros((len(window.values), len(window.now)))
     for rows, columns in _pieces(window, steps, function.cubic):
         check()
         part = window.part(rows, columns)
         with np.errstate(all="ignore"):
             made = function.kernel(part, [parameter[columns] for parameter in parameters])
-        if len(columns) == shape[1]:
+        if len(columns) == len(window.now):
             values[rows] = made
         else:
             values[rows, columns] = made
-    if not len(steps):
-        return empty(shape[1])
-    present = np.empty(shape, dtype=np.bool_)
-    present[:] = enough
-    return Vector(block.labels, values, present)
+    return values
 
 
 def _pieces(window: Window, steps: Indices, cubic: bool) -> Iterator[tuple[slice, Indices]]:
     """Yield rows and steps that are worked on together; in a cube each step costs its whole range."""
-    if not len(steps):
-        return
     cost = int(window.counts.max()) if cubic else 1
     width = max(1, min(len(steps), PIECE // cost))
-    height = max(1, PIECE // max(width * cost, len(window.times)))
+    height = max(1, PIECE // max(width * cost, window.values.shape[1]))
     for left in range(0, len(steps), width):
         for top in range(0, len(window.values), height):
             yield slice(top, top + height), steps[left : left + width]

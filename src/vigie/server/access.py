@@ -1,70 +1,73 @@
-"""Who may do what: loopback may look, everything else shows the token."""
+"""Lets a request through to the routes, or answers it."""
 
 from __future__ import annotations
 
-import hmac
-import ipaddress
+from collections.abc import Sequence
 
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
 
-from vigie.agent.pages import LOOPBACK_NAMES
-from vigie.server.http import refusal
+from vigie.server.callers import IDENTITY, Callers
+from vigie.server.login_page import login_page, wants_page
+from vigie.server.origin import same_origin
+from vigie.server.refusals import HOW, Refused, refusing
+from vigie.server.roles import OPEN, Rule, Rules
+from vigie.server.secrets_file import SecretsError
+from vigie.server.sign_in import SignIn
 
-OPEN = ("/healthz", "/readyz")
-WRITING = ("/api/v1/write",)
-FORWARDING = ("forwarded", "x-real-ip", "via")
-FORWARDING_PREFIX = "x-forwarded-"
+
+def guarded(routes: Sequence[BaseRoute], callers: Callers) -> ASGIApp:
+    """Return the application with these routes and those for signing in, each for whom the table says."""
+    return Access(Starlette(routes=[*routes, *SignIn(callers).routes()]), callers)
 
 
 class Access:
-    """Lets a request through to the routes, or answers it."""
+    """Asks who is calling, and whether the route is for them."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._shown = f"Bearer {token}".encode()
+    def __init__(self, app: Starlette, callers: Callers) -> None:
+        self._app, self._callers = app, callers
+        self._rules = Rules(app.routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] == "http" and (refused := self._refused(Request(scope))):
-            await refused(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+        if scope["type"] in ("http", "websocket"):
+            try:
+                await self._admit(scope, self._rules.rule(scope))
+            except Refused as refused:
+                await _answer(refused, scope, receive, send)
+                return
+            except SecretsError:
+                await _answer(Refused(503, "who you are cannot be looked up now"), scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
-    def _refused(self, request: Request) -> Response | None:
-        if request.url.path in OPEN:
-            return None
-        given = request.headers.get("authorization")
-        if given is not None:
-            known = hmac.compare_digest(given.encode("utf-8", "replace"), self._shown)
-            return None if known else _unauthorized("this is not the token of this server")
-        if request.url.path in WRITING:
-            return _unauthorized("writing needs the token")
-        why = _not_local(request)
-        return _unauthorized(why) if why else None
-
-
-def _not_local(request: Request) -> str:
-    """Return why the request is not certainly of somebody on this machine, or nothing."""
-    if not request.client or not _is_loopback(request.client.host):
-        return "beyond this machine the token is needed"
-    for name in request.headers:
-        if name in FORWARDING or name.startswith(FORWARDING_PREFIX):
-            return f"a request that was passed on (header {name}) needs the token"
-    # A page elsewhere can point its own name at 127.0.0.1 and read us through a browser.
-    host = request.headers.get("host", "")
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    return "" if name.lower() in LOOPBACK_NAMES else "under another name than localhost the token is needed"
+    async def _admit(self, scope: Scope, rule: Rule) -> None:
+        if rule == OPEN:
+            return
+        connection = HTTPConnection(scope)
+        identity, shown, by_itself = await self._callers.find(connection)
+        if not rule.met_by(identity.role):
+            if shown:
+                raise Refused(403, f"this needs the role {rule.least}, and yours is {identity.role}")
+            raise Refused(401, f"this needs the role {rule.least}: {HOW}")
+        ours = same_origin(connection.headers, self._callers.doors.names)
+        if rule.changes and by_itself and not ours:
+            raise Refused(403, "a browser's sign-in changes something only from a page of this server")
+        scope[IDENTITY] = identity
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _unauthorized(why: str) -> Response:
-    text = f"{why}: Authorization: Bearer with what the file server-token in the data directory holds"
-    return refusal(401, "unauthorized", text, {"WWW-Authenticate": "Bearer"})
+async def _answer(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+    response = refusing(refused)
+    if scope["type"] == "http":
+        if refused.status == 401 and wants_page(scope):
+            response = login_page(scope["path"], 401)
+        await response(scope, receive, send)
+        return
+    socket = WebSocket(scope, receive, send)
+    if "websocket.http.response" in scope.get("extensions", {}):
+        await socket.send_denial_response(response)
+    else:
+        await socket.close(1008, str(refused))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from vigie.agent.negotiation import chosen_format
 from vigie.query.budget import Limits
-from vigie.server.access import Access
+from vigie.server.access import guarded
+from vigie.server.active_targets import NOTHING_SCRAPED, ActiveTargets
+from vigie.server.callers import Callers
 from vigie.server.http import Asks, Handler, answered, sent
 from vigie.server.own import Own
 from vigie.server.queries import Queries, now_ms
+from vigie.server.scrape.families import Family
 from vigie.server.status import Status
 from vigie.server.write import Write, WriteRoute
 
@@ -30,18 +32,21 @@ class Parts(NamedTuple):
     readers: Asks
     write: Write
     own: Own
-    token: str
+    callers: Callers
     limits: Limits = Limits()
     flags: Mapping[str, str] = {}
     retention: str = ""
     clock: Callable[[], int] = now_ms
+    targets: ActiveTargets = NOTHING_SCRAPED
+    families: Callable[[], Mapping[str, Family]] = dict
+    more: Sequence[BaseRoute] = ()
 
 
 def build(parts: Parts) -> ASGIApp:
     """Return the application over the embedded store."""
     asks = Queries(parts.readers, parts.limits, parts.own, parts.clock)
-    status = Status(parts.readers, parts.own, parts.flags, parts.retention, parts.clock)
-    routes = [
+    status = Status(parts.readers, parts.own, parts.flags, parts.retention, parts.clock, parts.families)
+    routes: list[BaseRoute] = [
         *_api("query", asks.query, BOTH),
         *_api("query_range", asks.query_range, BOTH),
         *_api("query_exemplars", asks.exemplars, BOTH),
@@ -50,7 +55,7 @@ def build(parts: Parts) -> ASGIApp:
         *_api("labels", asks.labels, BOTH),
         *_api("label/{name:path}/values", asks.label_values),
         *_api("metadata", status.metadata),
-        *_api("targets", status.targets),
+        *_api("targets", parts.targets.answer),
         *_api("rules", status.rules),
         *_api("alerts", status.alerts),
         *_api("status/buildinfo", status.build),
@@ -61,8 +66,9 @@ def build(parts: Parts) -> ASGIApp:
         *_api("write", WriteRoute(parts.write).answer, ("POST",)),
         Route("/federate", answered(status.federate), methods=["GET"]),
         *common(parts.own),
+        *parts.more,
     ]
-    return Access(Starlette(routes=routes), parts.token)
+    return guarded(routes, parts.callers)
 
 
 def common(own: Own) -> list[Route]:

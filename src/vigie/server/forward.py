@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -13,8 +12,9 @@ from starlette.types import ASGIApp
 
 from vigie.connection import Target
 from vigie.http_client import Client, Unreachable
-from vigie.server.access import Access
+from vigie.server.access import guarded
 from vigie.server.app import BOTH, common
+from vigie.server.callers import Callers
 from vigie.server.http import MAX_FORM, TooLarge, answered, body_of, refusal
 from vigie.server.own import Own
 from vigie.server.write import MAX_BODY, RETRY
@@ -39,14 +39,14 @@ class Forwards(Protocol):
         """Return status, content type and body of its answer."""
 
 
-def build(reading: Forwards, writing: WriteOn | None, own: Own, token: str) -> ASGIApp:
+def build(reading: Forwards, writing: WriteOn | None, own: Own, callers: Callers) -> ASGIApp:
     """Return the application over an engine elsewhere."""
     passing = answered(Passing(reading, MAX_FORM).answer)
     routes = [Route(f"/api/v1/{path}", passing, methods=list(BOTH)) for path in PATHS]
     routes.append(Route("/federate", passing))
     write = writing.answer if writing else _no_write
     routes.append(Route("/api/v1/write", answered(write), methods=["POST"]))
-    return Access(Starlette(routes=[*routes, *common(own)]), token)
+    return guarded([*routes, *common(own)], callers)
 
 
 class Passing:

@@ -29,16 +29,18 @@ METRICS: tuple[Metric, ...] = (
     counter("vigie_server_samples_total", "Samples taken by remote write."),
     counter("vigie_server_syncs_total", "Times the store was synced for remote write."),
     STORE := gauge("vigie_server_store_bytes", "Bytes of the store on disk.", "part"),
-    gauge("vigie_server_store_damages", "Damages found when the store was opened."),
+    gauge("vigie_server_store_damages", "Damages found in the store since it was opened."),
+    gauge("vigie_server_series", "Series that the newest rows of the store have."),
 )
 
 
 class Own:
     """Counts what happens, and renders it."""
 
-    def __init__(self, stored: Callable[[], tuple[int, int, int]], forks: Callable[[], int]) -> None:
-        """Take what tells bytes of blocks, bytes of log and damages, and what tells forks."""
+    def __init__(self, stored: Callable[[], tuple[int, int, int, int]], forks: Callable[[], int]) -> None:
+        """Take what tells bytes of blocks, bytes of log, damages and series, and what tells forks."""
         self.writes = self.refused = self.write_bytes = self.samples = self.syncs = 0
+        self.tables: list[Callable[[], tuple[Table, tuple[float, ...]]]] = []  # what others say beside it
         self._stored, self._forks = stored, forks
         self._asked, self._failed, self._seconds = (defaultdict[str, float](float) for _ in range(3))
         self._process = process.Process()
@@ -60,13 +62,14 @@ class Own:
 
     def render(self, form: Format) -> bytes:
         """Return the exposition; it asks the store, and so may wait for it."""
-        blocks, log, damages = self._stored()
+        blocks, log, damages, series = self._stored()
         numbers: list[float] = [1]
         for counted in (self._asked, self._failed, self._seconds):
             numbers += [round(counted[kind], 6) for kind in KINDS]
         numbers += [self._forks(), self.writes, self.refused, self.write_bytes, self.samples, self.syncs]
-        numbers += [blocks, log, damages, *self._process.values()]
-        return self._renderer.render([Values(self._table, tuple(numbers), True)], form).encode()
+        numbers += [blocks, log, damages, series, *self._process.values()]
+        others = [Values(*table(), True) for table in self.tables]
+        return self._renderer.render([Values(self._table, tuple(numbers), True), *others], form).encode()
 
 
 def _series() -> Iterator[Series]:

@@ -7,6 +7,7 @@ as they were at that moment, however long it takes, and whatever becomes of it, 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -21,6 +22,7 @@ from vigie.server.child import Child
 Work = Callable[[Storage, Limits], bytes]
 
 LIGHT = 1_000_000  # values: about what a fork of a full server costs
+FEW_SERIES = 100_000
 AT_ONCE = 8
 QUEUE = 64
 
@@ -34,8 +36,14 @@ class Forkable(Storage, Scannable, Rolled, Protocol):
     def reborn(self) -> None:
         """Make the store readable in a child that was forked just now."""
 
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
-        """Return about how many values a selection would read."""
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
+        """Return about how many values a selection would read, or more than enough."""
+
+    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+        """Return the label sets of the series; None if there are more."""
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
 
 
 class Readers:
@@ -54,10 +62,13 @@ class Readers:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reader")
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
+        self._children: set[Child] = set()
         self.forks = 0
 
     def close(self) -> None:
-        """End the threads; questions that still run are waited for."""
+        """End the children, then the threads; before the store is closed, whose files children read."""
+        for child in tuple(self._children):
+            child.kill()
         self._threads.shutdown(cancel_futures=True)
 
     async def ask(self, work: Work, seconds: float | None = None) -> bytes:
@@ -91,7 +102,9 @@ class Readers:
                 raise
         child = Child(limits.seconds)
         self.forks += 1
+        self._children.add(child)
         running = loop.run_in_executor(self._threads, self._in_child, child, work, limits)
+        running.add_done_callback(lambda _: self._children.discard(child))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -123,8 +136,10 @@ class _Light:
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of the series, if they are few."""
-        self._spend(matchers, start, end)
-        return self._store.series(matchers, start, end)
+        found = self._store.few_series(matchers, start, end, FEW_SERIES)
+        if found is None:
+            raise TooManySamples
+        return found
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted names of their labels."""
@@ -133,6 +148,10 @@ class _Light:
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted values of one of their labels."""
         return self._store.label_values(name, matchers, start, end)
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
+        return self._store.live_pairs()
 
     def raw_since(self) -> int:
         """Return from when on every raw sample is still there."""
@@ -153,6 +172,6 @@ class _Light:
         return self._store.rollups(matchers, start, end, width, fields)
 
     def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
-        self._left -= self._store.weight(matchers, start, end)
+        self._left -= self._store.weight(matchers, start, end, self._left)
         if self._left < 0:
             raise TooManySamples

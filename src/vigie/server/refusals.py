@@ -7,7 +7,7 @@ from starlette.responses import Response
 from vigie.server.http import refusal
 
 KINDS = {401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable"}
-HINT = "; Authorization: Bearer TOKEN, see vigie users --help"
+HOW = "Authorization: Bearer TOKEN (see vigie users --help), or a sign-in at /login"
 
 
 class Refused(Exception):
@@ -23,5 +23,4 @@ def refusing(refused: Refused) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
     if refused.wait:
         headers["Retry-After"] = str(refused.wait)
-    hint = HINT if refused.status == 401 else ""
-    return refusal(refused.status, KINDS[refused.status], f"{refused}{hint}", headers)
+    return refusal(refused.status, KINDS[refused.status], str(refused), headers)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,6 +25,7 @@ from vigie.server.http import Asks, packed, parameters_of, sent, unless_gone, wa
 from vigie.server.own import Own
 from vigie.server.parameters import EARLIEST, LATEST
 from vigie.server.readers import Work
+from vigie.server.scrape.families import Family
 from vigie.server.work import EVERYTHING
 from vigie.sources._registry import built_in
 
@@ -36,14 +37,28 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 KINDS = {"untyped": "unknown"}
 
 
+@runtime_checkable
+class Counts(Protocol):
+    """A storage that can count series without naming them."""
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
+
+
 class Status:
     """Answers what the server is and has."""
 
     def __init__(
-        self, readers: Asks, own: Own, flags: Mapping[str, str], retention: str, clock: Callable[[], int]
+        self,
+        readers: Asks,
+        own: Own,
+        flags: Mapping[str, str],
+        retention: str,
+        clock: Callable[[], int],
+        families: Callable[[], Mapping[str, Family]],
     ) -> None:
         self._readers, self._own, self._flags, self._retention = readers, own, flags, retention
-        self._clock = clock
+        self._clock, self._families = clock, families
         self._started = datetime.now(UTC)
 
     async def build(self, request: Request) -> Response:
@@ -90,11 +105,11 @@ class Status:
         return await self._asked("tsdb", request, partial(_cardinality, now - HOUR_MS, now, limit))
 
     async def metadata(self, request: Request) -> Response:
-        """Answer kind, help and unit of metrics that our sources declare."""
+        """Answer kind, help and unit of metrics that our sources declare or exporters describe."""
         given = await parameters_of(request)
         given.limit("limit_per_metric")  # ours is one for each
         limit, name = given.limit(), given.one("metric")
-        return await self._asked("metadata", request, partial(_metadata, name, limit))
+        return await self._asked("metadata", request, partial(_metadata, name, limit, self._families()))
 
     async def federate(self, request: Request) -> Response:
         """Answer the newest samples as text."""
@@ -103,10 +118,6 @@ class Status:
             return sent(b"", request, TEXT)
         work = partial(federate, given.selectors(), self._clock())
         return await self._asked("federate", request, work, TEXT)
-
-    async def targets(self, request: Request) -> Response:
-        """Answer that nothing is scraped."""
-        return sent(encode.document({"activeTargets": [], "droppedTargets": []}), request)
 
     async def rules(self, request: Request) -> Response:
         """Answer that there are no rules."""
@@ -127,9 +138,18 @@ class Status:
             return sent(await unless_gone(request, self._readers.ask(job)), request, content_type)
 
 
-def _metadata(name: str, limit: int | None, gzip: bool, storage: Storage, _: Limits) -> bytes:
+def _metadata(
+    name: str,
+    limit: int | None,
+    foreign: Mapping[str, Family],
+    gzip: bool,
+    storage: Storage,
+    _: Limits,
+) -> bytes:
     stored = storage.label_values("__name__", EVERYTHING, EARLIEST, LATEST)
     found = dict(_described([metric for source in built_in() for metric in source.metrics], stored))
+    for other, (kind, text, unit) in foreign.items():
+        found[other] = [{"type": kind, "help": text, "unit": unit}]
     if name:
         found = {name: found[name]} if name in found else {}
     return packed(encode.document(dict(list(found.items())[:limit])), gzip)
@@ -146,23 +166,24 @@ def _described(metrics: Sequence[Metric], stored: Sequence[str]) -> Iterable[tup
 
 
 def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage, _: Limits) -> bytes:
-    series = storage.series(EVERYTHING, start, end)
-    pairs = Counter(pair for labels in series for pair in labels.items())
+    if isinstance(storage, Counts):
+        pairs = storage.live_pairs()
+    else:
+        pairs = Counter(pair for labels in storage.series(EVERYTHING, start, end) for pair in labels.items())
+    metrics = {value: count for (name, value), count in pairs.items() if name == "__name__"}
     values = Counter(name for name, _ in pairs)
     size = Counter[str]()
     for name, value in pairs:
         size[name] += len(value)
     facts = {
         "headStats": {
-            "numSeries": len(series),
+            "numSeries": sum(metrics.values()),
             "numLabelPairs": len(pairs),
             "chunkCount": 0,
             "minTime": start,
             "maxTime": end,
         },
-        "seriesCountByMetricName": _top(
-            {value: count for (name, value), count in pairs.items() if name == "__name__"}, limit
-        ),
+        "seriesCountByMetricName": _top(metrics, limit),
         "labelValueCountByLabelName": _top(values, limit),
         "memoryInBytesByLabelName": _top(size, limit),
         "seriesCountByLabelValuePair": _top(

@@ -90,5 +90,5 @@ def _stats(engine: Engine, seconds: float) -> dict[str, Any]:
             "execQueueTime": 0,
             "execTotalTime": seconds,
         },
-        "samples": {"totalQueryableSamples": engine.budget.used, "peakSamples": engine.budget.used},
+        "samples": {"totalQueryableSamples": engine.budget.total, "peakSamples": engine.budget.peak},
     }

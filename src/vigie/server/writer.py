@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vigie.server.own import Own
@@ -43,8 +43,16 @@ class _Job(NamedTuple):
 class Writer:
     """Stores requests; one is done when what it brought is synced."""
 
-    def __init__(self, store: Store, own: Own, clock: Callable[[], int], age_ms: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        own: Own,
+        clock: Callable[[], int],
+        age_ms: int,
+        pass_on: Callable[[Sequence[Samples]], None] = lambda _: None,
+    ) -> None:
         self._store, self._own, self._clock, self._age = store, own, clock, age_ms
+        self._pass_on = pass_on
         self._cache = LabelCache()
         self._jobs: queue.Queue[_Job | None] = queue.Queue(WAITING)
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -80,14 +88,17 @@ class Writer:
             self._take([job for job in jobs if job is not None])
 
     def _take(self, jobs: list[_Job]) -> None:
-        outcomes = [(job, self._append(job.body)) for job in jobs]
+        outcomes = [(job, *self._append(job.body)) for job in jobs]
         failure = self._sync() if jobs else None
-        for job, outcome in outcomes:
+        for job, taken, outcome in outcomes:
+            if taken and failure is None:
+                self._pass_on(taken)
             result = outcome if isinstance(outcome, Malformed) else failure or outcome
             self._own.refused += result is not None
             job.loop.call_soon_threadsafe(_settle, job.done, result)
 
-    def _append(self, body: bytes) -> Exception | None:
+    def _append(self, body: bytes) -> tuple[Sequence[Samples], Exception | None]:
+        """Return what the store took, and what is wrong with the request."""
         self._own.writes += 1
         self._own.write_bytes += len(body)
         try:
@@ -95,13 +106,13 @@ class Writer:
             timely, problems = self._judged(request)
             self._store.append_series(timely)
         except Malformed as error:
-            return error
+            return (), error
         except Refused as error:
-            return Rejected(str(error))
+            return (), Rejected(str(error))
         except StoreError as error:
-            return Cannot(str(error))
+            return (), Cannot(str(error))
         self._own.samples += sum(len(samples.times) for samples in timely)
-        return Rejected("; ".join(problems)) if problems else None
+        return timely, Rejected("; ".join(problems)) if problems else None
 
     def _judged(self, request: Request) -> tuple[list[Samples], list[str]]:
         """Return what can be stored, and what is wrong with the rest."""
@@ -110,10 +121,12 @@ class Writer:
         timely: list[Samples] = []
         problems = [f"{count} samples: {why}" for why, count in request.refused.items()]
         untimely: list[Samples] = []
-        for series in request.series:
-            samples = Samples(*series)
-            fits = oldest <= min(samples.times) and max(samples.times) <= newest
-            (timely if fits else untimely).append(samples)
+        judged: Sequence[int] = ()
+        fits = True
+        for labels, times, values in request.series:
+            if times is not judged:  # the samples of a scrape share one
+                judged, fits = times, oldest <= min(times) and max(times) <= newest
+            (timely if fits else untimely).append(Samples(labels, times, values))
         for samples in untimely:
             good = [i for i, time in enumerate(samples.times) if oldest <= time <= newest]
             if good:

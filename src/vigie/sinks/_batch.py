@@ -5,7 +5,8 @@ One late sample makes a peer such as Prometheus 2.42 refuse the whole request it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from vigie.sinks._recent import Recent
@@ -15,7 +16,7 @@ from vigie.sinks._write_request import compress, series_field
 LATE_MS = 30 * 60_000
 MAX_SERIES = 500_000
 
-Samples = dict[bytes, list[tuple[int, float]]]  # by the labels as they stand on the wire
+Ready = tuple[int, bytes]  # how many samples, and their series as they stand in a request
 
 
 class Body(NamedTuple):
@@ -30,37 +31,64 @@ class Batch:
 
     def __init__(self) -> None:
         self.count = 0
-        self._ordered: Samples = {}
-        self._late: Samples = {}
+        self._ordered: list[Ready] = []
+        self._late: dict[bytes, list[tuple[int, float]]] = {}  # by the labels as they stand on the wire
         self._newest: Recent[bytes, int] = Recent(MAX_SERIES)
         self._latest = 0
 
-    def add(self, section: bytes, time: int, value: float) -> None:
-        """Add a sample; it is late when its series, or all series, are ahead of it."""
-        newest = self._newest.get(section)
-        late = time < self._latest - LATE_MS or (newest is not None and time <= newest)
-        (self._late if late else self._ordered).setdefault(section, []).append((time, value))
+    def is_late(self, time: int, newest: int | None) -> bool:
+        """Tell whether a series with so new a sample, or all series, are ahead of a time."""
+        return time < self._latest - LATE_MS or (newest is not None and time <= newest)
+
+    def add(self, section: bytes, times: Sequence[int], values: Sequence[float]) -> None:
+        """Add samples of a series."""
+        several = len(times) > 1
+        late = self.is_late(times[0], self._newest.get(section))
+        if several and (late or not _rising(times)):
+            for time, value in zip(times, values, strict=True):
+                self.add(section, (time,), (value,))
+        elif late:
+            self.add_late(section, times[0], values[0])
+        else:
+            self._newest.put(section, times[-1])
+            self.add_ready(len(times), series_field(section, times, values), times[-1])
+
+    def add_ready(self, samples: int, fields: bytes, time: int) -> None:
+        """Add samples, the last of this time, that are known to be in order."""
+        self._ordered.append((samples, fields))
+        self.count += samples
+        if time > self._latest:
+            self._latest = time
+
+    def add_late(self, section: bytes, time: int, value: float) -> None:
+        """Add a sample that is known to be late."""
+        self._late.setdefault(section, []).append((time, value))
         self.count += 1
-        if newest is None or time > newest:
-            self._newest.put(section, time)
-        self._latest = max(self._latest, time)
 
     def bodies(self, most: int) -> Iterator[Body]:
         """Yield requests of about so many samples each, and begin anew."""
-        for samples in (self._ordered, self._late):
-            for each in samples.values():
-                if len(each) > 1:
-                    each.sort(key=lambda pair: pair[0])
-            yield from _split(samples, most)
-        self.count, self._ordered, self._late = 0, {}, {}
+        yield from _split(self._ordered, most)
+        yield from _split(map(_sorted, self._late.items()), most)
+        self.count, self._ordered, self._late = 0, [], {}
 
 
-def _split(samples: Samples, most: int) -> Iterator[Body]:
+def _rising(times: Sequence[int]) -> bool:
+    return all(one < other for one, other in pairwise(times))
+
+
+def _sorted(late: tuple[bytes, list[tuple[int, float]]]) -> Ready:
+    section, pairs = late
+    pairs.sort(key=lambda pair: pair[0])
+    times, values = zip(*pairs, strict=True)
+    return len(pairs), series_field(section, times, values)
+
+
+def _split(ready: Iterable[Ready], most: int) -> Iterator[Body]:
     fields: list[bytes] = []
     count = 0
-    for section, pairs in samples.items():
-        fields.append(series_field(section, [time for time, _ in pairs], [value for _, value in pairs]))
-        count += len(pairs)
+    for samples, some in ready:
+        fields.append(some)
+        count += samples
         if count >= most:
             yield Body(count, compress(b"".join(fields)))
             fields, count = [], 0

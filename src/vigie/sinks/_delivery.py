@@ -1,4 +1,9 @@
-"""Delivers one request: whole, or, when the peer refuses it, in halves until only what it refuses is left."""
+"""Delivers one request: whole, or, when the peer refuses it, in halves until only what it refuses is left.
+
+A request whose answer was lost may have arrived. Sent again, it is refused as out of order when it holds
+several times of one series, although nothing is missing. Then a few of the older samples are sent alone: a
+peer that has the request refuses them all.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,8 @@ MAX_PATIENCE = 3600.0
 NOT_THE_SAMPLES = (401, 403, 404, 405, 407, 408, 425, 429)
 REASONS = ("out of order", "out of bounds", "duplicate", "too old", "too far in the future", "limit")
 OUT_OF_BOUNDS = "out of bounds"
+THERE_ALREADY = ("out of order", "duplicate")
+PROBES = 8
 
 
 class Later(Exception):
@@ -53,6 +60,7 @@ class Delivery:
         self._client, self._path, self._clock = client, path, clock
         self._of: object = None
         self._pieces: list[Piece] = []
+        self._doubtful = False  # whether the piece to be sent may have arrived
 
     def send(self, request: object, samples: int, body: bytes) -> None:
         """Deliver a request, or raise Later; the same request then goes on where it stopped."""
@@ -61,11 +69,15 @@ class Delivery:
         while self._pieces:
             piece = self._pieces[-1]
             refusal = self._refused(piece.body)
+            reason = _reason(refusal)
+            arrived = not refusal
+            if self._doubtful and reason in THERE_ALREADY:
+                arrived = self._has_arrived(piece.body)
             self._pieces.pop()
-            if not refusal:
+            self._doubtful = False
+            if arrived:
                 self.sent += piece.samples
                 continue
-            reason = _reason(refusal)
             if reason != _reason(self.refusal):  # it may name another series each time
                 self.refusal = refusal
             halves = _halves(piece.body, reason)
@@ -74,12 +86,20 @@ class Delivery:
             self._pieces += reversed(halves)
         self._of = None
 
+    def _has_arrived(self, body: bytes) -> bool:
+        """Tell whether the peer has a request already that it refuses now."""
+        probes = _probes(body)
+        return bool(probes) and all(_reason(self._refused(probe)) in THERE_ALREADY for probe in probes)
+
     def _refused(self, body: bytes) -> str:
         """Return what the peer has against a request, or nothing when it took it."""
+        doubtful, self._doubtful = self._doubtful, True  # until there is an answer
         try:
             reply = self._client.request("POST", self._path, body, HEADERS)
         except Unreachable as error:
             raise Later(str(error)) from None
+        if reply.status < 500:
+            self._doubtful = doubtful
         if 200 <= reply.status < 300:
             return ""
         said = f"{reply.status} {_printable(reply.body)}".strip()
@@ -96,6 +116,21 @@ class Delivery:
         except (ValueError, OverflowError):
             return 0.0
         return min(max(seconds, 0.0), MAX_PATIENCE)
+
+
+def _probes(body: bytes) -> list[bytes]:
+    """Return requests with the oldest sample of some series each, of those that have several."""
+    known: dict[int, list[tuple[int, float]]] = {}
+    names = {}
+    for labels, times, values in decode(decompress(body, MAX_BODY), LabelCache()).series:
+        names[id(labels)] = labels  # the same labels are the same object
+        known.setdefault(id(labels), []).extend(zip(times, values, strict=True))
+    oldest: list[Series] = []
+    for name, samples in known.items():
+        time, value = min(samples, key=lambda sample: sample[0])
+        if any(other != time for other, _ in samples):
+            oldest.append((names[name], (time,), (value,)))
+    return [compress(encode([series])) for series in oldest[:: max(1, len(oldest) // PROBES)][:PROBES]]
 
 
 def _halves(body: bytes, reason: str) -> list[Piece]:

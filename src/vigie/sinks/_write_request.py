@@ -23,6 +23,7 @@ from vigie.sinks._protobuf import BYTES, FIXED64, VARINT, Malformed, fields, rea
 USUAL = struct.Struct("<HBdB")
 USUAL_LENGTH = USUAL.size + 6
 DOUBLE = struct.Struct("<d")
+SAMPLE_HEADS = [b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)]  # by the bytes of a time
 
 Series = tuple[Mapping[str, str], Sequence[int], Sequence[float]]  # labels, times in ms, values
 
@@ -42,16 +43,18 @@ def encode(series: Iterable[Series]) -> bytes:
     return b"".join(series_field(label_section(labels), times, values) for labels, times, values in series)
 
 
-def series_field(section: bytes, times: Iterable[int], values: Iterable[float]) -> bytes:
+def series_field(section: bytes, times: Sequence[int], values: Sequence[float]) -> bytes:
     """Return one TimeSeries of a WriteRequest, given its labels as they stand on the wire."""
-    samples = [_sample(time, value) for time, value in zip(times, values, strict=True)]
-    content = b"".join([section, *samples])
-    return b"\x0a" + varint(len(content)) + content
+    if len(times) == 1:
+        samples = _sample(times[0], values[0])
+    else:
+        samples = b"".join([_sample(time, value) for time, value in zip(times, values, strict=True)])
+    return b"\x0a" + varint(len(section) + len(samples)) + section + samples
 
 
 def _sample(time: int, value: float) -> bytes:
     when = varint(time)
-    return b"\x12" + bytes([10 + len(when)]) + b"\x09" + DOUBLE.pack(value) + b"\x10" + when
+    return SAMPLE_HEADS[len(when)] + DOUBLE.pack(value) + b"\x10" + when
 
 
 def compress(body: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vigie.connection import Target
 from vigie.http_client import Client
-from vigie.model import STALE, Frame
+from vigie.model import Frame
 from vigie.sinks._batch import Batch
 from vigie.sinks._complaint import Complaint
 from vigie.sinks._delivery import Delivery, Later
@@ -82,25 +82,24 @@ class RemoteWrite:
     def write(self, frame: Frame, node: str) -> None:
         """Take a node's frame."""
         with self._changed:
-            for section, value in self._frames.samples(frame, node):
-                self._add(section, frame.time_ms, value)
+            if self._is_open():
+                self._frames.add(frame, node, self._batch)
             self._flush_if_due()
 
     def write_series(self, series: Iterable[Series]) -> None:
         """Take series as they came from elsewhere, stale markers among their values."""
         with self._changed:
-            for labels, times, values in series:
-                section = self._section(labels)
-                for moment, value in zip(times, values, strict=True):
-                    self._add(section, moment, value)
+            if self._is_open():
+                for labels, times, values in series:
+                    self._batch.add(self._section(labels), times, values)
             self._flush_if_due()
 
     def end(self, node: str) -> None:
         """End all series of a node with stale markers."""
         now = round(self._clock() * 1000)
         with self._changed:
-            for section in self._frames.ended(node):
-                self._add(section, now, STALE)
+            if self._is_open():
+                self._frames.end(node, now, self._batch)
             self._flush_if_due()
 
     def close(self, seconds: float = 5.0) -> None:
@@ -149,12 +148,10 @@ class RemoteWrite:
             self._sections.put(id(labels), kept)
         return kept[1]
 
-    def _add(self, section: bytes, moment: int, value: float) -> None:
-        if self._stop_at is not None:
-            return  # too late: the queue is closed
+    def _is_open(self) -> bool:
         if not self._batch.count:
             self._batch_since = time.monotonic()
-        self._batch.add(section, moment, value)
+        return self._stop_at is None  # else it is too late: the queue is closed
 
     def _flush_if_due(self) -> None:
         full = self._batch.count >= self._options.batch_samples

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.store import codec
+from vigie.store import codec, stored_layouts
 from vigie.store.chunk import Chunk
+from vigie.store.damages import Damages
 from vigie.store.database import Database
 from vigie.store.errors import Damaged
 from vigie.store.layout import Layout, Layouts
+from vigie.store.outline import Outline
 from vigie.store.records import StreamName
+from vigie.store.shelf import Shelf
+from vigie.store.spans import Span
+from vigie.store.stored_layouts import KEPT_SERIES, StoredLayouts
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS stream (
     number INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT, source TEXT, framed INTEGER, flushed INTEGER,
     UNIQUE (target, source));
-CREATE TABLE IF NOT EXISTS layout (number INTEGER PRIMARY KEY, checksum INTEGER, series BLOB);
-CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
 CREATE TABLE IF NOT EXISTS chunk (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     stream INTEGER, layout INTEGER, start INTEGER, stop INTEGER, count INTEGER,
@@ -33,10 +37,16 @@ CREATE INDEX IF NOT EXISTS chunk_small ON chunk (stream, start) WHERE small = 1;
 CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
 """
 _CHUNK = "SELECT number, layout, start, stop, count, first_blob, times FROM chunk WHERE "
+_SPAN = "SELECT stream, layout, min(start), max(stop) FROM chunk WHERE "
+_OVERLAPPING = """
+stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
+    SELECT start FROM chunk WHERE stream = ?1 AND start < ?2 ORDER BY start DESC LIMIT 2)), ?2)
+ORDER BY start"""
 _SEALED = {
     "values": "SELECT number, content FROM blob",
     "times of chunk": "SELECT number, times FROM chunk",
     "layout": "SELECT number, series FROM layout",
+    "outline": "SELECT number, content FROM outline",
 }
 
 
@@ -54,12 +64,12 @@ class StoredStream(NamedTuple):
 class Blocks:
     """Chunks by stream and time; the values of a chunk's metrics are rows that follow one another."""
 
-    def __init__(self, path: Path, layouts: Layouts) -> None:
-        self._layouts = layouts
-        self.damages: list[str] = []
-        self._known: dict[int, Layout] = {}
-        self._numbers: dict[Layout, int] = {}
-        self.database = Database(path, _SCHEMA)
+    def __init__(
+        self, path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES
+    ) -> None:
+        self.damages = damages
+        self.database = Database(path, _SCHEMA + stored_layouts.SCHEMA)
+        self.layouts = StoredLayouts(self.database, layouts, kept_series)
         self._read = self.database.read
         # Chunks that are committed while their rows still count as being in memory.
         self.unsettled: set[int] = set()
@@ -69,6 +79,11 @@ class Blocks:
     @property
     def _db(self) -> sqlite3.Connection:
         return self.database.writer
+
+    def probe(self) -> None:
+        """Read what opening a store reads, or raise Damaged."""
+        self._read("SELECT sum(number) FROM stream")
+        self._read("SELECT sum(stop), sum(blobs) FROM chunk")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -87,8 +102,7 @@ class Blocks:
             with self.database.transaction():
                 yield
         except BaseException:
-            self._numbers.clear()  # layouts written by this transaction are not there any more
-            self._known.clear()
+            self.layouts.forget()  # those written by this transaction are not there any more
             raise
 
     def streams(self) -> list[StoredStream]:
@@ -99,18 +113,23 @@ class Blocks:
             for number, target, source, framed, flushed in rows
         ]
 
-    def spans(self, stream: int | None = None) -> Iterator[tuple[int, Layout, int, int]]:
-        """Yield stream, layout, first and last time, of one stream or of all."""
-        rows = self._read(
-            "SELECT stream, layout, min(start), max(stop) FROM chunk "
-            "WHERE ?1 IS NULL OR stream = ?1 GROUP BY stream, layout",
-            stream,
-        )
-        for number, layout, start, stop in rows:
+    def spans(self, stream: int | None = None, start: int = -LAST, end: int = LAST) -> Iterator[Span]:
+        """Yield the layouts of one stream or of all that reach into a time span."""
+        if stream is None:
+            rows = self._read(_SPAN + "start <= ? AND stop >= ? GROUP BY stream, layout", end, start)
+        else:
+            where = "stream = ? AND start <= ? AND stop >= ? GROUP BY layout"
+            rows = self._read(_SPAN + where, stream, end, start)
+        return starmap(Span, rows)
+
+    def outlines(self, spans: Iterable[Span]) -> Iterator[tuple[Span, Outline | None]]:
+        """Yield spans, each with the outline of its layout; None for one that is damaged, which is said."""
+        for span in spans:
             try:
-                yield number, self._layout(layout), start, stop
+                yield span, self.layouts.outline(span.layout)
             except Damaged as error:  # costs what it describes, not the whole store
-                self.damages.append(f"layout {layout}: {error}")
+                self.damages.add(str(error))
+                yield span, None
 
     def keep_stream(self, name: StreamName, flushed: int) -> int:
         """Note up to where a stream's log is in blocks; return the stream's number."""
@@ -132,7 +151,7 @@ class Blocks:
             "INSERT INTO blob VALUES (?, ?)",
             ((first + metric, chunk.blob(metric)) for metric in range(count)),
         )
-        layout, times = self._number(chunk.layout), chunk.packed_times
+        layout, times = self.layouts.number(chunk.layout), chunk.packed_times
         cursor = self._db.execute(
             "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, small, times) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -163,7 +182,12 @@ class Blocks:
 
     def at(self, stream: int, time: int) -> Chunk | None:
         """Return the chunk whose first and last time enclose this one."""
-        found = self._chunks("stream = ? AND start <= ? ORDER BY start DESC LIMIT 1", stream, time)
+        where = "stream = ? AND start <= ? ORDER BY start DESC LIMIT 1"
+        found = self._chunks(where, stream, time)
+        if not found:  # then nothing may be put where a chunk is that cannot be read
+            for _, layout, _, stop, *_ in self._read(_CHUNK + where, stream, time):
+                if stop >= time:
+                    self.layouts.layout(layout)
         return found[0] if found and found[0].end >= time else None
 
     def between(self, stream: int, after: int, before: int) -> bool:
@@ -173,9 +197,7 @@ class Blocks:
 
     def overlapping(self, stream: int, start: int, end: int) -> list[Chunk]:
         """Return the chunks that reach into a time span, and the one before them."""
-        before = self._chunks("stream = ? AND start < ? ORDER BY start DESC LIMIT 2", stream, start)
-        inside = self._chunks("stream = ? AND start >= ? AND start <= ? ORDER BY start", stream, start, end)
-        return before[::-1] + inside
+        return self._chunks(_OVERLAPPING, stream, start, end)
 
     def oldest(self, count: int) -> list[tuple[int, int, int]]:
         """Return number, stream and last time of the oldest chunks."""
@@ -204,7 +226,8 @@ class Blocks:
             end,
             start,
         )
-        return [(count, self._layout(layout)) for count, layout in rows]
+        found = [(count, self._layout(layout)) for count, layout in rows]
+        return [(count, layout) for count, layout in found if layout is not None]
 
     def size(self) -> int:
         """Return how many bytes are in use."""
@@ -219,9 +242,8 @@ class Blocks:
     def forget_layouts(self) -> None:
         """Forget layouts that nothing uses."""
         with self.transaction():
-            self._db.execute("DELETE FROM layout WHERE number NOT IN (SELECT layout FROM chunk)")
-        self._known.clear()
-        self._numbers.clear()
+            self.layouts.sweep()
+        self.layouts.forget()
 
     def shrink(self, pages: int) -> None:
         """Give some freed pages back to the file system."""
@@ -242,45 +264,21 @@ class Blocks:
 
     def _chunks(self, where: str, *values: int) -> list[Chunk]:
         rows = self._read(_CHUNK + where, *values)
+        shelf = Shelf(self._read, [row[5] for row in rows])
         return [
-            Chunk(self._layout(layout), start, stop, count, times, partial(self._blob, first), number=number)
-            for number, layout, start, stop, count, first, times in rows
+            Chunk(layout, start, stop, count, times, partial(shelf.blob, place), number=number)
+            for place, (number, of, start, stop, count, _, times) in enumerate(rows)
             if number <= self._newest and number not in self.unsettled
+            if (layout := self._layout(of)) is not None
         ]
 
-    def _blob(self, first: int, metric: int) -> bytes:
-        rows = self._read("SELECT content FROM blob WHERE number = ?", first + metric)
-        if not rows:
-            raise Damaged(f"the values {first + metric} of a chunk are missing")
-        content: bytes = rows[0][0]
-        return content
-
-    def _layout(self, number: int) -> Layout:
-        if number not in self._known:
-            rows = self._read("SELECT series FROM layout WHERE number = ?", number)
-            if not rows:
-                raise Damaged(f"layout {number} is missing")
-            self._remember(number, self._layouts.of(_series(rows[0][0])))
-        return self._known[number]
-
-    def _number(self, layout: Layout) -> int:
-        if layout not in self._numbers:
-            content = codec.pack_text(json.dumps(layout.series))
-            checksum = int.from_bytes(content[2:6], "little")
-            query = "SELECT number, series FROM layout WHERE checksum = ?"
-            rows = self._db.execute(query, (checksum,)).fetchall()
-            known: list[int] = [number for number, series in rows if series == content]
-            self._remember(known[0] if known else self._insert_layout(checksum, content), layout)
-        return self._numbers[layout]
-
-    def _insert_layout(self, checksum: int, content: bytes) -> int:
-        cursor = self._db.execute("INSERT INTO layout (checksum, series) VALUES (?, ?)", (checksum, content))
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
-
-    def _remember(self, number: int, layout: Layout) -> None:
-        self._known[number] = layout
-        self._numbers[layout] = number
+    def _layout(self, number: int) -> Layout | None:
+        """Return a layout; one that is damaged costs its chunks, and not what stands beside them."""
+        try:
+            return self.layouts.layout(number)
+        except Damaged as error:
+            self.damages.add(str(error))
+            return None
 
 
 def verify(connection: sqlite3.Connection) -> Iterator[str]:
@@ -293,8 +291,3 @@ def verify(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _target(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in json.loads(text))
-
-
-def _series(content: bytes) -> tuple[tuple[tuple[str, str], ...], ...]:
-    keys: Sequence[Sequence[tuple[str, str]]] = json.loads(codec.unpack_text(content))
-    return tuple(tuple((name, value) for name, value in key) for key in keys)

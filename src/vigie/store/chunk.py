@@ -15,11 +15,33 @@ from vigie.store.codec import (
     is_dense,
     pack_floats,
     pack_times,
-    unpack_floats,
+    unpack_numbers,
     unpack_times,
 )
+from vigie.store.decimals import fill_floats
 from vigie.store.head import Head, absent_matrix
 from vigie.store.layout import Columns, Layout, Layouts
+
+
+class Cut(NamedTuple):
+    """What a question wants of one metric's values: which of its lines, or all."""
+
+    metric: int
+    height: int
+    wanted: Columns | None
+
+
+def cuts_of(layout: Layout, columns: Columns) -> list[Cut]:
+    """Return what these columns are, metric by metric, in a layout ordered by metric."""
+    cuts, at = [], 0
+    while at < len(columns):
+        metric = int(layout.metric_of[columns[at]])
+        start, stop = layout.metrics[metric]
+        till = at + int(columns[at:].searchsorted(stop))
+        whole = till - at == stop - start
+        cuts.append(Cut(metric, stop - start, None if whole else columns[at:till] - start))
+        at = till
+    return cuts
 
 
 class Chunk(NamedTuple):
@@ -47,18 +69,25 @@ class Chunk(NamedTuple):
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one line for each of the columns, and whether a cell may be absent."""
-        metric_of = self.layout.metric_of[columns]
-        sparse, read = False, []
-        for metric in np.unique(metric_of):
-            blob = self.blob(int(metric))
-            sparse = sparse or not is_dense(blob)
-            start, stop = self.layout.metrics[metric]
-            lines = unpack_floats(blob).reshape(stop - start, self.rows)[:, first:last]
-            wanted = columns[metric_of == metric] - start
-            read.append(lines if len(wanted) == len(lines) else lines[wanted])
-        if len(read) == 1:
-            return read[0], sparse  # the usual question, answered without a copy
-        return np.concatenate([absent_matrix(0, last - first), *read]), sparse
+        cuts, lines = cuts_of(self.layout, columns), np.empty((len(columns), last - first))
+        blobs = [self.blob(cut.metric) for cut in cuts]
+        return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
+
+
+def fill_lines(
+    blobs: Sequence[bytes], cuts: Sequence[Cut], rows: int, first: int, last: int, out: Floats
+) -> bool:
+    """Write one line for each column of the cuts, and tell whether a cell may be absent."""
+    sparse, at = False, 0
+    for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
+        sparse = sparse or not is_dense(blob)
+        numbers, decimals = unpack_numbers(blob)
+        lines = numbers.reshape(height, rows)[:, first:last]
+        if wanted is not None:
+            lines = lines[wanted]
+        fill_floats(out[at : at + len(lines)], lines, decimals)
+        at += len(lines)
+    return sparse
 
 
 Piece = Head | Chunk

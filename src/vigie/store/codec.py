@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from pcodec import ChunkConfig, standalone  # type: ignore[import-untyped]
 
 from vigie.model.values import ABSENT_BITS
+from vigie.store.decimals import Whole, as_whole, fill_floats
 from vigie.store.errors import Damaged
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.int64]
 
-ZLIB, PCODEC, PARTS = 1, 2, 3
+ZLIB, PCODEC, PARTS, DECIMAL = 1, 2, 3, 4
 DENSE = 1  # flag: no cell is absent
 _SEAL = struct.Struct("<BBI")
 QUICK, THOROUGH = 6, 8  # 8 takes half as long again as 6, for 2 % fewer bytes
@@ -38,13 +39,30 @@ def absent(values: Floats) -> NDArray[np.bool_]:
 def pack_floats(values: Floats, codec: int = PCODEC, level: int = THOROUGH) -> bytes:
     """Return the sealed bytes of an array."""
     values = np.ascontiguousarray(values).reshape(-1)
-    return _pressed(values, codec, 0 if absent(values).any() else DENSE, level)
+    flag = 0 if absent(values).any() else DENSE
+    found = as_whole(values) if codec == PCODEC and flag and values.size else None
+    if found is None:
+        return _pressed(values, codec, flag, level)
+    whole, decimals = found
+    return _seal(DECIMAL, flag, bytes([decimals]) + _pcodec(whole, level))
 
 
 def unpack_floats(blob: bytes) -> Floats:
     """Return the array again."""
+    numbers, decimals = unpack_numbers(blob)
+    if numbers.dtype == np.float64:
+        return numbers.view(np.float64)
+    floats = np.empty(len(numbers))
+    fill_floats(floats, numbers, decimals)
+    return floats
+
+
+def unpack_numbers(blob: bytes) -> tuple[Floats | Whole, int]:
+    """Return the array as it was pressed: floats, or whole numbers that stand for so many decimals."""
     codec, _, content = _opened(blob)
-    return _restored(codec, content).view(np.float64)
+    if codec == DECIMAL:
+        return standalone.simple_decompress(content[1:]), content[0]
+    return _restored(codec, content).view(np.float64), 0
 
 
 def is_dense(blob: bytes) -> bool:
@@ -107,8 +125,12 @@ def unshuffled(content: bytes) -> NDArray[np.uint64]:
 
 def _pressed(values: Floats | Times, codec: int, flag: int, level: int) -> bytes:
     if codec == PCODEC and values.size:
-        return _seal(PCODEC, flag, bytes(standalone.simple_compress(values, _CONFIGS[level])))
+        return _seal(PCODEC, flag, _pcodec(values, level))
     return _seal(ZLIB, flag, zlib.compress(shuffled(values.view(np.uint64)), 6))
+
+
+def _pcodec(values: Floats | Times, level: int) -> bytes:
+    return bytes(standalone.simple_compress(values, _CONFIGS[level]))
 
 
 def _restored(codec: int, content: bytes) -> NDArray[np.uint64]:
@@ -130,6 +152,6 @@ def _opened(blob: bytes) -> tuple[int, int, bytes]:
     content = blob[_SEAL.size :]
     if zlib.crc32(content, codec << 8 | flag) != checksum:
         raise Damaged("a blob's checksum is wrong")
-    if codec not in (ZLIB, PCODEC, PARTS):
+    if codec not in (ZLIB, PCODEC, PARTS, DECIMAL):
         raise Damaged(f"a blob has the unknown codec {codec}")
     return codec, flag, content

@@ -105,9 +105,10 @@ class Compaction:
             with self._guard:
                 for stream in touched:
                     stream.merging = {}
+        spans = [list(self._blocks.spans(stream.number)) for stream in touched]
         with self._guard:
-            for stream in touched:
-                stream.respan(list(self._blocks.spans(stream.number)))
+            for stream, left in zip(touched, spans, strict=True):
+                stream.respan(left)
 
     def _announce(self, merges: Sequence[Merge], numbers: Sequence[int]) -> None:
         """From here on late rows go to what is merged, whether its commit succeeds or not."""

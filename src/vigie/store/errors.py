@@ -15,6 +15,10 @@ class NewerFormat(StoreError):
     """A later version of vigie wrote this directory."""
 
 
+class OlderFormat(StoreError):
+    """A version of vigie from before the first release wrote this directory."""
+
+
 class Refused(StoreError):
     """A frame or sample that cannot be stored, and never will be."""
 
@@ -25,6 +29,10 @@ class BadMatcher(StoreError):
 
 class Damaged(StoreError):
     """Bytes that are not what was written."""
+
+
+class Missing(Damaged):
+    """Something that is not there any more, or never was."""
 
 
 class CannotWrite(StoreError):

@@ -38,6 +38,10 @@ class Head:
         head.sparse = bool(absent(values).any())
         return head
 
+    def copy(self) -> Head:
+        """Return a head with the same rows that appends leave alone."""
+        return Head.holding(self.layout, self.times.copy(), self.values.copy(), self.since)
+
     @property
     def times(self) -> Times:
         """Return the rows' times."""

@@ -5,7 +5,7 @@ Labels of a target are asked about once a target; the others once a layout, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from vigie.query.storage import Matcher
 from vigie.store.condition import Condition
 from vigie.store.layout import NAME, Columns, Layout, unique
+from vigie.store.outline import Outline
 from vigie.store.stream import Stream
 
 Target = tuple[tuple[str, str], ...]
@@ -32,7 +33,7 @@ class Index:
     def __init__(self) -> None:
         self._streams: dict[Target, dict[str, Stream]] = {}
         self._by_name: dict[str, dict[Stream, None]] = {}
-        self._noted: dict[Stream, set[Layout]] = {}
+        self._noted: dict[Stream, dict[Outline, None]] = {}
 
     def __iter__(self) -> Iterator[Stream]:
         for streams in self._streams.values():
@@ -45,24 +46,24 @@ class Index:
     def add(self, stream: Stream) -> None:
         """Make a stream known."""
         self._streams.setdefault(stream.name.target, {})[stream.name.source] = stream
-        self._noted[stream] = set()
+        self._noted[stream] = {}
 
-    def note(self, stream: Stream, layout: Layout) -> None:
+    def note(self, stream: Stream, outline: Outline) -> None:
         """Note that a stream has series of these names."""
         noted = self._noted[stream]
-        if layout not in noted:
-            noted.add(layout)
-            for name in set(layout.names):
+        if outline not in noted:
+            noted[outline] = None
+            for name in outline.metrics:
                 self._by_name.setdefault(name, {})[stream] = None
 
-    def renew(self, stream: Stream) -> None:
+    def renew(self, stream: Stream, outlines: Iterable[Outline]) -> None:
         """Forget the names that a stream has no more; without any rows it is forgotten itself."""
         self._unname(stream)
-        layouts = [*stream.spans, *(piece.layout for piece in stream.pieces)]
-        if not layouts:
+        if not stream.spans and not stream.pieces:
             self.remove(stream)
-        for layout in layouts:
-            self.note(stream, layout)
+            return
+        for outline in outlines:
+            self.note(stream, outline)
 
     def remove(self, stream: Stream) -> None:
         """Forget a stream."""
@@ -85,28 +86,28 @@ class Index:
     def find(self, matchers: Sequence[Matcher]) -> Iterator[Found]:
         """Yield the streams that the matchers may fit."""
         conditions = [Condition(matcher) for matcher in matchers]
-        judged: dict[Target, tuple[dict[str, str], tuple[Condition, ...]] | None] = {}
-        for stream in self._candidates(conditions):
-            target = stream.name.target
-            if target not in judged:
-                judged[target] = _judged(target, conditions)
-            verdict = judged[target]
+        for target, streams in self._candidates(conditions):
+            verdict = _judged(target, conditions)
             if verdict is not None:
-                yield Found(stream, *verdict)
+                for stream in streams:
+                    yield Found(stream, *verdict)
 
-    def _candidates(self, conditions: Sequence[Condition]) -> Iterable[Stream]:
+    def _candidates(self, conditions: Sequence[Condition]) -> Iterable[tuple[Target, Collection[Stream]]]:
         for condition in conditions:
             if condition.label == NAME and condition.exactly:
-                return list(self._by_name.get(condition.exactly, ()))
-        return list(self)
+                targets: dict[Target, list[Stream]] = {}
+                for stream in self._by_name.get(condition.exactly, ()):
+                    targets.setdefault(stream.name.target, []).append(stream)
+                return targets.items()
+        return [(target, list(streams.values())) for target, streams in self._streams.items()]
 
     def _unname(self, stream: Stream) -> None:
-        for name in {name for layout in self._noted[stream] for name in layout.names}:
+        for name in {name for outline in self._noted[stream] for name in outline.metrics}:
             streams = self._by_name[name]
             del streams[stream]
             if not streams:
                 del self._by_name[name]
-        self._noted[stream] = set()
+        self._noted[stream] = {}
 
 
 class Plan(NamedTuple):

@@ -28,7 +28,8 @@ class StoredLabels(LabelRows):
 
     def row(self, place: int) -> Labels:
         """Return one label set."""
-        labels = {**self._target, **self._layout.labels[self._columns[place]]}
+        labels = dict(self._target)
+        labels.update(self._layout.series[self._columns[place]])
         for name in self._left_out:
             labels.pop(name, None)
         return labels

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from vigie.model import Metric
 from vigie.store.condition import Condition
 from vigie.store.errors import Refused
+from vigie.store.outline import NAME as NAME
+from vigie.store.outline import Outline, outline_with
 
-NAME = "__name__"
 Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
 _T = TypeVar("_T")
@@ -31,11 +32,6 @@ class Layout:
         return len(self.series)
 
     @cached_property
-    def labels(self) -> list[dict[str, str]]:
-        """Return the series' labels, the name among them."""
-        return [dict(key) for key in self.series]
-
-    @cached_property
     def column(self) -> dict[Key, int]:
         """Return where each series stands."""
         return {key: i for i, key in enumerate(self.series)}
@@ -43,7 +39,7 @@ class Layout:
     @cached_property
     def names(self) -> list[str]:
         """Return each column's metric name."""
-        return [labels.get(NAME, "") for labels in self.labels]
+        return [_value(key, NAME) for key in self.series]
 
     @cached_property
     def by_metric(self) -> Columns:
@@ -67,7 +63,10 @@ class Layout:
         fits = np.ones(len(self), dtype=np.bool_)
         for condition in conditions:
             values, codes = self.coded(condition.label)
-            fits &= np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
+            if condition.exactly is not None:
+                fits &= codes == (values.index(condition.exactly) if condition.exactly in values else -1)
+            else:
+                fits &= np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
         return np.flatnonzero(fits)
 
     def values_of(self, label: str, columns: Columns) -> set[str]:
@@ -88,6 +87,17 @@ class Layout:
         """Return the names of all labels."""
         return frozenset(name for key in self.series for name, _ in key)
 
+    @cached_property
+    def outline(self) -> Outline:
+        """Return what it has in common with layouts that differ only in the values of labels."""
+        shapes = dict.fromkeys(
+            (name, tuple(pair[0] for pair in key)) for name, key in zip(self.names, self.series, strict=True)
+        )
+        names: dict[str, frozenset[str]] = {}
+        for name, labels in shapes:
+            names[name] = names.get(name, frozenset()).union(labels)
+        return outline_with(names)
+
     def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
         """Return the values of a label, the empty one among them, and for each column which it has."""
         if label not in self.label_names:  # names that only a question holds are not kept
@@ -95,7 +105,7 @@ class Layout:
         coded = self._coded.get(label)
         if coded is None:
             numbers: dict[str, int] = {}
-            codes = [numbers.setdefault(labels.get(label, ""), len(numbers)) for labels in self.labels]
+            codes = [numbers.setdefault(_value(key, label), len(numbers)) for key in self.series]
             coded = self._coded[label] = (list(numbers), np.array(codes, dtype=np.int32))
         return coded
 
@@ -129,6 +139,13 @@ class Layouts:
         if len(distinct) == 1:
             return distinct[0]
         return self.of(unique(key for layout in distinct for key in layout.series))
+
+
+def _value(key: Key, label: str) -> str:
+    for name, value in key:
+        if name == label:
+            return value
+    return ""
 
 
 def key_of(metric: Metric, values: Sequence[str], taken: Mapping[str, str]) -> Key:

@@ -6,9 +6,9 @@ import fcntl
 import os
 from pathlib import Path
 
-from vigie.store.errors import Locked, NewerFormat, StoreError
+from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
 
-FORMAT = 1
+FORMAT = 2
 
 
 class DirectoryLock:
@@ -33,7 +33,7 @@ class DirectoryLock:
 
 
 def check_format(directory: Path) -> None:
-    """Write the format's version into a new directory; refuse one that is newer than ours."""
+    """Write the format's version into a new directory; refuse one that is not ours."""
     path = directory / "format"
     try:
         text = path.read_text()
@@ -45,6 +45,11 @@ def check_format(directory: Path) -> None:
     if int(text) > FORMAT:
         raise NewerFormat(
             f"{directory} has format {int(text)}, this vigie knows formats up to {FORMAT}; use a newer vigie"
+        )
+    if int(text) < FORMAT:
+        raise OlderFormat(
+            f"{directory} has format {int(text)}, from before the first release, and can no longer be read; "
+            f"to begin anew: mv {directory} {directory}.old"
         )
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
 from vigie.model.values import STALE_BITS
-from vigie.query.label_rows import metric_names, taken
-from vigie.query.storage import Group, Labels
+from vigie.query.label_rows import taken
+from vigie.query.storage import Group, Labels, Load
 from vigie.store.blocks import Blocks
-from vigie.store.chunk import Chunk, Piece
+from vigie.store.chunk import Chunk, Cut, Piece, cuts_of, fill_lines
 from vigie.store.codec import Floats, Times, absent, bits, unpack_times
-from vigie.store.condition import Condition
 from vigie.store.errors import Damaged
 from vigie.store.head import absent_matrix
 from vigie.store.index import Found, Matches, Plan
@@ -22,31 +21,49 @@ from vigie.store.labels import StoredLabels
 from vigie.store.layout import Columns
 from vigie.store.stream import Stream
 
-log = logging.getLogger(__name__)
-
-Read = Callable[[], tuple[Floats, bool]]
+Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
 
 
 class Part:
     """The rows of one piece that a question is about."""
 
-    def __init__(self, piece: Piece, columns: Columns, start: int, end: int) -> None:
-        self.piece, self.columns = piece, columns
+    def __init__(self, piece: Piece, start: int, end: int) -> None:
+        self.piece = piece
         times = _unpacked(piece.packed_times) if isinstance(piece, Chunk) else piece.times.copy()
-        first = int(np.searchsorted(times, start))
+        first = int(times.searchsorted(start)) if piece.start < start else 0
         self.first = max(0, first - 1)  # one row more, to see what ended in the first one
-        self.last = int(np.searchsorted(times, end, side="right"))
+        self.last = int(times.searchsorted(end, side="right")) if piece.end > end else len(times)
         self.times = times[self.first : self.last]
         self.reaches_before = first > 0
 
-    def fetched(self, matches: Matches, conditions: tuple[Condition, ...]) -> Read:
+    def fetched(self, columns: Columns, cuts: Sequence[Cut]) -> Read:
         """Return what reads the rows later, when the piece may be gone and without asking the disk again."""
         if not isinstance(self.piece, Chunk):
-            rows = self.piece.read(self.columns, self.first, self.last)
-            return lambda: rows
-        metrics = matches.metrics(self.piece.layout, conditions)
-        blobs = {metric: self.piece.blob(metric) for metric in metrics}
-        return partial(self.piece._replace(blob=blobs.__getitem__).read, self.columns, self.first, self.last)
+            return partial(_copied, *self.piece.read(columns, self.first, self.last))
+        blobs = [self.piece.blob(cut.metric) for cut in cuts]
+        return partial(fill_lines, blobs, cuts, self.piece.rows, self.first, self.last)
+
+
+def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
+    out[...] = rows
+    return sparse
+
+
+class Rows(NamedTuple):
+    """Rows that are read later: when they were, and which lines of the group they fill, None for all."""
+
+    times: Times
+    lines: Columns | None
+    read: Read
+
+    def fill(self, out: Floats) -> bool:
+        """Write the rows into their lines, and tell whether a cell may be absent."""
+        if self.lines is None:
+            return self.read(out)
+        part = np.empty((len(self.lines), len(self.times)))
+        self.read(part)
+        out[self.lines] = part
+        return True
 
 
 @lru_cache(maxsize=4096)  # most questions are about the newest chunks, again and again
@@ -58,60 +75,63 @@ def _unpacked(packed: bytes) -> Times:
 
 def read_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> Group | None:
     """Return the samples of a stream's fitting series in a time span, if there are any."""
-    return fetch_group(found, pieces, matches, start, end)()
+    return fetch_group(found, pieces, matches, start, end).load()
 
 
-def fetch_group(
-    found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int
-) -> Callable[[], Group | None]:
-    """Return what unpacks the samples of a stream's fitting series, in any thread and at any time."""
-    parts = _parts(found, pieces, matches, start, end)
+class Fetched(NamedTuple):
+    """What unpacks a group, in any thread and at any time, and which series it may have."""
+
+    plan: Plan | None
+    load: Load
+
+
+NOTHING = Fetched(None, lambda: None)
+
+
+def fetch_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> Fetched:
+    """Return what unpacks the samples of a stream's fitting series, and which series these are."""
+    parts = _parts(found, pieces, start, end)
     if not parts:
-        return lambda: None
-    plan = matches.plan(tuple({part.piece.layout: None for part in parts}), found.conditions)
+        return NOTHING
+    layouts = tuple({part.piece.layout: None for part in parts})
+    plan = matches.plan(layouts, found.conditions)
     if not len(plan.columns):
-        return lambda: None
-    reads = [
-        (part.times, plan.lines[part.piece.layout], part.fetched(matches, found.conditions)) for part in parts
+        return NOTHING
+    columns = {layout: matches.columns(layout, found.conditions) for layout in layouts}
+    pressed = {part.piece.layout for part in parts if isinstance(part.piece, Chunk)}
+    cuts = {layout: cuts_of(layout, columns[layout]) for layout in pressed}
+    rows = [
+        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts.get(layout, ())))
+        for part in parts
+        for layout in [part.piece.layout]
     ]
-    return partial(_unpacked_group, found, plan, reads, start)
+    return Fetched(plan, partial(_unpacked_group, found, plan, rows, start))
 
 
-def _unpacked_group(
-    found: Found, plan: Plan, reads: Sequence[tuple[Times, Columns | None, Read]], start: int
-) -> Group | None:
+def _unpacked_group(found: Found, plan: Plan, rows: Sequence[Rows], start: int) -> Group | None:
     try:
-        times, values, sparse = _joined(reads, len(plan.columns))
+        times, values, sparse = _joined(rows, len(plan.columns))
     except Damaged:
-        readable = _readable(found, reads)
-        if not readable:
+        rows = [each for each in rows if _is_readable(found, each, len(plan.columns))]
+        if not rows:
             return None
-        times, values, sparse = _joined(readable, len(plan.columns))
+        times, values, sparse = _joined(rows, len(plan.columns))
     if sparse and found.stream.name.framed:
         mark_ends(values)
-    inside = int(np.searchsorted(times, start))
+    inside = int(times.searchsorted(start))
     return _with_samples(found, plan, times[inside:], values[:, inside:], sparse)
 
 
-def _readable(
-    found: Found, reads: Sequence[tuple[Times, Columns | None, Read]]
-) -> list[tuple[Times, Columns | None, Read]]:
-    """Leave out what is damaged: it costs its own rows, not the answer."""
-    whole: list[tuple[Times, Columns | None, Read]] = []
-    for times, lines, read in reads:
-        try:
-            rows = read()
-        except Damaged as error:
-            log.warning(
-                "%s from %d to %d is not readable: %s", dict(found.target), times[0], times[-1], error
-            )
-        else:
-            whole.append((times, lines, partial(_same, rows)))
-    return whole
-
-
-def _same(rows: tuple[Floats, bool]) -> tuple[Floats, bool]:
-    return rows
+def _is_readable(found: Found, rows: Rows, height: int) -> bool:
+    """Tell whether rows are not damaged: those that are cost themselves, not the answer."""
+    try:
+        rows.fill(np.empty((height, len(rows.times))))
+    except Damaged as error:
+        span = rows.times[0], rows.times[-1]
+        said = f"{dict(found.target)} from {span[0]} to {span[1]} is not readable: {error}"
+        found.stream.damages.add(said)
+        return False
+    return True
 
 
 def mark_ends(values: Floats) -> None:
@@ -135,31 +155,28 @@ def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piec
     return pieces[max(0, inside - 1) :]
 
 
-def _parts(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> list[Part]:
+def _parts(found: Found, pieces: Sequence[Piece], start: int, end: int) -> list[Part]:
     parts = []
     for piece in pieces:
-        columns = matches.columns(piece.layout, found.conditions)
         try:
-            parts.append(Part(piece, columns, start, end))
+            parts.append(Part(piece, start, end))
         except Damaged as error:  # of the times
-            log.warning("%s before %d is not readable: %s", dict(found.target), piece.end, error)
+            said = f"{dict(found.target)} before {piece.end} is not readable: {error}"
+            found.stream.damages.add(said)
     if len(parts) > 1 and parts[1].reaches_before:
         del parts[0]
     return [part for part in parts if len(part.times)]
 
 
-def _joined(reads: Sequence[tuple[Times, Columns | None, Read]], height: int) -> tuple[Times, Floats, bool]:
-    if len(reads) == 1 and reads[0][1] is None:
-        return reads[0][0], *reads[0][2]()
-    times = np.concatenate([some for some, _, _ in reads])
-    complete = all(lines is None for _, lines, _ in reads)
+def _joined(rows: Sequence[Rows], height: int) -> tuple[Times, Floats, bool]:
+    times = np.concatenate([each.times for each in rows])
+    complete = all(each.lines is None for each in rows)
     values = np.empty((height, len(times))) if complete else absent_matrix(height, len(times))
     sparse, at = not complete, 0
-    for some, lines, read in reads:
-        part, holes = read()
-        sparse = sparse or holes
-        values[slice(None) if lines is None else lines, at : at + len(some)] = part
-        at += len(some)
+    for each in rows:
+        till = at + len(each.times)
+        sparse = each.fill(values[:, at:till]) or sparse
+        at = till
     return times, values, sparse
 
 
@@ -177,12 +194,6 @@ def _with_samples(found: Found, plan: Plan, times: Times, values: Floats, sparse
     if not len(labels) or not len(times):
         return None
     return Group(labels, times, values)
-
-
-def share_names(groups: Sequence[Group]) -> bool:
-    """Tell whether two groups may have the same series, because they have a metric in common."""
-    names = [metric_names(group.labels) for group in groups]
-    return len(set().union(*names)) < sum(map(len, names))
 
 
 def disjoint(groups: Iterable[Group]) -> list[Group]:

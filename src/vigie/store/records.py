@@ -9,6 +9,7 @@ own, so that rows whose definition was damaged are never taken for others.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -77,6 +78,13 @@ class Plain(NamedTuple):
     kind: bytes
     number: int  # of what is defined, or of rows
     content: bytes
+
+
+class _Set(NamedTuple):
+    """Streams whose rows are in one record, and how many values those have."""
+
+    streams: list[tuple[StreamName, Layout]]
+    width: int
 
 
 class _Chain:
@@ -161,7 +169,8 @@ class Decoder:
         self._known, self._texts = layouts, texts  # texts: layouts that other segments had too
         self._layouts: dict[int, Layout] = {}
         self._defined: dict[int, tuple[StreamName, Layout]] = {}
-        self._records: dict[bytes, list[Plain]] = {}  # by the numbers of their streams
+        self._sets: dict[bytes, _Set] = {}  # by the numbers of their streams, like all below
+        self._records: dict[bytes, list[Plain]] = {}
         self._last: dict[bytes, NDArray[np.uint64]] = {}
         self._whole: set[bytes] = set()  # whose record before is there
         self.lost = 0  # rows that hang on something damaged
@@ -177,10 +186,18 @@ class Decoder:
         """Take note that records are missing here."""
         self._whole.clear()
 
-    def take(self) -> list[Rows]:
-        """Return the rows of what was taken since."""
+    def take(self) -> Iterator[list[Rows]]:
+        """Yield the rows of what was taken since, all of a stream at once, and of few streams at a time."""
         records, self._records = self._records, {}
-        return [rows for numbers, some in records.items() for rows in self._joined(numbers, some)]
+        sets = Counter(stream for numbers in records for stream, _ in self._sets[numbers].streams)
+        shared: list[Rows] = []
+        for numbers in list(records):
+            rows = self._joined(numbers, records.pop(numbers))
+            if all(sets[stream] == 1 for stream, _ in self._sets[numbers].streams):
+                yield list(rows)
+            else:
+                shared += rows
+        yield shared
 
     def _add(self, record: Plain) -> Deletion | None:
         kind, number, content = record.kind, record.number, record.content
@@ -209,16 +226,23 @@ class Decoder:
 
     def _add_rows(self, record: Plain) -> None:
         numbers = record.content[: 4 * record.number]
-        streams = [self._defined.get(number) for number in np.frombuffer(numbers, np.uint32).tolist()]
-        width = sum(len(defined[1]) for defined in streams if defined)
-        if None in streams or (record.kind == ROWS and numbers not in self._whole):
+        known = self._sets.get(numbers) or self._set(numbers)
+        if known is None or (record.kind == ROWS and numbers not in self._whole):
             self._whole.discard(numbers)
             self.lost += record.number
             return
-        if len(record.content) != 12 * record.number + 8 * width:
+        if len(record.content) != 12 * record.number + 8 * known.width:
             raise ValueError("its length does not fit its streams")
         self._whole.add(numbers)
         self._records.setdefault(numbers, []).append(record)
+
+    def _set(self, numbers: bytes) -> _Set | None:
+        streams = [self._defined.get(number) for number in np.frombuffer(numbers, np.uint32).tolist()]
+        whole = [defined for defined in streams if defined is not None]
+        if len(whole) < len(streams):
+            return None
+        known = self._sets[numbers] = _Set(whole, sum(len(layout) for _, layout in whole))
+        return known
 
     def _joined(self, numbers: bytes, records: Sequence[Plain]) -> Iterator[Rows]:
         count = records[0].number
@@ -228,8 +252,7 @@ class Decoder:
         ).reshape(len(records), count)
         words = self._words(numbers, records)
         at = 0
-        for i, number in enumerate(np.frombuffer(numbers, np.uint32).tolist()):
-            stream, layout = self._defined[number]
+        for i, (stream, layout) in enumerate(self._sets[numbers].streams):
             values = words[:, at : at + len(layout)].view(np.float64)
             yield Rows(stream, layout, positions, times[:, i], values)
             at += len(layout)

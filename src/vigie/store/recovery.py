@@ -43,7 +43,7 @@ class Recovery:
             else:
                 self._delete(*record)
         self._log.start(newest + 1)
-        return [*map(str, cuts), *self._blocks.damages, *self._unreadable]
+        return [*map(str, cuts), *self._unreadable]
 
     def _load_blocks(self) -> int:
         """Make known what the blocks hold; return the newest log segment that they speak of."""
@@ -51,9 +51,11 @@ class Recovery:
         for number, name, flushed in self._blocks.streams():
             stream = by_number[number] = self._open(name)
             stream.number, stream.flushed = number, flushed
-        for number, layout, start, end in self._blocks.spans():
-            by_number[number].add_span(layout, start, end)
-            self._index.note(by_number[number], layout)
+        for span, outline in self._blocks.outlines(self._blocks.spans()):
+            stream = by_number[span.stream]
+            stream.spans.add(span.layout, span.start, span.end)
+            if outline is not None:
+                self._index.note(stream, outline)
         for number, start in self._blocks.smalls():
             by_number[number].small_from = start
         for stream in by_number.values():
@@ -62,13 +64,14 @@ class Recovery:
 
     def _put(self, rows: Rows) -> None:
         stream = self._open(rows.stream)
-        first = int(np.searchsorted(rows.positions, stream.flushed))
-        if first == len(rows.positions):
+        if rows.positions[-1] < stream.flushed:
             return
-        rows = rows._replace(
-            positions=rows.positions[first:], times=rows.times[first:], values=rows.values[first:]
-        )
-        self._index.note(stream, rows.layout)
+        if rows.positions[0] < stream.flushed:
+            first = int(np.searchsorted(rows.positions, stream.flushed))
+            rows = rows._replace(
+                positions=rows.positions[first:], times=rows.times[first:], values=rows.values[first:]
+            )
+        self._index.note(stream, rows.layout.outline)
         self._note(rows.stream, rows.times)
         try:
             stream.put_many(rows, self._blocks)

@@ -24,6 +24,16 @@ class Retention(NamedTuple):
         """Return the same, with the bytes as a number."""
         return self if self.max_bytes is not None else self._replace(max_bytes=int(total * SHARE))
 
+    def beside(self, others: int) -> Retention:
+        """Return the same, with fewer bytes where others take theirs, but half of them at least."""
+        if not self.max_bytes:
+            return self
+        return self._replace(max_bytes=max(self.max_bytes - others, self.max_bytes // 2, 1))
+
+    def sharing(self, max_bytes: int | None) -> Retention:
+        """Return the same, with a quarter of some bytes."""
+        return self._replace(max_bytes=-(-max_bytes // 4) if max_bytes else 0)
+
 
 def expire(blocks: Blocks, retention: Retention, now: int) -> set[int]:
     """Remove what must go; return the numbers of the streams that lost something."""

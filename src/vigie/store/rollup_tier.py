@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
 from vigie.store.blocks import Blocks
 from vigie.store.chunk import Chunk
+from vigie.store.damages import Damages
 from vigie.store.errors import StoreError
 from vigie.store.index import Index
-from vigie.store.layout import Layout, Layouts
+from vigie.store.layout import Layouts
 from vigie.store.records import StreamName
 from vigie.store.retention import Retention, expire
 from vigie.store.stream import BEFORE_ALL, Lengths, Stream
 
-log = logging.getLogger(__name__)
-
 FREED_PAGES = 10_000  # given back at once
+
+Guard = AbstractContextManager[object]
 
 
 class Kind(NamedTuple):
@@ -36,13 +37,22 @@ class Kind(NamedTuple):
         return self.width * self.page_buckets
 
 
-class Made(NamedTuple):
-    """A page of a stream, None if there are no samples, and up to when it was made."""
+class Claim(NamedTuple):
+    """A page of a stream that somebody makes, and up to when."""
 
     name: StreamName
     page: int
-    chunk: Chunk | None
     stop: int
+
+
+class Made(NamedTuple):
+    """A page that was made; no chunk if there are no samples."""
+
+    claim: Claim
+    chunk: Chunk | None
+
+
+Notes = dict[StreamName, set[int]]  # which pages of which streams
 
 
 class Tier:
@@ -51,14 +61,15 @@ class Tier:
     So a page is taken away when late samples fall into it, before they leave the log, and made again later.
     """
 
-    def __init__(self, directory: Path, kind: Kind, layouts: Layouts) -> None:
+    def __init__(self, directory: Path, kind: Kind, layouts: Layouts, damages: Damages) -> None:
         self.kind = kind
         self.index = Index()
-        self.damages: list[str] = []
+        self._damages = damages
         self.until: dict[StreamName, int] = {}  # every page before is made, but for the missing ones
-        self.missing: dict[StreamName, set[int]] = {}
-        self._unsaid: dict[StreamName, set[int]] = {}  # missing, and still on disk
-        self._making: dict[StreamName, set[int]] = {}  # made, and not on disk yet
+        self.missing: Notes = {}
+        self._unsaid: Notes = {}  # missing, and still on disk
+        self._making: Notes = {}  # claimed, and not on disk yet
+        self._doomed: list[StreamName] = []  # forgotten, and still on disk
         self._numbers: dict[StreamName, int] = {}
         self._layouts = layouts
         self.path = directory / f"rollups-{kind.name}.sqlite"
@@ -70,9 +81,10 @@ class Tier:
             self.spoil(name, self.page_at(time))
 
     def reach(self, name: StreamName) -> int:
-        """Return up to when there are pages of a stream."""
+        """Return up to when a row of a stream comes too late for the pages that are there or claimed."""
         stream = self.index.get(name.target, name.source)
-        return BEFORE_ALL if stream is None else stream.last_stored
+        until = self.until.get(name, BEFORE_ALL)
+        return until if stream is None else max(until, stream.last_stored)
 
     def spoil(self, name: StreamName, page: int) -> None:
         """Take a page away, to be made again."""
@@ -80,18 +92,23 @@ class Tier:
             self.missing[name].add(page)
             self._unsaid.setdefault(name, set()).add(page)
 
-    def keep_notes(self) -> None:
-        """Make durable which pages were taken away."""
-        if not self._unsaid:
+    def notes(self) -> Notes:
+        """Return which pages were taken away and are still on disk."""
+        return {name: set(pages) for name, pages in self._unsaid.items()}
+
+    def keep_notes(self, notes: Notes, guard: Guard) -> None:
+        """Make durable that these pages were taken away."""
+        if not notes:
             return
         with self.blocks.transaction():
             self.blocks.database.births.wait()
-            for name, pages in self._unsaid.items():
+            for name, pages in notes.items():
                 number = self.blocks.keep_stream(name, min(*pages, self.until.get(name, min(pages))))
                 for page in pages:
-                    for chunk in self._stored(number, page, page + self.kind.page):
-                        self.blocks.remove_chunk(chunk.number)
-        self._unsaid.clear()
+                    self._remove_page(number, page)
+        with guard:
+            for name, pages in notes.items():
+                self._said(name, pages)
 
     def page_at(self, time: int) -> int:
         """Return the begin of the page that a sample of this time belongs to."""
@@ -104,73 +121,99 @@ class Tier:
         wrong = self.missing.get(name, set()) | self._making.get(name, set())
         return [page for page in self._stored(self._numbers[name], start, stop) if page.start not in wrong]
 
-    def claim(self, made: Made) -> None:
-        """Take over a page that was just made of what is there; a row that comes from now on is late."""
-        name, page, chunk, stop = made
+    def claim(self, claim: Claim) -> None:
+        """Take over a page that is made of what is there now; a row that comes from now on is late."""
+        name, page, stop = claim
         self.until[name] = max(self.until.get(name, stop), stop)
         self._making.setdefault(name, set()).add(page)
         self.missing.get(name, set()).discard(page)
         if not self.missing.get(name, True):
             del self.missing[name]
-        if chunk is not None:
-            self._known(name, chunk.layout, chunk.start, chunk.end)
+        self._said(name, {page})  # until it is written no row leaves the log, and then it is right
 
     def write(self, batch: Sequence[Made]) -> None:
         """Make pages durable that were claimed, in place of what is there."""
         with self.blocks.transaction():
             self.blocks.database.births.wait()
-            for name, page, chunk, _ in batch:
-                if name not in self._making:
+            for (name, page, _), chunk in batch:
+                if page not in self._making.get(name, ()):
                     continue  # it was deleted meanwhile
                 number = self.blocks.keep_stream(name, min([self.until[name], *self.missing.get(name, ())]))
-                for old in self._stored(number, page, page + self.kind.page):
-                    self.blocks.remove_chunk(old.number)
+                self._remove_page(number, page)
                 if chunk is not None:
                     self.blocks.write(number, chunk, small=False)
                 self._numbers[name] = number
 
-    def settle(self, batch: Sequence[Made], done: bool) -> None:
-        """Let pages that were written be read, or be made again if that failed."""
-        for name, page, _, _ in batch:
-            if name in self._making:
+    def settle(self, claims: Iterable[Claim], batch: Sequence[Made]) -> None:
+        """Let pages that were written be read, and the other claimed ones be made again."""
+        made = {(name, page): chunk for (name, page, _), chunk in batch}
+        for name, page, _ in claims:
+            if page in self._making.get(name, ()):
                 self._making[name].discard(page)
-                if not done:
+                chunk = made.get((name, page))
+                if (name, page) not in made:
                     self.spoil(name, page)
+                elif chunk is not None:
+                    stream = self._known(name)
+                    stream.respan(self.blocks.spans(stream.number))
+                    self.index.note(stream, chunk.layout.outline)
         self._making = {name: pages for name, pages in self._making.items() if pages}
 
-    def remove(self, names: Iterable[StreamName]) -> None:
-        """Forget streams with all their pages."""
-        streams = [stream for name in names if (stream := self.index.get(name.target, name.source))]
-        if streams:
+    def forget(self, names: Iterable[StreamName]) -> None:
+        """Forget streams; `remove_doomed` takes their pages away."""
+        for name in names:
+            stream = self.index.get(name.target, name.source)
+            if stream is not None:
+                self.index.remove(stream)
+                self._doomed.append(name)
+            for about in (self.until, self.missing, self._unsaid, self._making, self._numbers):
+                about.pop(name, None)
+
+    def remove_doomed(self) -> None:
+        """Remove the pages of streams that were forgotten."""
+        if self._doomed:
+            doomed = list(self._doomed)
             with self.blocks.transaction():
                 self.blocks.database.births.wait()
-                for stream in streams:
-                    self.blocks.remove_stream(self.blocks.keep_stream(stream.name, 0))
-        for stream in streams:
-            self.index.remove(stream)
-            for about in (self.until, self.missing, self._unsaid, self._making, self._numbers):
-                about.pop(stream.name, None)
+                for name in doomed:
+                    self.blocks.remove_stream(self.blocks.keep_stream(name, 0))
+            del self._doomed[: len(doomed)]
 
-    def expire(self, now: int) -> None:
+    def expire(self, now: int, guard: Guard) -> None:
         """Remove pages that are too old."""
         lost = expire(self.blocks, self.kind.retention, now)
-        for stream in [stream for stream in self.index if self._numbers.get(stream.name) in lost]:
-            stream.respan(self.blocks.spans(self._numbers[stream.name]))
-            if stream.spans:
-                self.index.renew(stream)
-            else:
-                self.remove([stream.name])
-        if lost:
-            self.blocks.forget_layouts()
-            self.blocks.shrink(FREED_PAGES)
+        if not lost:
+            return
+        left = {number: list(self.blocks.spans(number)) for number in lost}
+        with guard:
+            for stream in list(self.index):
+                spans = left.get(self._numbers.get(stream.name, 0))
+                if spans:
+                    stream.respan(spans)
+                    outlines = [outline for _, outline in self.blocks.outlines(spans) if outline is not None]
+                    self.index.renew(stream, outlines)
+                elif spans is not None:
+                    self.forget([stream.name])
+        self.remove_doomed()
+        self.blocks.forget_layouts()
+        self.blocks.shrink(FREED_PAGES)
 
-    def _known(self, name: StreamName, layout: Layout, start: int, end: int) -> None:
+    def _said(self, name: StreamName, pages: set[int]) -> None:
+        left = self._unsaid.pop(name, set()) - pages
+        if left:
+            self._unsaid[name] = left
+
+    def _remove_page(self, number: int, page: int) -> None:
+        for chunk in self._stored(number, page, page + self.kind.page):
+            self.blocks.remove_chunk(chunk.number)
+
+    def _known(self, name: StreamName) -> Stream:
         stream = self.index.get(name.target, name.source)
         if stream is None:
-            stream = Stream(name, self._layouts, Lengths())
+            stream = Stream(name, self._layouts, Lengths(), self._damages)
             self.index.add(stream)
-        stream.add_span(layout, start, end)
-        self.index.note(stream, layout)
+        stream.number = self._numbers[name]
+        return stream
 
     def _stored(self, number: int, start: int, stop: int) -> list[Chunk]:
         found = self.blocks.overlapping(number, start, stop - 1)
@@ -188,21 +231,23 @@ class Tier:
             said = (
                 f"{error}; it is put aside as {aside.name}, and made again as far back as raw data are kept"
             )
-            log.warning("the store was damaged: %s", said)
             self.index, self.until, self._numbers = Index(), {}, {}
             blocks = self._loaded()
-            self.damages.append(said)
+            self._damages.add(said)
             return blocks
 
     def _loaded(self) -> Blocks:
-        blocks = Blocks(self.path, self._layouts)
+        blocks = Blocks(self.path, self._layouts, self._damages)
         try:
             names = {}
             for number, name, until in blocks.streams():
                 names[number] = name
                 self.until[name], self._numbers[name] = until, number
-            for number, layout, start, end in blocks.spans():
-                self._known(names[number], layout, start, end)
+            for span, outline in blocks.outlines(blocks.spans()):
+                stream = self._known(names[span.stream])
+                stream.spans.add(span.layout, span.start, span.end)
+                if outline is not None:
+                    self.index.note(stream, outline)
         except BaseException:
             blocks.close()
             raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
 from vigie.query.storage import Group, Load, Matcher
 from vigie.store.blocks import Blocks
-from vigie.store.index import Found, Index, Matches, Target
-from vigie.store.reading import disjoint, fetch_group, pieces_of, share_names
+from vigie.store.index import Found, Index, Matches, Plan, Target
+from vigie.store.reading import Fetched, disjoint, fetch_group, pieces_of
 
 
 class Scan:
@@ -21,6 +21,7 @@ class Scan:
         self._guard, self._index, self._blocks = guard, index, blocks
         self._start, self._end = start, end
         self._matches = Matches()
+        self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
 
     def loads(self, matchers: Sequence[Matcher]) -> Iterator[Load]:
         """Yield what reads the groups; each series is in one of them only."""
@@ -31,22 +32,33 @@ class Scan:
         shapes = {tuple(name for name, _ in target) for target in targets}
         if len(shapes) > 1:  # a label may stand on the target here, and on the series there
             everything = [found for some in targets.values() for found in some]
-            yield from map(_ready, disjoint(self._groups(everything)))
+            yield from map(_ready, disjoint(_read(map(self._fetched, everything))))
             return
         for some in targets.values():
-            if len(some) == 1:
-                yield self._fetched(some[0])
+            fetched = [self._fetched(found) for found in some]
+            if self._are_apart([each.plan for each in fetched if each.plan is not None]):
+                yield from (each.load for each in fetched)
             else:
-                groups = self._groups(some)
-                yield from map(_ready, disjoint(groups) if share_names(groups) else groups)
+                yield from map(_ready, disjoint(_read(fetched)))
 
-    def _fetched(self, found: Found) -> Load:
+    def _fetched(self, found: Found) -> Fetched:
         with self._guard:
             pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
             return fetch_group(found, pieces, self._matches, self._start, self._end)
 
-    def _groups(self, some: Sequence[Found]) -> list[Group]:
-        return [group for found in some if (group := self._fetched(found)()) is not None]
+    def _are_apart(self, plans: Sequence[Plan]) -> bool:
+        """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""
+        if len(plans) < 2:
+            return True
+        key = tuple(map(id, plans))
+        if key not in self._apart:
+            series = [plan.layout.series[i] for plan in plans for i in plan.columns.tolist()]
+            self._apart[key] = len(set(series)) == len(series)
+        return self._apart[key]
+
+
+def _read(fetched: Iterable[Fetched]) -> list[Group]:
+    return [group for each in fetched if (group := each.load()) is not None]
 
 
 def _ready(group: Group) -> Load:

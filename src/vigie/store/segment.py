@@ -18,7 +18,7 @@ MARK = b"\xf5vg\n"  # before every record, to find the next one behind damage
 LENGTH = struct.Struct("<I")
 HEADER = struct.Struct("<4sII")  # mark, length of the payload, checksum of length and payload
 SHIFT = 40  # a position is the segment's number and, in the lower bits, the byte in it
-AT_ONCE = 64 << 20  # bytes of plain records
+AT_ONCE = 256 << 20  # bytes of plain records: about a segment, since what costs time is each stream
 
 
 class Damage(NamedTuple):
@@ -73,9 +73,9 @@ def _decoded(
             decoder.broken()
             continue
         if deletion is not None:
-            yield decoder.take()
+            yield from decoder.take()
             yield record.position, deletion
-    yield decoder.take()
+    yield from decoder.take()
 
 
 def _batches(path: Path) -> Iterator[Batch]:

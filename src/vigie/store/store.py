@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -14,30 +14,36 @@ from vigie.model import Frame, Table
 from vigie.query.rolled import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher
 from vigie.store import lookup
-from vigie.store.blocks import Blocks
 from vigie.store.calm import Calm
+from vigie.store.cardinality import Pairs, pairs_of
 from vigie.store.check import verify_log
-from vigie.store.errors import Refused, StoreError
+from vigie.store.damages import Damages
+from vigie.store.errors import Damaged, Refused, StoreError
+from vigie.store.head import Head
 from vigie.store.index import Found, Index, Matches, Target
-from vigie.store.layout import Layouts
+from vigie.store.layout import Layout, Layouts
 from vigie.store.lock import DirectoryLock, check_format
+from vigie.store.lookup import Lookup
 from vigie.store.loose import Loose, Samples
 from vigie.store.place import Gauge, Room, Space, refuse_remote, space_of
-from vigie.store.reading import pieces_of, read_group
+from vigie.store.reading import fetch_group, pieces_of, read_group
 from vigie.store.records import Row, StreamName
 from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
 from vigie.store.rollups import Rollups
+from vigie.store.salvage import opened_blocks
 from vigie.store.scanning import Scan
 from vigie.store.stream import Lengths, Stream
 from vigie.store.tables import Shape, shape_of
+from vigie.store.times import check_time
 from vigie.store.upkeep import Upkeep
 from vigie.store.wal import SEGMENT_BYTES, Log
+from vigie.store.weighing import weigh
 
 log = logging.getLogger(__name__)
 
 WRITE_AHEAD = 64 << 20  # bytes of values that wait for a sync before appending does it itself
-LATEST = 1 << 62
+ANY = 1 << 62  # values
 LENGTHS = Lengths()
 RETENTION = Retention()
 ROOM = Room()
@@ -67,6 +73,7 @@ class Store:
         retention = retention.within(space(self.directory).total)
         self._guard = threading.RLock()
         self._lengths = lengths
+        self._damages = Damages()
         self._layouts = Layouts()
         self._index = Index()
         self._shapes: dict[Stream, Shape] = {}
@@ -75,12 +82,21 @@ class Store:
             self._lock = DirectoryLock(self.directory)
             opened.callback(self._lock.release)
             check_format(self.directory)
-            self._blocks = Blocks(self.directory / "blocks.sqlite", self._layouts)
+            self._blocks = opened_blocks(
+                self.directory / "blocks.sqlite", self._layouts, self._damages, lengths.kept_series
+            )
             opened.callback(self._blocks.close)
-            self._rollups = Rollups(self.directory, self._layouts, self._index, self._read_raw)
+            self._rollups = Rollups(
+                self.directory,
+                self._layouts,
+                self._index,
+                self._fetch_raw,
+                self._damages,
+                retention.max_bytes,
+            )
             opened.callback(self._rollups.close)
             self._log = Log(self.directory / "log", self._layouts, segment_bytes, self._guard)
-            self.damages = self._recover()
+            self._recover()
             opened.callback(self._log.close)
             self._opened = opened.pop_all()
         self._is_copy = False
@@ -114,7 +130,7 @@ class Store:
         self._check_own()
         with self._guard:
             target = _target(node_labels)
-            _check_time(frame.time_ms)
+            check_time(frame.time_ms)
             rows: dict[Stream, Row] = {}
             for table, values in frame.parts:
                 stream, shape = self._shape(target, table)
@@ -128,10 +144,7 @@ class Store:
         """Take series with times of their own; a sample that is there already is left alone."""
         self._check_own()
         with self._guard:
-            series = list(series)
-            for samples in series:
-                _check_samples(samples)
-            places = self._loose.rows(series)
+            places = self._loose.rows(list(series))
             self._take([(p.stream, Row(p.stream.name, p.layout, p.time, p.row)) for p in places])
             for stream in dict.fromkeys(place.stream for place in places):
                 self._loose.judge(stream)
@@ -151,7 +164,7 @@ class Store:
         """Write blocks that are due, remove what is too old, drop old log; every ten seconds or so."""
         self._check_own()
         self._gauge.look()
-        self._rollups.maintain(now_ms, self._calm)  # before raw data go
+        self._rollups.maintain(now_ms, self._guard, self._upkeep.turn)  # before raw data go
         gone = self._upkeep.maintain(now_ms)
         with self._guard:
             self._forget_streams(gone)
@@ -169,10 +182,31 @@ class Store:
             for stream in streams:
                 self._index.remove(stream)
             self._forget_streams(streams)
-            self._rollups.remove(targets)
+            self._rollups.forget(targets)
         self._log.sync()
         self._upkeep.remove(streams)
         return len(targets)
+
+    @property
+    def damages(self) -> list[str]:
+        """Return what was found damaged so far, on opening or while reading."""
+        return list(self._damages)
+
+    def series_count(self) -> int:
+        """Return about how many series live: those of the newest rows that memory has of each stream."""
+        return sum(len(layout) for _, layout in self._live())
+
+    def live_pairs(self) -> Pairs:
+        """Return how many of these series have each label and value."""
+        return pairs_of(self._live())
+
+    def _live(self) -> list[tuple[Target, Layout]]:
+        with self._guard:
+            live = [(stream, self._shapes.get(stream)) for stream in self._index if stream.pieces]
+            return [
+                (stream.name.target, stream.pieces[-1].layout if shape is None else shape.layout)
+                for stream, shape in live
+            ]
 
     def check(self) -> list[str]:
         """Verify every checksum in log and blocks; return what is wrong, nothing if all is well."""
@@ -181,20 +215,23 @@ class Store:
         return [*verify_log(self.directory / "log"), *self._blocks.verify(), *self._rollups.verify()]
 
     def bytes_on_disk(self) -> tuple[int, int]:
-        """Return the bytes of blocks and of log."""
+        """Return the bytes of blocks, rollups among them, and of log."""
         self._log.sync()
-        return self._blocks.size(), self._log.bytes_on_disk
+        with self._blocks.database.writing:  # nobody may be inside SQLite when a child is forked
+            blocks = self._blocks.size()
+        return blocks + self._rollups.size(), self._log.bytes_on_disk
 
     @contextmanager
     def still(self) -> Iterator[None]:
         """Hold every lock of the store, so that a process forked inside finds nothing half done."""
         database = self._blocks.database
         with (
-            database.writing,
+            database.writing,  # a commit takes its time, so the guard comes after all of them
+            self._rollups.unwritten(),
             self._guard,
             database.reading,
+            self._rollups.unread(),
             database.births.expected(),
-            self._rollups.still(),
         ):
             yield
 
@@ -210,17 +247,9 @@ class Store:
         self._calm = Calm(self._guard, self._blocks.database)
         self._lock.release()  # the parent has it still; a child that outlives it is in nobody's way
 
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int) -> int:
-        """Return at least how many values a selection would read, without reading any."""
-        matches, total = Matches(), 0
-        with self._guard:
-            found = [(one, list(one.stream.pieces)) for one in self._index.find(matchers)]
-        for one, pieces in found:
-            rows = [(p.rows, p.layout) for p in pieces if p.start <= end and p.end >= start]
-            if one.stream.number and start < one.stream.complete_from:
-                rows += self._blocks.weigh(one.stream.number, start, end)
-            total += sum(count * len(matches.columns(layout, one.conditions)) for count, layout in rows)
-        return total
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int = ANY) -> int:
+        """Return at least how many values a selection would read, or more than enough."""
+        return weigh(self._guard, self._index, self._blocks, matchers, start, end, enough)
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
         """Return the samples of every series that the matchers fit, each series in one group."""
@@ -232,26 +261,27 @@ class Store:
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of series in chunks that reach into the time span."""
-        with self._fits(matchers, start, end) as fits:
-            return lookup.series(fits)
+        return lookup.series(self._lookups(matchers, start, end)) or []
+
+    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+        """Return the same, or None if there are more of them."""
+        return lookup.series(self._lookups(matchers, start, end), most)
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted names of their labels."""
-        with self._fits(matchers, start, end) as fits:
-            return lookup.label_names(fits)
+        return lookup.label_names(self._lookups(matchers, start, end))
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted values of one of their labels."""
-        with self._fits(matchers, start, end) as fits:
-            return lookup.label_values(name, fits)
+        return lookup.label_values(name, self._lookups(matchers, start, end))
 
-    @contextmanager
-    def _fits(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Iterator[lookup.Fit]]:
-        with self._calm:
-            found = [self._index.find(matchers)]
-            if start < self._rollups.raw_since:
-                found += [tier.index.find(matchers) for tier in self._rollups.tiers]
-            yield lookup.fits(chain(*found), start, end)
+    def _lookups(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Lookup]:
+        asked = [(self._index, self._blocks)]
+        if start < self._rollups.raw_since:
+            asked += [(tier.index, tier.blocks) for tier in self._rollups.tiers]
+        with self._guard:
+            found = [(list(index.find(matchers)), blocks) for index, blocks in asked]
+        return [Lookup(some, blocks, self._calm, start, end) for some, blocks in found]
 
     def raw_since(self) -> int:
         """Return from when on every raw sample is still there."""
@@ -272,9 +302,14 @@ class Store:
         """Yield the buckets of fitting series between two multiples of the width."""
         return self._rollups.groups(self._calm, matchers, start, end, width, fields)
 
-    def _read_raw(self, found: Found, matches: Matches, start: int, end: int) -> Group | None:
+    def _fetch_raw(
+        self, found: Found, matches: Matches, start: int, end: int, *, prompt: bool
+    ) -> Callable[[], Group | None]:
         pieces = pieces_of(found.stream, self._blocks, start, end)
-        return read_group(found, pieces, matches, start, end)
+        if prompt:
+            return fetch_group(found, pieces, matches, start, end).load
+        still = [piece.copy() if isinstance(piece, Head) else piece for piece in pieces]
+        return partial(read_group, found, still, matches, start, end)
 
     def _shape(self, target: Target, table: Table) -> tuple[Stream, Shape]:
         stream = self._stream(StreamName(target, table.source, framed=True))
@@ -288,7 +323,7 @@ class Store:
     def _stream(self, name: StreamName) -> Stream:
         stream = self._index.get(name.target, name.source)
         if stream is None:
-            stream = Stream(name, self._layouts, self._lengths)
+            stream = Stream(name, self._layouts, self._lengths, self._damages)
             self._index.add(stream)
         return stream
 
@@ -299,7 +334,7 @@ class Store:
         position = self._log.rows([row for _, row in rows])
         for stream, row in rows:
             stream.put(row.layout, row.time, row.values, position, self._blocks)
-            self._index.note(stream, row.layout)
+            self._index.note(stream, row.layout.outline)
             self._rollups.note(stream.name, row.time)
 
     def _sync_if_much_waits(self) -> None:
@@ -312,18 +347,23 @@ class Store:
             if not stream.name.framed:
                 self._loose.forget(stream)
 
-    def _recover(self) -> list[str]:
+    def _recover(self) -> None:
         recovery = Recovery(
             self._index, self._blocks, self._log, self._stream, self._remove_at_once, self._rollups.note_all
         )
-        damages = [*recovery.run(), *self._rollups.damages]
+        for damage in recovery.run():
+            self._damages.add(damage)
         for stream in self._index:
             if not stream.name.framed:
-                for layout in [*stream.spans, *(piece.layout for piece in stream.pieces)]:
-                    self._loose.adopt(stream, layout)
-        for damage in damages:
-            log.warning("the store was damaged: %s", damage)
-        return damages
+                self._loose.adopt(stream, self._newest_stored(stream))
+
+    def _newest_stored(self, stream: Stream) -> Layout | None:
+        newest = stream.spans.newest()
+        try:
+            return None if newest is None else self._blocks.layouts.layout(newest)
+        except Damaged as error:
+            self._damages.add(str(error))
+            return None
 
     def _remove_at_once(self, streams: Sequence[Stream]) -> None:
         with self._blocks.transaction():
@@ -331,7 +371,8 @@ class Store:
                 self._blocks.remove_stream(stream.number)
         for stream in streams:
             self._index.remove(stream)
-        self._rollups.remove([stream.name.target for stream in streams])
+        self._rollups.forget([stream.name.target for stream in streams])
+        self._rollups.remove_doomed()
 
     def _check_own(self) -> None:
         if self._is_copy:
@@ -340,15 +381,3 @@ class Store:
 
 def _target(labels: Mapping[str, str]) -> Target:
     return tuple(sorted((name, value) for name, value in labels.items() if value))
-
-
-def _check_time(time: int) -> None:
-    if not -LATEST < time < LATEST:
-        raise Refused(f"{time} is not a time in milliseconds")
-
-
-def _check_samples(samples: Samples) -> None:
-    if len(samples.times) != len(samples.values):
-        raise Refused(f"{len(samples.times)} times came with {len(samples.values)} values")
-    for time in samples.times:
-        _check_time(time)

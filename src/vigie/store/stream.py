@@ -11,11 +11,13 @@ import numpy as np
 
 from vigie.store.chunk import Chunk, Piece, reopen
 from vigie.store.codec import Floats
+from vigie.store.damages import Damages
 from vigie.store.head import Head
 from vigie.store.layout import Layout, Layouts
 from vigie.store.records import Rows, StreamName
-
-BEFORE_ALL = -(1 << 63)
+from vigie.store.spans import BEFORE_ALL as BEFORE_ALL
+from vigie.store.spans import Span, Spans
+from vigie.store.stored_layouts import KEPT_SERIES
 
 
 class Lengths(NamedTuple):
@@ -25,6 +27,7 @@ class Lengths(NamedTuple):
     head_ms: int = 1_200_000
     keep_ms: int = 3_600_000
     block_ms: int = 7_200_000
+    kept_series: int = KEPT_SERIES  # of layouts that are read from disk
 
 
 class Stored(Protocol):
@@ -40,20 +43,24 @@ class Stored(Protocol):
 class Stream:
     """Pieces never overlap in time, neither with each other nor with the chunks on disk."""
 
-    def __init__(self, name: StreamName, layouts: Layouts, lengths: Lengths) -> None:
+    def __init__(self, name: StreamName, layouts: Layouts, lengths: Lengths, damages: Damages) -> None:
         self.name = name
+        self.damages = damages
         self.number = 0  # in the blocks; 0 as long as there are none
         self.flushed = 0  # every row that the log holds before this position is in a block
         self.pieces: list[Piece] = []
-        # The layouts on disk, each with its first and last time.
-        self.spans: dict[Layout, tuple[int, int]] = {}
-        self.last_stored = BEFORE_ALL  # the last time on disk
+        self.spans = Spans()  # the layouts on disk
         self.complete_from = BEFORE_ALL  # every row from this time on is in memory
         self.small_from: int | None = None  # where chunks begin that were never merged
         self.merging: dict[int, Chunk] = {}  # chunks on disk that are just being replaced, by what
         self._layouts = layouts
         self._lengths = lengths
         self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # so that not all are due at once
+
+    @property
+    def last_stored(self) -> int:
+        """Return the last time on disk."""
+        return self.spans.end
 
     @property
     def end(self) -> int:
@@ -120,14 +127,14 @@ class Stream:
         """Return the chunks that are in no block yet."""
         return [piece for piece in self.pieces if isinstance(piece, Chunk) and not piece.number]
 
-    def settled(self, chunk: Chunk, number: int) -> None:
-        """Note that a chunk is in a block now; a copy stays in memory."""
+    def settled(self, chunk: Chunk, number: int, layout: int) -> None:
+        """Note that a chunk is in a block now, and the number of its layout; a copy stays in memory."""
         for i, piece in enumerate(self.pieces):
             if piece is chunk:
                 self.pieces[i] = chunk._replace(number=number, replaces=())
             elif piece.start <= chunk.start <= piece.end:  # taken up again meanwhile, for a late row
                 self._replace_too(i, number)
-        self.add_span(chunk.layout, chunk.start, chunk.end)
+        self.spans.add(layout, chunk.start, chunk.end)
         self.small_from = min(chunk.start, chunk.start if self.small_from is None else self.small_from)
 
     def evict(self, before: int) -> None:
@@ -150,17 +157,11 @@ class Stream:
         """Return the chunks on disk that memory has too, or has in a newer form."""
         return {number for piece in self.pieces for number in (piece.number, *piece.replaces)}
 
-    def respan(self, spans: Iterable[tuple[int, Layout, int, int]]) -> None:
+    def respan(self, spans: Iterable[Span]) -> None:
         """Note anew what is on disk."""
-        self.spans, self.last_stored = {}, BEFORE_ALL
-        for _, layout, start, end in spans:
-            self.add_span(layout, start, end)
-
-    def add_span(self, layout: Layout, start: int, end: int) -> None:
-        """Note that there is a chunk on disk."""
-        first, last = self.spans.get(layout, (start, end))
-        self.spans[layout] = (min(first, start), max(last, end))
-        self.last_stored = max(self.last_stored, end)
+        self.spans = Spans()
+        for span in spans:
+            self.spans.add(span.layout, span.start, span.end)
 
     def _is_done(self, head: Head, now: int) -> bool:
         idle = head.seen == head.changes

@@ -40,14 +40,14 @@ class Upkeep:
         self._guard, self._index, self._blocks, self._log = guard, index, blocks, log
         self._layouts, self._lengths, self._retention = layouts, lengths, retention
         self._rollups = rollups
-        self._turn = Turns()  # one piece of slow work at a time
+        self.turn = Turns()  # one piece of slow work at a time: none finds removed what it reads
         self._compaction = Compaction(guard, blocks, layouts, lengths)
         self._doomed: list[int] = []
         self._tidied = 0
 
     def flush_all(self) -> None:
         """Write everything into blocks as long as they can be, and begin the log anew."""
-        with self._turn:
+        with self.turn:
             for streams in self._slices(STREAMS_A_COMMIT):
                 self._press([(stream, stream.heads()) for stream in streams])
                 self._flush(streams)
@@ -61,21 +61,22 @@ class Upkeep:
 
     def maintain(self, now: int) -> list[Stream]:
         """Do what is due; return the streams of which nothing is left."""
-        with self._turn:
+        with self.turn:
             self._remove_doomed()
             gone = self._expire(now)
         for streams in self._slices(STREAMS_A_LOOK):
-            with self._turn:
+            with self.turn:
                 self._look_after(streams, now)
-        with self._turn:
+        with self.turn:
             self._drop_log()
         return gone
 
     def remove(self, streams: Sequence[Stream]) -> None:
         """Remove streams that were forgotten from the blocks; what fails is done by the next upkeep."""
         self._doomed += [stream.number for stream in streams if stream.number]
-        with self._turn:
+        with self.turn:
             self._remove_doomed()
+            self._rollups.remove_doomed()
 
     def _slices(self, count: int) -> Iterator[list[Stream]]:
         with self._guard:
@@ -110,12 +111,13 @@ class Upkeep:
 
     def _flush(self, streams: Sequence[Stream]) -> None:
         with self._guard:
-            self._rollups.keep_notes()  # while the log still has the late rows
+            notes = self._rollups.notes()
             due = [(stream, stream.due(), self._flushed(stream)) for stream in streams]
         due = [(stream, chunks, flushed) for stream, chunks, flushed in due if chunks]
         if not due:
             return
-        written: list[tuple[Stream, int, int, list[tuple[Chunk, int]]]] = []
+        self._rollups.keep_notes(notes, self._guard)  # while the log still has the late rows
+        written: list[tuple[Stream, int, int, list[tuple[Chunk, int, int]]]] = []
         try:
             with self._blocks.transaction():
                 if any(chunk.replaces for _, chunks, _ in due for chunk in chunks):
@@ -124,13 +126,14 @@ class Upkeep:
                     number = self._blocks.keep_stream(stream.name, flushed)
                     numbers = [self._blocks.write(number, chunk, small=True) for chunk in chunks]
                     self._blocks.unsettled.update(numbers)
-                    written.append((stream, number, flushed, list(zip(chunks, numbers, strict=True))))
+                    layouts = [self._blocks.layouts.number(chunk.layout) for chunk in chunks]
+                    places = list(zip(chunks, numbers, layouts, strict=True))
+                    written.append((stream, number, flushed, places))
             with self._guard:
-                for stream, number, flushed, pairs in written:
+                for stream, number, flushed, places in written:
                     stream.number, stream.flushed = number, flushed
-                    for chunk, place in pairs:
-                        stream.settled(chunk, place)
-                        self._index.note(stream, chunk.layout)
+                    for place in places:
+                        stream.settled(*place)
         finally:
             self._blocks.unsettled.clear()
 
@@ -140,7 +143,7 @@ class Upkeep:
         return min(stay, default=self._log.position)
 
     def _expire(self, now: int) -> list[Stream]:
-        lost = expire(self._blocks, self._retention, now)
+        lost = expire(self._blocks, self._retention.beside(self._rollups.size()), now)
         gone, some = self._forget(lost, now)
         self._remove_doomed()
         if some:
@@ -162,11 +165,16 @@ class Upkeep:
                         stream.respan(self._blocks.spans(stream.number))
                     if forgotten or stream.number in lost:
                         some = True
-                        self._index.renew(stream)
+                        self._renew(stream)
                         if not stream.pieces and not stream.spans:
                             gone.append(stream)
         self._doomed += [stream.number for stream in gone if stream.number]
         return gone, some
+
+    def _renew(self, stream: Stream) -> None:
+        stored = self._blocks.spans(stream.number) if stream.spans else ()
+        outlines = {outline for _, outline in self._blocks.outlines(stored) if outline is not None}
+        self._index.renew(stream, outlines.union(piece.layout.outline for piece in stream.pieces))
 
     def _alive(self, streams: Sequence[Stream]) -> list[Stream]:
         return [one for one in streams if self._index.get(one.name.target, one.name.source) is one]

@@ -1,0 +1,154 @@
+"""What the server has not acknowledged: in memory, then on disk, the oldest dropped first."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import NamedTuple
+
+from vigie.agent.link.entries import Entry, entries_of, piece_of, size, time_of
+from vigie.agent.link.messages import Malformed
+from vigie.sinks._spool import Record, Spool
+
+MEMORY = 8 << 20
+PIECE = 1 << 20  # bytes of entries that go to the disk together
+WINDOW = 64  # entries that may be on their way at once
+
+
+class _Sent(NamedTuple):
+    entry: Entry
+    from_disk: bool
+
+
+class Buffer:
+    """Live entries go first, then those that waited; each stays until it is acknowledged."""
+
+    def __init__(self, spool: Spool | None, boot_id: str, memory: int = MEMORY) -> None:
+        self.bytes = 0  # in memory
+        self._dropped = 0
+        self._spool = spool
+        self._boot_id = boot_id
+        self._memory = memory
+        self._live: deque[Entry] = deque()
+        self._waiting: deque[Entry] = deque()
+        self._piece: deque[Entry] = deque()  # the oldest of the disk, being sent
+        self._record: Record | None = None
+        self._sent: dict[int, _Sent] = {}
+        self._sequence = 0
+
+    @property
+    def dropped(self) -> int:
+        """Return how many entries were given up because there was no room."""
+        return self._dropped + (self._spool.dropped if self._spool else 0)
+
+    @property
+    def on_disk(self) -> int:
+        """Return how many bytes wait on disk."""
+        return self._spool.bytes if self._spool else 0
+
+    @property
+    def in_memory(self) -> int:
+        """Return how many entries wait in memory, those on their way too."""
+        return len(self._live) + len(self._waiting) + len(self._piece) + len(self._sent)
+
+    @property
+    def has_waiting(self) -> bool:
+        """Tell whether something that is not new waits to be sent, and could be."""
+        waits = self._waiting or self._piece or (self._record is None and self.on_disk)
+        return bool(waits) and len(self._sent) < WINDOW
+
+    @property
+    def on_their_way(self) -> int:
+        """Return how many entries are sent and not acknowledged."""
+        return len(self._sent)
+
+    def put(self, entry: Entry) -> None:
+        """Take a new entry; when memory is full, the oldest go to the disk."""
+        self._live.append(entry)
+        self.bytes += size(entry)
+        while self.bytes > self._memory and (self._waiting or len(self._live) > 1):
+            self._spill()
+
+    def live(self) -> tuple[int, Entry] | None:
+        """Return the next new entry with its sequence, as sent."""
+        return self._out(self._live, from_disk=False)
+
+    def waited(self) -> tuple[int, Entry] | None:
+        """Return the oldest entry that waited, with its sequence, as sent."""
+        if not self._piece and self._record is None:
+            self._open_piece()
+        return self._out(self._piece, from_disk=True) or self._out(self._waiting, from_disk=False)
+
+    def acknowledge(self, sequence: int) -> int:
+        """Be done with everything up to a sequence; return how many entries that were."""
+        done = [number for number in self._sent if number <= sequence]
+        for number in done:
+            entry, from_disk = self._sent.pop(number)
+            self.bytes -= 0 if from_disk else size(entry)
+        if self._record and not self._piece and not any(sent.from_disk for sent in self._sent.values()):
+            assert self._spool is not None
+            self._spool.take(self._record)
+            self._record = None
+        return len(done)
+
+    def disconnected(self) -> None:
+        """Let what is new wait; what is on its way may have arrived, which the next welcome tells."""
+        self._waiting.extend(self._live)
+        self._live.clear()
+
+    def reconnected(self, acknowledged: int) -> None:
+        """Be done with what the server had synced; everything else is sent again."""
+        self.acknowledge(acknowledged)
+        back = [sent.entry for sent in self._sent.values() if not sent.from_disk]
+        self._waiting = deque(sorted([*back, *self._waiting], key=time_of))
+        self._sent.clear()
+        self._piece.clear()  # it is still on disk
+        self._record = None
+
+    def close(self) -> None:
+        """Put everything on disk, for the next start."""
+        self.disconnected()
+        self.reconnected(0)
+        while self._spool and self._waiting:
+            self._spill()
+        if self._spool:
+            self._spool.close()
+
+    def _out(self, queue: deque[Entry], *, from_disk: bool) -> tuple[int, Entry] | None:
+        if not queue or len(self._sent) >= WINDOW:
+            return None
+        self._sequence += 1
+        entry = queue.popleft()
+        self._sent[self._sequence] = _Sent(entry, from_disk)
+        return self._sequence, entry
+
+    def _spill(self) -> None:
+        queue = self._waiting or self._live
+        entries = _first(queue, PIECE if self._spool else 0)
+        self.bytes -= sum(map(size, entries))
+        if self._spool:
+            body = piece_of(entries, self._boot_id)
+            self._spool.put(Record(len(entries), time.time_ns() // 1_000_000, body))
+        else:
+            self._dropped += len(entries)
+
+    def _open_piece(self) -> None:
+        while self._spool and (record := self._spool.peek()):
+            try:
+                self._piece = deque(entries_of(record.body, self._boot_id))
+            except Malformed:
+                self._piece.clear()
+            if self._piece:
+                self._record = record
+                return
+            self._dropped += record.samples
+            self._spool.take(record)
+
+
+def _first(queue: deque[Entry], most: int) -> list[Entry]:
+    taken = [queue.popleft()]
+    total = size(taken[0])
+    while queue and total < most:
+        taken.append(queue.popleft())
+        total += size(taken[-1])
+    return taken

@@ -1,0 +1,295 @@
+"""Dials the server and keeps it supplied: live entries first, then what waited, each until acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import ssl
+import time
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from vigie.agent.link import messages
+from vigie.agent.link.announcing import Announced
+from vigie.agent.link.buffer import Buffer
+from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertificate, pinned
+from vigie.agent.link.entries import values_of
+from vigie.agent.link.introduction import Introduction, uptime_ms
+from vigie.agent.link.messages import Ack, Command, Goodbye, Malformed, Reply, Welcome
+from vigie.connection import Tls
+from vigie.model import Event, Frame
+from vigie.redaction import redacted
+from vigie.sinks._complaint import Complaint
+
+OPEN_SECONDS = 10.0
+PING_SECONDS = 20.0
+ACK_SECONDS = 60.0  # so long an entry may be on its way before the connection is made anew
+STOP_SECONDS, LAST_WORD_SECONDS = 3.0, 0.5
+FIRST_WAIT, LONGEST_WAIT = 0.25, 16.0
+BACKLOG_RATE = 20.0  # entries a second
+REFUSALS = (401, 403)
+
+
+class Refused(Exception):
+    """The server does not want us; the message is its reason."""
+
+
+class Removed(Exception):
+    """The node is no member any more; the message is the server's."""
+
+
+class Peer(NamedTuple):
+    """A server and what it is shown."""
+
+    url: str
+    credentials: Credentials
+    tls: Tls = Tls()
+    fingerprint: str = ""
+
+
+class Counts:
+    """What happened on the link."""
+
+    def __init__(self) -> None:
+        self.connected = False
+        self.sent = self.acknowledged = self.refused = self.connections = 0
+
+
+class Link:
+    """One agent's way to one server."""
+
+    def __init__(self, peer: Peer, me: Introduction, buffer: Buffer) -> None:
+        self.url = redacted(peer.url)
+        self.counts = Counts()
+        self.buffer = buffer
+        self._peer, self._me = peer, me
+        self._wake = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._complain = Complaint(f"link to {self.url}")
+        self._attempt = 0  # which of the credentials is tried next
+        self._dropped = 0  # as told to the server
+        self._progress = 0.0
+        self._removed = False
+
+    def __call__(self, frame: Frame) -> None:
+        """Take a frame."""
+        if self._removed:
+            return
+        # The frame was begun a moment ago: by how much, the wall clock tells unless it was stepped meanwhile.
+        age = min(max(time.time_ns() // 1_000_000 - frame.time_ms, 0), 60_000)
+        self.buffer.put(values_of(frame, uptime_ms() - age))
+        self._wake.set()
+
+    def event(self, event: Event) -> None:
+        """Take an event."""
+        self.buffer.put(event)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Connect, and again whenever the connection ends, until it is stopped."""
+        wait = FIRST_WAIT
+        while not self._stopping.is_set():
+            before = self.counts.connections
+            try:
+                why = await self._connection()
+            except Removed as error:
+                self._removed = True
+                self._complain(f"{error}; nothing more is sent there")
+                return
+            finally:
+                self.buffer.disconnected()
+            if self._stopping.is_set():
+                return
+            wait = FIRST_WAIT if self.counts.connections > before else min(wait * 2, LONGEST_WAIT)
+            self._complain(why)
+            # Jitter: a thousand agents whose server comes back must not all come at once.
+            await self._stopped_within(wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+
+    def stop(self) -> None:
+        """Send what can still be sent in a moment, say goodbye, and keep the rest on disk."""
+        self._stopping.set()
+        self._wake.set()
+
+    def close(self) -> None:
+        """Put on disk what was not acknowledged."""
+        self.buffer.close()
+
+    async def _connection(self) -> str:
+        """Return why the connection, or the attempt at one, ended."""
+        try:
+            shown = self._peer.credentials.shown()
+            token = shown[self._attempt % len(shown)]
+            async with _Dial(
+                _address(self._peer.url),
+                additional_headers={"Authorization": f"Bearer {token}"},
+                ssl=await self._context(),
+                server_hostname=self._peer.tls.server_name or None,
+                compression=None,
+                proxy=None,
+                max_size=messages.MAX_MESSAGE,
+                open_timeout=OPEN_SECONDS,
+                ping_interval=PING_SECONDS,
+                ping_timeout=PING_SECONDS,
+                close_timeout=2,
+            ) as socket:
+                await self._greeted(socket)
+                return await self._supplied(socket)
+        except InvalidStatus as error:
+            said = (error.response.body or b"")[:300].decode(errors="replace").strip()
+            self._attempt += error.response.status_code in REFUSALS
+            return f"the server answers {error.response.status_code}: {said or 'nothing more'}"
+        except Refused as error:
+            self._attempt += 1
+            return str(error)
+        except (NoCredentials, WrongCertificate, Malformed) as error:
+            return str(error)
+        except (OSError, WebSocketException, ValueError) as error:
+            return str(error) or type(error).__name__
+        finally:
+            self.counts.connected = False
+
+    async def _context(self) -> ssl.SSLContext | None:
+        parts = urlsplit(self._peer.url)
+        if parts.scheme != "https":
+            return None
+        if not self._peer.fingerprint:
+            return self._peer.tls.context()
+        host, port = parts.hostname or "", parts.port or 443
+        return await asyncio.to_thread(pinned, host, port, self._peer.fingerprint, OPEN_SECONDS)
+
+    async def _greeted(self, socket: ClientConnection) -> None:
+        await socket.send(messages.encode(self._me.hello(socket.local_address[0])))
+        async with asyncio.timeout(OPEN_SECONDS):
+            welcome = await _received(socket)
+        if isinstance(welcome, Goodbye):
+            raise Refused(welcome.reason)
+        if not isinstance(welcome, Welcome):
+            raise Malformed("the server does not say welcome; is it a vigie server?")
+        if welcome.key:
+            self._peer.credentials.keep(welcome.key)
+        self.buffer.reconnected(welcome.acknowledged)
+        self._attempt = 0
+        self.counts.connected = True
+        self.counts.connections += 1
+        self._complain("")
+
+    async def _supplied(self, socket: ClientConnection) -> str:
+        self._progress = time.monotonic()
+        self._tell_dropped()
+        sending = asyncio.ensure_future(self._send(socket))
+        receiving = asyncio.ensure_future(self._receive(socket))
+        try:
+            await asyncio.wait([sending, receiving], return_when=asyncio.FIRST_COMPLETED)
+            # The last word of the server may still be unread when sending fails.
+            await asyncio.wait([receiving], timeout=LAST_WORD_SECONDS)
+        finally:
+            sending.cancel()
+            receiving.cancel()
+            ended = await asyncio.gather(receiving, sending, return_exceptions=True)
+        for outcome in ended:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return "the connection has ended"
+
+    async def _send(self, socket: ClientConnection) -> None:
+        announced = Announced()
+        due = time.monotonic()  # when the backlog may go on
+        until = float("inf")
+        while True:
+            now = time.monotonic()
+            out = self.buffer.live()
+            if out is None and now >= due and not self._stopping.is_set():
+                out = self.buffer.waited()
+                due = max(due, now - 1.0) + 1 / BACKLOG_RATE
+            if out is not None:
+                for message in announced.to_send(out[1], out[0]):
+                    await socket.send(messages.encode(message))
+                self.counts.sent += 1
+                continue
+            if self._stopping.is_set():
+                until = min(until, now + STOP_SECONDS)
+                if now >= until or not self.buffer.on_their_way:
+                    await socket.send(messages.encode(Goodbye("stopped")))
+                    return
+            self._check_progress(now)
+            await self._woken_within(min(max(due - now, 0.01), 1.0) if self.buffer.has_waiting else 1.0)
+
+    async def _receive(self, socket: ClientConnection) -> None:
+        while True:
+            message = await _received(socket)
+            if isinstance(message, Ack):
+                self._acknowledged(message)
+            elif isinstance(message, Command):
+                with contextlib.suppress(ConnectionClosed):  # the server's last word comes behind it
+                    await socket.send(messages.encode(_reply(message)))
+            elif isinstance(message, Goodbye):
+                raise (Removed if message.removed else Refused)(message.reason or "the server says goodbye")
+
+    def _acknowledged(self, ack: Ack) -> None:
+        self.counts.acknowledged += self.buffer.acknowledge(ack.sequence)
+        self._progress = time.monotonic()
+        if ack.refused:
+            self.counts.refused += len(ack.refused)
+            self._complain(f"{len(ack.refused)} entries could not be stored: {ack.refused[0][1]}")
+        self._wake.set()
+
+    def _check_progress(self, now: float) -> None:
+        if not self.buffer.on_their_way:
+            self._progress = now
+        elif now - self._progress > ACK_SECONDS:
+            raise TimeoutError(f"nothing was acknowledged for {ACK_SECONDS:g} s")
+
+    def _tell_dropped(self) -> None:
+        lost = self.buffer.dropped - self._dropped
+        if lost:
+            self._dropped = self.buffer.dropped
+            what = f"{lost} frames were dropped: the server was away for longer than the buffer lasts"
+            self.event(Event("frames_dropped", time.time_ns() // 1_000_000, what, severity="warning"))
+
+    async def _woken_within(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+
+    async def _stopped_within(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+
+
+class _Dial(connect):
+    """A connection that is not led elsewhere: the token is for this server alone."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Follow none."""
+        return exc
+
+
+async def _received(socket: ClientConnection) -> messages.Message | None:
+    data = await socket.recv()
+    if isinstance(data, str):
+        raise Malformed("the server speaks text, which is not our protocol")
+    return messages.decode(data)
+
+
+def _reply(command: Command) -> Reply:
+    if command.name == "ping":
+        return Reply(command.number, uptime_ms=uptime_ms())
+    return Reply(command.number, refused=f"this agent does not know {command.name!r}")
+
+
+def _address(url: str) -> str:
+    parts = urlsplit(url)
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme)
+    if scheme is None or not parts.hostname:
+        raise ValueError(f"{redacted(url)!r} should be an address such as http://head:8000")
+    return f"{scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}/link"

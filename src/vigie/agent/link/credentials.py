@@ -1,0 +1,77 @@
+"""What the agent shows to a server: the key of its node, or else the join token that gets it one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+from vigie.agent.scrape_token import kept_token
+from vigie.connection import Secret
+
+
+class NoCredentials(Exception):
+    """There is nothing to show; the message says what to type."""
+
+
+class WrongCertificate(Exception):
+    """The server is not the one whose fingerprint was given."""
+
+
+class Credentials(NamedTuple):
+    """Where the node's key is kept, and where a join token may be found."""
+
+    key_file: Path
+    token: Secret = Secret(variable="VIGIE_TOKEN")
+    given: str = ""  # on the command line
+
+    def shown(self) -> list[str]:
+        """Return what may be shown, the best first; read anew each time, so that it can be changed."""
+        found = []
+        try:
+            found.append(kept_token(self.key_file))
+        except FileNotFoundError:
+            pass
+        if token := self.given or self.token.read():
+            found.append(token)
+        if not found:
+            raise NoCredentials(
+                "there is neither a key nor a join token; on the server: vigie nodes join, "
+                "and here: --token-file FILE, or VIGIE_TOKEN in the environment"
+            )
+        return found
+
+    def keep(self, key: str) -> None:
+        """Write the key of this node, for its owner's eyes only; it replaces the old one as a whole."""
+        self.key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = self.key_file.with_name(f".{self.key_file.name}.{os.getpid()}")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(key + "\n")
+            file.flush()
+            os.fsync(descriptor)
+        partial.replace(self.key_file)
+
+
+def directory_of(data: Path, url: str) -> Path:
+    """Return where the key and the backlog for a server are kept."""
+    return data / "link" / re.sub(r"[^A-Za-z0-9.-]+", "_", url.partition("://")[2]).strip("_")
+
+
+def pinned(host: str, port: int, fingerprint: str, seconds: float) -> ssl.SSLContext:
+    """Return a context that trusts only the certificate with this fingerprint; it asks the server for it.
+
+    Nothing secret is sent meanwhile, and whoever answers later must have the key of that certificate.
+    """
+    certificate = ssl.get_server_certificate((host, port), timeout=seconds)
+    found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
+    if found != fingerprint.lower().replace(":", "").removeprefix("sha256"):
+        raise WrongCertificate(f"its certificate has fingerprint {found}, not {fingerprint}")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(cadata=certificate)
+    return context

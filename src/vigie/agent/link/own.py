@@ -1,0 +1,46 @@
+"""What the links say of themselves, for the agent's own table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vigie.agent.link.client import Link
+from vigie.model import Table, counter, gauge
+
+METRICS = (
+    gauge("vigie_agent_link_connected", "1 while the server has our link.", "server"),
+    counter("vigie_agent_link_connections_total", "Connections made to the server.", "server"),
+    counter("vigie_agent_link_sent_total", "Frames and events sent, again after a cut too.", "server"),
+    counter("vigie_agent_link_acknowledged_total", "Frames and events that the server has synced.", "server"),
+    counter("vigie_agent_link_refused_total", "Frames and events that the server cannot store.", "server"),
+    counter("vigie_agent_link_dropped_total", "Frames and events for which there was no room.", "server"),
+    gauge("vigie_agent_link_waiting_bytes", "Memory of what is not acknowledged.", "server"),
+    gauge("vigie_agent_link_waiting_disk_bytes", "What waits on disk.", "server"),
+)
+
+
+class LinkTable:
+    """Makes the table."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._links = links
+        self._table = Table("link", 1, tuple((metric, (link.url,)) for metric in METRICS for link in links))
+
+    def __call__(self) -> tuple[Table, tuple[float, ...]]:
+        """Return the table as of now."""
+        rows = [_values(link) for link in self._links]
+        return self._table, tuple(row[place] for place in range(len(METRICS)) for row in rows)
+
+
+def _values(link: Link) -> tuple[float, ...]:
+    counts, buffer = link.counts, link.buffer
+    return (
+        int(counts.connected),
+        counts.connections,
+        counts.sent,
+        counts.acknowledged,
+        counts.refused,
+        buffer.dropped,
+        buffer.bytes,
+        buffer.on_disk,
+    )

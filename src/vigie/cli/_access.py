@@ -1,0 +1,41 @@
+"""What the settings say about who may come in."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vigie.config import ConfigError
+from vigie.server.callers import Doors
+from vigie.server.passwords import first_line
+from vigie.server.tls import context_of
+
+
+def doors(values: Mapping[str, Any]) -> Doors:
+    """Return the ways in, or raise ConfigError that says which settings do not fit."""
+    proxies = tuple(map(ipaddress.ip_network, values["proxies"]))
+    if values["proxy_user_header"] and not proxies:
+        raise ConfigError("server.proxy_user_header needs server.proxies, the addresses that may set it")
+    names = tuple(name.lower() for name in values["names"])
+    return Doors(values["auth"], names, proxies, values["proxy_user_header"])
+
+
+def tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
+    """Return the context of TLS when there is a certificate."""
+    if values["tls_key"] and not values["tls_cert"]:
+        raise ConfigError("server.tls_key needs server.tls_cert, the certificate that it belongs to")
+    return context_of(values["tls_cert"], values["tls_key"]) if values["tls_cert"] else None
+
+
+def admin_password(values: Mapping[str, Any]) -> str:
+    """Return the admin's password that a file holds, or nothing when no file is named."""
+    file = values["admin_password_file"]
+    if not file:
+        return ""
+    password = first_line(Path(file).read_text(encoding="utf-8"))
+    if not password:
+        raise ConfigError(f"server.admin_password_file {file} holds no password in its first line")
+    return password

@@ -1,0 +1,56 @@
+"""Links to servers, as the settings ask for them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from vigie.agent.link.buffer import Buffer
+from vigie.agent.link.client import Link, Peer
+from vigie.agent.link.credentials import Credentials, directory_of
+from vigie.agent.link.introduction import Introduction, introduction
+from vigie.agent.link.own import LinkTable
+from vigie.cli import _settings
+from vigie.config import ConfigError
+from vigie.connection import Secret, Tls
+from vigie.sinks._spool import Spool
+
+log = logging.getLogger(__name__)
+
+
+def parts(settings: _settings.Settings, node: str, token: str) -> tuple[list[Link], LinkTable]:
+    """Return the links, and what they say of themselves; keys and backlogs stand in the data directory."""
+    values = settings.section("link")
+    labels = dict(pair.split("=", 1) for pair in values["labels"])
+    me = introduction(node, settings["cadence"], labels)
+    if token:
+        log.warning("--token can be read in the list of processes; use --token-file or $VIGIE_TOKEN")
+    files = _for_each(values["server"], values["token_file"], "link.token_file")
+    prints = _for_each(values["server"], values["fingerprint"], "link.fingerprint")
+    links = []
+    for url, file, fingerprint in zip(values["server"], files, prints, strict=True):
+        directory = directory_of(_settings.data_directory(settings), url)
+        credentials = Credentials(directory / "key", Secret(file, "VIGIE_TOKEN"), token)
+        peer = Peer(url, credentials, Tls(ca_file=values["ca_file"]), fingerprint)
+        links.append(Link(peer, me, _buffer(directory, me, int(values["buffer_megabytes"] * 1e6))))
+    return links, LinkTable(links)
+
+
+def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[str]:
+    """Return one for each server: there may be none, one for all, or one for each."""
+    if len(given) in (0, 1):
+        return [*given, *[""]][:1] * len(servers)
+    if len(given) != len(servers):
+        raise ConfigError(
+            f"{key} has {len(given)} entries for {len(servers)} servers: give one, or one for each"
+        )
+    return list(given)
+
+
+def _buffer(directory: Path, me: Introduction, most: int) -> Buffer:
+    try:
+        return Buffer(Spool(directory / "backlog", most), me.boot_id)
+    except PermissionError as error:
+        log.warning("what the server misses waits in memory only: %s", error)
+        return Buffer(None, me.boot_id)

@@ -1,0 +1,82 @@
+"""What happened in the cluster: lost nodes, wrong clocks, failing hardware; the newest last."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from vigie.cli import _server, _settings
+from vigie.query.errors import QueryError
+from vigie.server.parameters import Parameters
+
+EXAMPLE = """examples:
+  vigie events                                    the last 50
+  vigie events --since 1d --severity critical
+  vigie events --node n17 --follow                and what happens from now on"""
+ERRORS = (*_settings.ERRORS, _server.Unanswered, QueryError, ValueError)
+EVERY_SECONDS = 2.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--node", default="", help="only of this node")
+    parser.add_argument("--kind", default="", help="only of this kind, such as node_lost")
+    parser.add_argument("--severity", default="", help="only info, warning or critical ones")
+    parser.add_argument("--since", metavar="DURATION", help="only what happened so long ago, such as 1h")
+    parser.add_argument("--limit", type=int, default=50, help="how many at most (default: %(default)s)")
+    parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
+    _server.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print events, and with --follow more of them as they come."""
+    filters = {name: getattr(arguments, name) for name in ("node", "kind", "severity")}
+    filters = {name: value for name, value in filters.items() if value}
+    since: dict[str, Any] = {}
+    if arguments.since:
+        length = Parameters(urlencode({"since": arguments.since}).encode()).duration("since")
+        since["since"] = time.time() - length / 1000
+    answer = _asked(arguments, {**filters, **since, "limit": arguments.limit})
+    for event in reversed(answer["events"]):
+        _print(event, arguments.json)
+    while arguments.follow:
+        time.sleep(EVERY_SECONDS)
+        answer = _asked(arguments, {**filters, "after": answer["last"], "limit": 1000})
+        for event in answer["events"]:
+            _print(event, arguments.json)
+    return 0
+
+
+def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    body = _server.asked(arguments, "GET", f"api/events?{urlencode(parameters)}")
+    try:
+        answer: dict[str, Any] = json.loads(body)
+        answer["events"], answer["last"]
+    except (ValueError, KeyError, TypeError):
+        raise _server.Unanswered("the answer is not that of a vigie server") from None
+    return answer
+
+
+def _print(event: Mapping[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(event), flush=True)
+        return
+    print(line(event), flush=True)
+
+
+def line(event: Mapping[str, Any]) -> str:
+    """Return an event as a line for people."""
+    begin = datetime.fromtimestamp(event["begin_ms"] / 1000, UTC).astimezone()
+    lasted = ""
+    if event["end_ms"] is not None:
+        lasted = f" (for {max(0, event['end_ms'] - event['begin_ms']) / 1000:.0f} s)"
+    node = event["node"] or "-"
+    return (
+        f"{begin:%Y-%m-%d %H:%M:%S}  {event['severity']:<8}  {node}  {event['kind']}: {event['what']}{lasted}"
+    )

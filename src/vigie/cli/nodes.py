@@ -1,0 +1,125 @@
+"""The nodes of a cluster: list them, remove one, or print the line that lets a machine join."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from vigie import config
+from vigie.agent.agent import is_loopback, split
+from vigie.agent.scrape_token import kept_token
+from vigie.cli import _server, _settings
+from vigie.cli.query import aligned
+
+EXAMPLE = """examples:
+  vigie nodes                                     who is there, and how they are
+  vigie nodes list --state lost --json
+  vigie nodes remove n17                          it is no member any more, and its key is void
+  vigie nodes join                                on the server: the line to paste on a node"""
+ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+HEADS = ("node", "state", "last heard", "address", "version", "labels", "missing")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="list",
+        choices=["list", "remove", "join"],
+        help="what to do (default: list)",
+    )
+    parser.add_argument("name", nargs="?", metavar="NODE", help="the node to remove; its samples stay")
+    parser.add_argument("--state", default="", help="list those that are up, late, lost, stopped or removed")
+    parser.add_argument("--address", metavar="URL", help="join: where the node finds the server")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="join: the server's configuration file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _server.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List, remove or join."""
+    return {"list": _list, "remove": _remove, "join": _join}[arguments.action](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    body = _server.asked(arguments, "GET", f"api/nodes?state={quote(arguments.state)}")
+    if arguments.json:
+        print(body.decode())
+        return 0
+    nodes = json.loads(body)["nodes"]
+    if not nodes:
+        print("no nodes yet; to add one, on the server: vigie nodes join")
+        return 0
+    for line in aligned([HEADS, *(_row(node) for node in nodes)]):
+        print(line)
+    return 0
+
+
+def _row(node: Mapping[str, Any]) -> list[str]:
+    labels = ",".join(f"{name}={value}" for name, value in sorted(node["labels"].items()))
+    silent = max(0, round(time.time() - node["last_seen_ms"] / 1000))
+    address = node["addresses"][0] if node["addresses"] else ""
+    return [
+        node["name"],
+        node["state"],
+        f"{silent} s ago",
+        address,
+        node["version"],
+        labels or "-",
+        ",".join(node["missing"]) or "-",
+    ]
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    if not arguments.name:
+        raise ValueError("name the node to remove: vigie nodes remove NODE")
+    body = _server.asked(arguments, "DELETE", f"api/nodes/{quote(arguments.name, safe='')}")
+    print(body.decode() if arguments.json else f"{arguments.name} is removed; its samples stay")
+    return 0
+
+
+def _join(arguments: argparse.Namespace) -> int:
+    flags = argparse.Namespace(config=arguments.config, data=str(arguments.data) if arguments.data else None)
+    data = next(setting for setting in config.SERVER if setting.name == "data")
+    settings = _settings.effective(flags, [data])
+    values = settings.section("server")
+    directory = _settings.data_directory(settings, "server")
+    try:
+        token = kept_token(directory / "join-token")
+    except FileNotFoundError:
+        raise ValueError(
+            f"{directory} has no join token: start the server once, or name its directory with --data"
+        ) from None
+    certificate = values.get("tls_cert", "")
+    print(f"VIGIE_TOKEN={token} vigie agent --server {_address(arguments, values)}{_pin(certificate)}")
+    return 0
+
+
+def _address(arguments: argparse.Namespace, values: Mapping[str, Any]) -> str:
+    if arguments.address:
+        return str(arguments.address)
+    _, port = split(values["listen"])
+    scheme = "https" if values.get("tls_cert") else "http"
+    if is_loopback(values["listen"]):
+        print(
+            f"the server listens on {values['listen']} only: for other machines start it with "
+            f"--listen 0.0.0.0:{port}",
+            file=sys.stderr,
+        )
+    return f"{scheme}://{socket.gethostname()}:{port}"
+
+
+def _pin(certificate: str) -> str:
+    if not certificate:
+        return ""
+    from vigie.server.tls import fingerprint  # only when used
+
+    return f" --fingerprint {fingerprint(Path(certificate))}"

@@ -1,0 +1,54 @@
+"""The settings of links, in the section [link]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigie.config import Setting, number, pairs, text, url, words
+
+
+def urls(value: Any) -> list[str]:
+    """Take a list of addresses."""
+    return [url(word) for word in words(value)]
+
+
+LINK = (
+    Setting(
+        "link",
+        "server",
+        [],
+        "Servers to send everything to, such as http://head:8000. The agent dials; it needs no open port.",
+        urls,
+    ),
+    Setting(
+        "link",
+        "token_file",
+        [],
+        "A file that holds the join token, needed until the server has given this node its key: one for all "
+        "servers, or one for each. Without it $VIGIE_TOKEN is used.",
+        words,
+    ),
+    Setting(
+        "link",
+        "fingerprint",
+        [],
+        "The SHA-256 fingerprint of the server's certificate, which alone is trusted then: one for all, "
+        "or one for each.",
+        words,
+    ),
+    Setting("link", "ca_file", "", "Trust these certificates instead of the system's.", text),
+    Setting(
+        "link",
+        "labels",
+        [],
+        "Words about this node for lists and filters, such as rack=r1; they are on no series.",
+        pairs("=", "rack=r1"),
+    ),
+    Setting(
+        "link",
+        "buffer_megabytes",
+        64.0,
+        "What may wait on disk while a server is away; 8 MB more wait in memory. The oldest goes first.",
+        number(1, 1e6),
+    ),
+)

@@ -1,0 +1,67 @@
+"""The tables of the links: what many nodes have alike is kept once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+
+from vigie.agent.link import layouts
+from vigie.agent.link.layouts import Difference
+from vigie.agent.link.messages import Delta, Malformed
+from vigie.agent.link.messages import Table as TableMessage
+from vigie.model import Table
+from vigie.model.table import Series
+
+MAX_LAYOUTS = 4096
+MAX_SERIES = 1_000_000  # of all tables of one connection
+
+
+class Alike:
+    """Series by the bytes that brought them, so that a thousand equal nodes cost one."""
+
+    def __init__(self, most: int = MAX_LAYOUTS) -> None:
+        self._most = most
+        self._kept: OrderedDict[bytes, tuple[Series, ...]] = OrderedDict()
+
+    def series(self, layout: bytes) -> tuple[Series, ...]:
+        """Return the series of a layout, or raise Malformed."""
+        key = hashlib.blake2b(layout, digest_size=16).digest()
+        found = self._kept.get(key)
+        if found is None:
+            found = layouts.unpack(layout)
+            if len(self._kept) >= self._most:
+                self._kept.popitem(last=False)
+        self._kept[key] = found
+        self._kept.move_to_end(key)
+        return found
+
+
+class Tables:
+    """The tables of one connection, by their numbers."""
+
+    def __init__(self, alike: Alike) -> None:
+        self._alike = alike
+        self._tables: dict[int, Table] = {}
+        self._series = 0
+
+    def __getitem__(self, number: int) -> Table:
+        """Return a table, or raise Malformed."""
+        try:
+            return self._tables[number]
+        except KeyError:
+            raise Malformed(f"table {number} was not announced") from None
+
+    def announce(self, message: TableMessage | Delta) -> None:
+        """Take a table, or raise Malformed."""
+        if isinstance(message, TableMessage):
+            table = Table(message.source, message.version, self._alike.series(message.layout))
+        else:
+            base = self[message.base]
+            change = Difference(self._alike.series(message.added), message.places, message.ended)
+            series = layouts.apply(base.series, change)
+            table = Table(base.source, message.version, series)
+        before = self._tables.get(message.number)
+        self._series += len(table.series) - (len(before.series) if before else 0)
+        if self._series > MAX_SERIES:
+            raise Malformed(f"more than {MAX_SERIES} series")
+        self._tables[message.number] = table

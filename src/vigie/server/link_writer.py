@@ -1,0 +1,104 @@
+"""Stores what comes over the links: one thread, and one sync for everything that waits."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from vigie.model import Event
+from vigie.server.events import Events
+from vigie.store.errors import Refused, StoreError
+from vigie.store.store import Store
+
+A_SYNC = 256  # entries that share a sync at most
+ROOM = 2048  # entries of all links that may wait to be stored
+
+
+class CannotStore(Exception):
+    """The store takes nothing now; the agents keep what they have."""
+
+
+Outcome = str | CannotStore | None  # why an entry is refused; nothing when it is synced
+
+
+class _Job(NamedTuple):
+    store: Callable[[], None]
+    done: Callable[[Outcome], None] | None
+
+
+class LinkWriter:
+    """Stores entries in the order in which they came, and tells when they are synced."""
+
+    def __init__(self, store: Store, events: Events) -> None:
+        self.syncs = 0
+        self._store, self._events = store, events
+        self._loop = asyncio.get_running_loop()
+        self._room = asyncio.Semaphore(ROOM)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="link writer", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Store what waits, and end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    async def submit(self, store: Callable[[], None], done: Callable[[Outcome], None]) -> None:
+        """Have something stored by a call in the writer's thread; `done` is called here when it is synced."""
+        await self._room.acquire()
+        self._jobs.put(_Job(store, done))
+
+    def tell(self, event: Event) -> None:
+        """Have an event of our own stored."""
+        self.later(partial(self._events.add, event))
+
+    def later(self, call: Callable[[], None]) -> None:
+        """Have something done after all that was submitted before."""
+        self._jobs.put(_Job(call, None))
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            jobs = [self._jobs.get()]
+            while len(jobs) < A_SYNC and not self._jobs.empty():
+                jobs.append(self._jobs.get())
+            going = None not in jobs
+            self._take([job for job in jobs if job is not None])
+
+    def _take(self, jobs: list[_Job]) -> None:
+        outcomes = [(job, _stored(job)) for job in jobs]
+        failure = self._sync() if jobs else None
+        told = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
+        try:
+            self._loop.call_soon_threadsafe(self._settle, told)
+        except RuntimeError:
+            pass  # the server has stopped; the agents send it again
+
+    def _settle(self, told: list[tuple[Callable[[Outcome], None], Outcome]]) -> None:
+        for done, outcome in told:
+            self._room.release()
+            done(outcome)
+
+    def _sync(self) -> CannotStore | None:
+        try:
+            self._store.sync()
+            self._events.sync()
+        except (StoreError, sqlite3.Error) as error:
+            return CannotStore(str(error))
+        self.syncs += 1
+        return None
+
+
+def _stored(job: _Job) -> Outcome:
+    try:
+        job.store()
+    except Refused as error:
+        return str(error)
+    except (StoreError, sqlite3.Error) as error:
+        return CannotStore(str(error))
+    return None

@@ -1,0 +1,93 @@
+"""POST /add_node and /remove_node: exporters are registered while everything runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from vigie.server.http import TooLarge, body_of
+from vigie.server.scrape.target import BadTarget, target_of
+from vigie.server.targets import Conflict, Targets
+from vigie.store.errors import StoreError
+
+MAX_BODY = 1 << 20
+RECEIVED = {"message": "Node update received"}
+
+
+class AddNode(msgspec.Struct):
+    """The exporters of a node that share their labels."""
+
+    labels: dict[str, str]
+    targets: list[str]
+
+
+class RemoveNode(msgspec.Struct):
+    """A node, by its address."""
+
+    ip: str
+
+
+_Body = TypeVar("_Body", AddNode, RemoveNode)
+
+
+class Refused(Exception):
+    """A request that is not followed."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Registration:
+    """Answers requests to add and to remove; both may be repeated without harm."""
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+
+    async def add(self, request: Request) -> Response:
+        """Add exporters, or give known ones other labels."""
+        try:
+            body = await _body(request, AddNode)
+            if not body.targets:
+                raise Refused(400, 'targets is empty: name at least one, such as "10.0.0.1:9100"')
+            targets = [target_of(address, body.labels) for address in body.targets]
+            await asyncio.to_thread(self._targets.add, targets)
+        except Refused as error:
+            return _refusal(error.status, error)
+        except Conflict as error:
+            return _refusal(409, error)
+        except BadTarget as error:
+            return _refusal(400, error)
+        except StoreError as error:
+            return _refusal(503, error)
+        return JSONResponse(RECEIVED)
+
+    async def remove(self, request: Request) -> Response:
+        """Remove all exporters of a node; an unknown one is no error."""
+        try:
+            body = await _body(request, RemoveNode)
+            if not body.ip.strip():
+                raise Refused(400, "ip is empty: name the node's address, such as 10.0.0.1")
+            await asyncio.to_thread(self._targets.remove, body.ip.strip())
+        except Refused as error:
+            return _refusal(error.status, error)
+        except StoreError as error:
+            return _refusal(503, error)
+        return JSONResponse(RECEIVED)
+
+
+async def _body(request: Request, kind: type[_Body]) -> _Body:
+    try:
+        return msgspec.json.decode(await body_of(request, MAX_BODY), type=kind)
+    except TooLarge as error:
+        raise Refused(413, str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused(422, f"Invalid Node update data: {error}") from None
+
+
+def _refusal(status: int, why: Exception) -> Response:
+    return JSONResponse({"detail": str(why)}, status)

@@ -1,0 +1,265 @@
+"""The nodes of the cluster: who they are, when they were last heard, and in what state that leaves them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from vigie.agent.link.messages import UNREADABLE, Hello
+from vigie.model import Event
+
+UP, LATE, LOST, STOPPED, REMOVED = "up", "late", "lost", "stopped", "removed"
+LATE_CADENCES, LATE_MS = 3, 15_000
+LOST_CADENCES, LOST_MS = 6, 60_000
+SAVE_MS = 30_000  # how stale a time of last hearing may be on disk
+CLOCK_MS = 10_000  # a clock further off than this is corrected
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
+HARDWARE = ("cpus", "memory_bytes", "gpus")  # what a node is expected to have again
+
+
+class Node(Struct):
+    """What is known of one node."""
+
+    name: str
+    state: str = UP
+    first_seen_ms: int = 0
+    last_seen_ms: int = 0
+    lost_ms: int | None = None
+    host: str = ""
+    addresses: list[str] = []
+    machine_id: str = ""
+    boot_id: str = ""
+    start: str = ""
+    version: str = ""
+    cadence: float = 10.0
+    labels: dict[str, str] = {}
+    inventory: dict[str, str] = {}
+    expected: dict[str, str] = {}
+    boot_ms: int = 0  # when, by our clock, the node's uptime was 0
+    clock_offset_ms: int = 0
+
+    @property
+    def missing(self) -> list[str]:
+        """Return what hardware the node had once and has no more."""
+        return [name for name, had in self.expected.items() if _less(self.inventory.get(name, ""), had)]
+
+
+class Registry:
+    """The nodes of a data directory; any thread may call."""
+
+    def __init__(self, path: Path, tell: Callable[[Event], None], now_ms: Callable[[], int]) -> None:
+        self._tell, self._now = tell, now_ms
+        self._since = now_ms()  # before that we were not there to hear anybody
+        self._guard = threading.RLock()
+        self._database = sqlite3.connect(path, check_same_thread=False, timeout=10)
+        self._database.execute("pragma journal_mode = wal")
+        self._database.execute("pragma synchronous = normal")  # nothing here that a node would not tell again
+        self._database.execute(
+            "create table if not exists nodes (name text primary key, facts text not null)"
+        )
+        rows = self._database.execute("select facts from nodes").fetchall()
+        self._nodes = {node.name: node for (facts,) in rows for node in _read(facts)}
+        self._saved = {name: node.last_seen_ms for name, node in self._nodes.items()}
+
+    def close(self) -> None:
+        """Write when everybody was last heard, and let go of the file."""
+        with self._guard:
+            self._save(*self._nodes.values())
+            self._database.close()
+
+    def nodes(self) -> list[Node]:
+        """Return every node, by name."""
+        with self._guard:
+            return [structs.replace(self._nodes[name]) for name in sorted(self._nodes)]
+
+    def find(self, name: str) -> Node | None:
+        """Return what is known of a node."""
+        with self._guard:
+            found = self._nodes.get(name)
+            return structs.replace(found) if found else None
+
+    def connected(self, hello: Hello, address: str, *, joined: bool) -> Node:
+        """Note that a node is here, and tell what about it is new."""
+        now = self._now()
+        with self._guard:
+            before = self._nodes.get(hello.node)
+            node = _introduced(hello, address, before, now)
+            self._nodes[node.name] = node
+            found = list(self._news(before, node, joined))
+            self._heard(node, now)
+            self._save(node)
+        for kind, what, severity in found:
+            self._tell(Event(kind, now, what, {"node": hello.node}, severity=severity))
+        return node
+
+    def heard(self, name: str) -> None:
+        """Note that a node says something."""
+        with self._guard:
+            node = self._nodes.get(name)
+            if node and node.state != REMOVED:
+                now = self._now()
+                self._heard(node, now)
+                if now - self._saved.get(name, 0) > SAVE_MS:
+                    self._save(node)
+
+    def booted(self, name: str, boot_ms: int) -> None:
+        """Note when, by our clock, a node was at uptime 0."""
+        with self._guard:
+            self._nodes[name].boot_ms = boot_ms
+            self._save(self._nodes[name])
+
+    def clock(self, name: str, offset_ms: int) -> None:
+        """Note how far a node's clock is off; more than ten seconds, and the way back, are told."""
+        with self._guard:
+            node = self._nodes[name]
+            was, node.clock_offset_ms = node.clock_offset_ms, offset_ms
+        if (abs(was) > CLOCK_MS) != (abs(offset_ms) > CLOCK_MS):
+            off = abs(offset_ms) > CLOCK_MS
+            what = (
+                f"its clock is {offset_ms / 1000:+.0f} s off: times are corrected"
+                if off
+                else "its clock is right"
+            )
+            severity = "warning" if off else "info"
+            self._tell(Event("clock_off", self._now(), what, {"node": name}, severity=severity))
+
+    def stopped(self, name: str) -> None:
+        """Note that a node said goodbye."""
+        with self._guard:
+            node = self._nodes[name]
+            node.state = STOPPED
+            self._save(node)
+        self._tell(Event("node_stopped", self._now(), "the agent was stopped", {"node": name}))
+
+    def remove(self, name: str) -> bool:
+        """Forget a node but for its name; tell whether it was there."""
+        with self._guard:
+            node = self._nodes.get(name)
+            if node is None or node.state == REMOVED:
+                return False
+            node.state = REMOVED
+            self._save(node)
+        self._tell(Event("node_removed", self._now(), "the node was removed", {"node": name}))
+        return True
+
+    def watch(self) -> None:
+        """Look who has not been heard for too long; every second or so."""
+        now = self._now()
+        with self._guard:
+            lost = [node for node in self._nodes.values() if self._judge(node, now)]
+        for node in lost:
+            self._tell(_lost(node))
+
+    def _judge(self, node: Node, now: int) -> bool:
+        """Set the state by how long the node has been silent; tell whether it is lost now."""
+        if node.state not in (UP, LATE):
+            return False
+        silent = now - max(node.last_seen_ms, self._since)
+        cadence = node.cadence * 1000
+        if silent > max(LOST_CADENCES * cadence, LOST_MS):
+            node.state, node.lost_ms = LOST, node.last_seen_ms
+            self._save(node)
+            return True
+        node.state = LATE if silent > max(LATE_CADENCES * cadence, LATE_MS) else UP
+        return False
+
+    def _heard(self, node: Node, now: int) -> None:
+        node.last_seen_ms = now
+        if node.lost_ms is not None:
+            ended = _lost(node, now)
+            node.lost_ms = None
+            self._tell(ended)
+        node.state = UP
+
+    def _news(self, before: Node | None, node: Node, joined: bool) -> Iterator[tuple[str, str, str]]:
+        where = ", ".join(node.addresses)
+        twins = [other for other in self._nodes.values() if _same_machine(other, node)]
+        for other in twins:
+            if other.state in (UP, LATE):
+                what = f"{node.name} and {other.name} have the same machine-id: is one a clone of the other?"
+                yield "machine_id_cloned", what, "warning"
+            else:
+                yield "node_renamed", f"this machine was {other.name} before, which is {other.state}", "info"
+        if before is None:
+            yield "node_joined", f"{node.host} joined from {where}", "info"
+            return
+        if joined:
+            yield (
+                "node_rejoined",
+                f"{node.host} took its name back with the join token, from {where}",
+                "warning",
+            )
+        if before.machine_id and node.machine_id and before.machine_id != node.machine_id:
+            yield "machine_changed", f"{node.name} is another machine now, at {where}", "warning"
+        if before.addresses != node.addresses:
+            yield "address_changed", f"from {', '.join(before.addresses)} to {where}", "info"
+        if before.host != node.host:
+            yield "host_name_changed", f"from {before.host} to {node.host}", "info"
+        if node.missing and node.missing != before.missing:
+            had = ", ".join(
+                f"{name} {node.inventory.get(name)} of {node.expected[name]}" for name in node.missing
+            )
+            yield "hardware_missing", f"the node came back with less: {had}", "warning"
+
+    def _save(self, *nodes: Node) -> None:
+        with self._database:
+            self._database.executemany(
+                "insert or replace into nodes values (?, ?)",
+                [(node.name, msgspec.json.encode(node).decode()) for node in nodes],
+            )
+        self._saved.update((node.name, node.last_seen_ms) for node in nodes)
+
+
+def facts(node: Node) -> dict[str, Any]:
+    """Return a node for JSON."""
+    found = structs.asdict(node)
+    for inner in ("start", "boot_ms", "lost_ms", "machine_id", "boot_id", "clock_offset_ms"):
+        del found[inner]
+    return {**found, "missing": node.missing, "clock_offset_seconds": node.clock_offset_ms / 1000}
+
+
+def _introduced(hello: Hello, address: str, before: Node | None, now: int) -> Node:
+    node = structs.replace(before) if before else Node(hello.node, first_seen_ms=now)
+    node.host, node.machine_id, node.version = hello.host, hello.machine_id, hello.version
+    node.addresses = list(dict.fromkeys([address, *hello.addresses]))
+    node.start, node.cadence, node.labels = hello.start, hello.cadence, hello.labels
+    if node.boot_id != hello.boot_id:
+        node.boot_id, node.boot_ms = hello.boot_id, 0
+    node.inventory = hello.inventory
+    for name in HARDWARE:
+        if name in hello.inventory and not _less(hello.inventory[name], node.expected.get(name, "")):
+            node.expected = {**node.expected, name: hello.inventory[name]}
+    return node
+
+
+def _same_machine(other: Node, node: Node) -> bool:
+    same = bool(node.machine_id) and other.machine_id == node.machine_id
+    return same and other.name != node.name and other.state != REMOVED
+
+
+def _less(present: str, expected: str) -> bool:
+    try:
+        # A newer kernel may keep a little more memory to itself.
+        return float(present or 0) < 0.98 * float(expected or 0)
+    except ValueError:
+        return False
+
+
+def _lost(node: Node, end_ms: int | None = None) -> Event:
+    begin = node.lost_ms if node.lost_ms is not None else node.last_seen_ms
+    where = {"node": node.name}
+    return Event("node_lost", begin, "nothing is heard of the node", where, end_ms, "critical")
+
+
+def _read(facts: str) -> Iterator[Node]:
+    try:
+        yield msgspec.json.decode(facts, type=Node)
+    except UNREADABLE:
+        return  # a node that cannot be read introduces itself again

@@ -1,0 +1,241 @@
+"""One keep-alive connection to an exporter: small, bounded, and without a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import NamedTuple, cast
+
+import httptools
+
+try:  # twice as quick as zlib; it has no wheels for rarer processors
+    from isal import isal_zlib as zlib
+except ImportError:
+    import zlib  # type: ignore[no-redef]
+
+MAX_HEAD = 64 << 10
+GZIP = 31  # zlib's word for a gzip header
+
+
+class FetchError(Exception):
+    """No exposition came; the message says why."""
+
+
+class Answer(NamedTuple):
+    """A body, and how its owner calls its format."""
+
+    body: bytes
+    content_type: str
+
+
+class Place(NamedTuple):
+    """Where an exporter listens, and under which name it answers there."""
+
+    host: str
+    port: int
+    path: str
+    tls: ssl.SSLContext | None = None
+    server_name: str = ""
+
+
+class Client:
+    """Asks one exporter again and again; the caller sets the deadline, and `close`s after a missed one."""
+
+    def __init__(self, place: Place, most: int) -> None:
+        self._place, self._most = place, most
+        self._connection: _Connection | None = None
+
+    async def get(self, headers: Mapping[str, str]) -> Answer:
+        """Return what the exporter says, or raise FetchError; a stale connection is made anew once."""
+        request = _request(self._place, headers)
+        old = self._connection
+        if old is not None and old.is_open:
+            try:
+                return await self._asked(old, request)
+            except _Closed:
+                if old.has_answered:
+                    raise FetchError("the connection was closed within the answer") from None
+        try:
+            return await self._asked(await self._opened(), request)
+        except _Closed as error:
+            raise FetchError(str(error)) from None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection:
+            self._connection.abort()
+            self._connection = None
+
+    async def _opened(self) -> _Connection:
+        place, loop = self._place, asyncio.get_running_loop()
+        try:
+            _, connection = await loop.create_connection(
+                lambda: _Connection(self._most),
+                place.host,
+                place.port,
+                ssl=place.tls,
+                server_hostname=(place.server_name or place.host) if place.tls else None,
+            )
+        except (OSError, ValueError) as error:  # ValueError: a host name that cannot be one
+            raise FetchError(f"cannot connect: {getattr(error, 'strerror', '') or error}") from None
+        self._connection = connection
+        return connection
+
+    async def _asked(self, connection: _Connection, request: bytes) -> Answer:
+        try:
+            answer = await connection.ask(request)
+        except BaseException:
+            self.close()
+            raise
+        if not connection.is_open:
+            self._connection = None
+        return _unpacked(answer, self._most)
+
+
+class _Closed(Exception):
+    """The other side closed the connection."""
+
+
+class _Reply(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class _Connection(asyncio.Protocol):
+    """What httptools and asyncio call."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._transport: asyncio.Transport | None = None
+        self._waiting: asyncio.Future[_Reply] | None = None
+        self.has_answered = False
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether another request can be sent."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def ask(self, request: bytes) -> _Reply:
+        """Send a request, and return the answer."""
+        if not self.is_open:
+            raise _Closed("the connection was closed")
+        assert self._transport is not None
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+        self._length, self._in_body, self.has_answered = 0, False, False
+        self._waiting = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._waiting
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep what is written to."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of the answer."""
+        if self._waiting is None or self._waiting.done():
+            self.abort()  # nobody asked
+            return
+        self.has_answered = True
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserCallbackError as error:
+            self._fail(FetchError(str(error.__context__ or error)))
+        except httptools.HttpParserError as error:
+            self._fail(FetchError(f"the answer is not HTTP: {error}"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End what is under way; an answer without a length ends like this."""
+        self._transport = None
+        if self._waiting is None or self._waiting.done():
+            return
+        if exc is None and self._in_body and not self._has_length():
+            self._finish()
+        else:
+            self._waiting.set_exception(_Closed(f"the connection was closed: {exc or 'no answer'}"))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header."""
+        self._length += len(name) + len(value)
+        if self._length > MAX_HEAD:
+            raise FetchError(f"the head of the answer is larger than {MAX_HEAD} bytes")
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Note that the body comes next."""
+        self._in_body = True
+
+    def on_body(self, body: bytes) -> None:
+        """Keep a part of the body."""
+        self._body += body
+        if len(self._body) > self._most:
+            raise FetchError(f"the answer is larger than {self._most} bytes (scrape.body_megabytes)")
+
+    def on_message_complete(self) -> None:
+        """Hand over the answer."""
+        if self._waiting and not self._waiting.done():
+            self._finish()
+            if not self._parser.should_keep_alive():
+                self.abort()
+
+    def _finish(self) -> None:
+        assert self._waiting is not None
+        self._waiting.set_result(_Reply(self._parser.get_status_code(), self._headers, bytes(self._body)))
+
+    def _has_length(self) -> bool:
+        return "content-length" in self._headers or "transfer-encoding" in self._headers
+
+    def _fail(self, error: FetchError) -> None:
+        if self._waiting and not self._waiting.done():
+            self._waiting.set_exception(error)
+        self.abort()
+
+
+def _request(place: Place, headers: Mapping[str, str]) -> bytes:
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    lines = [f"GET {place.path} HTTP/1.1", f"Host: {host}:{place.port}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if any("\n" in line or "\r" in line for line in lines):
+        raise FetchError("a header with a line break; does a secret's file hold more than one line?")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+
+
+def _unpacked(reply: _Reply, most: int) -> Answer:
+    if reply.status != HTTPStatus.OK:
+        raise FetchError(f"server returned HTTP status {reply.status} {_phrase(reply.status)}".rstrip())
+    encoding = reply.headers.get("content-encoding", "identity").lower()
+    body = reply.body
+    if encoding == "gzip":
+        body = _gunzipped(body, most)
+    elif encoding != "identity":
+        raise FetchError(f"the answer comes as {encoding[:40]!r}, which was not asked for")
+    return Answer(body, reply.headers.get("content-type", ""))
+
+
+def _gunzipped(packed: bytes, most: int) -> bytes:
+    machine = zlib.decompressobj(GZIP)
+    try:
+        body: bytes = machine.decompress(packed, most + 1)
+    except zlib.error as error:  # type: ignore[misc]
+        raise FetchError(f"the answer is not gzip: {error}") from None
+    if len(body) > most:
+        raise FetchError(f"the answer is larger than {most} bytes (scrape.body_megabytes)")
+    if not machine.eof or machine.unused_data:
+        raise FetchError("the answer is not one whole gzip file")
+    return body
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""

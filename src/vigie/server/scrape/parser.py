@@ -1,0 +1,130 @@
+"""Reads a target's exposition, scrape after scrape.
+
+An exporter repeats itself: what stands before the values seldom changes. When every line begins as it did
+in the scrape before, only the values are read. Otherwise each line is looked up in what is known, and only a
+new one is taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from vigie.model.table import Series
+from vigie.model.values import ABSENT
+from vigie.server.scrape.families import families
+from vigie.server.scrape.layout import PLAIN, Catalogue, Layout, Shelf
+from vigie.server.scrape.line import Line, ParseError, number, numbers, read_line, shown, time_of
+from vigie.server.scrape.order import Order, Timed
+
+EOF = "# EOF"
+
+
+class Scraped(NamedTuple):
+    """What one scrape brought."""
+
+    layout: Layout
+    row: list[float]  # in the layout's order; some may be absent
+    timed: list[Timed]
+    samples: int
+    added: int  # series that the scrape before did not have
+
+
+class Parser:
+    """Reads what one target says; it remembers the scrape before."""
+
+    def __init__(self, catalogue: Catalogue, shelf: Shelf = PLAIN, *, honor_times: bool = True) -> None:
+        self._catalogue, self._shelf, self._honor_times = catalogue, shelf, honor_times
+        self._layout = catalogue.layout({}, shelf)
+        self._there = frozenset[str]()  # texts that the last scrape had, where it had not all
+        self._order: Order | None = None  # the lines of the last scrape, where some gave times
+
+    def parse(self, body: bytes, *, openmetrics: bool = False, most: int = 0) -> Scraped:
+        """Return the samples of a body, or raise ParseError; with a bound, too many are an error."""
+        try:
+            content = body.decode()
+        except UnicodeDecodeError as error:
+            raise ParseError(f"byte {error.start} is not text in UTF-8") from None
+        if openmetrics:
+            content = _until_end(content)
+        lines = [line for line in content.split("\n") if line and line[0] != "#"]
+        row, timed = self._quick(lines, openmetrics)
+        if row is None:
+            bare = (line.strip(" \t") for line in lines)
+            lines = [line for line in bare if line and line[0] != "#"]
+        if most and len(lines) > most:
+            raise ParseError(f"{len(lines)} samples, and the bound is {most} (scrape.sample_limit)")
+        if row is None:
+            before = self._layout
+            scraped = self._sorted_out(lines, openmetrics)
+            if self._layout is not before:
+                self._catalogue.describe(families(content))
+            return scraped
+        added = len(self._layout) - len(self._there) if self._there else 0
+        self._there = frozenset()
+        return Scraped(self._layout, row, timed, len(lines), added)
+
+    def _quick(self, lines: list[str], openmetrics: bool) -> tuple[list[float] | None, list[Timed]]:
+        """Return the values if all lines begin as in the scrape before, and only values and times follow."""
+        if self._order is not None:
+            return self._order.read(lines, openmetrics) or (None, [])
+        layout = self._layout
+        if len(lines) != len(layout) or not all(map(str.startswith, lines, layout.texts)):
+            return None, []
+        return numbers([line[length:] for line, length in zip(lines, layout.lengths, strict=True)]), []
+
+    def _sorted_out(self, lines: list[str], openmetrics: bool) -> Scraped:
+        plain: dict[str, float] = {}
+        series_of: dict[str, Series] = {}
+        timed: list[Timed] = []
+        samples = list(self._read(lines, openmetrics))
+        for line in samples:
+            if line.time_ms is None or not self._honor_times:
+                plain.setdefault(line.text, line.value)
+                series_of.setdefault(line.text, line.series)
+            else:
+                timed.append(Timed(line.text, line.series, line.value, line.time_ms))
+        old = self._layout
+        before = self._there or frozenset(old.texts)
+        kept = sum(text in plain for text in old.texts)
+        if kept < len(plain) or 2 * kept < len(old):
+            self._layout = self._catalogue.layout(series_of, self._shelf)
+        row = [plain.get(text, ABSENT) for text in self._layout.texts]
+        added = len(plain.keys() - before)
+        self._there = frozenset(plain) if len(plain) < len(self._layout) else frozenset()
+        in_order = len(plain) + len(timed) == len(lines) and tuple(plain) == self._layout.texts
+        self._order = Order(samples) if timed and in_order else None
+        return Scraped(self._layout, row, timed, len(lines), added)
+
+    def _read(self, lines: list[str], openmetrics: bool) -> Iterable[Line]:
+        for line in lines:
+            found = self._known(line, openmetrics)
+            if found is None:
+                found = read_line(line, openmetrics)
+                self._catalogue.learn(found.text, found.series)
+            yield found
+
+    def _known(self, line: str, openmetrics: bool) -> Line | None:
+        """Return the sample, if the series is known and the line spelt in the usual way."""
+        known = self._catalogue.known
+        last = line.rfind(" ") + 1
+        text = line[:last]
+        if "\t" in line:
+            return None
+        if (series := known.get(text)) is not None:
+            return Line(text, series, number(line[last:]), None)
+        middle = line.rfind(" ", 0, max(0, last - 1)) + 1
+        text = line[:middle]
+        if middle < last - 1 and (series := known.get(text)) is not None:  # the last word is a time then
+            time_ms = time_of(line[last:], openmetrics)
+            return Line(text, series, number(line[middle : last - 1]), time_ms)
+        return None
+
+
+def _until_end(content: str) -> str:
+    end = content.removesuffix("\n")
+    if not (end == EOF or end.endswith("\n" + EOF)):
+        raise ParseError(
+            f"the end mark {EOF} is missing; the last line is {shown(end.rpartition(chr(10))[2])}"
+        )
+    return end.removesuffix(EOF)

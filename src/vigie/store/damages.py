@@ -1,0 +1,26 @@
+"""What was found damaged while a store was opened or read, each said once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+log = logging.getLogger(__name__)
+
+MOST = 1000  # a failing disk fills no memory
+
+
+class Damages:
+    """A bounded list; whoever finds something adds it, in any thread."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, None] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._said))
+
+    def add(self, damage: str) -> None:
+        """Log and keep it, unless it is known already or there are too many."""
+        if damage not in self._said and len(self._said) < MOST:
+            self._said[damage] = None
+            log.warning("the store is damaged: %s", damage)

@@ -1,0 +1,133 @@
+"""What waits for the server: kept until acknowledged, within its bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vigie.agent.link.buffer import WINDOW, Buffer
+from vigie.agent.link.entries import Values, packed, size
+from vigie.model import Table, gauge
+from vigie.sinks._spool import Spool
+
+TABLE = Table("t", 1, tuple((gauge("a", "A.", "x"), (str(i),)) for i in range(500)))
+
+
+def entry(time_ms: int) -> Values:
+    return Values(time_ms, time_ms, ((TABLE, packed([float(time_ms)] * len(TABLE.series))),))
+
+
+ONE = size(entry(0))
+
+
+def sent(buffer: Buffer) -> list[int]:
+    """Send everything, acknowledging as it goes, and return the times in that order."""
+    times = []
+    while out := buffer.live() or buffer.waited():
+        assert isinstance(out[1], Values)
+        times.append(out[1].time_ms)
+        buffer.acknowledge(out[0])
+    return times
+
+
+def test_live_goes_before_what_waited() -> None:
+    buffer = Buffer(None, "boot")
+    buffer.put(entry(1))
+    buffer.disconnected()
+    buffer.reconnected(0)
+    buffer.put(entry(2))
+    assert sent(buffer) == [2, 1]
+    assert buffer.bytes == 0
+
+
+def test_what_was_not_acknowledged_is_sent_again_and_the_rest_is_not() -> None:
+    buffer = Buffer(None, "boot")
+    for time in (1, 2, 3):
+        buffer.put(entry(time))
+    for _ in range(3):
+        buffer.live()
+    buffer.acknowledge(1)
+    buffer.disconnected()
+    buffer.reconnected(2)  # that acknowledgement was lost with the connection
+    assert sent(buffer) == [3]
+
+
+def test_no_more_is_on_its_way_than_the_window_holds() -> None:
+    buffer = Buffer(None, "boot")
+    for time in range(WINDOW + 5):
+        buffer.put(entry(time))
+    while buffer.live():
+        pass
+    assert buffer.on_their_way == WINDOW
+    buffer.acknowledge(1)
+    assert buffer.live() is not None
+
+
+def test_memory_runs_over_to_the_disk_and_comes_back_whole(tmp_path: Path) -> None:
+    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot", memory=10 * ONE)
+    for time in range(2000):
+        buffer.put(entry(time))
+        assert buffer.bytes <= 10 * ONE
+    assert buffer.on_disk
+    buffer.disconnected()
+    buffer.reconnected(0)
+    assert sent(buffer) == list(range(2000))
+    assert (buffer.on_disk, buffer.dropped, buffer.has_waiting) == (0, 0, False)
+
+
+def test_what_waits_at_the_end_is_there_at_the_next_start(tmp_path: Path) -> None:
+    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot")
+    for time in range(5):
+        buffer.put(entry(time))
+    buffer.live()  # on its way, and never acknowledged
+    buffer.close()
+    again = Buffer(Spool(tmp_path, 64 << 20), "boot")
+    assert again.has_waiting
+    assert sent(again) == [0, 1, 2, 3, 4]
+    again.close()
+
+
+def test_cut_in_the_middle_of_a_piece_sends_the_piece_again(tmp_path: Path) -> None:
+    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot", memory=2 * ONE)
+    for time in range(6):
+        buffer.put(entry(time))
+    buffer.disconnected()
+    buffer.reconnected(0)
+    buffer.waited()
+    buffer.disconnected()
+    buffer.reconnected(0)
+    assert sorted(set(sent(buffer))) == [0, 1, 2, 3, 4, 5]
+    assert buffer.on_disk == 0
+
+
+def test_without_a_disk_the_oldest_is_dropped_and_counted() -> None:
+    buffer = Buffer(None, "boot", memory=3 * (1 << 20))
+    for time in range(5000):
+        buffer.put(entry(time))
+    kept = sent(buffer)
+    assert kept == list(range(5000 - len(kept), 5000))
+    assert buffer.dropped == 5000 - len(kept) > 0
+
+
+def test_full_disk_queue_drops_the_oldest_and_counts(tmp_path: Path) -> None:
+    buffer = Buffer(Spool(tmp_path, 4000), "boot", memory=2 * ONE)
+    for time in range(3000):
+        buffer.put(entry(time))
+    buffer.disconnected()
+    buffer.reconnected(0)
+    kept = sent(buffer)
+    assert kept[-1] == 2999
+    assert buffer.dropped + len(kept) == 3000
+    assert buffer.dropped > 0
+
+
+def test_damaged_piece_costs_only_itself(tmp_path: Path) -> None:
+    from vigie.sinks._spool import Record
+
+    spool = Spool(tmp_path, 64 << 20)
+    spool.put(Record(9, 0, b"junk"))
+    buffer = Buffer(spool, "boot")
+    buffer.put(entry(1))
+    buffer.disconnected()
+    buffer.reconnected(0)
+    assert sent(buffer) == [1]
+    assert buffer.dropped == 9

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from vigie.query.budget import Budget, Limits
+from vigie.query.errors import TooManySamples
+
+
+def budget(samples: int) -> Budget:
+    return Budget(Limits(samples=samples), lambda: 0.0)
+
+
+def test_the_total_counts_what_passed_by_and_the_peak_what_was_held_at_once() -> None:
+    one = budget(100)
+    one.spend(10)
+    for _ in range(5):
+        with one.held(30):
+            pass
+    with one.held(20):
+        one.spend(5)
+    assert (one.total, one.peak) == (10 + 5 * 30 + 20 + 5, 40)
+
+
+def test_what_was_let_go_is_free_again() -> None:
+    one = budget(100)
+    for _ in range(5):
+        with one.held(100):
+            pass
+    with one.held(60), pytest.raises(TooManySamples), one.held(41):
+        pass
+    one.spend(100)

@@ -1,0 +1,215 @@
+"""A server that takes links and agents that dial it, all in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from vigie.agent.link import messages
+from vigie.agent.link.buffer import Buffer
+from vigie.agent.link.client import Link, Peer
+from vigie.agent.link.credentials import Credentials
+from vigie.agent.link.introduction import Introduction
+from vigie.model import Frame, Metric, Table, gauge
+from vigie.query.storage import Matcher
+from vigie.server.connection import Connection
+from vigie.server.events import Kept, Wanted
+from vigie.server.link_hub import Hub
+from vigie.server.link_session import PassOn
+from vigie.server.queries import now_ms
+from vigie.server.secrets import Secrets
+from vigie.store.store import Store
+
+DAY = 86_400_000
+PATIENCE = 20.0
+LOAD = gauge("load", "A load.")
+BUSY = gauge("busy", "How busy.", "cpu")
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    """Run a test within a bound."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(60):
+            await test
+
+    asyncio.run(bounded())
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Return when the condition holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        await asyncio.sleep(0.005)
+
+
+def table(name: str, *series: tuple[Metric, tuple[str, ...]], version: int = 1) -> Table:
+    return Table(name, version, series)
+
+
+ONE = table("one", (LOAD, ()))
+
+
+class Place:
+    """A running server and what it has."""
+
+    def __init__(self, hub: Hub, store: Store, secrets: Secrets, port: int) -> None:
+        self.hub, self.store, self.secrets, self.port = hub, store, secrets, port
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def samples(self, name: str, **labels: str) -> dict[int, float]:
+        """Return the samples of one series by their times."""
+        matchers = [Matcher("__name__", "=", name), *(Matcher(n, "=", v) for n, v in labels.items())]
+        found: dict[int, float] = {}
+        for group in self.store.select(matchers, 0, 1 << 60):
+            for row in group.values:
+                pairs = zip(group.times.tolist(), row.tolist(), strict=True)
+                found.update((time, value) for time, value in pairs if value == value)
+        return found
+
+    def events(self, kind: str = "") -> list[Kept]:
+        return self.hub.events.find(Wanted(kind=kind))
+
+    def state(self, node: str) -> str:
+        found = self.hub.registry.find(node)
+        return found.state if found else "unknown"
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    directory: Path,
+    port: int = 0,
+    clock: Callable[[], int] = now_ms,
+    answer_seconds: float = 1.0,
+    store_type: type[Store] = Store,
+    pass_on: PassOn | None = None,
+) -> AsyncIterator[Place]:
+    """Serve links."""
+    if not directory.exists():
+        shutil.copytree(_with_secrets(), directory)
+    with store_type(directory / "store") as store, contextlib.ExitStack() as opened:
+        secrets = Secrets(directory)
+        opened.callback(secrets.close)
+        hub = Hub(directory, store, secrets, clock, 15 * DAY, answer_seconds, pass_on)
+        opened.callback(hub.close)
+        server = _Quiet(
+            uvicorn.Config(
+                Starlette(routes=hub.routes()),
+                http=Connection,
+                ws="websockets-sansio",
+                ws_per_message_deflate=False,
+                ws_max_size=messages.MAX_MESSAGE,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+            )
+        )
+        with socket.create_server(("127.0.0.1", port)) as bound:
+            task = asyncio.ensure_future(server.serve([bound]))
+            try:
+                yield Place(hub, store, secrets, bound.getsockname()[1])
+            finally:
+                server.should_exit = True
+                await task
+
+
+@functools.cache
+def _with_secrets() -> Path:
+    """Return a data directory with secrets, which take their time to be made."""
+    directory = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, directory)
+    Secrets(directory).close()
+    return directory
+
+
+class _Quiet(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def introduction(node: str, **facts: str) -> Introduction:
+    usual = {"start": f"start-of-{node}", "boot_id": "boot", "machine_id": f"machine-of-{node}"}
+    return Introduction(node, 10.0, {"rack": "r1"}, **{**usual, **facts})
+
+
+class Agent:
+    """An agent's link, under way."""
+
+    def __init__(self, place: Place, home: Path, me: Introduction, token: str | None = None) -> None:
+        credentials = Credentials(home / "key", given=place.secrets.join_token if token is None else token)
+        self.link = Link(Peer(place.url, credentials), me, Buffer(None, me.boot_id))
+        self._running = asyncio.ensure_future(self.link.run())
+
+    async def connected(self) -> Agent:
+        await until(lambda: self.link.counts.connected)
+        return self
+
+    def send(self, *values: float, at: int | None = None, table: Table = ONE) -> int:
+        time_ms = now_ms() if at is None else at
+        self.link(Frame(time_ms, ((table, values),)))
+        return time_ms
+
+    async def acknowledged(self) -> None:
+        await until(lambda: self.link.buffer.in_memory == 0)
+
+    async def stop(self) -> None:
+        self.link.stop()
+        await self._running
+
+    async def ended(self) -> None:
+        """Return when the link has given up."""
+        await self._running
+
+
+@contextlib.asynccontextmanager
+async def agent(
+    place: Place, home: Path, node: str, token: str | None = None, **facts: str
+) -> AsyncIterator[Agent]:
+    """Run an agent that stops at the end."""
+    made = Agent(place, home, introduction(node, **facts), token)
+    try:
+        yield made
+    finally:
+        await made.stop()
+
+
+@contextlib.asynccontextmanager
+async def raw(place: Place, token: str | None = None) -> AsyncIterator[ClientConnection]:
+    """Dial as anything that has the token might."""
+    shown = place.secrets.join_token if token is None else token
+    headers: Mapping[str, str] = {"Authorization": f"Bearer {shown}"}
+    url = place.url.replace("http", "ws") + "/link"
+    async with connect(url, additional_headers=headers, compression=None, proxy=None) as socket:
+        yield socket
+
+
+async def heard_out(socket: ClientConnection) -> None:
+    """Return when the other side has closed."""
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            await socket.recv()
+
+
+async def said(socket: ClientConnection) -> messages.Message | None:
+    data = await socket.recv()
+    assert isinstance(data, bytes)
+    return messages.decode(data)

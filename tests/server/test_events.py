@@ -1,0 +1,88 @@
+"""Events: kept once, found by what they are, page by page, and for their time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vigie.model import Event
+from vigie.server.events import DAY_MS, Events, Wanted
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Iterator[Events]:
+    made = Events(tmp_path / "events.sqlite")
+    yield made
+    made.close()
+
+
+def xid(begin: int, node: str = "n1", **fields: object) -> Event:
+    return Event("xid", begin, "it fell off the bus", {"node": node, "gpu": "0"})._replace(**fields)  # type: ignore[arg-type]
+
+
+def begins(found: list[object]) -> list[int]:
+    return [kept.event.begin_ms for kept in found]  # type: ignore[attr-defined]
+
+
+def test_event_comes_back_as_it_was(events: Events) -> None:
+    events.add(xid(1000, end_ms=2000, severity="critical"))
+    (kept,) = events.find()
+    assert kept.event == xid(1000, end_ms=2000, severity="critical")
+
+
+def test_same_event_again_changes_nothing_and_its_end_is_news(events: Events) -> None:
+    events.add(xid(1000))
+    number = events.last()
+    events.add(xid(1000))
+    assert events.last() == number
+    events.add(xid(1000, end_ms=5000))
+    events.add(xid(1000))  # a late copy does not take the end back
+    (kept,) = events.after(number)
+    assert kept.event.end_ms == 5000
+    assert len(events.find()) == 1
+
+
+def test_events_are_found_by_what_they_are(events: Events) -> None:
+    events.add(xid(1000))
+    events.add(xid(2000, node="n2", severity="critical"))
+    events.add(xid(3000, kind="oom"))
+    assert begins([*events.find(Wanted(node="n2"))]) == [2000]
+    assert begins([*events.find(Wanted(kind="oom"))]) == [3000]
+    assert begins([*events.find(Wanted(severity="critical"))]) == [2000]
+    assert begins([*events.find(Wanted(since_ms=1500, until_ms=2500))]) == [2000]
+
+
+def test_event_that_reaches_into_a_time_span_is_found(events: Events) -> None:
+    events.add(xid(1000, end_ms=9000))
+    assert begins([*events.find(Wanted(since_ms=5000, until_ms=6000))]) == [1000]
+
+
+def test_pages_hold_everything_once(events: Events) -> None:
+    for node in range(7):
+        events.add(xid(1000 * (node // 2), node=f"n{node}"))
+    pages, before = [], None
+    while page := events.find(limit=2, before=before):
+        pages += page
+        before = (page[-1].event.begin_ms, page[-1].id)
+    assert len({kept.id for kept in pages}) == len(pages) == 7
+    assert begins([*pages]) == sorted(begins([*pages]), reverse=True)
+
+
+def test_old_and_too_many_events_go(tmp_path: Path) -> None:
+    events = Events(tmp_path / "events.sqlite", keep_days=1, most=3)
+    for begin in (0, DAY_MS, DAY_MS + 1, DAY_MS + 2, DAY_MS + 3):
+        events.add(xid(begin))
+    events.prune(DAY_MS + 10)
+    assert begins([*events.find()]) == [DAY_MS + 3, DAY_MS + 2, DAY_MS + 1]
+    events.close()
+
+
+def test_events_survive_a_restart(tmp_path: Path) -> None:
+    for begin in (1, 2):
+        events = Events(tmp_path / "events.sqlite")
+        events.add(xid(begin))
+        events.sync()
+        assert len(events.find()) == begin
+        events.close()

@@ -1,0 +1,120 @@
+"""/api/nodes and /api/events: lists, filters, pages, and bad questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from starlette.applications import Starlette
+
+from tests.server.asgi import Answer, call
+from vigie.agent.link.messages import Hello
+from vigie.model import Event
+from vigie.server.link_hub import Hub
+from vigie.server.queries import now_ms
+from vigie.server.secrets import Identity
+from vigie.store.store import Store
+
+
+class Keys:
+    """Keys of which only the revoked are remembered."""
+
+    def __init__(self) -> None:
+        self.revoked: list[str] = []
+
+    def identify(self, token: str) -> Identity | None:
+        return Identity("node", token)
+
+    def new_node_key(self, node: str) -> str:
+        return node
+
+    def revoke(self, node: str) -> None:
+        self.revoked.append(node)
+
+
+class Scene:
+    """The routes over a hub that nobody dials."""
+
+    def __init__(self, hub: Hub, keys: Keys) -> None:
+        self.hub, self.keys = hub, keys
+        self._app = Starlette(routes=hub.routes())
+
+    def get(self, path: str) -> Any:
+        answer = self.ask("GET", path)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    def ask(self, method: str, path: str) -> Answer:
+        return call(self._app, method, path)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    with Store(tmp_path / "store") as store:
+        keys = Keys()
+
+        async def made() -> Hub:
+            return Hub(tmp_path, store, keys, now_ms, 1 << 40)
+
+        hub = asyncio.run(made())
+        yield Scene(hub, keys)
+        hub.close()
+
+
+def hello(name: str) -> Hello:
+    return Hello(1, name, "start", host=name, labels={"rack": "r1"}, inventory={"cpus": "8"})
+
+
+def test_nodes_are_listed_with_what_is_known_of_them(scene: Scene) -> None:
+    for name in ("n2", "n1"):
+        scene.hub.registry.connected(hello(name), "10.0.0.1", joined=True)
+    nodes = scene.get("/api/nodes")["nodes"]
+    assert [node["name"] for node in nodes] == ["n1", "n2"]
+    assert (nodes[0]["state"], nodes[0]["labels"], nodes[0]["missing"]) == ("up", {"rack": "r1"}, [])
+    assert scene.get("/api/nodes/n1") == nodes[0]
+    assert scene.get("/api/nodes?state=lost") == {"nodes": []}
+
+
+def test_removed_node_is_in_the_list_of_the_removed_only_and_its_keys_are_void(scene: Scene) -> None:
+    scene.hub.registry.connected(hello("n1"), "10.0.0.1", joined=True)
+    assert scene.ask("DELETE", "/api/nodes/n1").json == {"removed": "n1"}
+    assert scene.keys.revoked == ["n1"]
+    assert scene.get("/api/nodes") == {"nodes": []}
+    assert [node["name"] for node in scene.get("/api/nodes?state=removed")["nodes"]] == ["n1"]
+    for method in ("GET", "DELETE"):
+        assert scene.ask(method, "/api/nodes/nobody").status == 404
+
+
+def test_events_come_page_by_page_and_then_as_they_happen(scene: Scene) -> None:
+    for begin in range(5):
+        scene.hub.events.add(Event("xid", begin * 1000, "it fell", {"node": f"n{begin % 2}"}))
+    first = scene.get("/api/events?limit=3")
+    assert [event["begin_ms"] for event in first["events"]] == [4000, 3000, 2000]
+    second = scene.get(f"/api/events?limit=3&before={first['next']}")
+    assert [event["begin_ms"] for event in second["events"]] == [1000, 0]
+    assert "next" not in second
+    assert scene.get(f"/api/events?after={first['last']}") == {"events": [], "last": first["last"]}
+    scene.hub.events.add(Event("oom", 9000, "killed", {"node": "n1"}, severity="critical"))
+    (new,) = scene.get(f"/api/events?after={first['last']}")["events"]
+    assert (new["kind"], new["node"], new["severity"]) == ("oom", "n1", "critical")
+
+
+def test_events_are_filtered(scene: Scene) -> None:
+    for begin in range(4):
+        scene.hub.events.add(Event("xid", begin * 1000, "it fell", {"node": f"n{begin % 2}"}))
+    assert len(scene.get("/api/events?node=n1")["events"]) == 2
+    assert scene.get("/api/events?kind=oom")["events"] == []
+    assert [e["begin_ms"] for e in scene.get("/api/events?since=1&until=2")["events"]] == [2000, 1000]
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=x", "limit=9999", "before=x", "after=-1", "since=x", "until=é"]
+)
+def test_bad_question_is_told_so(scene: Scene, query: str) -> None:
+    answer = scene.ask("GET", f"/api/events?{quote(query, safe='=')}")
+    assert answer.status == 400
+    assert answer.json["errorType"] == "bad_data"

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vigie.model.values import bits_of, from_bits
+from vigie.sinks._labels import LabelCache, label_section
+from vigie.sinks._template import Template
+from vigie.sinks._write_request import decode, series_field
+
+SECTIONS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200), unique=True, max_size=8
+).map(lambda names: [label_section({"__name__": "m", "n": name}) for name in names])
+TIMES = st.integers(-(2**62), 2**62) | st.integers(1_600_000_000_000, 1_900_000_000_000)
+
+
+@given(SECTIONS, TIMES, st.data())
+def test_template_writes_what_the_encoder_writes(
+    sections: list[bytes], time: int, data: st.DataObject
+) -> None:
+    template = Template(sections, time)
+    places = range(len(sections))
+    assert list(template.sections()) == sections
+    assert template.fits(time)
+    for _ in range(2):
+        values = [from_bits(data.draw(st.integers(0, 2**64 - 1))) for _ in places]
+        without = sorted(data.draw(st.sets(st.sampled_from(places)))) if sections else []
+        expected = [series_field(sections[i], (time,), (values[i],)) for i in places if i not in without]
+        assert template.filled(time, values, without) == b"".join(expected)
+
+
+def test_labels_of_any_length_are_read_back() -> None:
+    sections = [label_section({"__name__": "m" * length}) for length in range(1, 300)]
+    assert list(Template(sections, 1_700_000_000_000).sections()) == sections
+
+
+def test_values_keep_their_bits() -> None:
+    words = [0x7FF8_0000_0000_0001, 0x7FF0_0000_0000_0002, 0x8000_0000_0000_0000]
+    sections = [label_section({"__name__": f"m{i}"}) for i in range(3)]
+    body = Template(sections, 1_700_000_000_000).filled(
+        1_700_000_000_000, [from_bits(each) for each in words]
+    )
+    assert [bits_of(values[0]) for _, _, values in decode(body, LabelCache()).series] == words
+
+
+def test_labels_of_every_length_come_back_whole() -> None:
+    sections = [b"x" * length for length in [*range(300), *range(16_300, 16_400)]]
+    assert list(Template(sections, 1_700_000_000_000).sections()) == sections

@@ -1,0 +1,58 @@
+"""A metric in several tables of a node: its series are each in one group, whichever table they came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.store.frames import frame
+from vigie.query.storage import Group, Matcher
+from vigie.store.errors import Damaged
+from vigie.store.shelf import Shelf
+from vigie.store.store import Store
+
+POWER = [Matcher("__name__", "=", "power_watts")]
+
+
+def _put(store: Store, node: str, time: int, source: str, sensors: str) -> None:
+    store.append({"instance": node, "job": "node"}, frame(time, sensors, [1.0] * 2 * len(sensors), source))
+
+
+def _sensors(groups: list[Group], node: str) -> list[list[str]]:
+    return sorted(
+        sorted(labels["sensor"] for labels in group.labels)
+        for group in groups
+        if group.labels[0]["instance"] == node
+    )
+
+
+def test_tables_with_a_metric_in_common_are_joined_only_where_they_share_a_series(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for node in ("n1", "n2"):
+            _put(store, node, 1000, "one", "ab")
+            _put(store, node, 2000, "two", "cd")
+        _put(store, "n3", 1000, "one", "ab")
+        _put(store, "n3", 2000, "two", "bc")
+        groups = store.select(POWER, 0, 3000)
+        assert _sensors(groups, "n1") == _sensors(groups, "n2") == [["a", "b"], ["c", "d"]]
+        assert _sensors(groups, "n3") == [["a"], ["b"], ["c"]]
+        assert [group.times.tolist() for group in groups if group.labels[0]["sensor"] == "b"] == [
+            [1000, 2000]
+        ]
+
+
+def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follow() -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def read(_: str, *numbers: int) -> list[tuple[int, bytes]]:
+        asked.append(numbers)
+        return [(number, b"%d" % number) for number in numbers if number != 33]
+
+    shelf = Shelf(read, [10, 20, 30])
+    assert [shelf.blob(place, 2) for place in (1, 2)] == [b"22", b"32"]
+    assert asked == [(22, 32)]
+    assert shelf.blob(0, 2) == b"12"
+    assert shelf.blob(1, 2) == b"22"  # again, after it was handed out
+    with pytest.raises(Damaged, match="33"):
+        shelf.blob(2, 3)

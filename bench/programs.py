@@ -74,11 +74,11 @@ def wait_for(port: int, path: str, patience: float = 600) -> None:
     """Return when the path answers 200."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
-                client.request("GET", path)
-                if client.getresponse().status == 200:
-                    return
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(client):
+            client.request("GET", path)
+            if client.getresponse().status == 200:
+                return
         time.sleep(0.05)
     raise RuntimeError(f"{path} of port {port} did not answer within {patience:g} s")
 

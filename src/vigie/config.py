@@ -225,7 +225,8 @@ SERVER = (
         "server",
         "store_gigabytes",
         0.0,
-        "The most that the embedded store may take on disk; the oldest goes first. 0: a fifth of the file system.",
+        "The most that the embedded store may take on disk; the oldest goes first. "
+        "0: a fifth of the file system.",
         number(0, 1e6),
     ),
     Setting("server", "query_timeout", 120.0, "Seconds that a query may take.", seconds(0.1, 3600)),

@@ -74,6 +74,18 @@ def test_diskless_node_takes_its_name_back_with_the_join_token(tmp_path: Path) -
     run(test())
 
 
+def test_node_that_cannot_keep_its_key_joins_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place, agent(place, tmp_path / "file", "n1") as n1:
+            n1.send(1.0)
+            await n1.acknowledged()
+            assert len(place.samples("load")) == 1
+
+    run(test())
+
+
 def test_cloned_machine_id_is_told_and_both_are_taken(tmp_path: Path) -> None:
     async def test() -> None:
         async with (

@@ -67,7 +67,7 @@ class Forkable(MemoryStorage):
         return found if len(found) <= most else None
 
     def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
-        return sum(group.values.size for group in self.select(matchers, start, end))
+        return min(enough + 1, sum(group.values.size for group in self.select(matchers, start, end)))
 
 
 @pytest.fixture

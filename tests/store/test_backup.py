@@ -12,6 +12,7 @@ from vigie.cli import main
 from vigie.store.backup import backup
 from vigie.store.check import check
 from vigie.store.errors import StoreError
+from vigie.store.place import FOLDER
 from vigie.store.store import Store
 from vigie.store.stream import Lengths
 
@@ -43,7 +44,7 @@ def test_copy_of_a_running_store_has_all_that_was_acknowledged_before(tmp_path: 
                 # A process of its own, as the command is: SQLite's locks are a process's.
                 copy = tmp_path / f"copy{number}"
                 subprocess.run(command(tmp_path / "data", copy), check=True, timeout=30)
-                with Store(copy, lengths=SMALL) as copied:
+                with Store(copy / FOLDER, lengths=SMALL) as copied:
                     times = {time for samples in answer(copied).values() for time in samples}
                     assert set(before) <= times
                     assert copied.check() == []

@@ -111,6 +111,20 @@ def test_label_names_and_values_are_those_of_the_series_that_fit(store: Store, s
     assert store.label_values("instance", [Matcher("id", "=", "nobody")], start, end) == []
 
 
+def test_many_series_are_not_gathered_where_few_are_wanted(store: Store) -> None:
+    all_of_them = store.series(EVERYTHING, 0, 20_000)
+    assert len(all_of_them) == 2 * 201 + 1
+    assert store.few_series(EVERYTHING, 0, 20_000, 402) is None
+    assert store.few_series(EVERYTHING, 0, 20_000, 403) == all_of_them
+
+
+def test_pairs_of_live_series_are_counted_by_target_and_series(store: Store) -> None:
+    pairs = store.live_pairs()
+    assert pairs["instance", "n1"] == pairs["job", "node"] == store.series_count()
+    assert pairs["__name__", "power_watts"] == pairs["sensor", "psu"] == 1
+    assert pairs["__name__", "container_threads"] == pairs["__name__", "container_memory_bytes"] >= 2
+
+
 def test_metric_that_ended_is_forgotten_with_its_last_chunk(tmp_path: Path) -> None:
     keep = Retention(age_ms=5000)
     with Store(tmp_path, lengths=LENGTHS, retention=keep) as store:

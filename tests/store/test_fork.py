@@ -89,6 +89,26 @@ def test_child_forked_in_the_midst_of_ingest_answers_like_the_parent_at_that_mom
         assert store.check() == []
 
 
+def test_appends_go_on_while_a_fork_waits_for_a_commit_of_rollups(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+
+        def fork() -> None:
+            with store.still():
+                pass
+
+        for tier in store._rollups.tiers:
+            with tier.blocks.transaction():
+                forking = threading.Thread(target=fork)
+                forking.start()
+                while not store._blocks.database.writing._lock.locked():
+                    threading.Event().wait(0.001)
+                appending = threading.Thread(target=store.append, args=(NODE, frame(10, SENSORS, [1.0] * 40)))
+                appending.start()
+                appending.join(30)
+                assert not appending.is_alive()
+            forking.join()
+
+
 def test_weight_is_at_least_what_select_reads(tmp_path: Path) -> None:
     with Store(tmp_path, lengths=SMALL) as store:
         for time in range(0, 1000, 10):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +17,12 @@ from vigie.query.engine import Answer, Engine
 from vigie.query.rolled_buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
+from vigie.store.records import StreamName
 from vigie.store.retention import Retention
 from vigie.store.rollup_tier import Made
 from vigie.store.store import Store
 
+ROOT = Path(__file__).parents[2]
 HOUR, DAY, STEP = 3_600_000, 86_400_000, 60_000
 START = 1_700_000_000_000 // (3 * DAY) * 3 * DAY
 HOURS = 13
@@ -97,17 +102,29 @@ def test_late_rows_are_in_the_rollups(how: str, tmp_path: Path) -> None:
             np.testing.assert_equal(buckets(store, width), whole_buckets)
 
 
+KILLED = """
+import os, signal, sys
+from tests.store.test_rollups import END, fill
+from vigie.store.store import Store
+
+store = Store(sys.argv[1])
+fill(store, leave_out=range(100, 140))
+store.maintain(END)
+fill(store, 100, 139)
+store.flush()  # the late rows have left the log, the pages are not made again
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 def test_kill_between_blocks_and_pages_loses_no_late_row(tmp_path: Path) -> None:
-    with Store(tmp_path / "killed") as store:
-        fill(store, leave_out=range(100, 140))
-        store.maintain(END)
-        fill(store, 100, 139)
-        store.flush()  # the late rows have left the log, the pages are not made again
-        shutil.copytree(
-            tmp_path / "killed", tmp_path / "left", ignore=shutil.ignore_patterns("lock", "*-shm")
-        )
+    with Store(tmp_path / "whole") as store:
+        fill(store)
         expected = buckets(store, 300_000)
-    with Store(tmp_path / "left") as store:
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "killed")]
+    assert subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == -signal.SIGKILL
+    with Store(tmp_path / "killed") as store:
+        assert pages(store)[0] > 0
         np.testing.assert_equal(buckets(store, 300_000), expected)
         store.maintain(END + 2 * STEP)
         np.testing.assert_equal(buckets(store, 300_000), expected)
@@ -273,9 +290,9 @@ def test_a_late_row_while_its_page_is_made_is_not_lost(
         tier = store._rollups.tiers[0]
         write = tier.write
 
-        def late(batch: Sequence[Made]) -> None:
+        def late(batch: Sequence[Made]) -> dict[StreamName, int]:
             fill(store, 100, 100)
-            write(batch)
+            return write(batch)
 
         monkeypatch.setattr(tier, "write", late)
         store.maintain(END)

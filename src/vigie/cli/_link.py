@@ -51,6 +51,8 @@ def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[st
 def _buffer(directory: Path, me: Introduction, most: int) -> Buffer:
     try:
         return Buffer(Spool(directory / "backlog", most), me.boot_id)
-    except PermissionError as error:
+    except BlockingIOError:
+        raise  # another agent runs on this directory
+    except OSError as error:
         log.warning("what the server misses waits in memory only: %s", error)
         return Buffer(None, me.boot_id)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from vigie.query.rolled_buckets import FIELDS
 from vigie.store.index import Found, Index, Matches
 from vigie.store.layout import Layouts
+from vigie.store.records import StreamName
 from vigie.store.rollup_page import page_of
 from vigie.store.rollup_reading import Ask, Read, RollupReader
 from vigie.store.rollup_tier import Claim, Guard, Made, Tier
@@ -60,7 +61,7 @@ class RollupMaker:
 
     def _make(self, place: int, jobs: Sequence[Job], guard: Guard) -> None:
         tier, claims, batch = self._tiers[place], list[Claim](), list[Made]()
-        written: list[Made] = []
+        numbers: dict[StreamName, int] = {}
         try:
             for stream, claim in jobs:
                 with guard:
@@ -72,11 +73,10 @@ class RollupMaker:
                     tier.claim(claim)
                 batch.append(self._made(tier, claim, read()))
             if batch:
-                tier.write(batch)
-                written = batch
+                numbers = tier.write(batch)
         finally:
             with guard:
-                tier.settle(claims, written)
+                tier.settle(claims, batch, numbers)
 
     def _is_known(self, stream: Stream) -> bool:
         return self._raw.get(stream.name.target, stream.name.source) is stream

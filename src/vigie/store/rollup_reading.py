@@ -117,7 +117,7 @@ class RollupReader:
         ]
 
     def _pieces(self, place: int, ask: Ask, start: int, stop: int) -> list[tuple[int, int]]:
-        """Part what is made in the background: where series come and go, a long time has very many of them."""
+        """Part what is made in the background: where series come and go, a long time has too many of them."""
         if ask.prompt:
             return [(start, stop)]
         finer = self._tiers[max(0, place - 1)].kind

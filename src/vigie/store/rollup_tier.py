@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
@@ -131,29 +131,37 @@ class Tier:
             del self.missing[name]
         self._said(name, {page})  # until it is written no row leaves the log, and then it is right
 
-    def write(self, batch: Sequence[Made]) -> None:
-        """Make pages durable that were claimed, in place of what is there."""
+    def write(self, batch: Sequence[Made]) -> dict[StreamName, int]:
+        """Make pages durable that were claimed, in place of what is there; return their streams' numbers."""
+        numbers: dict[StreamName, int] = {}
         with self.blocks.transaction():
             self.blocks.database.births.wait()
             for (name, page, _), chunk in batch:
-                if page not in self._making.get(name, ()):
+                until = self.until.get(name)
+                if until is None:
                     continue  # it was deleted meanwhile
-                number = self.blocks.keep_stream(name, min([self.until[name], *self.missing.get(name, ())]))
+                number = numbers[name] = self.blocks.keep_stream(
+                    name, min([until, *self.missing.get(name, ())])
+                )
                 self._remove_page(number, page)
                 if chunk is not None:
                     self.blocks.write(number, chunk, small=False)
-                self._numbers[name] = number
+        return numbers
 
-    def settle(self, claims: Iterable[Claim], batch: Sequence[Made]) -> None:
+    def settle(
+        self, claims: Iterable[Claim], batch: Sequence[Made], numbers: Mapping[StreamName, int]
+    ) -> None:
         """Let pages that were written be read, and the other claimed ones be made again."""
         made = {(name, page): chunk for (name, page, _), chunk in batch}
         for name, page, _ in claims:
             if page in self._making.get(name, ()):
                 self._making[name].discard(page)
                 chunk = made.get((name, page))
-                if (name, page) not in made:
+                if name not in numbers:
                     self.spoil(name, page)
-                elif chunk is not None:
+                    continue
+                self._numbers[name] = numbers[name]
+                if chunk is not None:
                     stream = self._known(name)
                     stream.respan(self.blocks.spans(stream.number))
                     self.index.note(stream, chunk.layout.outline)

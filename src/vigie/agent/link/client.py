@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 import ssl
 import time
@@ -24,6 +25,8 @@ from vigie.connection import Tls
 from vigie.model import Event, Frame
 from vigie.redaction import redacted
 from vigie.sinks._complaint import Complaint
+
+log = logging.getLogger(__name__)
 
 OPEN_SECONDS = 10.0
 PING_SECONDS = 20.0
@@ -170,12 +173,18 @@ class Link:
         if not isinstance(welcome, Welcome):
             raise Malformed("the server does not say welcome; is it a vigie server?")
         if welcome.key:
-            self._peer.credentials.keep(welcome.key)
+            self._keep(welcome.key)
         self.buffer.reconnected(welcome.acknowledged)
         self._attempt = 0
         self.counts.connected = True
         self.counts.connections += 1
         self._complain("")
+
+    def _keep(self, key: str) -> None:
+        try:
+            self._peer.credentials.keep(key)
+        except OSError as error:  # a node without a disk joins anew each time
+            log.warning("link to %s: the key of this node cannot be kept: %s", self.url, error)
 
     async def _supplied(self, socket: ClientConnection) -> str:
         self._progress = time.monotonic()

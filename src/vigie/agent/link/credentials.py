@@ -33,7 +33,7 @@ class Credentials(NamedTuple):
         found = []
         try:
             found.append(kept_token(self.key_file))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass
         if token := self.given or self.token.read():
             found.append(token)

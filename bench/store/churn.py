@@ -88,7 +88,7 @@ class Lookup(NamedTuple):
     match: str = ""
 
 
-STAYS = 'DCGM_FI_DEV_GPU_UTIL{instance="node0003"}'
+STAYS = 'DCGM_FI_DEV_GPU_UTIL{instance="node0001"}'
 LOOKUPS = [
     Lookup("labels", "labels"),
     Lookup("labels of a metric that stays", "labels", "DCGM_FI_DEV_GPU_UTIL"),
@@ -97,8 +97,8 @@ LOOKUPS = [
     Lookup("GPUs", "label/gpu/values", "DCGM_FI_DEV_GPU_UTIL"),
     Lookup("series of a metric that stays", "series", "DCGM_FI_DEV_GPU_UTIL"),
     Lookup("series of one node's metric", "series", STAYS),
-    Lookup("a node's containers", "series", 'container_threads{instance="node0003"}'),
-    Lookup("containers' ids", "label/id/values", 'container_threads{instance="node0003"}'),
+    Lookup("a node's containers", "series", 'container_threads{instance="node0001"}'),
+    Lookup("containers' ids", "label/id/values", 'container_threads{instance="node0001"}'),
 ]
 
 

@@ -9,9 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -19,25 +18,14 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.real.conftest import need, output
+from tests.real.waiting import until
 from vigie.query.engine import Engine
 from vigie.server.encode import result
 from vigie.simulation.memory_storage import MemoryStorage
 
 NODES = ("n1", "n2", "n3")
 NET = "198.18.77"  # set aside for tests of networks
-PATIENCE = 60.0
 METRIC = "node_load1"
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Return what the condition gives as soon as that is true."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError, KeyError, ValueError):
-            if found := condition():
-                return found
-        time.sleep(0.05)
-    pytest.fail(f"within {PATIENCE:g} s never: {what}")
 
 
 class Network:

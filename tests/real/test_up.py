@@ -11,7 +11,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,8 +22,8 @@ from bench.programs import free_port
 
 from tests.expositions import Series, parse
 from tests.real.conftest import need, output
+from tests.real.waiting import until
 
-PATIENCE = 40.0
 TARGET = ("instance", "job")
 NONE: frozenset[tuple[str, str]] = frozenset()
 
@@ -66,16 +65,6 @@ class Up:
         return (self.home / "errors").read_text()
 
 
-def until(condition: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            if found := condition():
-                return found
-        time.sleep(0.05)
-    pytest.fail("it never came true")
-
-
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
     with contextlib.ExitStack() as started:
@@ -84,7 +73,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
 
 def test_one_command_gives_an_address_with_data_and_stops_cleanly(start: Callable[..., Up]) -> None:
     up = start(free_port())
-    assert until(up.up) == ["1"]
+    assert until(up.up, "up") == ["1"]
     (node,) = up.ask("/api/nodes")["nodes"]
     assert (node["name"], node["state"]) == (socket.gethostname(), "up")
     listed = output(sys.executable, "-m", "vigie", "nodes", "--server", up.address)
@@ -100,8 +89,10 @@ def test_one_command_gives_an_address_with_data_and_stops_cleanly(start: Callabl
 
 def test_linked_series_are_those_that_a_scrape_of_the_agent_gives(start: Callable[..., Up]) -> None:
     up = start(free_port())
-    until(up.up)
-    listen = until(lambda: re.search(r"(http://\S+)/metrics for Prometheus", up.said))[1]
+    until(up.up, "up")
+    listen = until(lambda: re.search(r"(http://\S+)/metrics for Prometheus", up.said), "where the agent is")[
+        1
+    ]
     with urllib.request.urlopen(f"{listen}/metrics?fresh", timeout=20) as answer:
         scraped = set(parse(answer.read().decode()).values)
     found = up.ask("/api/v1/series?match[]=" + quote('{job="node"}'))["data"]
@@ -122,15 +113,15 @@ def test_taken_port_is_named_with_its_holder_and_the_next_is_used(start: Callabl
         assert f"port {port} is taken by" in up.said
         assert f"(pid {os.getpid()})" in up.said
         assert up.address != f"http://127.0.0.1:{port}"
-        assert until(up.up) == ["1"]
+        assert until(up.up, "up") == ["1"]
 
 
 def test_agent_of_a_killed_server_ends_too(start: Callable[..., Up]) -> None:
     up = start(free_port())
-    (agent,) = until(up.agents)
+    (agent,) = until(up.agents, "an agent")
     up.process.kill()
     up.process.wait()
-    until(lambda: not Path(f"/proc/{agent}").exists())
+    until(lambda: not Path(f"/proc/{agent}").exists(), "the agent ends")
 
 
 def test_self_signed_server_is_known_by_its_fingerprint_alone(
@@ -142,7 +133,7 @@ def test_self_signed_server_is_known_by_its_fingerprint_alone(
     assert output(*command, *files).returncode == 0
     up = start(free_port(), f"--tls-cert={certificate}", f"--tls-key={key}")
     assert up.address.startswith("https://")
-    assert until(up.up) == ["1"]
+    assert until(up.up, "up") == ["1"]
     stranger = [sys.executable, "-m", "vigie", "agent", "--listen=127.0.0.1:0", f"--data={tmp_path}/other"]
     for flags, why in (([], "certificate verify failed"), (["--fingerprint=00ff"], "has fingerprint")):
         with subprocess.Popen(

@@ -34,7 +34,7 @@ from vigie.query.windows import RangeFunction, apply, window_of
 T = TypeVar("T")
 Make = Callable[[Sequence[Block]], list[Vector]]
 
-BIG = 1 << 16  # samples of a group from which on another thread is worth its while
+BIG = 1 << 17  # samples of a group from which on another thread is worth its while
 AT_ONCE = 16  # small groups that are worked on together
 
 

@@ -14,8 +14,8 @@ from vigie.cli import COMMANDS, parser_of
 from vigie.cli._settings import every
 from vigie.cli.config import toml
 from vigie.model import Metric
-from vigie.server import link_own as server_link_own
-from vigie.server import link_session
+from vigie.server.link import own as server_link_own
+from vigie.server.link import session as link_session
 from vigie.sinks import _remote_write_metrics
 from vigie.sources._registry import find
 from vigie.sources._source import Source

@@ -25,7 +25,7 @@ from bench.store.workload import SERIES, Node  # noqa: E402
 from vigie.agent.exposition import TEXT, Renderer  # noqa: E402
 from vigie.agent.reading import Values  # noqa: E402
 from vigie.connection import Tls  # noqa: E402
-from vigie.server.queries import now_ms  # noqa: E402
+from vigie.server.api.queries import now_ms  # noqa: E402
 from vigie.server.scrape.counts import Counts  # noqa: E402
 from vigie.server.scrape.layout import Catalogue  # noqa: E402
 from vigie.server.scrape.loop import Surroundings, TargetLoop  # noqa: E402

@@ -20,7 +20,7 @@ import pytest
 from tests.real.conftest import need, output
 from tests.real.waiting import until
 from vigie.query.engine import Engine
-from vigie.server.encode import result
+from vigie.server.api.encode import result
 from vigie.simulation.memory_storage import MemoryStorage
 
 NODES = ("n1", "n2", "n3")

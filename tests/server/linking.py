@@ -26,12 +26,12 @@ from vigie.agent.link.credentials import Credentials
 from vigie.agent.link.introduction import Introduction
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
+from vigie.server.access.secrets import Secrets
+from vigie.server.api.queries import now_ms
 from vigie.server.connection import Connection
-from vigie.server.events import Kept, Wanted
-from vigie.server.link_hub import Hub
-from vigie.server.link_session import PassOn
-from vigie.server.queries import now_ms
-from vigie.server.secrets import Secrets
+from vigie.server.link.hub import Hub
+from vigie.server.link.session import PassOn
+from vigie.server.nodes.events import Kept, Wanted
 from vigie.store.store import Store
 
 DAY = 86_400_000

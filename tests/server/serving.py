@@ -19,12 +19,12 @@ from starlette.types import ASGIApp
 
 from tests.server.known import known_secrets
 from vigie.query.budget import Limits
+from vigie.server.access.callers import Callers
+from vigie.server.api.readers import Work
+from vigie.server.api.writer import Writer
 from vigie.server.app import Parts, build
-from vigie.server.callers import Callers
 from vigie.server.connection import Connection
 from vigie.server.own import Own
-from vigie.server.readers import Work
-from vigie.server.writer import Writer
 from vigie.sinks._write_request import compress, encode
 from vigie.store.loose import Samples
 from vigie.store.store import Store

@@ -17,12 +17,13 @@ from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Direct
 from vigie.query.budget import Limits
-from vigie.server import app, forward
-from vigie.server.access import guarded
-from vigie.server.callers import Callers, Doors, identity_of
+from vigie.server import app
+from vigie.server.access.callers import Callers, Doors, identity_of
+from vigie.server.access.guard import guarded
+from vigie.server.access.roles import TABLE
+from vigie.server.access.secrets import Identity, Secrets
+from vigie.server.api import forward
 from vigie.server.own import Own
-from vigie.server.roles import TABLE
-from vigie.server.secrets import Identity, Secrets
 
 OPEN = {"/healthz", "/readyz", "/login", "POST /api/login"}
 SIGNING = {"/login", "/api/login", "/api/logout", "/api/session"}

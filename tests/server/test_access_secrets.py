@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.server.known import known_secrets
-from vigie.server import passwords
-from vigie.server.accounts import Accounts
+from vigie.server.access.accounts import Accounts
+from vigie.server.access import passwords
+from vigie.server.access.secrets import Identity, Secrets
+from vigie.server.access.secrets_file import SecretsError, SecretsFile
+from vigie.server.access.sessions import LINK_SECONDS, MOST, SESSION_SECONDS, Sessions
+from vigie.server.access.tokens import Tokens
 from vigie.server.greeting import greeting
-from vigie.server.secrets import Identity, Secrets
-from vigie.server.secrets_file import SecretsError, SecretsFile
-from vigie.server.sessions import LINK_SECONDS, MOST, SESSION_SECONDS, Sessions
-from vigie.server.tokens import Tokens
 
 
 @pytest.fixture

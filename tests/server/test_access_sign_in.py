@@ -24,12 +24,12 @@ from starlette.types import ASGIApp
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.access import guarded
-from vigie.server.callers import AT_ONCE, COOKIE, Callers, Doors
-from vigie.server.refusals import Refused
-from vigie.server.secrets import Secrets
-from vigie.server.secrets_file import SecretsFile
-from vigie.server.throttle import OF_AN_ADDRESS, Throttle
+from vigie.server.access.callers import AT_ONCE, COOKIE, Callers, Doors
+from vigie.server.access.guard import guarded
+from vigie.server.access.refusals import Refused
+from vigie.server.access.secrets import Secrets
+from vigie.server.access.secrets_file import SecretsFile
+from vigie.server.access.throttle import OF_AN_ADDRESS, Throttle
 
 PASSWORD = "correct horse"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

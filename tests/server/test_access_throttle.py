@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.server import throttle
-from vigie.server.throttle import KEPT, OF_AN_ACCOUNT, OF_AN_ADDRESS, SECONDS, Throttle
+from vigie.server.access import throttle
+from vigie.server.access.throttle import KEPT, OF_AN_ACCOUNT, OF_AN_ADDRESS, SECONDS, Throttle
 
 
 class Clock:

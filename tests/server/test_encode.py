@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vigie.query.engine import Answer, Series
 from vigie.query.numbers import spelled
-from vigie.server.encode import moment, numbers, result
+from vigie.server.api.encode import moment, numbers, result
 
 
 def go(value: float) -> str:

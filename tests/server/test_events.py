@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vigie.model import Event
-from vigie.server.events import DAY_MS, Events, Wanted
+from vigie.server.nodes.events import DAY_MS, Events, Wanted
 
 
 @pytest.fixture

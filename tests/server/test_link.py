@@ -32,7 +32,7 @@ from vigie.agent.link.entries import Values, packed
 from vigie.agent.link.messages import Ack, Command, Frame, Goodbye, Hello, Welcome
 from vigie.model import ABSENT, Event
 from vigie.model import Frame as ModelFrame
-from vigie.server.queries import now_ms
+from vigie.server.api.queries import now_ms
 from vigie.store.errors import CannotWrite
 from vigie.store.store import Store
 

@@ -11,7 +11,7 @@ from vigie.agent.link import layouts, messages
 from vigie.agent.link.entries import Values, packed
 from vigie.agent.link.introduction import uptime_ms
 from vigie.agent.link.messages import Frame, Goodbye, Hello, Table, Welcome
-from vigie.server.queries import now_ms
+from vigie.server.api.queries import now_ms
 
 HOUR = 3_600_000
 

@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 from tests.server.asgi import Answer, call
 from vigie.agent.link.messages import Hello
 from vigie.model import Event
-from vigie.server.link_hub import Hub
-from vigie.server.queries import now_ms
-from vigie.server.secrets import Identity
+from vigie.server.access.secrets import Identity
+from vigie.server.api.queries import now_ms
+from vigie.server.link.hub import Hub
 from vigie.store.store import Store
 
 

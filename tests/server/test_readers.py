@@ -24,7 +24,7 @@ from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
 from vigie.query.rolled import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Storage
-from vigie.server.readers import Readers, Work
+from vigie.server.api.readers import Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
@@ -247,7 +247,7 @@ def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
     program = textwrap.dedent("""
         import asyncio, os, threading
         from tests.server.test_readers import Forkable, heavy
-        from vigie.server.readers import Readers
+        from vigie.server.api.readers import Readers
 
         def work():
             print(os.getpid(), flush=True)

@@ -9,7 +9,7 @@ import pytest
 
 from vigie.agent.link.messages import Hello
 from vigie.model import Event
-from vigie.server.registry import Registry, facts
+from vigie.server.nodes.registry import Registry, facts
 
 
 class Scene:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from vigie.config import ConfigError
-from vigie.server.callers import Doors
-from vigie.server.passwords import first_line
+from vigie.server.access.callers import Doors
+from vigie.server.access.passwords import first_line
 from vigie.server.tls import context_of
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from vigie.cli import _server, _settings
 from vigie.cli._server import Unanswered, asked
 from vigie.query.errors import QueryError
-from vigie.server.parameters import Parameters
+from vigie.server.api.parameters import Parameters
 
 EXAMPLE = """examples:
   vigie query up

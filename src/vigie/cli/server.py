@@ -18,8 +18,8 @@ from vigie.query.budget import Limits
 from vigie.query.remote import RemoteEngine
 from vigie.redaction import redacted
 from vigie.server import run as server
-from vigie.server.forward import WriteOn
-from vigie.server.secrets_file import SecretsError
+from vigie.server.access.secrets_file import SecretsError
+from vigie.server.api.forward import WriteOn
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from vigie import config
 from vigie.cli import _settings
 from vigie.cli.query import aligned
-from vigie.server.accounts import ROLES, Account, Accounts
-from vigie.server.passwords import MOST, first_line
-from vigie.server.secrets_file import SecretsError, SecretsFile
-from vigie.server.tokens import Tokens
+from vigie.server.access.accounts import ROLES, Account, Accounts
+from vigie.server.access.passwords import MOST, first_line
+from vigie.server.access.secrets_file import SecretsError, SecretsFile
+from vigie.server.access.tokens import Tokens
 
 EXAMPLE = """examples:
   vigie users list

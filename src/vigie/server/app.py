@@ -13,15 +13,15 @@ from starlette.types import ASGIApp
 
 from vigie.agent.negotiation import chosen_format
 from vigie.query.budget import Limits
-from vigie.server.access import guarded
-from vigie.server.active_targets import NOTHING_SCRAPED, ActiveTargets
-from vigie.server.callers import Callers
+from vigie.server.access.callers import Callers
+from vigie.server.access.guard import guarded
+from vigie.server.api.queries import Queries, now_ms
+from vigie.server.api.status import Status
+from vigie.server.api.write import Write, WriteRoute
 from vigie.server.http import Asks, Handler, answered, sent
 from vigie.server.own import Own
-from vigie.server.queries import Queries, now_ms
+from vigie.server.scrape.active_targets import NOTHING_SCRAPED, ActiveTargets
 from vigie.server.scrape.families import Family
-from vigie.server.status import Status
-from vigie.server.write import Write, WriteRoute
 
 BOTH = ("GET", "POST")
 

@@ -7,7 +7,7 @@ import socket
 import sys
 from typing import TextIO
 
-from vigie.server.secrets import ADMIN, Secrets
+from vigie.server.access.secrets import ADMIN, Secrets
 
 EVERYWHERE = re.compile(r"//(0\.0\.0\.0|\[::\]):")  # where one listens, and nobody is found
 

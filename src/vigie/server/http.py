@@ -13,9 +13,9 @@ from starlette.responses import Response
 from vigie.agent.negotiation import takes_gzip
 from vigie.agent.pages import gzipped
 from vigie.query.errors import BadData, QueryError
-from vigie.server.encode import failure
-from vigie.server.parameters import Parameters
-from vigie.server.readers import Work
+from vigie.server.api.encode import failure
+from vigie.server.api.parameters import Parameters
+from vigie.server.api.readers import Work
 
 log = logging.getLogger(__name__)
 

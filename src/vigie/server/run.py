@@ -24,18 +24,19 @@ from vigie.agent.agent import split
 from vigie.agent.link.messages import MAX_MESSAGE
 from vigie.agent.notify import notify
 from vigie.query.budget import Limits
-from vigie.server import app, forward, opening
-from vigie.server.callers import Callers, Doors
+from vigie.server import app, opening
+from vigie.server.access.callers import Callers, Doors
+from vigie.server.access.secrets import Secrets
+from vigie.server.api import forward
+from vigie.server.api.queries import now_ms
+from vigie.server.api.readers import Readers
+from vigie.server.api.writer import Writer
 from vigie.server.connection import Connection
 from vigie.server.greeting import advice, greet
-from vigie.server.link_hub import Hub
+from vigie.server.link.hub import Hub
 from vigie.server.own import Own
-from vigie.server.queries import now_ms
-from vigie.server.readers import Readers
+from vigie.server.scrape.parts import Scraping
 from vigie.server.scrape.rules import Rules
-from vigie.server.scraping import Scraping
-from vigie.server.secrets import Secrets
-from vigie.server.writer import Writer
 from vigie.sinks._remote_write_metrics import RemoteWriteTable
 from vigie.sinks.remote_write import RemoteWrite
 from vigie.store.errors import StoreError

@@ -16,13 +16,13 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from tests.server.serving import Said, Server, listening
-from vigie.server.active_targets import ActiveTargets
-from vigie.server.discovery import Discovery, Entry, FileSd, yaml
-from vigie.server.registration import Registration
+from vigie.server.scrape.active_targets import ActiveTargets
+from vigie.server.scrape.discovery import Discovery, Entry, FileSd, yaml
 from vigie.server.scrape.loop import State
+from vigie.server.scrape.registration import Registration
 from vigie.server.scrape.rules import Rules
 from vigie.server.scrape.target import Target, target_of
-from vigie.server.targets import Targets
+from vigie.server.scrape.targets import Targets
 
 LABELS = {"host_gpu": "gpu1", "hostname": "gpu1", "job": "dcgm-exporter", "node_type": "gpu"}
 NODE = {"labels": LABELS, "targets": ["10.0.0.1:9400"]}

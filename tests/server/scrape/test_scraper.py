@@ -14,12 +14,12 @@ from vigie.connection import Secret
 from vigie.model import Frame
 from vigie.model.values import is_absent, is_stale
 from vigie.query.storage import Matcher
-from vigie.server.queries import now_ms
+from vigie.server.api.queries import now_ms
 from vigie.server.scrape.loop import State, phase
 from vigie.server.scrape.rules import Credentials, Rules, networks
 from vigie.server.scrape.scraper import Scraper
 from vigie.server.scrape.target import Target, target_of
-from vigie.server.targets import Targets
+from vigie.server.scrape.targets import Targets
 from vigie.store.errors import CannotWrite, Refused
 from vigie.store.loose import Samples
 from vigie.store.store import Store

@@ -10,10 +10,10 @@ from vigie.model.table import Series
 from vigie.model.values import ABSENT
 from vigie.query.label_rows import NAME
 from vigie.query.storage import Labels
+from vigie.server.api.writer import AHEAD_MS
 from vigie.server.scrape.layout import Layout, Pairs
 from vigie.server.scrape.order import Timed
 from vigie.server.scrape.target import Target
-from vigie.server.writer import AHEAD_MS
 from vigie.store.layout import key_of_labels
 from vigie.store.loose import Samples
 

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from vigie.query.errors import BadData
-from vigie.server.events import Events, Kept, Wanted
+from vigie.server.api.parameters import Parameters
 from vigie.server.http import answered, parameters_of, sent
-from vigie.server.parameters import Parameters
+from vigie.server.nodes.events import Events, Kept, Wanted
 
 LIMIT, MOST = 100, 1000
 CURSOR = re.compile(r"(-?\d{1,18})\.(\d{1,18})")

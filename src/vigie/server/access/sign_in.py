@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from vigie.server.callers import COOKIE, Callers, identity_of
+from vigie.server.access.callers import COOKIE, Callers, identity_of
+from vigie.server.access.login_page import HEADERS, login_page
+from vigie.server.access.origin import is_encrypted, same_origin
+from vigie.server.access.refusals import Refused, refusing
+from vigie.server.access.sessions import LINK_SECONDS, SESSION_SECONDS
 from vigie.server.http import TooLarge, answered, body_of, refusal
-from vigie.server.login_page import HEADERS, login_page
-from vigie.server.origin import is_encrypted, same_origin
-from vigie.server.refusals import Refused, refusing
-from vigie.server.sessions import LINK_SECONDS, SESSION_SECONDS
 
 MOST = 8192  # bytes of a name and a password
 FORM = "application/x-www-form-urlencoded"

@@ -17,7 +17,7 @@ from vigie.query.budget import Limits
 from vigie.query.errors import QueryTimeout, TooManySamples
 from vigie.query.rolled import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
-from vigie.server.child import Child
+from vigie.server.api.child import Child
 
 Work = Callable[[Storage, Limits], bytes]
 

@@ -85,7 +85,7 @@ class Rules:
         self._routes = list(routes)
         for path in map(_path, self._routes):
             if path not in TABLE and not any(row.endswith(f" {path}") for row in TABLE):
-                raise ValueError(f"the route {path} has no row in the table of vigie.server.roles")
+                raise ValueError(f"the route {path} has no row in the table of vigie.server.access.roles")
 
     def rule(self, scope: Scope) -> Rule:
         """Return what the request asks for; what is not there is not for strangers to know."""

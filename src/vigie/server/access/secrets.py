@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vigie.agent.scrape_token import token_of
-from vigie.server.accounts import TOKEN, Accounts
-from vigie.server.passwords import Checker
-from vigie.server.secrets_file import SecretsError, SecretsFile
-from vigie.server.sessions import Sessions
-from vigie.server.tokens import Found, Tokens
+from vigie.server.access.accounts import TOKEN, Accounts
+from vigie.server.access.passwords import Checker
+from vigie.server.access.secrets_file import SecretsError, SecretsFile
+from vigie.server.access.sessions import Sessions
+from vigie.server.access.tokens import Found, Tokens
 
 log = logging.getLogger(__name__)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from starlette.routing import BaseRoute, WebSocketRoute
 
-from vigie.server.events import Events
-from vigie.server.events_routes import EventRoutes
-from vigie.server.link import ANSWER_SECONDS, Keys, Links
-from vigie.server.link_own import LinksTable
-from vigie.server.link_session import Counts, PassOn, Shared
-from vigie.server.link_tables import Alike
-from vigie.server.link_writer import LinkWriter
-from vigie.server.registry import Registry
-from vigie.server.registry_routes import NodeRoutes
+from vigie.server.link.endpoint import ANSWER_SECONDS, Keys, Links
+from vigie.server.link.own import LinksTable
+from vigie.server.link.session import Counts, PassOn, Shared
+from vigie.server.link.tables import Alike
+from vigie.server.link.writer import LinkWriter
+from vigie.server.nodes.events import Events
+from vigie.server.nodes.events_routes import EventRoutes
+from vigie.server.nodes.registry import Registry
+from vigie.server.nodes.registry_routes import NodeRoutes
 from vigie.store.store import Store
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.agent.link.messages import Frame
-from vigie.server.registry import CLOCK_MS
+from vigie.server.nodes.registry import CLOCK_MS
 
 HELD_MS = 2_000  # a measure that differs by less changes nothing, so that a replay gets the same times
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from vigie.model import Event
-from vigie.server.events import Events
+from vigie.server.nodes.events import Events
 from vigie.store.errors import Refused, StoreError
 from vigie.store.store import Store
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
 
-from vigie.server.origin import Network, client_of, from_proxy, not_local
-from vigie.server.refusals import HOW, Refused
-from vigie.server.secrets import Identity, Secrets
-from vigie.server.throttle import Throttle
+from vigie.server.access.origin import Network, client_of, from_proxy, not_local
+from vigie.server.access.refusals import HOW, Refused
+from vigie.server.access.secrets import Identity, Secrets
+from vigie.server.access.throttle import Throttle
 
 log = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.server.accounts import LINK, SESSION
-from vigie.server.tokens import Tokens
+from vigie.server.access.accounts import LINK, SESSION
+from vigie.server.access.tokens import Tokens
 
 SESSION_SECONDS = 7 * 86400
 LINK_SECONDS = 600

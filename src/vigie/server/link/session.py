@@ -27,11 +27,11 @@ from vigie.agent.link.messages import Table as TableMessage
 from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
 from vigie.model import Table, gauge
-from vigie.server.events import Events
-from vigie.server.link_clock import NodeClock
-from vigie.server.link_tables import Alike, Tables
-from vigie.server.link_writer import CannotStore, LinkWriter, Outcome
-from vigie.server.registry import Registry
+from vigie.server.link.clock import NodeClock
+from vigie.server.link.tables import Alike, Tables
+from vigie.server.link.writer import CannotStore, LinkWriter, Outcome
+from vigie.server.nodes.events import Events
+from vigie.server.nodes.registry import Registry
 from vigie.store.errors import Refused
 from vigie.store.store import Store
 

@@ -19,14 +19,14 @@ from vigie.model import Metric
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData
 from vigie.query.storage import Storage
-from vigie.server import encode
-from vigie.server.federate import federate
+from vigie.server.api import encode
+from vigie.server.api.federate import federate
+from vigie.server.api.parameters import EARLIEST, LATEST
+from vigie.server.api.readers import Work
+from vigie.server.api.work import EVERYTHING
 from vigie.server.http import Asks, packed, parameters_of, sent, unless_gone, wants_gzip
 from vigie.server.own import Own
-from vigie.server.parameters import EARLIEST, LATEST
-from vigie.server.readers import Work
 from vigie.server.scrape.families import Family
-from vigie.server.work import EVERYTHING
 from vigie.sources._registry import built_in
 
 # Grafana decides by it which paths and functions it may use; ours follow Prometheus 3.5.

@@ -13,10 +13,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from vigie.agent.link import messages
 from vigie.agent.link.messages import PROTOCOL, Goodbye, Hello, Malformed, Welcome
-from vigie.server.link_session import Session, Shared
-from vigie.server.link_writer import CannotStore
-from vigie.server.registry import NAME, REMOVED
-from vigie.server.secrets import Identity
+from vigie.server.access.secrets import Identity
+from vigie.server.link.session import Session, Shared
+from vigie.server.link.writer import CannotStore
+from vigie.server.nodes.registry import NAME, REMOVED
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from starlette.types import ASGIApp
 
 from vigie.connection import Target
 from vigie.http_client import Client, Unreachable
-from vigie.server.access import guarded
+from vigie.server.access.callers import Callers
+from vigie.server.access.guard import guarded
+from vigie.server.api.write import MAX_BODY, RETRY
 from vigie.server.app import BOTH, common
-from vigie.server.callers import Callers
 from vigie.server.http import MAX_FORM, TooLarge, answered, body_of, refusal
 from vigie.server.own import Own
-from vigie.server.write import MAX_BODY, RETRY
 
 PASSED = ("content-type", "content-encoding", "x-prometheus-remote-write-version", "user-agent")
 WRITE_SECONDS = 30.0

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from vigie.redaction import redacted
-from vigie.server import encode
+from vigie.server.api import encode
 from vigie.server.http import parameters_of, sent
 from vigie.server.scrape.loop import State
 from vigie.server.scrape.rules import Rules

@@ -6,9 +6,9 @@ import re
 import time
 from typing import NamedTuple
 
-from vigie.server import passwords
-from vigie.server.secrets_file import SecretsError, SecretsFile
-from vigie.server.tokens import Tokens
+from vigie.server.access import passwords
+from vigie.server.access.secrets_file import SecretsError, SecretsFile
+from vigie.server.access.tokens import Tokens
 
 ROLES = ("viewer", "user", "admin", "writer")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}")

@@ -11,9 +11,9 @@ from vigie.query.engine import LOOKBACK_MS, Answer, Engine
 from vigie.query.sorting import label_order
 from vigie.query.storage import Labels, Matcher, Storage
 from vigie.query.vectors import key_of
-from vigie.server import encode
+from vigie.server.api import encode
+from vigie.server.api.parameters import joined
 from vigie.server.http import packed
-from vigie.server.parameters import joined
 
 EVERYTHING = (Matcher("__name__", "=~", ".+"),)
 

@@ -12,11 +12,11 @@ from starlette.responses import Response
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData
 from vigie.query.parse import parse
-from vigie.server import encode, work
+from vigie.server.api import encode, work
+from vigie.server.api.parameters import EARLIEST, LATEST, Parameters, label_name
+from vigie.server.api.readers import Work
 from vigie.server.http import Asks, parameters_of, sent, unless_gone, wants_gzip
 from vigie.server.own import Own
-from vigie.server.parameters import EARLIEST, LATEST, Parameters, label_name
-from vigie.server.readers import Work
 
 
 def now_ms() -> int:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from vigie.server.http import TooLarge, body_of
 from vigie.server.scrape.target import BadTarget, target_of
-from vigie.server.targets import Conflict, Targets
+from vigie.server.scrape.targets import Conflict, Targets
 from vigie.store.errors import StoreError
 
 MAX_BODY = 1 << 20

@@ -8,14 +8,14 @@ from pathlib import Path
 from starlette.routing import BaseRoute, Route
 
 from vigie.model import Table
-from vigie.server.active_targets import ActiveTargets
-from vigie.server.discovery import Discovery, FileSd, Listing
 from vigie.server.http import answered
-from vigie.server.registration import Registration
+from vigie.server.scrape.active_targets import ActiveTargets
+from vigie.server.scrape.discovery import Discovery, FileSd, Listing
 from vigie.server.scrape.families import Family
+from vigie.server.scrape.registration import Registration
 from vigie.server.scrape.rules import Rules
 from vigie.server.scrape.scraper import Scraper, Store
-from vigie.server.targets import Targets
+from vigie.server.scrape.targets import Targets
 
 FILE = "targets.sqlite"
 FILE_SD = "targets.yaml"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vigie.server.secrets_file import SecretsFile
+from vigie.server.access.secrets_file import SecretsFile
 
 PREFIX = "vigie_"
 MOST = 200  # characters; ours have about 70

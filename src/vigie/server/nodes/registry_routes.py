@@ -10,8 +10,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from vigie.server.http import answered, refusal, sent
-from vigie.server.link import Links
-from vigie.server.registry import REMOVED, Registry, facts
+from vigie.server.link.endpoint import Links
+from vigie.server.nodes.registry import REMOVED, Registry, facts
 
 
 class NodeRoutes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vigie.model import Table, counter, gauge
-from vigie.server.link_session import Counts
+from vigie.server.link.session import Counts
 
 METRICS = (
     gauge("vigie_server_links", "Agents on the line."),

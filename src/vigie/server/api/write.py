@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from vigie.server.api.writer import Busy, Cannot, Rejected
 from vigie.server.http import TooLarge, body_of
-from vigie.server.writer import Busy, Cannot, Rejected
 from vigie.sinks._protobuf import Malformed
 
 MAX_BODY = 32 << 20

@@ -10,13 +10,13 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from vigie.server.callers import IDENTITY, Callers
-from vigie.server.login_page import login_page, wants_page
-from vigie.server.origin import same_origin
-from vigie.server.refusals import HOW, Refused, refusing
-from vigie.server.roles import OPEN, Rule, Rules
-from vigie.server.secrets_file import SecretsError
-from vigie.server.sign_in import SignIn
+from vigie.server.access.callers import IDENTITY, Callers
+from vigie.server.access.login_page import login_page, wants_page
+from vigie.server.access.origin import same_origin
+from vigie.server.access.refusals import HOW, Refused, refusing
+from vigie.server.access.roles import OPEN, Rule, Rules
+from vigie.server.access.secrets_file import SecretsError
+from vigie.server.access.sign_in import SignIn
 
 
 def guarded(routes: Sequence[BaseRoute], callers: Callers) -> ASGIApp:

@@ -1,0 +1,1 @@
+"""Prometheus's API: questions in, answers out, and remote write."""

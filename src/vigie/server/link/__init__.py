@@ -1,0 +1,1 @@
+"""The server's end of the links to the agents."""

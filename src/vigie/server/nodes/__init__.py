@@ -1,0 +1,1 @@
+"""What is known of the nodes: the registry, and what happened."""

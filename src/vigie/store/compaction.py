@@ -67,13 +67,15 @@ class Compaction:
         with self._guard:
             busy = stream.in_memory()
             number = stream.number
+            starts = [piece.start for piece in stream.pieces]
         runs: list[list[Chunk]] = []
         before: Chunk | None = None
         for chunk in self._blocks.small(number, until):
             if chunk.number in busy:
                 before = None
                 continue
-            if before is None or self._apart(number, runs[-1], chunk):
+            between = before is not None and any(before.end < start < chunk.start for start in starts)
+            if before is None or between or self._apart(number, runs[-1], chunk):
                 runs.append([])
             runs[-1].append(chunk)
             before = chunk
@@ -113,7 +115,8 @@ class Compaction:
     def _announce(self, merges: Sequence[Merge], numbers: Sequence[int]) -> None:
         """From here on late rows go to what is merged, whether its commit succeeds or not."""
         for one in merges:
-            if one.stream.in_memory() & set(one.merged.replaces):
+            inside = any(one.merged.start <= piece.start <= one.merged.end for piece in one.stream.pieces)
+            if inside or one.stream.in_memory() & set(one.merged.replaces):
                 raise Disturbed
         for one, number in zip(merges, numbers, strict=True):
             merged = one.merged._replace(number=number)

@@ -199,11 +199,14 @@ class Stream:
             piece = self.pieces[at]
             self.pieces[at] = head = piece if isinstance(piece, Head) else reopen(piece, since)
             return head
-        chunk = stored.at(self.number, time)
+        chunk = self._merging_at(time) or stored.at(self.number, time)
         if chunk is not None:
-            chunk = self.merging.get(chunk.number, chunk)
             return self._insert(reopen(chunk, since), chunk.start)
         return self._gap_head(layout, time, since, stored)
+
+    def _merging_at(self, time: int) -> Chunk | None:
+        """Return the chunk that is about to be on disk for this time."""
+        return next((chunk for chunk in self.merging.values() if chunk.start <= time <= chunk.end), None)
 
     def _gap_head(self, layout: Layout, time: int, since: int, stored: Stored) -> Head:
         at = bisect_left(self.pieces, time, key=lambda piece: piece.start)

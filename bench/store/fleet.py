@@ -105,7 +105,7 @@ def parts_of(node: int) -> list[Part]:
         _devices("infiniband", "bytes", "device", ports, *(f"{ib}port_{i}_total" for i in range(4))),
         _devices("infiniband", "constant", "device", ports, *(f"{ib}error_{i}_total" for i in range(4))),
         _plain("memory", "memory", 56),
-        _plain("vmstat", "bytes", 132),
+        _plain("vmstat", "events", 132),
         _buckets(),
         _plain("setting", "constant", 264),
     ]
@@ -179,5 +179,11 @@ class Node:
         if move == "bucket":  # each bucket counts what the ones below it count, too
             counts = self._chance.poisson(3, (shape[0], 6, 12))
             return np.cumsum(counts, axis=2).reshape(shape)
-        low, high = {"cpu": (0, 1000), "bytes": (0, 10**8), "percent": (-3, 4), "memory": (-500, 500)}[move]
+        low, high = {
+            "cpu": (0, 1000),
+            "events": (0, 1000),
+            "bytes": (0, 10**8),
+            "percent": (-3, 4),
+            "memory": (-500, 500),
+        }[move]
         return self._chance.integers(low, high, shape)

@@ -6,6 +6,7 @@ python bench/store/side_by_side.py --nodes 50 --hours 6
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -203,8 +204,10 @@ def report_questions(asked: dict[str, list[Took]]) -> None:
     ratios: list[tuple[float, float]] = []
     for i, question in enumerate(NINE):
         cells = [f"{took[i].cold:.0f} / {took[i].warm:.0f}" for took in asked.values()]
-        cold = asked[US][i].cold / min(asked[name][i].cold for name in others) if others else 0.0
-        warm = asked[US][i].warm / min(asked[name][i].warm for name in others) if others else 0.0
+        # A peer that finds nothing has done nothing.
+        rivals = [asked[name][i] for name in others if asked[name][i].points]
+        cold = asked[US][i].cold / min((took.cold for took in rivals), default=math.nan)
+        warm = asked[US][i].warm / min((took.warm for took in rivals), default=math.nan)
         ratios.append((cold, warm))
         points = _difference([took[i].points for took in asked.values()])
         print(f"| {question.name}{points} | " + " | ".join(cells) + f" | {cold:.2f} | {warm:.2f} |")

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.server.known import known_secrets
-from vigie.server.access.accounts import Accounts
 from vigie.server.access import passwords
+from vigie.server.access.accounts import Accounts
 from vigie.server.access.secrets import Identity, Secrets
 from vigie.server.access.secrets_file import SecretsError, SecretsFile
 from vigie.server.access.sessions import LINK_SECONDS, MOST, SESSION_SECONDS, Sessions

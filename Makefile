@@ -37,7 +37,11 @@ check: $(VENV)/.dev ## what CI checks before the tests
 bench: $(VENV)/.dev ## side by side with the real peers
 	@$(STEP) "real peers" scripts/peers
 	@$(BIN)/python bench/agent/run.py
-	@$(BIN)/python bench/store/ingest.py
+	@$(BIN)/python bench/store/side_by_side.py --nodes 50 --hours 1
+	@$(BIN)/python bench/store/thousand.py --nodes 100 --hours 0.2
+	@$(BIN)/python bench/store/churn.py
+	@$(BIN)/python bench/store/remote_write.py
+	@$(BIN)/python bench/server/scrape.py
 
 docs: $(VENV)/.dev ## write the generated pages anew
 	@$(BIN)/python scripts/docs.py

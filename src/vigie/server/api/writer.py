@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import queue
-import threading
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from vigie.server.batches import Batches
 from vigie.server.own import Own
 from vigie.sinks._labels import LabelCache
 from vigie.sinks._protobuf import Malformed
@@ -54,42 +54,30 @@ class Writer:
         self._store, self._own, self._clock, self._age = store, own, clock, age_ms
         self._pass_on = pass_on
         self._cache = LabelCache()
-        self._jobs: queue.Queue[_Job | None] = queue.Queue(WAITING)
-        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-        self._thread.start()
+        self._jobs = Batches("writer", self._take, A_SYNC, WAITING)
 
     @property
     def waiting(self) -> int:
         """Tell how many requests wait to be stored."""
-        return self._jobs.qsize()
+        return self._jobs.waiting
 
     def close(self) -> None:
         """Store what waits, and end."""
-        self._jobs.put(None)
-        self._thread.join()
+        self._jobs.close()
 
     async def write(self, body: bytes) -> None:
         """Return when the request is synced; raise Rejected, Cannot, Busy or Malformed."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         try:
-            self._jobs.put_nowait(_Job(body, loop, done))
+            self._jobs.put(_Job(body, loop, done))
         except queue.Full:
             raise Busy(f"{WAITING} requests are waiting to be stored") from None
         await done
 
-    def _run(self) -> None:
-        going = True
-        while going:
-            jobs = [self._jobs.get()]
-            while len(jobs) < A_SYNC and not self._jobs.empty():
-                jobs.append(self._jobs.get())
-            going = None not in jobs
-            self._take([job for job in jobs if job is not None])
-
     def _take(self, jobs: list[_Job]) -> None:
         outcomes = [(job, *self._append(job.body)) for job in jobs]
-        failure = self._sync() if jobs else None
+        failure = self._sync()
         for job, taken, outcome in outcomes:
             if taken and failure is None:
                 self._pass_on(taken)

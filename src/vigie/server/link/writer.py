@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 import sqlite3
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from vigie.model import Event
+from vigie.server.batches import Batches
 from vigie.server.nodes.events import Events
 from vigie.store.errors import Refused, StoreError
 from vigie.store.store import Store
@@ -39,14 +38,11 @@ class LinkWriter:
         self._store, self._events = store, events
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(ROOM)
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="link writer", daemon=True)
-        self._thread.start()
+        self._jobs = Batches("link writer", self._take, A_SYNC)
 
     def close(self) -> None:
         """Store what waits, and end."""
-        self._jobs.put(None)
-        self._thread.join()
+        self._jobs.close()
 
     async def submit(self, store: Callable[[], None], done: Callable[[Outcome], None]) -> None:
         """Have something stored by a call in the writer's thread; `done` is called here when it is synced."""
@@ -61,18 +57,9 @@ class LinkWriter:
         """Have something done after all that was submitted before."""
         self._jobs.put(_Job(call, None))
 
-    def _run(self) -> None:
-        going = True
-        while going:
-            jobs = [self._jobs.get()]
-            while len(jobs) < A_SYNC and not self._jobs.empty():
-                jobs.append(self._jobs.get())
-            going = None not in jobs
-            self._take([job for job in jobs if job is not None])
-
     def _take(self, jobs: list[_Job]) -> None:
         outcomes = [(job, _stored(job)) for job in jobs]
-        failure = self._sync() if jobs else None
+        failure = self._sync()
         told = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
         try:
             self._loop.call_soon_threadsafe(self._settle, told)

@@ -1,0 +1,44 @@
+"""A thread that is handed all that waits at once, so that it costs one sync."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Batches(Generic[T]):
+    """Takes jobs in the order in which they came, so many at a time at most."""
+
+    def __init__(self, name: str, take: Callable[[list[T]], None], most: int, room: int = 0) -> None:
+        self._take, self._most = take, most
+        self._jobs: queue.Queue[T | None] = queue.Queue(room)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many jobs wait."""
+        return self._jobs.qsize()
+
+    def put(self, job: T) -> None:
+        """Add a job, or raise queue.Full."""
+        self._jobs.put_nowait(job)
+
+    def close(self) -> None:
+        """Do what waits, and end."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            jobs = [self._jobs.get()]
+            while len(jobs) < self._most and not self._jobs.empty():
+                jobs.append(self._jobs.get())
+            going = None not in jobs
+            if some := [job for job in jobs if job is not None]:
+                self._take(some)

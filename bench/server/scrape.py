@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import machine  # noqa: E402
-from bench.store.workload import SERIES, Node  # noqa: E402
+from bench.store.fleet import Node  # noqa: E402
 from vigie.agent.exposition import TEXT, Renderer  # noqa: E402
 from vigie.agent.reading import Values  # noqa: E402
 from vigie.connection import Tls  # noqa: E402
@@ -41,7 +41,8 @@ RUNS = 3
 def bodies() -> list[bytes]:
     """Return what a node's exporter says, step after step."""
     renderer = Renderer()
-    frames = Node(1, SERIES, STEPS).frames(0, 1)
+    node = Node(1)
+    frames = node.frames(node.times(0, 0, STEPS), node.values(STEPS))
     return [
         renderer.render([Values(table, values, True) for table, values in frame.parts], TEXT).encode()
         for frame in frames

@@ -136,6 +136,23 @@ def address(value: Any) -> str:
     return str(value)
 
 
+def peer(section: str) -> tuple[Setting, ...]:
+    """Return the settings of how a peer is shown credentials, and how it is known."""
+    variable = f"$VIGIE_{section.upper()}"
+    password = f"A file that holds the password; without it {variable}_PASSWORD is used."
+    token = f"A file that holds a bearer token; without it {variable}_TOKEN is used."
+    return (
+        Setting(section, "user", "", "The user's name for basic authentication.", text),
+        Setting(section, "password_file", "", password, text),
+        Setting(section, "token_file", "", token, text),
+        Setting(section, "ca_file", "", "Trust these certificates instead of the system's.", text),
+        Setting(section, "cert_file", "", "The certificate to show to the peer.", text),
+        Setting(section, "key_file", "", "The key of cert_file, when it does not stand in it.", text),
+        Setting(section, "server_name", "", "The name in the peer's certificate, if not its host.", text),
+        Setting(section, "insecure", False, "Do not check who the peer is. Only to find a fault.", switch),
+    )
+
+
 AGENT = (
     Setting(
         "agent",
@@ -265,26 +282,7 @@ REMOTE_WRITE = (
         "Headers for every request, such as X-Scope-OrgID: one.",
         pairs(":", "X-Scope-OrgID: one"),
     ),
-    Setting("remote_write", "user", "", "The user's name for basic authentication.", text),
-    Setting(
-        "remote_write",
-        "password_file",
-        "",
-        "A file that holds the password; without it $VIGIE_REMOTE_WRITE_PASSWORD is used.",
-        text,
-    ),
-    Setting(
-        "remote_write",
-        "token_file",
-        "",
-        "A file that holds a bearer token; without it $VIGIE_REMOTE_WRITE_TOKEN is used.",
-        text,
-    ),
-    Setting("remote_write", "ca_file", "", "Trust these certificates instead of the system's.", text),
-    Setting("remote_write", "cert_file", "", "The certificate to show to the peer.", text),
-    Setting("remote_write", "key_file", "", "The key of cert_file, when it does not stand in it.", text),
-    Setting("remote_write", "server_name", "", "The name in the peer's certificate, if not its host.", text),
-    Setting("remote_write", "insecure", False, "Do not check who the peer is. Only to find a fault.", switch),
+    *peer("remote_write"),
     Setting(
         "remote_write",
         "queue_megabytes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.config import Setting, number, seconds, switch, text, words
+from vigie.config import Setting, number, peer, seconds, switch, text, words
 
 SCRAPE = (
     Setting(
@@ -51,26 +51,7 @@ SCRAPE = (
         "10.0.0.0/8. Nobody else is, as whoever may join may add targets.",
         words,
     ),
-    Setting("scrape", "user", "", "The user's name for basic authentication.", text),
-    Setting(
-        "scrape",
-        "password_file",
-        "",
-        "A file that holds the password; without it $VIGIE_SCRAPE_PASSWORD is used.",
-        text,
-    ),
-    Setting(
-        "scrape",
-        "token_file",
-        "",
-        "A file that holds a bearer token; without it $VIGIE_SCRAPE_TOKEN is used.",
-        text,
-    ),
-    Setting("scrape", "ca_file", "", "Trust these certificates instead of the system's.", text),
-    Setting("scrape", "cert_file", "", "The certificate to show to exporters.", text),
-    Setting("scrape", "key_file", "", "The key of cert_file, when it does not stand in it.", text),
-    Setting("scrape", "server_name", "", "The name in the exporters' certificates, if not their host.", text),
-    Setting("scrape", "insecure", False, "Do not check who an exporter is. Only to find a fault.", switch),
+    *peer("scrape"),
     Setting(
         "scrape",
         "file_sd",

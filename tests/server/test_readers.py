@@ -107,6 +107,19 @@ def heavy(then: Callable[[], bytes]) -> Work:
     return work
 
 
+def endless(note: Path) -> Work:
+    """Return work of a child that writes down its number and never ends."""
+
+    def work() -> bytes:
+        fresh = note.with_name("fresh")
+        fresh.write_bytes(pid())
+        fresh.rename(note)
+        threading.Event().wait()
+        return b""
+
+    return heavy(work)
+
+
 def pid() -> bytes:
     return str(os.getpid()).encode()
 
@@ -199,15 +212,9 @@ def _is_open(number: int) -> bool:
 def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: Path) -> None:
     note = tmp_path / "pid"
 
-    def work() -> bytes:
-        (tmp_path / "fresh").write_bytes(pid())
-        (tmp_path / "fresh").rename(note)
-        threading.Event().wait()
-        return b""
-
     async def asked() -> None:
         readers = Readers(store, light=0)
-        asking = asyncio.ensure_future(readers.ask(heavy(work)))
+        asking = asyncio.ensure_future(readers.ask(endless(note)))
         while not note.exists():
             await asyncio.sleep(0.001)
         asking.cancel()
@@ -223,15 +230,9 @@ def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: 
 def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkable, tmp_path: Path) -> None:
     note = tmp_path / "pid"
 
-    def work() -> bytes:
-        (tmp_path / "fresh").write_bytes(pid())
-        (tmp_path / "fresh").rename(note)
-        threading.Event().wait()
-        return b""
-
     async def asked() -> None:
         readers = Readers(store, light=0)
-        asking = asyncio.ensure_future(readers.ask(heavy(work), HOURS))
+        asking = asyncio.ensure_future(readers.ask(endless(note), HOURS))
         while not note.exists():
             await asyncio.sleep(0.001)
         readers.close()

@@ -70,7 +70,7 @@ def _help() -> str:
     rows = "\n".join(f"  {name:<{width}}{what}" for name, what in COMMANDS.items())
     return (
         "vigie: the lookout for clusters of CPU and GPU machines\n\n"
-        f"usage: vigie COMMAND [--help]\n\n{rows}\n\nexample:\n  vigie agent --once | head"
+        f"usage: vigie COMMAND [--help]\n\n{rows}\n\nexample:\n  vigie up"
     )
 
 

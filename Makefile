@@ -39,6 +39,7 @@ bench: $(VENV)/.dev ## side by side with the real peers
 	@$(BIN)/python bench/agent/run.py
 	@$(BIN)/python bench/store/side_by_side.py --nodes 50 --hours 1
 	@$(BIN)/python bench/store/thousand.py --nodes 100 --hours 0.2
+	@$(BIN)/python bench/store/lookups.py --nodes 200
 	@$(BIN)/python bench/store/churn.py
 	@$(BIN)/python bench/store/remote_write.py
 	@$(BIN)/python bench/server/scrape.py

@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import importlib
 import os
 import sys
+import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from vigie.agent import own
+from vigie.agent import holding, own
+from vigie.agent.events import happenings
+from vigie.agent.events.rules import RULES as CHANGES
 from vigie.agent.link import own as link_own
 from vigie.cli import COMMANDS, parser_of
 from vigie.cli._settings import every
 from vigie.cli.config import toml
 from vigie.model import Metric
+from vigie.query.budget import Limits
+from vigie.server import own as server_own
+from vigie.server import queues, traffic
+from vigie.server.access import own as access_own
+from vigie.server.access.callers import Callers
+from vigie.server.access.secrets import Secrets
 from vigie.server.link import own as server_link_own
 from vigie.server.link import session as link_session
+from vigie.server.openapi.document import COMMON, document
+from vigie.server.readiness import Readiness
+from vigie.server.run import Plan, application
+from vigie.server.scrape import counts, filing
+from vigie.server.traffic import Traffic
 from vigie.sinks import _remote_write_metrics
+from vigie.sources import _containers, _genv, _slurm, _triton
+from vigie.sources._kernel_rules import RULES as KERNEL_LINES
 from vigie.sources._registry import find
 from vigie.sources._source import Source
+from vigie.sources._xids import ROWS as XIDS
+from vigie.store.retention import Retention
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
+    ("bindings", "Who holds what on the node, as its sources say.", holding.METRICS),
+    ("events", "How often what happened on the node.", happenings.METRICS),
     ("link", "What the links to servers say of themselves, with every frame.", link_own.METRICS),
     (
         "remote_write",
@@ -29,7 +53,20 @@ OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
         _remote_write_metrics.METRICS,
     ),
     ("node", "What the server adds to each frame of a linked node.", link_session.METRICS),
+    ("server", "What the server says of itself, on its /metrics.", server_own.METRICS),
+    ("requests", "What the server says of requests over HTTP, on its /metrics.", traffic.METRICS),
+    ("access", "What the server says of sign-ins, on its /metrics.", access_own.METRICS),
+    ("queues", "What the server says of its queues, on its /metrics.", queues.METRICS),
     ("links", "What the server says of its links, on its /metrics.", server_link_own.METRICS),
+    ("scraping", "What the server says of foreign exporters, on its /metrics.", counts.METRICS),
+    ("scrape", "What the server adds to each scrape of a foreign exporter.", filing.METRICS),
+)
+_DEMO = "for now it is the simulated cluster (`vigie demo`) that gives these."
+OTHERS += (
+    ("containers", f"Containers, as cAdvisor names them; {_DEMO}", _containers.METRICS),
+    ("slurm", f"A Slurm cluster; {_DEMO}", _slurm.METRICS),
+    ("genv", f"genv's environments; {_DEMO}", _genv.METRICS),
+    ("triton", f"Triton's own metrics, passed through; {_DEMO}", _triton.METRICS),
 )
 MADE = "<!-- Written by `make docs` from the code; edit the code instead. -->"
 
@@ -97,7 +134,75 @@ def cli_page() -> Iterator[str]:
         yield f"## vigie {name}\n\n```\n{parser_of(name).format_help().rstrip()}\n```\n"
 
 
-PAGES = {"metrics.md": metrics_page, "configuration.md": config_page, "commands.md": cli_page}
+def api_page() -> Iterator[str]:
+    """Yield the page of everything that a server can be asked over HTTP."""
+    yield f"# HTTP API\n\n{MADE}\n"
+    yield "The same for programs: `/api/openapi.json` of a server. Who may: the least role;"
+    yield "see [who may come in](../how-to/access.md). A request by POST carries its parameters as a form.\n"
+    yield "Any route but those for anybody may also answer:\n"
+    yield from _answers({str(status): {"description": said.what} for status, said in COMMON.items()})
+    for path, operations in asyncio.run(_described())["paths"].items():
+        yield f"## {path}\n"
+        for method, operation in operations.items():
+            yield f"**{method.upper()}** {operation['summary']} Who may: {operation['x-role']}.\n"
+            yield from _parameters(operation)
+            answers = operation["responses"].items()
+            yield from _answers({status: answer for status, answer in answers if not _usual(status, answer)})
+
+
+def _parameters(operation: dict[str, Any]) -> Iterator[str]:
+    rows = [(row["name"], row["description"], row["required"]) for row in operation.get("parameters", ())]
+    if rows:
+        yield "| parameter | |\n|---|---|"
+        yield from (f"| `{name}` | {what}{' Required.' * needed} |" for name, what, needed in rows)
+        yield ""
+    for kind, body in operation.get("requestBody", {}).get("content", {}).items():
+        fields = ", ".join(f"`{name}`" for name in body["schema"].get("properties", ()))
+        yield f"Body: `{kind}`{' with ' * bool(fields)}{fields}.\n"
+
+
+def _usual(status: str, answer: dict[str, Any]) -> bool:
+    return int(status) in COMMON and answer["description"] == COMMON[int(status)].what
+
+
+def _answers(answers: dict[str, Any]) -> Iterator[str]:
+    yield "| status | |\n|---|---|"
+    yield from (f"| {status} | {answer['description']} |" for status, answer in answers.items())
+    yield ""
+
+
+async def _described() -> dict[str, Any]:
+    """Return the document of a server that is made for it, and asked nothing."""
+    with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as opened:
+        data = Path(home)
+        secrets = opened.enter_context(contextlib.closing(Secrets(data)))
+        plan = Plan("127.0.0.1:0", data, Limits(), Retention(), {})
+        return document(application(plan, Callers(secrets), opened, Traffic(), Readiness()).routes)
+
+
+def events_page() -> Iterator[str]:
+    """Yield the page of what the agent tells as events, and of every XID."""
+    yield f"# Events of hardware\n\n{MADE}\n"
+    yield "## From the kernel's log\n\n| kind | severity | what |\n|---|---|---|"
+    for line in KERNEL_LINES:
+        what = "see below" if line.kind == "xid" else line.say(defaultdict(lambda: "N")) or "its end"
+        yield f"| {line.kind} | {line.severity or 'by its number'} | {what} |"
+    yield "\n## From metrics\n\n| kind | severity | metric | what |\n|---|---|---|---|"
+    for rule in CHANGES:
+        yield f"| {rule.kind} | {rule.severity} | `{rule.metric}` | {rule.what.replace('{by:g}', 'N')} |"
+    yield "\n## XIDs of NVIDIA's driver\n"
+    yield "| XID | name | severity | meaning | what to do |\n|---|---|---|---|---|"
+    for xid in XIDS:
+        yield f"| {xid.number} | {xid.name} | {xid.severity} | {xid.meaning} | {xid.action} |"
+
+
+PAGES = {
+    "metrics.md": metrics_page,
+    "events.md": events_page,
+    "configuration.md": config_page,
+    "commands.md": cli_page,
+    "api.md": api_page,
+}
 
 
 def main() -> int:

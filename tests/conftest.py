@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# Agents that tests start leave the socket of this machine's own agent alone.
+os.environ.setdefault("VIGIE_AGENT_SOCKET", "off")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -52,9 +52,10 @@ def _varints(times: Times) -> NDArray[np.uint8]:
 class Writer:
     """A kept connection to a remote write receiver."""
 
-    def __init__(self, port: int, path: str) -> None:
+    def __init__(self, port: int, path: str, token: str = "") -> None:
         self._client = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         self._path = path
+        self._access = {"Authorization": f"Bearer {token}"} if token else {}
 
     def send(self, body: bytes) -> None:
         """Send one request, and see that it was taken."""
@@ -63,7 +64,7 @@ class Writer:
             "Content-Encoding": "snappy",
             "X-Prometheus-Remote-Write-Version": "0.1.0",
         }
-        self._client.request("POST", self._path, body, headers)
+        self._client.request("POST", self._path, body, headers | self._access)
         response = self._client.getresponse()
         text = response.read()
         if response.status // 100 != 2:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vigie.logs import FORMS, LEVELS
 from vigie.redaction import redacted
 from vigie.sources._source import Option, Source
 
@@ -200,7 +201,16 @@ AGENT = (
         text,
     ),
     Setting(
-        "agent", "log_level", "info", "How much the agent logs.", one_of("debug", "info", "warning", "error")
+        "agent",
+        "socket",
+        "",
+        "The Unix socket for commands on this machine; `off` for none. Empty: agent.sock in the data "
+        "directory, or in /run/vigie if that is /var/lib/vigie.",
+        text,
+    ),
+    Setting("agent", "log_level", "info", "How much the agent logs.", one_of(*LEVELS)),
+    Setting(
+        "agent", "log_format", "text", "How the agent logs: text, or a line of JSON each.", one_of(*FORMS)
     ),
 )
 
@@ -249,12 +259,17 @@ SERVER = (
     Setting("server", "query_timeout", 120.0, "Seconds that a query may take.", seconds(0.1, 3600)),
     Setting("server", "query_samples", 50e6, "Samples that a query may hold in memory.", number(1, 1e12)),
     Setting("server", "query_points", 11000.0, "Points in each series of an answer.", number(1, 1e7)),
+    Setting("server", "log_level", "info", "How much the server logs.", one_of(*LEVELS)),
+    Setting(
+        "server", "log_format", "text", "How the server logs: text, or a line of JSON each.", one_of(*FORMS)
+    ),
     Setting(
         "server",
-        "log_level",
-        "info",
-        "How much the server logs.",
-        one_of("debug", "info", "warning", "error"),
+        "access_log",
+        "changes",
+        "Which requests are logged, with who, what, status, bytes and seconds: `changes` (those that change "
+        "something, were refused or failed), `all` (but health checks and /metrics that succeed) or `off`.",
+        one_of("changes", "all", "off"),
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from vigie.config import Setting, one_of, text, words
+from vigie.config import Setting, one_of, switch, text, words
 
 
 def networks(value: Any) -> list[str]:
@@ -56,6 +56,29 @@ ACCESS = (
         "",
         "A file whose first line is to be the password of admin, read at each start.",
         text,
+    ),
+    Setting(
+        "server",
+        "vouching",
+        True,
+        "Whether people on a node may look without credentials, on the word of its agent: each as a `user` "
+        "of the Unix name that the kernel tells the agent.",
+        switch,
+    ),
+    Setting(
+        "server",
+        "privacy",
+        "open",
+        "Whether viewers and users see whose a job is: `open` (yes) or `own` (only their own; names, jobs "
+        "and commands of others are pseudonyms in every answer).",
+        one_of("open", "own"),
+    ),
+    Setting(
+        "server",
+        "privacy_labels",
+        [],
+        "Labels of series, besides user, job_id, command and the like, that `privacy = own` is to hide.",
+        words,
     ),
     Setting("server", "tls_cert", "", "A certificate in PEM form, with its chain: TLS is spoken.", text),
     Setting("server", "tls_key", "", "The key of tls_cert, when it does not stand in it.", text),

@@ -55,7 +55,8 @@ def test_there_are_four_machines_and_each_source_works_on_one() -> None:
         for line in (HERE / machine / "expected.prom").read_text().splitlines():
             if line.startswith("# ") and line.endswith(": ok"):
                 works.add(line[2:].removesuffix(": ok"))
-    assert {source.name for source in find()} - works == set()
+    # A recording holds files, and NVIDIA's driver is none: tests/sources/nvidia has a simulated one.
+    assert {source.name for source in find() if not source.name.startswith("nvidia")} - works == set()
 
 
 @pytest.mark.parametrize("machine", MACHINES)

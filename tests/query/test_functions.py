@@ -126,7 +126,6 @@ def test_labels_are_rewritten(query: str, expected: str) -> None:
         ('label_join(y, "a-b", "", "node")', "invalid destination label name"),
         ('label_join(y, "a", "", "b-c")', "invalid source label name"),
         ("histogram_avg(y)", "native histograms are not stored"),
-        ("info(y)", "not supported"),
     ],
 )
 def test_impossible_calls_are_errors(query: str, message: str) -> None:

@@ -21,10 +21,13 @@ from bench.programs import free_port, running
 
 from tests.query.datasets import BASE, INTERVAL, SAMPLES, batches, fill, memory_storage, targets
 from tests.query.generator import Generator
+from tests.query.test_positions import PLACES
 from tests.real.conftest import need
 from vigie.query.budget import Limits
 from vigie.query.engine import Answer, Engine
 from vigie.query.errors import QueryError
+from vigie.query.grammar import nodes
+from vigie.query.parse import parse
 from vigie.query.semantics import Semantics
 from vigie.sinks._write_request import Series, compress, encode
 from vigie.store.store import Store
@@ -76,12 +79,20 @@ class Peer:
 
     def ask(self, path: str, **parameters: object) -> Said:
         """Return what it says."""
+        status, body = self._get(path, **parameters)
+        if body["status"] == "error":
+            return Said(status, body["errorType"], [])
+        return Said(200, body["data"]["resultType"], _series(body["data"]))
+
+    def error(self, query: str) -> str:
+        """Return its words for what is wrong with a query."""
+        _, body = self._get("query", query=query)
+        return str(body["error"])
+
+    def _get(self, path: str, **parameters: object) -> tuple[int, dict[str, Any]]:
         self._client.request("GET", f"/api/v1/{path}?{urlencode(parameters)}")
         response = self._client.getresponse()
-        body = json.loads(response.read())
-        if body["status"] == "error":
-            return Said(response.status, body["errorType"], [])
-        return Said(200, body["data"]["resultType"], _series(body["data"]))
+        return response.status, json.loads(response.read())
 
 
 def _series(data: dict[str, Any]) -> list[tuple[frozenset[tuple[str, str]], dict[int, float]]]:
@@ -204,6 +215,32 @@ def test_generated_queries_get_the_answers_of_prometheus(sides: Sides) -> None:
     assert tally["empty"] < 0.2 * tally["asked"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        " + ".join(["1"] * 1000),
+        " + ".join(["small", *["level"] * 200]),
+        " - on (instance, device) ".join(["level * 2 ^ 2"] * 150),
+        f"sum by (job) ({' or '.join(['level > 500'] * 150)})",
+        " unless on (instance) ".join(["level", *["wild"] * 150]),
+        f"max_over_time(({' / '.join(['level'] * 120)})[5m:30s])",
+        " > ".join(["1"] * 150),
+    ],
+    ids=lambda query: query[:30],
+)
+def test_long_queries_get_the_answers_of_prometheus(sides: Sides, query: str) -> None:
+    for question in _questions(random.Random(1), query, sides.on_boundaries):
+        theirs = question.of_peer(sides.peer)
+        for engine in sides.engines.values():
+            assert _difference(question, theirs, question.of_engine(engine), engine) == ""
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_errors_stand_where_prometheus_says(sides: Sides, query: str) -> None:
+    said = sides.peer.error(query)
+    assert said.startswith(f'invalid parameter "query": {PLACES[query]}: parse error: '), said
+
+
 def _operators(text: str) -> int:
     """Return how many operators, aggregations and functions a query nests or joins."""
     counted = (
@@ -258,27 +295,38 @@ def _close(one: float, other: float, scale: float) -> bool:
     return abs(one - other) <= CLOSE * max(abs(one), abs(other), scale)
 
 
+Labelled = tuple[frozenset[tuple[str, str]], dict[int, float]]
+
+
 def _close_to_operands(question: Question, theirs: Said, ours: Said, engine: Engine) -> bool:
     """Tell whether the answers agree within the precision of the largest number they were made of.
 
-    That is, at each step, the largest result of any part of the query, or sample of its ranges.
+    That is, for each series at each step, the largest result of any part of the query, or sample of its
+    ranges, that belongs to the series: none of its labels has another value there.
     """
-    scales: dict[int, float] = {}
+    operands = _operands(question, engine)
+    found = dict(ours.series)
+    renames = "label_" in question.text  # then the labels do not tell what belongs together
+    for labels, points in theirs.series:
+        known = {} if renames else dict(labels)
+        scales: dict[int, float] = {}
+        for operand, values in operands:
+            if all(name == "__name__" or known.get(name, value) == value for name, value in operand):
+                for moment in points.keys() & values.keys():
+                    scales[moment] = max(values[moment], scales.get(moment, 0.0))
+        if not all(_close(points[at], found[labels][at], scales.get(at, 0.0)) for at in points):
+            return False
+    return True
 
-    def measure(node: promql_parser.Expr) -> None:
+
+def _operands(question: Question, engine: Engine) -> list[Labelled]:
+    """Return the finite sizes of every part's results."""
+    sizes: list[Labelled] = []
+    for node in nodes(parse(question.text)):
         texts = [str(node)]
         if isinstance(node, promql_parser.MatrixSelector | promql_parser.SubqueryExpr):
             texts = [f"max_over_time({node})", f"min_over_time({node})"]
         for text in texts:
-            for _, points in question._replace(text=text).of_engine(engine).series:
-                for moment, value in points.items():
-                    if math.isfinite(value):
-                        scales[moment] = max(abs(value), scales.get(moment, 0.0))
-
-    promql_parser.walk(promql_parser.parse(question.text), measure)
-    found = dict(ours.series)
-    return all(
-        _close(value, found[labels][moment], scales.get(moment, 0.0))
-        for labels, points in theirs.series
-        for moment, value in points.items()
-    )
+            for labels, points in question._replace(text=text).of_engine(engine).series:
+                sizes.append((labels, {at: abs(v) for at, v in points.items() if math.isfinite(v)}))
+    return sizes

@@ -104,12 +104,13 @@ class Server:
 
 
 @contextlib.contextmanager
-def listening(app: ASGIApp) -> Iterator[int]:
+def listening(app: ASGIApp, kind: type[Connection] = Connection, most: int | None = None) -> Iterator[int]:
     """Serve an application from a thread, and give its port."""
     server = uvicorn.Server(
         uvicorn.Config(
             app,
-            http=Connection,
+            http=kind,
+            limit_concurrency=most,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -32,6 +32,7 @@ RESTRICTED = {
     "/add_node",
     "/remove_node",
     "/link",
+    "POST /api/nodes/{name}",
     "DELETE /api/nodes/{name}",
 }
 # Who may what, said once more in other words than the table's.

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
+from vigie.model import Event, series_text
 from vigie.server.access.callers import AT_ONCE, COOKIE, Callers, Doors
 from vigie.server.access.guard import guarded
 from vigie.server.access.refusals import Refused
@@ -284,3 +285,33 @@ def test_secrets_that_cannot_be_read_are_no_open_door(tmp_path: Any) -> None:
     cookie = {"Cookie": f"{COOKIE}={secrets.sessions.open('admin')}"}
     assert call(app, "GET", "/metrics", cookie).status == 503
     secrets.close()
+
+
+def test_sign_ins_are_counted_and_throttling_is_an_event_that_names_no_account(secrets: Secrets) -> None:
+    callers, told = Callers(secrets), list[Event]()
+    callers.tell = told.append
+    counted = _application(callers)
+    for _ in range(OF_AN_ADDRESS):
+        assert _sign_in(counted, "admin", "a wrong one").status == 401
+    assert {_sign_in(counted, "nobody", "a wrong one").status for _ in range(3)} == {429}
+    assert call(counted, "GET", "/metrics", {"Authorization": "Bearer lie"}).status == 401
+    assert call(counted, "GET", "/login?once=lie").status == 401
+    secrets.accounts.add("new", "viewer", PASSWORD)  # whose password is not remembered
+    assert _sign_in(counted, "new", client="10.0.0.9").status == 200
+    table, values = callers.counts()
+    told_as = {series_text(*series): value for series, value in zip(table.series, values, strict=True)}
+    assert told_as == {
+        "vigie_server_sign_ins_total": 1,
+        'vigie_server_sign_ins_failed_total{by="password"}': OF_AN_ADDRESS,
+        'vigie_server_sign_ins_failed_total{by="token"}': 1,
+        'vigie_server_sign_ins_failed_total{by="link"}': 1,
+        "vigie_server_sign_ins_throttled_total": 3,
+    }
+    (event,) = told
+    assert (event.kind, event.where, event.severity) == (
+        "sign_in_throttled",
+        {"address": "127.0.0.1"},
+        "warning",
+    )
+    assert "nobody" not in event.what
+    assert "admin" not in event.what

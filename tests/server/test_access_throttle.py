@@ -58,3 +58,14 @@ def test_memory_is_bounded_whatever_strangers_send() -> None:
     assert len(bound._failures) <= KEPT
     assert max(len(text) for key in bound._failures for text in key) <= 64
     assert throttle.SECONDS > 0
+
+
+def test_wait_is_news_once_for_as_long_as_it_lasts() -> None:
+    clock = Clock()
+    bound = Throttle(clock)
+    for _ in range(2):
+        for _ in range(OF_AN_ADDRESS):
+            assert not bound.news("10.0.0.1", "ada")
+            bound.tries("10.0.0.1", "ada")
+        assert [bound.news("10.0.0.1", "ada") for _ in range(3)] == [True, False, False]
+        clock.now += SECONDS

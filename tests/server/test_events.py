@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from vigie.model import Event
-from vigie.server.nodes.events import DAY_MS, Events, Wanted
+from vigie.server.ledger import DAY_MS
+from vigie.server.nodes.events import Events, Wanted
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -58,6 +59,7 @@ def test_joining_gives_a_key_that_is_enough_from_then_on(tmp_path: Path) -> None
             assert place.state("n1") == "stopped"
             async with agent(place, tmp_path, "n1", token="") as n1:
                 await n1.connected()
+            await until(lambda: place.events("node_joined"))
             assert [kept.event.kind for kept in place.events("node_joined")] == ["node_joined"]
             assert place.events("node_rejoined") == []
 
@@ -274,11 +276,12 @@ class Elsewhere:
         self.frames: list[tuple[str, int, tuple[float, ...]]] = []
         self.ended: list[str] = []
 
-    def write(self, frame: ModelFrame, node: str) -> None:
+    def write_frame(self, target: Mapping[str, str], frame: ModelFrame) -> None:
+        node = target["instance"]
         self.frames += [(node, frame.time_ms, values) for table, values in frame.parts if table == ONE]
 
-    def end(self, node: str) -> None:
-        self.ended.append(node)
+    def end(self, target: Mapping[str, str]) -> None:
+        self.ended.append(target["job"])
 
 
 def test_frames_are_passed_on_and_the_series_of_a_stopped_node_end_there(tmp_path: Path) -> None:
@@ -291,6 +294,6 @@ def test_frames_are_passed_on_and_the_series_of_a_stopped_node_end_there(tmp_pat
                 await n1.acknowledged()
             await until(lambda: elsewhere.ended)
             assert elsewhere.frames == [("n1", made, (0.5,))]
-            assert elsewhere.ended == ["n1"]
+            assert elsewhere.ended == ["node"]
 
     run(test())

@@ -118,7 +118,7 @@ def test_changed_host_name_joins_anew_and_the_old_name_is_told(tmp_path: Path) -
     run(test())
 
 
-def test_removed_node_stays_out_until_it_joins_again(tmp_path: Path) -> None:
+def test_removed_node_stays_out_until_it_is_added_again(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "s") as place:
             async with agent(place, tmp_path, "n1") as n1:
@@ -128,9 +128,77 @@ def test_removed_node_stays_out_until_it_joins_again(tmp_path: Path) -> None:
                 n1.send(1.0)
                 assert n1.link.buffer.in_memory == 0
             assert place.state("n1") == "removed"
+            async with raw(place) as socket:  # with the join token, which is for new nodes
+                await socket.send(messages.encode(Hello(1, "n1", "anew")))
+                goodbye = await said(socket)
+            assert isinstance(goodbye, Goodbye)
+            assert "vigie nodes add n1" in goodbye.reason
+            place.hub.links.add("n1")
             async with agent(place, tmp_path, "n1", start="anew") as n1:  # its key is void, the token is not
                 await n1.connected()
                 assert place.state("n1") == "up"
+
+    run(test())
+
+
+def test_node_that_was_removed_while_it_was_away_stays_out_with_whatever_it_shows(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            async with agent(place, tmp_path, "n1") as n1:
+                await n1.connected()
+            assert place.hub.links.remove("n1")
+            async with agent(place, tmp_path, "n1", start="anew") as n1:  # it has its old key and the token
+                await until(lambda: n1.link._attempt >= 2)
+                assert n1.link.counts.connections == 0
+                assert place.state("n1") == "removed"
+                place.hub.links.add("n1")
+                await n1.connected()  # by itself, as the token is good again
+            assert place.state("n1") == "stopped"
+
+    run(test())
+
+
+def test_added_node_comes_with_its_own_key_and_keeps_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            key = place.hub.links.add("n1")
+            assert place.state("n1") == "added"
+            async with agent(place, tmp_path, "n1", token=key) as n1:
+                await n1.connected()
+            assert (tmp_path / "key").read_text().strip() == key
+            async with agent(place, tmp_path, "n1", token="") as n1:
+                await n1.connected()
+            await until(lambda: place.events("node_joined"))
+            assert place.events("node_rejoined") == []
+
+    run(test())
+
+
+def test_lost_key_without_the_join_token_is_refused_and_told_what_to_do(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            async with agent(place, tmp_path, "n1") as n1:
+                await n1.connected()
+            (tmp_path / "key").unlink()
+            async with agent(place, tmp_path, "n1", token="") as n1:
+                await until(lambda: "nodes join" in n1.link._complain.text)
+                assert n1.link.counts.connections == 0
+
+    run(test())
+
+
+def test_changed_address_is_told_and_the_node_stays_who_it_is(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            for address in ("10.0.0.1", "10.0.0.2"):
+                async with raw(place) as socket:
+                    hello = Hello(1, "n1", "one-start", addresses=[address])
+                    await socket.send(messages.encode(hello))
+                    assert isinstance(await said(socket), Welcome)
+            await until(lambda: place.events("address_changed"))
+            (changed,) = place.events("address_changed")
+            assert changed.event.what == "from 127.0.0.1, 10.0.0.1 to 127.0.0.1, 10.0.0.2"
+            assert [node.name for node in place.hub.registry.nodes()] == ["n1"]
 
     run(test())
 

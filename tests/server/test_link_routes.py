@@ -89,6 +89,35 @@ def test_removed_node_is_in_the_list_of_the_removed_only_and_its_keys_are_void(s
         assert scene.ask(method, "/api/nodes/nobody").status == 404
 
 
+def test_added_node_is_listed_before_it_was_ever_heard_with_a_key_of_its_own(scene: Scene) -> None:
+    assert scene.ask("POST", "/api/nodes/n7").json == {"added": "n7", "key": "n7"}
+    (node,) = scene.get("/api/nodes?state=added")["nodes"]
+    assert node["name"] == "n7"
+    assert scene.ask("POST", "/api/nodes/n7").status == 200  # once more is no harm
+    assert scene.ask("POST", "/api/nodes/-bad").status == 400
+
+
+def test_node_tells_where_a_prometheus_finds_its_agent_or_why_it_does_not(scene: Scene) -> None:
+    for name, listen in (("n1", ""), ("n2", "0.0.0.0:9797"), ("n3", "10.9.9.9:9000"), ("n4", "x")):
+        connected = Hello(1, name, "start", host=name, listen=listen)
+        scene.hub.registry.connected(connected, "10.0.0.1", joined=True)
+    nodes = {node["name"]: node for node in scene.get("/api/nodes")["nodes"]}
+    assert [nodes[name]["scrape_address"] for name in sorted(nodes)] == [
+        "",
+        "10.0.0.1:9797",
+        "10.9.9.9:9000",
+        "",
+    ]
+    assert "--listen" in nodes["n1"]["scrape_trouble"]
+    assert "'x'" in nodes["n4"]["scrape_trouble"]
+    targets = scene.hub.agents()
+    assert [dict(target.labels) for target in targets] == [
+        {"instance": name, "job": "node"} for name in ("n2", "n3")
+    ]
+    scene.hub.registry.stopped("n2")
+    assert [target.address for target in scene.hub.agents()] == ["10.9.9.9:9000"]
+
+
 def test_events_come_page_by_page_and_then_as_they_happen(scene: Scene) -> None:
     for begin in range(5):
         scene.hub.events.add(Event("xid", begin * 1000, "it fell", {"node": f"n{begin % 2}"}))

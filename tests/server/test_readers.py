@@ -62,6 +62,9 @@ class Forkable(MemoryStorage):
     def live_pairs(self) -> Counter[tuple[str, str]]:
         return Counter()
 
+    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+        return self.series(matchers, start, end)[:most]
+
     def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
         found = self.series(matchers, start, end)
         return found if len(found) <= most else None

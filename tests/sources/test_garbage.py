@@ -47,7 +47,11 @@ def _spoil(data: bytes, choice: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("machine", "seed"), [("epyc-128", 1), ("epyc-128", 2), *(("fileserver", seed) for seed in range(8))]
+    ("machine", "seed"),
+    [
+        *(("epyc-128", 1), ("epyc-128", 2), ("mi300x", 1), ("mi300x", 2), ("radeon", 1)),
+        *(("fileserver", seed) for seed in range(8)),
+    ],
 )
 def test_spoiled_files_never_make_a_source_fail(machine: str, seed: int, tmp_path: Path) -> None:
     unpacked(machine, tmp_path)

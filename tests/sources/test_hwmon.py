@@ -114,3 +114,18 @@ def test_a_driver_that_is_loaded_later_is_found(machine: Machine, samples: Sampl
     late.mkdir()
     (late / "fan1_input").write_text("900\n")
     assert samples(SOURCE, host)['node_hwmon_fan_rpm{chip="hwmon1",sensor="fan1"}'] == 900
+
+
+def test_a_card_that_sleeps_is_not_woken(machine: Machine, samples: Samples) -> None:
+    host = machine(
+        "-- sys/class/hwmon/hwmon0/name --\namdgpu\n"
+        "-- sys/class/hwmon/hwmon0/temp1_input ! EIO --\n"
+        "-- sys/class/hwmon/hwmon0/device/power/runtime_status --\nsuspended\n"
+        "-- sys/class/hwmon/hwmon01/name --\nk10temp\n"
+        "-- sys/class/hwmon/hwmon01/temp1_input --\n50000\n"
+    )
+    assert [text for text in samples(SOURCE, host) if "temp" in text] == [
+        'node_hwmon_chip_names{chip="k10temp",chip_name="k10temp"}',
+        'node_hwmon_temp_celsius{chip="k10temp",sensor="temp1"}',
+    ]
+    assert host.notes == {}

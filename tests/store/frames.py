@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,6 +21,11 @@ Samples = dict[frozenset[tuple[str, str]], dict[int, int]]  # series -> time -> 
 
 
 def table(sensors: Sequence[str], version: int = 1, source: str = "sensors") -> Table:
+    return _table(tuple(sensors), version, source)
+
+
+@lru_cache(maxsize=64)  # as over a link, where the same object comes again and again
+def _table(sensors: tuple[str, ...], version: int, source: str) -> Table:
     series = tuple((metric, (sensor,)) for metric in (POWER, TEMPERATURE) for sensor in sensors)
     return Table(source, version, series)
 

@@ -11,7 +11,7 @@ from tests.store.frames import Model, answer, frame
 from tests.store.ingesting import LENGTHS, NODES, times_of, values
 from vigie.store.store import Store
 
-ROUNDS = int(os.environ.get("VIGIE_KILL_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("VIGIE_KILL_ROUNDS", "6"))
 ROOT = Path(__file__).parents[2]
 
 

@@ -314,3 +314,20 @@ def test_bytes_of_rollups_are_counted_and_capped(tmp_path: Path) -> None:
     with Store(tmp_path / "any", retention=Retention(max_bytes=4)) as store:
         store.maintain(END + 2 * STEP)
         assert pages(store) == [0, 0]
+
+
+@pytest.mark.parametrize("fold", ["sum", "avg", "max", "count"])
+def test_aggregations_of_rollups_say_what_aggregations_of_raw_say(fold: str, tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store)
+        query, span = f"{fold} by (sensor, __name__) (last_over_time(power_watts[15m]))", (START + HOUR, END)
+        rolled, raw = (Engine(store).range(query, span[0] + off, span[1], 300_000) for off in (0, 1))
+        assert [dict(each.labels) for each in rolled.series] == [dict(each.labels) for each in raw.series]
+        assert "rollups" in rolled.warnings[0]
+        assert not raw.warnings
+        rated = Engine(store).range(f"{fold} by (sensor) (rate(power_watts[15m]))", *span, 300_000)
+        alone = Engine(store).range("rate(power_watts[15m])", *span, 300_000)
+        wanted = "1" if fold == "count" else None
+        for one, other in zip(points(rated), points(alone), strict=True):
+            assert one[0] == other[0]
+            assert one[1] == [wanted or each for each in other[1]]

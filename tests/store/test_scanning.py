@@ -8,6 +8,7 @@ import pytest
 
 from tests.store.frames import frame
 from vigie.query.storage import Group, Matcher
+from vigie.store.bundles import FULL, Places, bundled
 from vigie.store.errors import Damaged
 from vigie.store.shelf import Shelf
 from vigie.store.store import Store
@@ -49,7 +50,8 @@ def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follo
         asked.append(numbers)
         return [(number, b"%d" % number) for number in numbers if number != 33]
 
-    shelf = Shelf(read, [10, 20, 30])
+    _, places = bundled([bytes(FULL)] * 4)  # each in a row of its own
+    shelf = Shelf(read, [(first, Places(places)) for first in (10, 20, 30)])
     assert [shelf.blob(place, 2) for place in (1, 2)] == [b"22", b"32"]
     assert asked == [(22, 32)]
     assert shelf.blob(0, 2) == b"12"

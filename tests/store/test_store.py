@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -211,8 +212,8 @@ def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> Non
 
 
 def test_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "format").write_text("3\n")
-    with pytest.raises(NewerFormat, match="format 3, this vigie knows formats up to 2"):
+    (tmp_path / "format").write_text("4\n")
+    with pytest.raises(NewerFormat, match="format 4, this vigie knows formats up to 3"):
         Store(tmp_path)
 
 
@@ -226,8 +227,11 @@ def test_older_format_is_refused_with_what_to_type_and_left_alone(tmp_path: Path
 
 def spoil_values(directory: Path) -> None:
     path = directory / "blocks.sqlite"
+    with sqlite3.connect(path) as database:
+        ((values,),) = database.execute("SELECT content FROM blob WHERE number = 1")
+    database.close()
     content = path.read_bytes()
-    at = content.index(b"pco!", content.index(b"pco!") + 1) + 12  # the times come first
+    at = content.rindex(values) + 8  # SQLite fills a page from its end
     path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
 
 

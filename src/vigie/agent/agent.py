@@ -9,16 +9,22 @@ import ipaddress
 import logging
 import signal
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
-from vigie.agent import http, ports
+from vigie.agent import http, local, ports
 from vigie.agent.clock import SystemClock
 from vigie.agent.collector import Collector
-from vigie.agent.loop import Loop, OwnTable
+from vigie.agent.events.happenings import Happenings
+from vigie.agent.events.memory import Memory
+from vigie.agent.gpus import Gpus
+from vigie.agent.holding import Holding
+from vigie.agent.local_pages import LocalPages
+from vigie.agent.loop import Consumer, Loop, OwnTable
 from vigie.agent.notify import notify
 from vigie.agent.pages import Pages
 from vigie.agent.reading import Outcome
-from vigie.model import Frame
+from vigie.model import Binding, Event, Frame
 from vigie.sinks._feeder import Feeder
 
 log = logging.getLogger(__name__)
@@ -37,6 +43,18 @@ class Link(Protocol):
     def __call__(self, frame: Frame) -> None:
         """Take a frame."""
 
+    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+        """Take which bindings have begun and ended, and all that is held now."""
+
+    def event(self, event: Event) -> None:
+        """Take an event."""
+
+    def state(self) -> dict[str, Any]:
+        """Return how it is doing."""
+
+    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+        """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
+
     async def run(self) -> None:
         """Send what was taken until it is stopped."""
 
@@ -45,6 +63,16 @@ class Link(Protocol):
 
     def close(self) -> None:
         """Keep what was not sent."""
+
+
+class Relay(Protocol):
+    """What reads other exporters with each frame."""
+
+    def __call__(self, frame: Frame) -> None:
+        """Take a frame."""
+
+    async def close(self) -> None:
+        """End."""
 
 
 class Plan(NamedTuple):
@@ -58,6 +86,9 @@ class Plan(NamedTuple):
     feeders: Sequence[Feeder] = ()
     tables: Sequence[OwnTable] = ()
     links: Sequence[Link] = ()
+    relay: Relay | None = None
+    socket: Path | None = None  # for commands on this machine
+    memory: Path | None = None  # what was told is known there after a restart
 
 
 async def run(plan: Plan) -> None:
@@ -66,7 +97,13 @@ async def run(plan: Plan) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     clock = SystemClock()
-    loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=[*plan.feeders, *plan.links])
+    holding = Holding(plan.collector.readings, plan.links)
+    happenings = Happenings(plan.collector.readings, plan.links, Memory(plan.memory))
+    consumers: list[Consumer] = [*plan.feeders, *plan.links, holding, happenings]
+    if plan.relay:
+        consumers.append(plan.relay)
+    loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=consumers)
+    tables = [holding.table, happenings.table, *plan.tables]
     host, port = split(plan.listen)
     pages = Pages(
         plan.node,
@@ -75,10 +112,11 @@ async def run(plan: Plan) -> None:
         clock,
         token=plan.token,
         loopback=is_loopback(plan.listen),
-        tables=plan.tables,
+        tables=tables,
     )
-    loop.tables = [pages.own, *plan.tables]
+    loop.tables = [pages.own, *tables]
     server = await _listen(pages, host, port)
+    commands = await _listen_locally(plan, pages)
     linking = [asyncio.ensure_future(link.run()) for link in plan.links]
     await loop.tick()
     _announce(plan, server)
@@ -90,9 +128,13 @@ async def run(plan: Plan) -> None:
     await asyncio.wait([ticking, stopping], return_when=asyncio.FIRST_COMPLETED)
     notify("STOPPING=1")
     server.close()
+    if commands:
+        commands.close()
     if ticking.done():
         ticking.result()  # it only ends by an error: let it be seen
     ticking.cancel()
+    if plan.relay:
+        await plan.relay.close()
     await _unlink(plan.links, linking)
     for feeder in plan.feeders:
         feeder.close()
@@ -137,6 +179,18 @@ async def _listen(pages: Pages, host: str, port: int) -> asyncio.Server:
                 f"port {port} is taken by {who}; choose another: vigie agent --listen {host}:{port + 1}"
             ) from None
         raise CannotStart(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+
+
+async def _listen_locally(plan: Plan, pages: Pages) -> local.Local | None:
+    """Listen for commands, where that is possible; the agent does its work without them too."""
+    if plan.socket is None:
+        return None
+    gpus = Gpus(plan.collector.readings)
+    try:
+        return await local.listen(LocalPages(pages, plan.links, gpus).answer, plan.socket)
+    except local.CannotListen as error:
+        log.warning("no socket for commands on this machine: %s", error)
+        return None
 
 
 def _announce(plan: Plan, server: asyncio.Server) -> None:

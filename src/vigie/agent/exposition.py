@@ -6,6 +6,7 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
+from vigie.agent.families import Families
 from vigie.agent.reading import Values
 from vigie.model import Metric, Table, is_absent, series_text
 
@@ -27,10 +28,11 @@ class Renderer:
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], tuple[Table, str]] = {}
+        self._families = Families()
 
     def render(self, parts: list[Values], form: Format) -> str:
         """Return the exposition of these tables."""
-        return "".join([self._part(values, form) for values in parts]) + form.end
+        return "".join([self._part(values, form) for values in self._families.apart(parts)]) + form.end
 
     def _part(self, values: Values, form: Format) -> str:
         table, numbers, plain = values

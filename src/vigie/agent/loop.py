@@ -77,6 +77,7 @@ class Loop:
         if not fresh:
             return
         self.frames += 1
-        frame = Frame(time_ms, (*fresh, *(table() for table in self.tables)))
+        own = [part for part in (table() for table in self.tables) if part[0].version]  # 0: nothing yet
+        frame = Frame(time_ms, (*fresh, *own))
         for consumer in self._consumers:
             consumer(frame)

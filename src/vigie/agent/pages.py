@@ -66,9 +66,13 @@ class Pages:
 
     async def answer(self, request: Request) -> Response:
         """Return the page that was asked for."""
-        route = self._routes.get(request.path)
-        if route != self._healthz and (refusal := self._refusal(request)):
+        if request.path != "/healthz" and (refusal := self._refusal(request)):
             return refusal
+        return await self.answer_owner(request)
+
+    async def answer_owner(self, request: Request) -> Response:
+        """Return the page to somebody who need not show anything."""
+        route = self._routes.get(request.path)
         if route is None:
             return Response(404, b"there is no such page; / lists those there are\n")
         return await route(request)

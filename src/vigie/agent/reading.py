@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vigie.agent.clock import Clock
-from vigie.model import Metric, Sample, Table, series_text
+from vigie.model import Binding, Metric, Sample, Table, series_text
 from vigie.sources._host import Host
 from vigie.sources._source import Source, Unavailable
 
@@ -47,6 +47,7 @@ class Reading:
         self.outcome = Outcome.PENDING
         self.reason = ""
         self.values = Values(Table(source.name, 0, ()), ())
+        self.bindings: tuple[Binding, ...] = ()
         self.read_at = float("-inf")  # monotonic
         self.duration = 0.0
         self.seconds = 0.0
@@ -69,8 +70,10 @@ class Reading:
         began = time.perf_counter()
         at = self._clock.monotonic()
         self.host.notes.clear()
+        self.host.bindings.clear()
         try:
             self._keep(list(self.source.read(self.host)))
+            self.bindings = tuple(self.host.bindings)
         except Unavailable as absent:
             self._failed(Outcome.UNAVAILABLE, str(absent))
         except FileNotFoundError as absent:
@@ -94,6 +97,9 @@ class Reading:
         self._failed(Outcome.HUNG, f"no answer within {seconds:g} s; asked again when it returns")
 
     def _keep(self, samples: list[Sample]) -> None:
+        if not samples and self.host.bindings:
+            self._clear()
+            return
         if not samples:
             raise Unavailable("there is nothing of this kind on this machine")
         metrics, labels, numbers = zip(*samples, strict=True)
@@ -135,12 +141,17 @@ class Reading:
         return True
 
     def _failed(self, outcome: Outcome, reason: str) -> None:
+        self._clear()
+        if outcome in (Outcome.ERROR, Outcome.HUNG):
+            self.errors += 1  # nobody let go of anything because we could not look
+        else:
+            self.bindings = ()
+        self._became(outcome, reason)
+
+    def _clear(self) -> None:
         if self.values.table.series:
             self.values = Values(Table(self.source.name, next(self._versions), ()), ())
             self._layout = _Layout((), ())
-        if outcome in (Outcome.ERROR, Outcome.HUNG):
-            self.errors += 1
-        self._became(outcome, reason)
 
     def _became(self, outcome: Outcome, reason: str) -> None:
         if (outcome, reason) != (self.outcome, self.reason):

@@ -9,10 +9,14 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "up": "watch this machine: a server, an agent, one address",
+    "demo": "show a simulated GPU cluster, with history and incidents",
     "agent": "watch this machine and serve what it measures",
     "server": "keep what is measured, and answer Prometheus's API",
     "nodes": "list the nodes, remove one, or let one join",
+    "who": "say who holds which GPU or node",
+    "jobs": "list jobs, whose they are and what they hold",
     "events": "say what happened",
+    "gpus": "let go of the GPUs' driver for a while",
     "query": "ask a server in PromQL",
     "users": "say who may sign in to a server",
     "store": "verify a data directory, or copy it while a server runs",

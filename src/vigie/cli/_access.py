@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vigie.agent.scrape_token import token_of
 from vigie.config import ConfigError
 from vigie.server.access.callers import Doors
 from vigie.server.access.passwords import first_line
-from vigie.server.tls import context_of
+from vigie.server.access.privacy import Privacy
+from vigie.server.tls import Certificate
 
 
 def doors(values: Mapping[str, Any]) -> Doors:
@@ -20,14 +21,25 @@ def doors(values: Mapping[str, Any]) -> Doors:
     if values["proxy_user_header"] and not proxies:
         raise ConfigError("server.proxy_user_header needs server.proxies, the addresses that may set it")
     names = tuple(name.lower() for name in values["names"])
-    return Doors(values["auth"], names, proxies, values["proxy_user_header"])
+    return Doors(values["auth"], names, proxies, values["proxy_user_header"], values["vouching"])
 
 
-def tls(values: Mapping[str, Any]) -> ssl.SSLContext | None:
-    """Return the context of TLS when there is a certificate."""
+def tls(values: Mapping[str, Any]) -> Certificate | None:
+    """Return the certificate if there is one."""
     if values["tls_key"] and not values["tls_cert"]:
         raise ConfigError("server.tls_key needs server.tls_cert, the certificate that it belongs to")
-    return context_of(values["tls_cert"], values["tls_key"]) if values["tls_cert"] else None
+    return Certificate(values["tls_cert"], values["tls_key"]) if values["tls_cert"] else None
+
+
+def privacy(values: Mapping[str, Any], data: Path) -> Privacy:
+    """Return what hides people from each other, with a key of its own where it does."""
+    if values["privacy"] == "open":
+        return Privacy()
+    if values["store"]:
+        raise ConfigError(
+            "server.privacy = own needs the embedded store: answers of server.store are not ours"
+        )
+    return Privacy(token_of(data / "privacy-key"), values["privacy_labels"])
 
 
 def admin_password(values: Mapping[str, Any]) -> str:

@@ -6,6 +6,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+from vigie.agent.agent import is_loopback
+from vigie.agent.exporters.known import exporters
+from vigie.agent.exporters.relay import Relay
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.client import Link, Peer
 from vigie.agent.link.credentials import Credentials, directory_of
@@ -23,7 +26,8 @@ def parts(settings: _settings.Settings, node: str, token: str) -> tuple[list[Lin
     """Return the links, and what they say of themselves; keys and backlogs stand in the data directory."""
     values = settings.section("link")
     labels = dict(pair.split("=", 1) for pair in values["labels"])
-    me = introduction(node, settings["cadence"], labels)
+    listen = settings["listen"]
+    me = introduction(node, settings["cadence"], labels, "" if is_loopback(listen) else listen)
     if token:
         log.warning("--token can be read in the list of processes; use --token-file or $VIGIE_TOKEN")
     files = _for_each(values["server"], values["token_file"], "link.token_file")
@@ -35,6 +39,12 @@ def parts(settings: _settings.Settings, node: str, token: str) -> tuple[list[Lin
         peer = Peer(url, credentials, Tls(ca_file=values["ca_file"]), fingerprint)
         links.append(Link(peer, me, _buffer(directory, me, int(values["buffer_megabytes"] * 1e6))))
     return links, LinkTable(links)
+
+
+def relay(settings: _settings.Settings, links: Sequence[Link]) -> Relay | None:
+    """Return what sends to the servers what other exporters of this node say, if that is wanted."""
+    values = settings.section("exporters")
+    return Relay(exporters(values["look_for"]), links) if values["relay"] else None
 
 
 def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[str]:

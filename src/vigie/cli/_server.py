@@ -11,8 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from vigie.agent.scrape_token import kept_token
-from vigie.cli import _settings
+from vigie.cli import _agent, _settings
 
+DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
 SECONDS = 130.0  # a little more than a query may take
 
 
@@ -23,7 +24,11 @@ class Unanswered(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags that say whom to ask."""
     parser.add_argument(
-        "--server", default="http://127.0.0.1:8000", metavar="URL", help="whom to ask (default: %(default)s)"
+        "--server",
+        default=DEFAULT,
+        metavar="URL",
+        help="whom to ask (default: %(default)s, or if none is there: agent, which is the server of this "
+        "machine's agent, which says who you are, so that no token is needed)",
     )
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="where the server's token is, else in $VIGIE_TOKEN"
@@ -31,16 +36,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def asked(arguments: argparse.Namespace, method: str, path: str, form: bytes | None = None) -> bytes:
-    """Return the body of the answer; the token is shown where it is needed and there is one."""
+    """Return the body of the answer; a token is shown if there is one, since it may let us see more."""
+    if arguments.server == AGENT:
+        return _by_agent(arguments, method, path, form)
     url = f"{arguments.server.rstrip('/')}/{path}"
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError(f"--server {arguments.server!r} should be an address such as http://127.0.0.1:8000")
-    status, body = _sent(method, url, form, os.environ.get("VIGIE_TOKEN", ""))
-    if status in (401, 403) and "VIGIE_TOKEN" not in os.environ and (token := _local_token(arguments)):
+    token = os.environ.get("VIGIE_TOKEN") or _local_token(arguments)
+    try:
         status, body = _sent(method, url, form, token)
+    except Unanswered:
+        if arguments.server == DEFAULT and _agent.is_there(_agent.places(arguments)):
+            return _by_agent(arguments, method, path, form)  # the server is elsewhere, and the agent knows it
+        raise
+    if status == 401 and token and "VIGIE_TOKEN" not in os.environ:
+        status, body = _sent(method, url, form, "")  # the token is another server's; looking may be free
     if status == 200:
         return body
     raise Unanswered(f"{arguments.server} says {status}: {_reason(body)}")
+
+
+def _by_agent(arguments: argparse.Namespace, method: str, path: str, form: bytes | None) -> bytes:
+    """Return what the server of this machine's agent answers to us, for whom the agent vouches."""
+    if method == "DELETE" or (method == "POST" and form is None):
+        raise Unanswered("by way of the agent one may look only; changes need --server and a token")
+    query = f"{'&' if '?' in path else '?'}{form.decode()}" if form else ""
+    try:
+        status, body = _agent.asked(_agent.places(arguments), f"/server/{path}{query}")
+    except _agent.NoAgent as error:
+        raise Unanswered(f"{error}; to start one: vigie agent --server URL") from None
+    if status == 200:
+        return body
+    raise Unanswered(f"by way of the agent: {status}: {_reason(body)}")
 
 
 def _sent(method: str, url: str, form: bytes | None, token: str) -> tuple[int, bytes]:
@@ -54,7 +81,8 @@ def _sent(method: str, url: str, form: bytes | None, token: str) -> tuple[int, b
             return error.code, error.read()
     except OSError as error:
         reason = getattr(error, "reason", None) or error
-        raise Unanswered(f"{url}: {reason}; is it running? vigie server") from None
+        where = "is it running? vigie server; on a node: --server agent"
+        raise Unanswered(f"{url}: {reason}; {where}") from None
 
 
 def _local_token(arguments: argparse.Namespace) -> str:

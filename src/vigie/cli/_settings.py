@@ -15,15 +15,19 @@ from vigie.agent.clock import SystemClock
 from vigie.agent.reading import Reading
 from vigie.config import ConfigError, Setting, Value
 from vigie.config_access import ACCESS
+from vigie.config_exporters import EXPORTERS
+from vigie.config_gpus import GPUS
 from vigie.config_link import LINK
 from vigie.config_scrape import SCRAPE
 from vigie.sources import _registry
 from vigie.sources._host import MAX_OPEN_FILES, Host, Roots
+from vigie.sources._nvml.driver import Driver
 from vigie.sources._recording import replayed
 from vigie.sources._source import Source
 from vigie.sources._tree import Budget
 
 ERRORS = (ConfigError, _registry.BadSource, OSError)
+SYSTEM_DATA, RUN = Path("/var/lib/vigie"), Path("/run/vigie")
 # Settings of links that have a flag, each with the name under which the parser keeps it.
 LINK_FLAGS = {name: f"link_{name}" for name in ("server", "token_file", "fingerprint", "labels")}
 
@@ -55,7 +59,7 @@ class Settings:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare one flag for each setting of the agent and its sources."""
-    add_flags(parser, config.AGENT)
+    add_flags(parser, (*config.AGENT, *GPUS))
     parser.add_argument(
         "--option",
         action="append",
@@ -80,6 +84,7 @@ def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config
     """Return the settings from flags, environment, file and defaults, or raise ConfigError."""
     flags = {setting.key: getattr(arguments, setting.name) for setting in flagged}
     flags["remote_write.url"] = getattr(arguments, "remote_write", None)
+    flags.update({setting.key: getattr(arguments, setting.name, None) for setting in GPUS})
     flags.update({f"link.{name}": getattr(arguments, flag, None) for name, flag in LINK_FLAGS.items()})
     flags.update(_options(getattr(arguments, "option", ())))
     file = config.read_file(arguments.config, os.environ)
@@ -96,7 +101,7 @@ def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config
 
 def every(sources: Iterable[Source]) -> tuple[Setting, ...]:
     """Return every setting there is."""
-    ours = (*config.AGENT, *LINK, *config.REMOTE_WRITE, *config.SERVER, *ACCESS, *SCRAPE)
+    ours = (*config.AGENT, *GPUS, *LINK, *EXPORTERS, *config.REMOTE_WRITE, *config.SERVER, *ACCESS, *SCRAPE)
     return (*ours, *config.source_settings(sources))
 
 
@@ -109,6 +114,8 @@ def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
     """Return a reading for each selected source, of this machine or of a recorded one."""
     budget = Budget(MAX_OPEN_FILES)
     roots = Roots(settings["procfs"], settings["sysfs"], settings["rootfs"])
+    gpus = settings.section("gpus")
+    nvml = Driver(gpus["nvml_library"], node=node_name(settings), host_label=gpus["host_label"])
     declared = [metric for source in settings.sources for metric in source.metrics]
     reserved = frozenset(metric.name for metric in (*declared, *own.METRICS))
     found = []
@@ -116,9 +123,13 @@ def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
         options = {o.name: settings.values[f"source.{source.name}.{o.name}"].value for o in source.options}
         # A slow source may have thousands of files and is read seldom: it opens them each time.
         kept = None if source.slow else budget
-        host = replayed(str(replay), options) if replay else Host(roots, options=options, budget=kept)
+        host = (
+            replayed(str(replay), options) if replay else Host(roots, options=options, budget=kept, nvml=nvml)
+        )
         host.reserved = reserved - {metric.name for metric in source.metrics}
         found.append(Reading(source, host, SystemClock()))
+    if found:
+        found[-1].host.closing.append(nvml.close)
     return found
 
 
@@ -129,10 +140,19 @@ def data_directory(settings: Settings, section: str = "agent") -> Path:
     return default_data()
 
 
+def socket_path(settings: Settings) -> Path | None:
+    """Return where the agent listens for commands on this machine, if it does."""
+    if settings["socket"] == "off":
+        return None
+    if settings["socket"]:
+        return Path(settings["socket"])
+    return (RUN if data_directory(settings) == SYSTEM_DATA else data_directory(settings)) / "agent.sock"
+
+
 def default_data() -> Path:
     """Return where state is kept unless a setting says otherwise."""
     if os.geteuid() == 0:
-        return Path("/var/lib/vigie")
+        return SYSTEM_DATA
     return Path(os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")) / "vigie"
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from vigie import logs
 from vigie.agent import agent
 from vigie.agent.collector import Collector
 from vigie.agent.exposition import TEXT, Renderer
@@ -57,8 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run as asked."""
     settings = _settings.effective(arguments)
-    level = settings["log_level"].upper()
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logs.configure(settings["log_level"], settings["log_format"])
     if arguments.record:
         return _record(settings, arguments.record)
     with tempfile.TemporaryDirectory(prefix="vigie-replay-") as directory:
@@ -118,13 +118,27 @@ def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Pl
         feeders.append(feeder)
         tables.append(table)
     links: Sequence[agent.Link] = ()
+    relay: agent.Relay | None = None
     if settings.section("link")["server"]:
         from vigie.cli import _link  # only when used: it needs a WebSocket client
 
-        links, link_table = _link.parts(settings, node, join_token)
+        found, link_table = _link.parts(settings, node, join_token)
+        links, relay = found, _link.relay(settings, found)
         tables.append(link_table)
     token = _token(settings)
-    return agent.Plan(node, settings["listen"], token, settings["cadence"], collector, feeders, tables, links)
+    return agent.Plan(
+        node,
+        settings["listen"],
+        token,
+        settings["cadence"],
+        collector,
+        feeders,
+        tables,
+        links,
+        relay,
+        _settings.socket_path(settings),
+        _settings.data_directory(settings) / "agent-memory.json" if links else None,
+    )
 
 
 def _token(settings: Settings) -> str | None:

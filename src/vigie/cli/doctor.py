@@ -14,7 +14,7 @@ import vigie
 from vigie.agent.collector import Collector
 from vigie.agent.reading import Outcome, Reading
 from vigie.agent.status import status
-from vigie.cli import _settings
+from vigie.cli import _agent, _settings
 
 EXAMPLE = (
     "examples:\n  vigie doctor\n  sudo vigie doctor        what root would see besides\n  vigie doctor --json"
@@ -36,15 +36,19 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"reading {len(collector.readings)} sources ...", file=sys.stderr)
     collector.refresh_now()
     readings = collector.readings
+    running = _running(settings)
     if arguments.json:
         now = max(reading.read_at for reading in readings)
         document = status(_settings.node_name(settings), readings, now)
-        print(json.dumps(document | {"advice": list(advice(readings))}, indent=2))
+        print(json.dumps(document | {"advice": list(advice(readings)), "agent": running}, indent=2))
     else:
         report(_settings.node_name(settings), readings)
         if settings.left_out:
             names = ",".join(source.name for source in settings.left_out)
             print(f"\nnot asked for\n  {names} (vigie agent --with-sources {names})")
+        print("\nthe agent here")
+        for line in _told(running):
+            print(f"  {line}")
     collector.close()
     return 1 if any(_failed(reading) for reading in readings) else 0
 
@@ -75,6 +79,30 @@ def report(node: str, readings: Sequence[Reading]) -> None:
         print("\nwhat to do")
         for line in lines:
             print(f"  {line}")
+
+
+def _running(settings: _settings.Settings) -> dict[str, Any]:
+    """Return how the agent of this machine and its links are doing, or why that is not known."""
+    place = _settings.socket_path(settings)
+    try:
+        if place is None:
+            raise _agent.NoAgent("its socket is off (agent.socket)")
+        status, body = _agent.asked([place], "/links")
+    except _agent.NoAgent as error:
+        return {"running": None, "reason": str(error)}
+    if status != 200:
+        return {"running": True, "reason": body.decode(errors="replace").strip()}
+    return {"running": True, "links": json.loads(body)["links"]}
+
+
+def _told(running: dict[str, Any]) -> Iterator[str]:
+    if "reason" in running:
+        yield f"{'it runs' if running['running'] else 'not known'}: {running['reason']}"
+    elif not running["links"]:
+        yield "it runs, and sends to no server (vigie agent --server URL)"
+    for link in running.get("links", []):
+        state = "connected" if link["connected"] else f"not connected: {link['trouble'] or 'not yet'}"
+        yield f"{link['server']}: {state}; {link['waiting_bytes']} bytes wait"
 
 
 def advice(readings: Sequence[Reading]) -> Iterator[str]:

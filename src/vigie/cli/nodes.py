@@ -1,4 +1,4 @@
-"""The nodes of a cluster: list them, remove one, or print the line that lets a machine join."""
+"""The nodes of a cluster: list them, add or remove one, or print the line that lets a machine join."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from vigie import config
 from vigie.agent.agent import is_loopback, split
@@ -21,9 +21,11 @@ from vigie.cli.query import aligned
 EXAMPLE = """examples:
   vigie nodes                                     who is there, and how they are
   vigie nodes list --state lost --json
+  vigie nodes add n17                             expect it, and print the line to paste there
   vigie nodes remove n17                          it is no member any more, and its key is void
   vigie nodes join                                on the server: the line to paste on a node"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+LOCAL = ("127.0.0.1", "localhost", "::1")
 HEADS = ("node", "state", "last heard", "address", "version", "labels", "missing")
 
 
@@ -33,11 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="?",
         default="list",
-        choices=["list", "remove", "join"],
+        choices=["list", "add", "remove", "join"],
         help="what to do (default: list)",
     )
-    parser.add_argument("name", nargs="?", metavar="NODE", help="the node to remove; its samples stay")
-    parser.add_argument("--state", default="", help="list those that are up, late, lost, stopped or removed")
+    parser.add_argument(
+        "name", nargs="?", metavar="NODE", help="the node to add, or to remove; its samples stay"
+    )
+    parser.add_argument(
+        "--state", default="", help="list those that are added, up, late, lost, stopped or removed"
+    )
     parser.add_argument("--address", metavar="URL", help="join: where the node finds the server")
     parser.add_argument("--config", type=Path, metavar="FILE", help="join: the server's configuration file")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -45,8 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List, remove or join."""
-    return {"list": _list, "remove": _remove, "join": _join}[arguments.action](arguments)
+    """List, add, remove or join."""
+    actions = {"list": _list, "add": _add, "remove": _remove, "join": _join}
+    return actions[arguments.action](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -66,16 +73,34 @@ def _list(arguments: argparse.Namespace) -> int:
 def _row(node: Mapping[str, Any]) -> list[str]:
     labels = ",".join(f"{name}={value}" for name, value in sorted(node["labels"].items()))
     silent = max(0, round(time.time() - node["last_seen_ms"] / 1000))
+    heard = f"{silent} s ago" if node["last_seen_ms"] else "never"
     address = node["addresses"][0] if node["addresses"] else ""
     return [
         node["name"],
         node["state"],
-        f"{silent} s ago",
+        heard,
         address,
         node["version"],
         labels or "-",
         ",".join(node["missing"]) or "-",
     ]
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    if not arguments.name:
+        raise ValueError("name the node to add: vigie nodes add NODE")
+    body = _server.asked(arguments, "POST", f"api/nodes/{quote(arguments.name, safe='')}")
+    if arguments.json:
+        print(body.decode())
+        return 0
+    key = json.loads(body)["key"]
+    where = arguments.address or arguments.server
+    print(f"VIGIE_TOKEN={key} vigie agent --server {where} --node {arguments.name}")
+    if not arguments.address and urlsplit(where).hostname in LOCAL:
+        print(
+            "that is this machine: say with --address where other machines find the server", file=sys.stderr
+        )
+    return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:

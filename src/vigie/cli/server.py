@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import sys
 from functools import partial
 
-from vigie import config
+from vigie import config, logs
 from vigie.cli import _access, _scrape, _settings
 from vigie.cli._remote_write import sink_of, target
 from vigie.config import ConfigError
@@ -20,6 +21,7 @@ from vigie.redaction import redacted
 from vigie.server import run as server
 from vigie.server.access.secrets_file import SecretsError
 from vigie.server.api.forward import WriteOn
+from vigie.server.listening import CannotStart
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
 
@@ -29,7 +31,7 @@ EXAMPLE = """examples:
   vigie server --data /srv/vigie --raw-days 30          elsewhere, and for longer
   vigie server --store http://127.0.0.1:9090            read from a Prometheus instead
   vigie server --remote-write http://peer/api/v1/write  pass on what comes by remote write"""
-ERRORS = (*_settings.ERRORS, server.CannotStart, StoreError, SecretsError, ValueError)
+ERRORS = (*_settings.ERRORS, CannotStart, StoreError, SecretsError, ValueError)
 SETTINGS = (*config.SERVER, *ACCESS)
 
 
@@ -43,19 +45,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run until it is stopped."""
-    asyncio.run(server.run(prepared(arguments)))
+    serve(prepared(arguments))
     return 0
+
+
+def serve(plan: server.Plan, beside: server.Beside | None = None) -> None:
+    """Run until it is stopped, and end the process then, as everything is stored and closed.
+
+    A thread may still look up a name or wait for a peer; a stop does not wait for that.
+    """
+    with asyncio.Runner() as runner:
+        runner.run(server.run(plan, beside))
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def prepared(arguments: argparse.Namespace) -> server.Plan:
     """Return what to run, and log as the settings say."""
     settings = _settings.effective(arguments, SETTINGS)
     values = settings.section("server")
-    level = values["log_level"].upper()
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logs.configure(values["log_level"], values["log_format"])
     logging.getLogger("uvicorn").setLevel("WARNING")
-    # It says so of every connection that was refused with an answer, which is no error.
-    logging.getLogger("uvicorn.error").addFilter(lambda said: "completing handshake" not in said.getMessage())
+    logging.getLogger("uvicorn.error").addFilter(logs.Seldom())
+    # It says so of connections that were refused with an answer or cut off by a stop, which is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda said: "without completing" not in said.getMessage())
     return _plan(settings)
 
 
@@ -72,7 +86,9 @@ def _plan(settings: _settings.Settings) -> server.Plan:
         retention,
         flags,
         doors=_access.doors(values),
+        privacy=_access.privacy(values, data),
         tls=_access.tls(values),
+        access_log=values["access_log"],
         admin_password=_access.admin_password(values),
         scrape=_scrape.rules(settings.section("scrape")),
         file_sd=_scrape.file_sd(settings.section("scrape")),

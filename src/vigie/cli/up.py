@@ -15,7 +15,6 @@ from pathlib import Path
 from vigie.agent import ports
 from vigie.agent.scrape_token import kept_token
 from vigie.cli import server as server_command
-from vigie.server import run as server
 from vigie.server.tls import fingerprint
 
 EXAMPLE = """examples:
@@ -42,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     flags = ["--config", str(arguments.config)] if arguments.config else []
     if plan.flags.get("tls-cert"):
         flags += ["--fingerprint", fingerprint(Path(plan.flags["tls-cert"]))]
-    asyncio.run(server.run(plan, LocalAgent(plan.data, flags)))
+    flags += ["--log-format", plan.flags["log-format"]]  # they share a log
+    server_command.serve(plan, LocalAgent(plan.data, flags))
     return 0
 
 

@@ -3,6 +3,7 @@
 from vigie.model.binding import Binding
 from vigie.model.event import Event
 from vigie.model.frame import Frame
+from vigie.model.happening import Happening, Phase
 from vigie.model.metric import Metric, Sample, counter, gauge, info, untyped
 from vigie.model.node import Node
 from vigie.model.spelling import series_text
@@ -16,8 +17,10 @@ __all__ = [
     "Binding",
     "Event",
     "Frame",
+    "Happening",
     "Metric",
     "Node",
+    "Phase",
     "Sample",
     "Table",
     "counter",

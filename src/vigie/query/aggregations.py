@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -73,6 +74,7 @@ class _Whole:
         self._rows: dict[Key, int] = {}
         self._names: list[Labels] = []
         self._states: list[State] = []  # in the order of the rows, in pieces that follow one another
+        self._starts: list[int] = []  # the first row of each piece
         # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
         self._known: dict[int, tuple[list[Labels], Indices]] = {}
 
@@ -91,6 +93,7 @@ class _Whole:
             found[new] = np.arange(len(self._rows), len(self._rows) + len(new))
             self._rows.update((keys[i], int(found[i])) for i in new.tolist())
             self._names += [part.labels[i] for i in new.tolist()]
+            self._starts.append(int(found[new[0]]))
             self._states.append(part.state if len(new) == len(keys) else tuple(e[new] for e in part.state))
         if len(self._known) < MOST_KINDS:
             self._known[id(part.labels)] = part.labels, found
@@ -103,14 +106,19 @@ class _Whole:
         return Vector(self._names, self._fold.ended(state), state[0] > 0).without_empty_rows()
 
     def _join(self, rows: Indices, part: State) -> None:
-        state = _together(self._states)
+        piece = bisect_right(self._starts, int(rows.min())) - 1
+        if bisect_right(self._starts, int(rows.max())) - 1 != piece:
+            self._states, self._starts, piece = [_together(self._states)], [0], 0
+        rows = rows - self._starts[piece]
+        self._states[piece] = self._joined(self._states[piece], rows, part)
+
+    def _joined(self, state: State, rows: Indices, part: State) -> State:
         if len(rows) == len(state[0]) and (rows == np.arange(len(rows))).all():
-            self._states = [self._fold.joined(state, part)]
-            return
+            return self._fold.joined(state, part)
         made = self._fold.joined(tuple(each[rows] for each in state), part)
         for each, new in zip(state, made, strict=True):
             each[rows] = new
-        self._states = [state]
+        return state
 
 
 def _together(states: list[State]) -> State:

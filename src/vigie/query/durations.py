@@ -1,46 +1,67 @@
-"""Durations that are computed, as in x[5m * 2] or offset (1h - 5m): the parser wants them worked out."""
+"""Durations that are computed, as in x[5m * 2], x[2 * step()] or offset (1h - 5m).
+
+The parser wants them worked out.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
 
 import numpy as np
-import promql_parser
-from promql_parser import Expr
+from promql_parser import BinaryExpr, Call, Expr, NumberLiteral, ParenExpr, UnaryExpr
 
-from vigie.query.errors import BadData
+from vigie.query.grammar import NotParsedError, parsed
 from vigie.query.operators import ARITHMETIC, computed
+from vigie.query.tokens import STRING
 from vigie.query.vectors import Floats
 
-LITERAL = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`'
-_RANGE = re.compile(rf"{LITERAL}|\[[^\[\]\"'`]*\]", re.DOTALL)
-_OFFSET = re.compile(rf"{LITERAL}|\boffset\s*\(", re.DOTALL | re.IGNORECASE)
+_RANGE = re.compile(rf"{STRING}|\[[^\[\]\"'`]*\]", re.DOTALL)
+_OFFSET = re.compile(
+    rf"{STRING}|\boffset\s*([-+]?)\s*((?:\b(?:step|range|min|max)\s*)?\()", re.DOTALL | re.IGNORECASE
+)
 _COMPUTED = re.compile(r"[-+*/%^()]")
+_WORD = re.compile(r"\b(?:min|max|step|range)\b", re.IGNORECASE)
+_OF_THE_QUERY = re.compile(r"\b(?:step|range)\s*\(", re.IGNORECASE)
+_FUNCTIONS = {"min": "min_of", "max": "max_of", "step": "step", "range": "range"}
+_CHOICES: dict[str, Callable[[Floats, Floats], Floats]] = {"min_of": np.minimum, "max_of": np.maximum}
+
+_NONE = "0ms"
+
+Known = Mapping[str, float]
 
 
-def worked_out(query: str) -> str:
-    """Return the query with every computed duration as a plain one."""
-    return _offsets(_RANGE.sub(_range, query))
+def depend_on_the_query(text: str) -> bool:
+    """Tell whether a query mentions its own step or range."""
+    return _OF_THE_QUERY.search(text) is not None
 
 
-def _range(found: re.Match[str]) -> str:
+def worked_out(query: str, step: float = 0.0, span: float = 0.0) -> str:
+    """Return the query with every computed duration as a plain one; it is asked with this step and span."""
+    known = {"step": step, "range": span}
+    return _offsets(_RANGE.sub(lambda found: _range(found, known), query), known)
+
+
+def _range(found: re.Match[str], known: Known) -> str:
     text = found[0]
     if text[0] != "[" or not _COMPUTED.search(text):
         return text
     length, colon, step = text[1:-1].partition(":")
-    return f"[{_plain(length)}{colon}{_plain(step)}]"
+    return f"[{_plain(length, known)}{colon}{_plain(step, known)}]"
 
 
-def _offsets(query: str) -> str:
+def _offsets(query: str, known: Known) -> str:
     done, at = "", 0
     for found in _OFFSET.finditer(query):
-        if found[0][0] in "\"'`" or found.start() < at:
+        if found[2] is None or found.start() < at:
             continue
         end = _closing(query, found.end())
-        seconds = _seconds(query[found.end() : end])
-        sign = "-" if seconds < 0 else ""
-        done += f"{query[at : found.start()]}offset {sign}{_spelled(abs(seconds))}"
+        seconds = _seconds(query[found.start(2) : end + 1], known) * (-1 if found[1] == "-" else 1)
+        length = _spelled(abs(seconds))
+        done += query[at : found.start()]
+        if length != _NONE:  # which the parser refuses
+            done += f"offset {'-' if seconds < 0 else ''}{length}"
         at = end + 1
     return done + query[at:]
 
@@ -51,48 +72,49 @@ def _closing(query: str, start: int) -> int:
         depth += {"(": 1, ")": -1}.get(query[place], 0)
         if not depth:
             return place
-    raise _wrong("unclosed left parenthesis")
+    raise NotParsedError("unclosed left parenthesis")
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, known: Known) -> str:
     if not _COMPUTED.search(text):
         return text
-    seconds = _seconds(text)
+    seconds = _seconds(text, known)
     if not seconds > 0:
-        raise _wrong("duration must be greater than 0")
+        raise NotParsedError("duration must be greater than 0")
     return _spelled(seconds)
 
 
 def _spelled(seconds: float) -> str:
     if not seconds < 2**63 / 1e9:
-        raise _wrong("duration out of range")
+        raise NotParsedError("duration out of range")
     return f"{round(seconds * 1000)}ms"
 
 
-def _wrong(why: str) -> BadData:
-    return BadData(f'invalid parameter "query": parse error: {why}')
-
-
-def _seconds(text: str) -> float:
+def _seconds(text: str, known: Known) -> float:
     """Return the value of an expression of durations and numbers, in seconds; the parser knows these."""
     try:
-        tree = promql_parser.parse(text)
-    except ValueError as error:
-        raise _wrong(f"{text.strip()!r} is not a duration: {error}") from error
-    seconds = float(_value(tree)[0])
+        tree = parsed(_WORD.sub(lambda found: _FUNCTIONS[found[0].lower()], text))
+    except NotParsedError as error:
+        raise NotParsedError(f"{text.strip()!r} is not a duration: {error}") from None
+    seconds = float(_value(tree, known)[0])
     if not math.isfinite(seconds):
-        raise _wrong(f"{text.strip()!r} is not a finite duration")
+        raise NotParsedError(f"{text.strip()!r} is not a finite duration")
     return seconds
 
 
-def _value(tree: Expr) -> Floats:
+def _value(tree: Expr, known: Known) -> Floats:
     match tree:
-        case promql_parser.NumberLiteral():
+        case NumberLiteral():
             return np.array([tree.val])
-        case promql_parser.ParenExpr():
-            return _value(tree.expr)
-        case promql_parser.UnaryExpr():
-            return -_value(tree.expr)
-        case promql_parser.BinaryExpr() if str(tree.op) in ARITHMETIC:
-            return computed(str(tree.op), _value(tree.lhs), _value(tree.rhs), as_bool=False)[0]
-    raise _wrong(f"{tree} is not a duration")
+        case ParenExpr():
+            return _value(tree.expr, known)
+        case UnaryExpr():
+            return -_value(tree.expr, known)
+        case Call() if tree.func.name in known:
+            return np.array([known[tree.func.name]])
+        case Call() if tree.func.name in _CHOICES:
+            return _CHOICES[tree.func.name](*(_value(argument, known) for argument in tree.args))
+        case BinaryExpr() if str(tree.op) in ARITHMETIC:
+            sides = _value(tree.lhs, known), _value(tree.rhs, known)
+            return computed(str(tree.op), *sides, as_bool=False)[0]
+    raise NotParsedError(f"{tree} is not a duration")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from promql_parser import Expr, MatrixSelector, SubqueryExpr
 
 from vigie.query.budget import Budget, Limits
-from vigie.query.errors import BadData
+from vigie.query.errors import BadData, ExecutionError
 from vigie.query.evaluate import evaluate
 from vigie.query.parse import parse
 from vigie.query.ranges import Range, Value, unwrapped, windows
@@ -65,8 +66,10 @@ class Engine:
         scope = self._scope(np.array([at], dtype=np.int64), at, at)
         inner = unwrapped(expression)
         if isinstance(inner, Range):
-            return Answer("matrix", _raw(scope, inner))
-        answer = _answer(evaluate(expression, scope), scope.times)
+            with _not_endless():
+                return Answer("matrix", _raw(scope, inner))
+        with _not_endless():
+            answer = _answer(evaluate(expression, scope), scope.times)
         return answer._replace(warnings=tuple(scope.warnings))
 
     def range(self, query: str, start: int, end: int, step: int) -> Answer:
@@ -83,12 +86,13 @@ class Engine:
                 f"exceeded maximum resolution of {self._limits.points:,} points per timeseries. "
                 "Try decreasing the query resolution (?step=XX)"
             )
-        expression = parse(query)
-        scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end)
-        series = _matrix(_numeric(expression, scope), scope.times)
+        expression = parse(query, step / 1000, (end - start) / 1000)
+        scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end, step)
+        with _not_endless():
+            series = _matrix(_numeric(expression, scope), scope.times)
         return Answer("matrix", series, warnings=tuple(scope.warnings))
 
-    def _scope(self, times: Times, start: int, end: int) -> Scope:
+    def _scope(self, times: Times, start: int, end: int, step: int = 0) -> Scope:
         self.budget = Budget(self._limits, self._clock)
         return Scope(
             self._storage,
@@ -99,7 +103,16 @@ class Engine:
             self._semantics,
             self._lookback,
             SUBQUERY_STEP_MS,
+            step,
         )
+
+
+@contextmanager
+def _not_endless() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise ExecutionError("the query is nested too deep to be evaluated") from None
 
 
 def _numeric(expression: Expr, scope: Scope) -> Vector | Floats:
@@ -123,11 +136,23 @@ def _answer(value: Value, times: Times) -> Answer:
 
 
 def _points(vector: Vector, times: Times) -> list[Series]:
+    if len(vector.labels) and (vector.present == vector.present[0]).all():
+        return _in_step(vector, times)
     return [
         Series(labels, times[there], values[there])
         for labels, values, there in zip(vector.labels, vector.values, vector.present, strict=True)
         if there.any()
     ]
+
+
+def _in_step(vector: Vector, times: Times) -> list[Series]:
+    """Return series that have samples at the same steps; they share their times, as who writes them sees."""
+    steps, values = vector.present[0], vector.values
+    if not steps.any():
+        return []
+    if not steps.all():
+        times, values = times[steps], values[:, steps]
+    return [Series(labels, times, row) for labels, row in zip(vector.labels, values, strict=True)]
 
 
 def _matrix(value: Vector | Floats, times: Times) -> list[Series]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import promql_parser as tree
 
-from vigie.query.aggregations import aggregate, begun, joined
+from vigie.query.aggregations import Partial, aggregate, begun, joined
 from vigie.query.binary import combine
 from vigie.query.errors import ExecutionError
-from vigie.query.folds import FOLDS
+from vigie.query.folds import FOLDS, Fold
 from vigie.query.functions import absence, call
 from vigie.query.grouping import Grouper
+from vigie.query.info import info
 from vigie.query.label_rows import NAME, metric_names, nameless
+from vigie.query.long import Row, row_of
 from vigie.query.range_functions import RANGE_FUNCTIONS
 from vigie.query.ranges import Range, Value, unwrapped, windows
-from vigie.query.rolled import rolled_instant, rolled_range
+from vigie.query.rolled import rolled_instant, rolled_parts, rolled_range
 from vigie.query.scope import Scope
 from vigie.query.selectors import instant, matchers_of, sample_times
 from vigie.query.streaming import Stream, parts, stream_of
@@ -77,16 +79,38 @@ def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
         grouper = Grouper(expression.modifier)
         partials = parts(stream, scope, lambda vector: begun(fold, vector, grouper))
         return joined(fold, partials, len(scope.times))
+    rolled = _rolled_aggregate(fold, expression, scope) if fold else None
+    if rolled is not None:
+        return rolled
     parameter = None if expression.param is None else evaluate(expression.param, scope)
     vector = evaluate(expression.expr, scope)
     assert isinstance(vector, Vector)
     return aggregate(expression, vector, parameter)
 
 
+def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: Scope) -> Vector | None:
+    """Return an aggregation that rollups answer group by group, if they do."""
+    inner, grouper = unwrapped(expression.expr), Grouper(expression.modifier)
+
+    def finish(vector: Vector) -> Partial | None:
+        assert isinstance(inner, tree.Call)
+        keeps_name = RANGE_FUNCTIONS[inner.func.name].keeps_name
+        labels = vector.labels if keeps_name else nameless(vector.labels)
+        return begun(fold, vector._replace(labels=labels), grouper)
+
+    partials = rolled_parts(scope, inner, finish)
+    return None if partials is None else joined(fold, partials, len(scope.times))
+
+
 def _called(expression: tree.Call, scope: Scope) -> Value:
     name = expression.func.name
+    row = row_of(expression)
+    if row:
+        return _in_turn(row, scope)
     if name in RANGE_FUNCTIONS:
         return _of_range(RANGE_FUNCTIONS[name], expression, scope)
+    if name == "info":
+        return _with_info(expression, scope)
     if name == "absent_over_time":
         return _absent_over_time(expression.args[0], scope)
     inner = unwrapped(expression.args[0]) if expression.args else None
@@ -99,6 +123,21 @@ def _called(expression: tree.Call, scope: Scope) -> Value:
     if value is None:
         raise ExecutionError(f"function {name}() is not supported: {_why(name)}")
     return value
+
+
+def _in_turn(row: Row, scope: Scope) -> Value:
+    value = evaluate(row.first, scope)
+    for operator, operand in row.rest:
+        value = combine(operator, value, evaluate(operand, scope))
+    return value
+
+
+def _with_info(expression: tree.Call, scope: Scope) -> Vector:
+    vector = evaluate(expression.args[0], scope)
+    selector = expression.args[1] if len(expression.args) > 1 else None
+    assert isinstance(vector, Vector)
+    assert selector is None or isinstance(selector, tree.VectorSelector)
+    return info(scope, vector, selector)
 
 
 def _why(name: str) -> str:

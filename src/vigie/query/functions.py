@@ -8,7 +8,7 @@ import numpy as np
 
 from vigie.query import label_functions
 from vigie.query.dates import DATES
-from vigie.query.histograms import histogram_quantile
+from vigie.query.histograms import histogram_fraction, histogram_quantile, histogram_quantiles
 from vigie.query.ranges import Value
 from vigie.query.scope import Scope
 from vigie.query.sorting import sort, sort_by_label, sort_by_label_desc, sort_desc
@@ -141,15 +141,34 @@ def _histogram_quantile(_: Scope, arguments: Sequence[Value]) -> Value:
     return histogram_quantile(_scalar(arguments[0]), _vector(arguments[1]))
 
 
+def _histogram_quantiles(_: Scope, arguments: Sequence[Value]) -> Value:
+    return histogram_quantiles(_vector(arguments[0]), _text(arguments[1]), [*map(_scalar, arguments[2:])])
+
+
+def _histogram_fraction(_: Scope, arguments: Sequence[Value]) -> Value:
+    return histogram_fraction(_scalar(arguments[0]), _scalar(arguments[1]), _vector(arguments[2]))
+
+
+def _of_query(number: Callable[[Scope], int]) -> Function:
+    """Return a function that gives a time of the whole query in seconds."""
+    return lambda scope, _: np.full(len(scope.times), number(scope) / 1000)
+
+
 FUNCTIONS: dict[str, Function] = {
     "absent": _absent,
     "clamp": _clamp,
     "clamp_max": _clamp_max,
     "clamp_min": _clamp_min,
+    "end": _of_query(lambda scope: scope.end),
+    "histogram_fraction": _histogram_fraction,
     "histogram_quantile": _histogram_quantile,
+    "histogram_quantiles": _histogram_quantiles,
     "label_join": _label_join,
     "label_replace": _label_replace,
+    "max_of": lambda _, arguments: _larger(_scalar(arguments[0]), _scalar(arguments[1])),
+    "min_of": lambda _, arguments: _smaller(_scalar(arguments[0]), _scalar(arguments[1])),
     "pi": lambda scope, _: np.full(len(scope.times), np.pi),
+    "range": _of_query(lambda scope: scope.end - scope.start),
     "round": _round,
     "scalar": _to_scalar,
     "sort": lambda _, arguments: sort(_vector(arguments[0])),
@@ -158,6 +177,8 @@ FUNCTIONS: dict[str, Function] = {
         _vector(arguments[0]), map(_text, arguments[1:])
     ),
     "sort_desc": lambda _, arguments: sort_desc(_vector(arguments[0])),
+    "start": _of_query(lambda scope: scope.start),
+    "step": _of_query(lambda scope: scope.step),
     "time": lambda scope, _: _now(scope),
     "timestamp": _timestamp,
     "vector": lambda _, arguments: single(_scalar(arguments[0])),

@@ -76,12 +76,14 @@ def _sorted(labels: list[Labels], of_row: Indices) -> Grouping:
 
 def _by_columns(series: LabelRows, modifier: AggModifier) -> Grouping:
     """Group without making a label set for each row: label by label, as whole columns of numbers."""
+    columns = [series.column(name) for name in _names(series, modifier)]
+    varied = [(values, codes) for values, codes in columns if codes is not None]
+    if not varied:  # such as all of one node
+        return Grouping([_kept(series[0], modifier)], np.arange(len(series)), np.zeros(1, dtype=np.intp))
     combined = np.zeros(len(series), dtype=np.intp)
-    for name in _names(series, modifier):
-        values, codes = series.column(name)
-        if codes is not None:
-            # Numbered anew each time, so that the product of many labels cannot overflow.
-            combined = np.unique(combined * len(values) + codes, return_inverse=True)[1].ravel()
+    for values, codes in varied:
+        # Numbered anew each time, so that the product of many labels cannot overflow.
+        combined = np.unique(combined * len(values) + codes, return_inverse=True)[1].ravel()
     _, firsts, of_row = np.unique(combined, return_index=True, return_inverse=True)
     appearance = np.argsort(firsts)
     place = np.empty_like(appearance)

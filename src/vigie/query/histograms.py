@@ -1,13 +1,15 @@
-"""histogram_quantile over classic histograms, whose buckets are series with the label `le`."""
+"""Quantiles and fractions of classic histograms, whose buckets are series with the label `le`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from vigie.query.numbers import read
+from vigie.query.errors import ExecutionError
+from vigie.query.label_functions import valid_label_name
+from vigie.query.numbers import read, spelled
 from vigie.query.vectors import NAME, Flags, Floats, Indices, Key, Vector, empty, key_of, single, stacked
 
 LIMIT = "le"
@@ -16,8 +18,40 @@ LIMIT = "le"
 TOLERANCE = 1e-12
 
 
+Compute = Callable[[Indices, Floats, Floats], Floats]  # of some steps: limits in order, and counts
+
+
 def histogram_quantile(wanted: Floats, vector: Vector) -> Vector:
     """Return the value below which the wanted share of the observations lies."""
+    return _of_each(vector, lambda steps, limits, counts: _quantile(wanted[steps], limits, counts))
+
+
+def histogram_quantiles(vector: Vector, label: str, wanted: Sequence[Floats]) -> Vector:
+    """Return several quantiles, each with its share as a label."""
+    if not valid_label_name(label):
+        raise ExecutionError(f"invalid label name {label!r} in histogram_quantiles()")
+    parts = []
+    for shares in wanted:
+        whole = histogram_quantile(shares, vector)
+        for share in np.unique(shares).tolist():
+            named = [{**labels, label: _as_label(share)} for labels in whole.labels]
+            there = whole.present & ((shares == share) | (np.isnan(shares) & np.isnan(share)))
+            parts.append(Vector(named, whole.values, there).without_empty_rows())
+    return stacked(parts, vector.values.shape[1]).merged()
+
+
+def histogram_fraction(lower: Floats, upper: Floats, vector: Vector) -> Vector:
+    """Return the share of the observations that lies between two values."""
+    return _of_each(
+        vector, lambda steps, limits, counts: _fraction(lower[steps], upper[steps], limits, counts)
+    )
+
+
+def _as_label(share: float) -> str:
+    return f"{share:.1f}" if share == int(share) else spelled(share)
+
+
+def _of_each(vector: Vector, compute: Compute) -> Vector:
     steps = vector.values.shape[1]
     groups: dict[Key, tuple[dict[str, str], list[tuple[float, int]]]] = {}
     for row, labels in enumerate(vector.labels):
@@ -25,20 +59,20 @@ def histogram_quantile(wanted: Floats, vector: Vector) -> Vector:
         if limit is not None:
             rest = {name: value for name, value in labels.items() if name not in (LIMIT, NAME)}
             groups.setdefault(key_of(rest), (rest, []))[1].append((limit, row))
-    parts = [_of_one(wanted, vector, labels, sorted(buckets)) for labels, buckets in groups.values()]
+    parts = [_of_one(compute, vector, labels, sorted(buckets)) for labels, buckets in groups.values()]
     return stacked(parts, steps) if parts else empty(steps)
 
 
 def _of_one(
-    wanted: Floats, vector: Vector, labels: dict[str, str], buckets: list[tuple[float, int]]
+    compute: Compute, vector: Vector, labels: dict[str, str], buckets: list[tuple[float, int]]
 ) -> Vector:
     rows = [row for _, row in buckets]
     limits = np.array([limit for limit, _ in buckets])
     counts, present = vector.values[rows], vector.present[rows]
-    values = np.full(len(wanted), np.nan)
+    values = np.full(vector.values.shape[1], np.nan)
     with np.errstate(all="ignore"):
         for some, steps in _patterns(present):
-            values[steps] = _quantile(wanted[steps], limits[some], counts[some][:, steps])
+            values[steps] = compute(steps, *_coalesced(limits[some], counts[some][:, steps]))
     there = np.logical_or.reduce(present, axis=0)
     return single(values, labels, there)
 
@@ -56,7 +90,6 @@ def _patterns(present: Flags) -> Iterator[tuple[Flags, Indices]]:
 
 def _quantile(wanted: Floats, limits: Floats, counts: Floats) -> Floats:
     """Return the quantile at some steps, for buckets in the order of their limits."""
-    limits, counts = _coalesced(limits, counts)
     if not np.isposinf(limits[-1]) or len(limits) < 2:
         inside = np.full(len(wanted), np.nan)
     else:
@@ -94,3 +127,25 @@ def _interpolated(wanted: Floats, limits: Floats, counts: Floats) -> Floats:
     value = np.where(first & (limits[0] <= 0), limits[0], value)
     value = np.where(bucket == len(limits) - 1, limits[-2], value)
     return np.where(counts[-1] == 0, np.nan, value)
+
+
+def _fraction(lower: Floats, upper: Floats, limits: Floats, counts: Floats) -> Floats:
+    """Return the share between two values at some steps."""
+    if not np.isposinf(limits[-1]):
+        return np.full(len(lower), np.nan)
+    counts = _monotonic(counts)
+    between = (_rank(upper, limits, counts) - _rank(lower, limits, counts)) / counts[-1]
+    nowhere = np.isnan(lower) | np.isnan(upper) | (counts[-1] == 0)
+    return np.where(nowhere, np.nan, np.where(lower >= upper, 0.0, between))
+
+
+def _rank(value: Floats, limits: Floats, counts: Floats) -> Floats:
+    """Return how many observations are not above a value; within a bucket they are spread evenly."""
+    bucket = np.minimum(np.searchsorted(limits, value, side="left"), len(limits) - 1)
+    below, steps, first = np.maximum(bucket - 1, 0), np.arange(len(value)), bucket == 0
+    start = np.where(first, 0.0 if limits[0] > 0 else -np.inf, limits[below])
+    before = np.where(first, 0.0, counts[below, steps])
+    # What has no width, or no end, has all its observations at its upper limit.
+    share = np.where(value >= limits[bucket], 1.0, np.clip((value - start) / (limits[bucket] - start), 0, 1))
+    share = np.where(np.isnan(share) | (np.isneginf(start) & (value < limits[bucket])), 0.0, share)
+    return before + (counts[bucket, steps] - before) * share

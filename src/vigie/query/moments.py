@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 
-from vigie.query.durations import LITERAL
-from vigie.query.errors import BadData
+from vigie.query.grammar import NotParsedError
+from vigie.query.tokens import STRING
 
 LATEST = 253_402_300_799  # seconds: the end of the year 9999
 OUT_OF_BOUNDS = (2**63 - 1) / 1000  # seconds: what Prometheus refuses
-_AT = re.compile(rf"({LITERAL})|@\s*([-+]?)\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", re.DOTALL)
+_AT = re.compile(rf"({STRING})|@\s*([-+]?)\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", re.DOTALL)
 
 
 def with_near_moments(query: str) -> str:
@@ -26,9 +26,7 @@ def _near(found: re.Match[str]) -> str:
         return found[0]
     seconds = float(digits)
     if seconds >= OUT_OF_BOUNDS:
-        raise BadData(
-            f'invalid parameter "query": parse error: timestamp out of bounds for @ modifier: {sign}{digits}'
-        )
+        raise NotParsedError(f"timestamp out of bounds for @ modifier: {sign}{digits}")
     if sign == "-":
         return "@ 0"
     return f"@ {LATEST}" if seconds > LATEST else found[0]

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from vigie.query.compensated import summed
 from vigie.query.quantiles import quantile
 from vigie.query.vectors import Flags, Floats
 from vigie.query.windows import Window
 
+SMALL = 2.0**-64  # so much smaller, no range of numbers has a sum that is none
+
 
 def total(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the sum."""
-    return window.reduce(np.add)
+    return summed(window)
 
 
 def average(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the mean."""
-    return window.reduce(np.add) / window.counts
+    """Return the mean, which is a number even where the sum is too large to be one."""
+    mean = summed(window) / window.counts
+    rows = np.flatnonzero(np.isinf(mean).any(axis=1))
+    if len(rows):
+        small = replace(window, values=window.values[rows] * SMALL)
+        mean[rows] = np.where(np.isinf(mean[rows]), summed(small) / window.counts / SMALL, mean[rows])
+    return mean
 
 
 def lowest(window: Window, _: Sequence[Floats]) -> Floats:
@@ -57,7 +66,8 @@ def variance(window: Window, _: Sequence[Floats]) -> Floats:
     counts = window.counts
     mean = np.where(filled, samples, 0.0).sum(axis=2) / counts
     off = np.where(filled, samples - mean[:, :, np.newaxis], 0.0)
-    spread: Floats = (off * off).sum(axis=2) / counts
+    # The sum of the distances is zero but for what rounding did to the mean; this takes it out again.
+    spread: Floats = ((off * off).sum(axis=2) - off.sum(axis=2) ** 2 / counts) / counts
     return spread
 
 

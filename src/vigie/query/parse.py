@@ -1,47 +1,26 @@
-"""From text to tree: promql-parser's grammar, with old names it lacks and errors in Prometheus's words."""
+"""From text to tree: promql-parser's grammar, with errors in Prometheus's words."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-import promql_parser
-from promql_parser import Expr, Function, ValueType, VectorSelector
+from promql_parser import Call, Expr, MatrixSelector, SubqueryExpr, VectorSelector
 
-from vigie.query.durations import LITERAL, worked_out
+from vigie.query.durations import depend_on_the_query, worked_out
 from vigie.query.errors import BadData
+from vigie.query.grammar import EndlessError, NotParsedError, nodes, parsed, parsed_unguarded
+from vigie.query.info import refuse_other_than_labels, with_marked_selectors
+from vigie.query.long import row_of, shortened
 from vigie.query.matching import value_test
 from vigie.query.moments import with_near_moments
+from vigie.query.positions import Fault, fault, spelled
 from vigie.query.selectors import matchers_of
 from vigie.query.storage import Matcher
 
-_OLD_NAMES = [
-    Function("holt_winters", [ValueType.Matrix, ValueType.Scalar, ValueType.Scalar], ValueType.Vector),
-]
 
-# The parser's time grows with more than the square of the depth: a thousand levels would hold it for minutes.
-MOST_OPERATORS = 200
-_LITERAL = re.compile(LITERAL, re.DOTALL)
-_OPERATOR = re.compile(r"[-+*/%^(]|[=!<>]=?|\b(?:and|or|unless|atan2)\b", re.IGNORECASE)
-
-promql_parser.register_extra_functions(_OLD_NAMES)
-
-
-@lru_cache(maxsize=512)
-def parse(text: str) -> Expr:
-    """Return the tree of a query."""
-    if len(_OPERATOR.findall(_LITERAL.sub("", text))) > MOST_OPERATORS:
-        raise BadData(f'invalid parameter "query": parse error: more than {MOST_OPERATORS} operators')
-    try:
-        tree = promql_parser.parse(worked_out(with_near_moments(text)))
-    except ValueError as error:
-        raise BadData(f'invalid parameter "query": parse error: {error}') from error
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what Rust code panics with; it has no public name
-            raise
-        raise BadData(f'invalid parameter "query": parse error: {error}') from None
-    promql_parser.walk(tree, _check)
-    return tree
+def parse(text: str, step: float = 0.0, span: float = 0.0) -> Expr:
+    """Return the tree of a query that is asked with this step over this time, in seconds."""
+    return _parsed(text, step, span) if depend_on_the_query(text) else _parsed(text, 0.0, 0.0)
 
 
 def parse_selector(text: str) -> list[Matcher]:
@@ -52,9 +31,62 @@ def parse_selector(text: str) -> list[Matcher]:
     return matchers_of(tree)
 
 
-def _check(node: Expr) -> None:
-    if isinstance(node, VectorSelector):
-        if node.matchers.or_matchers:
-            raise BadData('invalid parameter "query": parse error: unexpected "or" in label matching')
-        for matcher in matchers_of(node):
-            value_test(matcher)
+def formatted(text: str) -> str:
+    """Return a query in its usual spelling; one that had to be rewritten for the parser, as it is."""
+    tree = parse(text, 1.0, 1.0)
+    return text if shortened(_rewritten(text, 1.0, 1.0)) != text else tree.prettify()
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str, step: float, span: float) -> Expr:
+    try:
+        return _tree(text, step, span)
+    except EndlessError as error:
+        found = Fault(str(error), None)
+    except NotParsedError as error:
+        found = fault(text, str(error), lambda part: _reason(part, step, span))
+    where = "" if found.place is None else f"{spelled(text, found.place)}: "
+    raise BadData(f'invalid parameter "query": {where}parse error: {found.reason}')
+
+
+def _tree(text: str, step: float, span: float) -> Expr:
+    tree = parsed(shortened(_rewritten(text, step, span)))
+    _check(tree)
+    return tree
+
+
+def _rewritten(text: str, step: float, span: float) -> str:
+    """Return the query in the words that the parser knows."""
+    return with_marked_selectors(worked_out(with_near_moments(text), step, span))
+
+
+def _reason(text: str, step: float, span: float) -> str | None:
+    """Return why a part of a query is none; the parts are short."""
+    try:
+        _check(parsed_unguarded(_rewritten(text, step, span)))
+    except NotParsedError as error:
+        return str(error)
+    except BadData:
+        pass  # a pattern that is none: the grammar is right
+    return None
+
+
+def _check(tree: Expr) -> None:
+    for node in nodes(tree):
+        if isinstance(node, MatrixSelector | SubqueryExpr) and not node.range:
+            raise NotParsedError("duration must be greater than 0")
+        if isinstance(node, Call):
+            _check_call(node)
+        if isinstance(node, VectorSelector):
+            if node.matchers.or_matchers:
+                raise NotParsedError('unexpected "or" in label matching')
+            for matcher in matchers_of(node):
+                value_test(matcher)
+
+
+def _check_call(call: Call) -> None:
+    row = row_of(call)
+    for operand in (row.first, *(each for _, each in row.rest)) if row else ():
+        _check(operand)
+    if call.func.name == "info" and len(call.args) > 1:
+        refuse_other_than_labels(call.args[1])

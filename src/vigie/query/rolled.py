@@ -9,21 +9,24 @@ that ended.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol, runtime_checkable
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from promql_parser import Call, Expr, MatrixSelector, VectorSelector
 
+from vigie.query.parallel import side_by_side
 from vigie.query.ranges import Range, unwrapped
 from vigie.query.rolled_buckets import Buckets, spans
 from vigie.query.rolled_functions import LAST, ROLLED_FUNCTIONS, RolledFunction, Spanned
 from vigie.query.scope import Scope, milliseconds
-from vigie.query.selectors import matchers_of
+from vigie.query.selectors import matchers_of, one_metric
 from vigie.query.storage import Labels, Matcher
 from vigie.query.vectors import Flags, Times, Vector, empty, stacked
 
+T = TypeVar("T")
 LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept
 
 
@@ -100,6 +103,29 @@ def rolled_range(scope: Scope, name: str, source: Range) -> FromRollups | None:
     return _evaluated(scope, source.vector_selector, function, choice, *limits)
 
 
+def rolled_parts(scope: Scope, expression: Expr, finish: Callable[[Vector], T]) -> Iterator[T] | None:
+    """Yield what is made of each group, if rollups answer a function of one metric's range at all steps."""
+    if not isinstance(expression, Call) or len(expression.args) != 1:
+        return None
+    source, function = unwrapped(expression.args[0]), ROLLED_FUNCTIONS.get(expression.func.name)
+    if function is None or not isinstance(source, MatrixSelector):
+        return None
+    choice = _choice_of_range(scope, expression.func.name, source)
+    matchers = matchers_of(source.vector_selector)
+    if choice is None or not choice.steps.all() or not one_metric(matchers):
+        return None
+    _say(scope, f"{expression.func.name}() is answered", choice)
+    begins, ends = _limits(choice.references, choice.length, choice.width)
+    assert isinstance(scope.storage, Rolled)
+    groups = scope.storage.rollups(matchers, int(begins.min()), int(ends.max()), choice.width, function.needs)
+
+    def made(group: RolledGroup) -> T:
+        with scope.budget.held(_size(group, choice)):
+            return finish(_spanned(group, function, choice, begins, ends))
+
+    return side_by_side((partial(made, group) for group in groups), worth=lambda: True)
+
+
 def rolled_instant(scope: Scope, selector: VectorSelector) -> FromRollups | None:
     """Return what rollups say about an instant selector where raw samples have gone; None if nowhere."""
     choice = _choice_of_instant(scope, selector)
@@ -171,21 +197,31 @@ def _evaluated(
     ends: Times,
 ) -> FromRollups:
     assert isinstance(scope.storage, Rolled)
-    steps, width = choice.steps, choice.width
-    start, stop = int(begins.min()), int(ends.max())
-    low, high = (begins - start) // width, (ends - start) // width
+    start, stop, width = int(begins.min()), int(ends.max()), choice.width
     parts = []
     for group in scope.storage.rollups(matchers_of(selector), start, stop, width, function.needs):
-        scope.budget.spend(len(group.labels) * (len(group.buckets.ends) + len(steps)))
-        samples = spans(group.buckets, low, high)
-        with np.errstate(all="ignore"):
-            made = function.kernel(Spanned(samples, begins, ends, choice.length))
-        shape = (len(group.labels), len(steps))
-        values, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
-        values[:, steps] = made
-        present[:, steps] = samples.count >= function.least
-        parts.append(Vector(group.labels, values, present).without_empty_rows())
-    return FromRollups(stacked(parts, len(steps)), steps)
+        scope.budget.spend(_size(group, choice))
+        parts.append(_spanned(group, function, choice, begins, ends))
+    return FromRollups(stacked(parts, len(choice.steps)), choice.steps)
+
+
+def _size(group: RolledGroup, choice: Choice) -> int:
+    return len(group.labels) * (len(group.buckets.ends) + len(choice.steps))
+
+
+def _spanned(
+    group: RolledGroup, function: RolledFunction, choice: Choice, begins: Times, ends: Times
+) -> Vector:
+    steps, start = choice.steps, int(begins.min())
+    low, high = (begins - start) // choice.width, (ends - start) // choice.width
+    samples = spans(group.buckets, low, high, function.needs)
+    with np.errstate(all="ignore"):
+        made = function.kernel(Spanned(samples, begins, ends, choice.length))
+    shape = (len(group.labels), len(steps))
+    values, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    values[:, steps] = made
+    present[:, steps] = samples.count >= function.least
+    return Vector(group.labels, values, present).without_empty_rows()
 
 
 def _unanswered(scope: Scope, what: str, gone: Flags) -> FromRollups | None:

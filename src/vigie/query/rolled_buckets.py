@@ -6,6 +6,7 @@ range of Prometheus 3: so a range that begins and ends where buckets do holds ex
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -86,8 +87,8 @@ def stacked(parts: list[Buckets]) -> Buckets:
     return Buckets(parts[0].ends, **cells)
 
 
-def spans(buckets: Buckets, low: Indices, high: Indices) -> Buckets:
-    """Return, for each pair, the buckets from low (in) to high (out) as one."""
+def spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str] = FIELDS) -> Buckets:
+    """Return, for each pair, the buckets from low (in) to high (out) as one, with at least these fields."""
     filled = buckets.count > 0
     after, before = _next_filled(filled), _last_filled(filled)
     start, stop = after[:, low], before[:, high - 1]
@@ -101,13 +102,20 @@ def spans(buckets: Buckets, low: Indices, high: Indices) -> Buckets:
     }
     if not some.all():
         ends = {name: np.where(some, cells, NOTHING[name]) for name, cells in ends.items()}
+
+    def reduced(operation: np.ufunc, name: str) -> Floats:
+        if name not in wanted:
+            return nothing(name, 1, len(low))
+        return _reduce(operation, getattr(buckets, name), low, high)
+
+    some_lost = "lost" in wanted
     return Buckets(
         buckets.ends[high - 1],
         count=_reduce(np.add, buckets.count, low, high),
-        low=_reduce(np.fmin, buckets.low, low, high),
-        high=_reduce(np.fmax, buckets.high, low, high),
-        total=_reduce(np.add, buckets.total, low, high),
-        lost=_lost(buckets, filled, before, start, low, high),
+        low=reduced(np.fmin, "low"),
+        high=reduced(np.fmax, "high"),
+        total=reduced(np.add, "total"),
+        lost=_lost(buckets, filled, before, start, low, high) if some_lost else reduced(np.add, "lost"),
         **ends,
     )
 

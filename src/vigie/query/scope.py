@@ -26,6 +26,7 @@ class Scope:
     semantics: Semantics
     lookback: int
     default_step: int
+    step: int = 0  # of the whole query; 0 if it is asked at one time
     warnings: list[str] = field(default_factory=list)  # of the whole query
 
     def warn(self, text: str) -> None:

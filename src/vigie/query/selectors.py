@@ -20,6 +20,11 @@ def matchers_of(selector: VectorSelector) -> list[Matcher]:
     return named + [Matcher(each.name, _operator(each), each.value) for each in selector.matchers.matchers]
 
 
+def one_metric(matchers: list[Matcher]) -> bool:
+    """Tell whether all series have the same name, so that none become alike when they lose it."""
+    return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
+
+
 def _operator(matcher: ParsedMatcher) -> str:
     if matcher.op == MatchOp.Equal:
         return "="

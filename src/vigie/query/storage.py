@@ -50,6 +50,14 @@ class Storage(Protocol):
         """Return the sorted values of one of their labels."""
 
 
+@runtime_checkable
+class Listable(Protocol):
+    """A store that can stop looking for series when there are enough."""
+
+    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+        """Return the label sets of at most so many series that have samples between the two times."""
+
+
 Load = Callable[[], Group | None]
 
 

@@ -26,9 +26,9 @@ from vigie.query.range_functions import RANGE_FUNCTIONS
 from vigie.query.ranges import Evaluate, unwrapped
 from vigie.query.rolled import needs_rollups
 from vigie.query.scope import Scope, milliseconds
-from vigie.query.selectors import matchers_of, newest
+from vigie.query.selectors import matchers_of, newest, one_metric
 from vigie.query.storage import Load, Matcher, Scannable
-from vigie.query.vectors import NAME, Floats, Times, Vector
+from vigie.query.vectors import Floats, Times, Vector
 from vigie.query.windows import RangeFunction, apply, window_of
 
 T = TypeVar("T")
@@ -107,14 +107,9 @@ def _of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | Non
     return None
 
 
-def _one_metric(matchers: list[Matcher]) -> bool:
-    """Tell whether all series have the same name, so that none become alike when they lose it."""
-    return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
-
-
 def _selected(selector: tree.VectorSelector, scope: Scope) -> Stream | None:
     matchers = matchers_of(selector)
-    if not _one_metric(matchers):
+    if not one_metric(matchers):
         return None
     references = scope.references(selector.at, selector.offset)
 
@@ -137,7 +132,7 @@ def _called(expression: tree.Call, scope: Scope, evaluate: Evaluate) -> Stream |
     if not isinstance(source, tree.MatrixSelector):
         return None
     matchers = matchers_of(source.vector_selector)
-    if not _one_metric(matchers):
+    if not one_metric(matchers):
         return None
     return _ranged(function, source, matchers, [_number(each, scope, evaluate) for each in arguments], scope)
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
 
-from vigie.agent.negotiation import chosen_format
 from vigie.query.budget import Limits
+from vigie.server.about import about
 from vigie.server.access.callers import Callers
-from vigie.server.access.guard import guarded
+from vigie.server.access.guard import Access, guarded
+from vigie.server.access.private_storage import PrivateReaders
 from vigie.server.api.queries import Queries, now_ms
 from vigie.server.api.status import Status
 from vigie.server.api.write import Write, WriteRoute
-from vigie.server.http import Asks, Handler, answered, sent
+from vigie.server.http import Asks, Handler, answered
 from vigie.server.own import Own
 from vigie.server.scrape.active_targets import NOTHING_SCRAPED, ActiveTargets
 from vigie.server.scrape.families import Family
@@ -40,12 +37,14 @@ class Parts(NamedTuple):
     targets: ActiveTargets = NOTHING_SCRAPED
     families: Callable[[], Mapping[str, Family]] = dict
     more: Sequence[BaseRoute] = ()
+    reasons: Callable[[], list[str]] = list  # why the server cannot do its work
 
 
-def build(parts: Parts) -> ASGIApp:
+def build(parts: Parts) -> Access:
     """Return the application over the embedded store."""
-    asks = Queries(parts.readers, parts.limits, parts.own, parts.clock)
-    status = Status(parts.readers, parts.own, parts.flags, parts.retention, parts.clock, parts.families)
+    readers = PrivateReaders(parts.readers) if parts.callers.privacy.own else parts.readers
+    asks = Queries(readers, parts.limits, parts.own, parts.clock)
+    status = Status(readers, parts.own, parts.flags, parts.retention, parts.clock, parts.families)
     routes: list[BaseRoute] = [
         *_api("query", asks.query, BOTH),
         *_api("query_range", asks.query_range, BOTH),
@@ -65,31 +64,10 @@ def build(parts: Parts) -> ASGIApp:
         *_api("status/tsdb", status.tsdb),
         *_api("write", WriteRoute(parts.write).answer, ("POST",)),
         Route("/federate", answered(status.federate), methods=["GET"]),
-        *common(parts.own),
+        *about(parts.own, parts.reasons),
         *parts.more,
     ]
     return guarded(routes, parts.callers)
-
-
-def common(own: Own) -> list[Route]:
-    """Return the routes that do not depend on where the data are."""
-
-    async def metrics(request: Request) -> Response:
-        form = chosen_format(request.headers.get("accept", ""))
-        # The store may be busy with its upkeep: nobody else should wait for that.
-        return sent(await asyncio.to_thread(own.render, form), request, form.content_type)
-
-    healthy = {"/-/healthy": "Healthy", "/-/ready": "Ready", "/healthz": "ok", "/readyz": "ok"}
-    return [Route("/metrics", answered(metrics)), *(_said(path, text) for path, text in healthy.items())]
-
-
-def _said(path: str, text: str) -> Route:
-    words = f"vigie server is {text}.\n" if path.startswith("/-/") else f"{text}\n"
-
-    async def say(_: Request) -> Response:
-        return PlainTextResponse(words)
-
-    return Route(path, say)
 
 
 def _api(path: str, handler: Handler, methods: tuple[str, ...] = ("GET",)) -> list[Route]:

@@ -19,13 +19,18 @@ class HeadTooLong(Exception):
 class Connection(HttpToolsProtocol):
     """Cuts off who sends an endless head, or one a byte at a time, or does not fetch the answer."""
 
+    head_seconds, answer_seconds = HEAD_SECONDS, ANSWER_SECONDS
     _waiting: asyncio.TimerHandle | None = None
     _length = 0
+    _whole = True  # the request has come to its end
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, and wait so long for its first request."""
+        """Take the connection, unless there are too many, and wait so long for its first request."""
         super().connection_made(transport)
-        self._wait()
+        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
+            transport.abort()
+        else:
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
@@ -35,7 +40,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Wait so long for the head of the request."""
         super().on_message_begin()
-        self._length = 0
+        self._length, self._whole = 0, False
         self._wait()
 
     def on_url(self, url: bytes) -> None:
@@ -56,19 +61,37 @@ class Connection(HttpToolsProtocol):
         self._rest()
         super().on_headers_complete()
 
+    def on_message_complete(self) -> None:
+        """Wait for the next request, if this one was answered before it came to its end."""
+        self._whole = True
+        super().on_message_complete()
+        if self.cycle and self.cycle.response_complete:
+            self._wait()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand over: a WebSocket stays, and has deadlines of its own."""
+        self._rest()
+        super().handle_websocket_upgrade()
+
+    def on_response_complete(self) -> None:
+        """Wait so long for the rest of a request that was answered before it came to its end."""
+        super().on_response_complete()
+        if not self._whole and not self.transport.is_closing():
+            self._wait()
+
     def pause_writing(self) -> None:
         """Wait so long for the client to fetch its answer."""
         super().pause_writing()
-        self._wait(ANSWER_SECONDS)
+        self._wait(self.answer_seconds)
 
     def resume_writing(self) -> None:
         """Go on: the answer is fetched, or nearly."""
         self._rest()
         super().resume_writing()
 
-    def _wait(self, seconds: float = HEAD_SECONDS) -> None:
+    def _wait(self, seconds: float | None = None) -> None:
         self._rest()
-        self._waiting = self.loop.call_later(seconds, self.transport.abort)
+        self._waiting = self.loop.call_later(seconds or self.head_seconds, self.transport.abort)
 
     def _rest(self) -> None:
         if self._waiting:

@@ -46,17 +46,17 @@ class TooLarge(Exception):
     """A body larger than is taken."""
 
 
-async def body_of(request: Request, most: int) -> bytes:
+async def body_of(request: Request, most: int, seconds: float = BODY_SECONDS) -> bytes:
     """Return the body of a request, unless it is too large or too slow."""
     content = bytearray()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             async for part in request.stream():
                 content += part
                 if len(content) > most:
                     raise TooLarge(f"the body is larger than {most} bytes")
     except TimeoutError:
-        raise Canceled(f"the request's body did not come within {BODY_SECONDS:g} s") from None
+        raise Canceled(f"the request's body did not come within {seconds:g} s") from None
     return bytes(content)
 
 

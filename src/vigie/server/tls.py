@@ -2,12 +2,68 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
+import os
 import re
 import ssl
 from pathlib import Path
 
+log = logging.getLogger(__name__)
+
 CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+
+LOOK_SECONDS = 1.0
+
+
+class Certificate:
+    """A certificate that follows its files: whoever connects is shown what they hold by then.
+
+    Connections that are open stay as they are. Files that are no good change nothing, and the log says so.
+    """
+
+    def __init__(self, certificate: str, key: str) -> None:
+        self._certificate, self._key = certificate, key
+        self._seen = self._look()
+        self.context = self._shown = context_of(certificate, key)
+        self.context.sni_callback = self._show
+
+    async def follow(self) -> None:
+        """Look at the files again and again, for ever."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.to_thread(self.refresh)
+
+    def refresh(self) -> None:
+        """Show what the files hold, if they have changed."""
+        seen = self._look()
+        if seen == self._seen:
+            return
+        self._seen = seen
+        try:
+            self._shown = context_of(self._certificate, self._key)
+            shown = fingerprint(Path(self._certificate))
+        except (ValueError, OSError) as error:
+            log.error("the certificate stays as it was, as the new one is no good: %s", error)
+        else:
+            log.info(
+                "a new certificate is shown from now on: %s has fingerprint %s", self._certificate, shown
+            )
+
+    def _show(self, connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
+        connection.context = self._shown
+
+    def _look(self) -> list[tuple[int, int, int] | None]:
+        return [_state(file) for file in (self._certificate, self._key) if file]
+
+
+def _state(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def context_of(certificate: str, key: str) -> ssl.SSLContext:

@@ -15,7 +15,7 @@ from vigie.model import Frame
 from vigie.sinks._batch import Batch
 from vigie.sinks._complaint import Complaint
 from vigie.sinks._delivery import Delivery, Later
-from vigie.sinks._frame_series import FrameSeries
+from vigie.sinks._frame_series import FrameSeries, target_of
 from vigie.sinks._labels import label_section
 from vigie.sinks._recent import Recent
 from vigie.sinks._spool import Record, Spool
@@ -81,9 +81,13 @@ class RemoteWrite:
 
     def write(self, frame: Frame, node: str) -> None:
         """Take a node's frame."""
+        self.write_frame(target_of(node), frame)
+
+    def write_frame(self, target: Mapping[str, str], frame: Frame) -> None:
+        """Take a frame of a target, by its labels."""
         with self._changed:
             if self._is_open():
-                self._frames.add(frame, node, self._batch)
+                self._frames.add(frame, target, self._batch)
             self._flush_if_due()
 
     def write_series(self, series: Iterable[Series]) -> None:
@@ -94,18 +98,18 @@ class RemoteWrite:
                     self._batch.add(self._section(labels), times, values)
             self._flush_if_due()
 
-    def end(self, node: str) -> None:
-        """End all series of a node with stale markers."""
+    def end(self, target: Mapping[str, str]) -> None:
+        """End all series of a target with stale markers."""
         now = round(self._clock() * 1000)
         with self._changed:
             if self._is_open():
-                self._frames.end(node, now, self._batch)
+                self._frames.end(target, now, self._batch)
             self._flush_if_due()
 
     def close(self, seconds: float = 5.0) -> None:
         """End all series, send for at most so many seconds, and leave the rest on disk."""
-        for node in self._frames.nodes():
-            self.end(node)
+        for target in self._frames.targets():
+            self.end(target)
         with self._changed:
             self._flush()
             self._stop_at = time.monotonic() + seconds

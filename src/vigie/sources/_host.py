@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from vigie.model import Binding, Event, Happening, Phase
 from vigie.sources._timex import Timex, adjtimex
 from vigie.sources._tree import Budget, Tree, page, printable
 
+if TYPE_CHECKING:
+    from vigie.sources._nvml.driver import Driver
+
 MAX_NOTES = 32
+MAX_BINDINGS = 1024  # of one source on one machine
+MAX_HAPPENINGS = 512  # of one source, until the agent takes them with its next frame
 MAX_OPEN_FILES = 384
 
 
@@ -81,11 +88,17 @@ class Host:
         calls: Calls | None = None,
         options: Mapping[str, str] | None = None,
         budget: Budget | None = None,
+        nvml: Driver | None = None,
     ) -> None:
         self.calls = calls or Calls()
+        self.nvml = nvml  # NVIDIA's driver, shared by its sources
         self.options: Mapping[str, str] = options or {}
         self.memory: dict[str, Any] = {}
         self.notes: dict[str, str] = {}
+        self.bindings: list[Binding] = []
+        self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
+        self.lasting: dict[str, str] = {}  # what the source knows again after a restart of the agent
+        self.closing: list[Callable[[], object]] = []  # called once when the host is closed
         self.reserved: frozenset[str] = frozenset()  # names of metrics that other sources declare
         self.proc = Tree(roots.proc, budget, self.note)
         self.sys = Tree(roots.sys, budget, self.note, page)  # an attribute comes whole in one read
@@ -98,6 +111,38 @@ class Host:
             # Names and contents that are no UTF-8 must not make a report unprintable.
             self.notes[printable(where)] = printable(reason)
 
+    def bind(
+        self,
+        resource: str,
+        holder_kind: str,
+        holder: str,
+        *,
+        from_ms: int = 0,
+        user: str = "",
+        **facts: str,
+    ) -> None:
+        """Say, during a read, who holds what now; what is not said at the next read has ended."""
+        if len(self.bindings) < MAX_BINDINGS:
+            self.bindings.append(
+                Binding(resource, holder_kind, holder, from_ms=from_ms, user=user, facts=facts)
+            )
+        else:
+            self.note(resource, f"more than {MAX_BINDINGS} bindings: the rest is not told")
+
+    def happened(
+        self,
+        kind: str,
+        what: str,
+        *,
+        phase: Phase = Phase.ONCE,
+        time_ms: int | None = None,
+        severity: str = "warning",
+        **where: str,
+    ) -> None:
+        """Say, during a read, that something happened, or that a state has begun or ended."""
+        begin = round(self.calls.time() * 1000) if time_ms is None else time_ms
+        self.happenings.append(Happening(Event(kind, begin, what, where, severity=severity), phase))
+
     def turn(self) -> None:
         """End one reading."""
         for tree in self._trees():
@@ -108,6 +153,8 @@ class Host:
         """Let go of everything held on the machine."""
         for tree in self._trees():
             tree.close()
+        while self.closing:
+            self.closing.pop()()
 
     def _trees(self) -> tuple[Tree, Tree, Tree]:
         return self.proc, self.sys, self.root

@@ -86,8 +86,11 @@ class _Worker:
         return True
 
 
-def run_all(lane: Lane, calls: Sequence[Call]) -> list[Call]:
-    """Make the calls, each within the lane's deadline, and return those that were left hanging."""
+def run_all(lane: Lane, calls: Sequence[Call], then: float | None = None) -> list[Call]:
+    """Make the calls, each within the lane's deadline, and return those that were left hanging.
+
+    `then` is the deadline of the others as soon as one hangs.
+    """
     finished = threading.Event()
     hung: list[Call] = []
     lane.submit(calls, finished.set)
@@ -95,4 +98,5 @@ def run_all(lane: Lane, calls: Sequence[Call]) -> list[Call]:
         late = lane.skip()
         if late is not None:
             hung.append(late)
+            lane.deadline = then or lane.deadline
     return hung

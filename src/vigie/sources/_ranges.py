@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 MOST = 65_535  # no machine has more cores or NUMA nodes; a garbled list may say so
 
 
@@ -19,3 +21,18 @@ def spread(text: str) -> list[int]:
         except ValueError:
             continue
     return numbers
+
+
+def joined(numbers: Iterable[int]) -> str:
+    """Return numbers as the kernel would list them.
+
+    >>> joined([3, 0, 1, 2, 7])
+    '0-3,7'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)

@@ -87,6 +87,14 @@ class Tree:
             self.explain(path, error)
             return None
 
+    def binary(self, path: str) -> bytes:
+        """Return a file that is no text; nothing when it cannot be had."""
+        try:
+            return self._bytes(path, page)
+        except OSError as error:
+            self.explain(path, error)
+            return b""
+
     def texts(self, directory: str, names: Iterable[str]) -> tuple[dict[str, str], dict[str, OSError]]:
         """Return the stripped texts of some files of a directory, and the errors of the others."""
         texts: dict[str, str] = {}

@@ -103,8 +103,15 @@ def read(host: Host) -> Iterator[Sample]:
         host.memory["names"] = names
         host.memory["facts"], host.memory["readings"] = _survey(host, names)
     yield from host.memory["facts"]
+    # Most attributes of a card that sleeps would wake it.
+    asleep = tuple(f"{CLASS}/{name}/" for name in names if _asleep(host, name))
     for metric, labels, path, divisor in host.memory["readings"]:
-        yield metric, labels, measure(host, path, divisor)
+        if not path.startswith(asleep):
+            yield metric, labels, measure(host, path, divisor)
+
+
+def _asleep(host: Host, name: str) -> bool:
+    return host.sys.text(f"{CLASS}/{name}/device/power/runtime_status") in ("suspended", "suspending")
 
 
 def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[Reading]]:

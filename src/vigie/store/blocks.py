@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vigie.store import codec, stored_layouts
+from vigie.store.bundles import Places, bundled
 from vigie.store.chunk import Chunk
 from vigie.store.damages import Damages
 from vigie.store.database import Database
@@ -30,26 +31,25 @@ CREATE TABLE IF NOT EXISTS stream (
 CREATE TABLE IF NOT EXISTS chunk (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     stream INTEGER, layout INTEGER, start INTEGER, stop INTEGER, count INTEGER,
-    first_blob INTEGER, blobs INTEGER, small INTEGER, times BLOB);
+    first_blob INTEGER, blobs INTEGER, small INTEGER, times BLOB, places BLOB);
 CREATE INDEX IF NOT EXISTS chunk_by_time ON chunk (stream, start);
 CREATE INDEX IF NOT EXISTS chunk_by_age ON chunk (stop);
 CREATE INDEX IF NOT EXISTS chunk_small ON chunk (stream, start) WHERE small = 1;
 CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
 """
-_CHUNK = "SELECT number, layout, start, stop, count, first_blob, times FROM chunk WHERE "
+_CHUNK = "SELECT number, layout, start, stop, count, first_blob, times, places FROM chunk WHERE "
 _SPAN = "SELECT stream, layout, min(start), max(stop) FROM chunk WHERE "
 _OVERLAPPING = """
 stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
     SELECT start FROM chunk WHERE stream = ?1 AND start < ?2 ORDER BY start DESC LIMIT 2)), ?2)
 ORDER BY start"""
 _SEALED = {
-    "values": "SELECT number, content FROM blob",
     "times of chunk": "SELECT number, times FROM chunk",
     "layout": "SELECT number, series FROM layout",
     "outline": "SELECT number, content FROM outline",
 }
-
-
+_PLACES = "SELECT number, first_blob, blobs, places FROM chunk"
+_ROWS = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
 LAST = 1 << 62
 
 
@@ -62,7 +62,7 @@ class StoredStream(NamedTuple):
 
 
 class Blocks:
-    """Chunks by stream and time; the values of a chunk's metrics are rows that follow one another."""
+    """Chunks by stream and time; the values of a chunk's metrics are in rows that follow one another."""
 
     def __init__(
         self, path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES
@@ -146,16 +146,13 @@ class Blocks:
         for number in chunk.replaces:
             self.remove_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
-        count = len(chunk.layout.metrics)
-        self._db.executemany(
-            "INSERT INTO blob VALUES (?, ?)",
-            ((first + metric, chunk.blob(metric)) for metric in range(count)),
-        )
+        rows, places = bundled([chunk.blob(metric) for metric in range(len(chunk.layout.metrics))])
+        self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
         cursor = self._db.execute(
-            "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, small, times) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (stream, layout, chunk.start, chunk.end, chunk.rows, first, count, small, times),
+            "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, small, times, places) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (stream, layout, chunk.start, chunk.end, chunk.rows, first, len(rows), small, times, places),
         )
         assert cursor.lastrowid is not None
         self._written = cursor.lastrowid
@@ -264,10 +261,10 @@ class Blocks:
 
     def _chunks(self, where: str, *values: int) -> list[Chunk]:
         rows = self._read(_CHUNK + where, *values)
-        shelf = Shelf(self._read, [row[5] for row in rows])
+        shelf = Shelf(self._read, [(row[5], Places(row[7])) for row in rows])
         return [
             Chunk(layout, start, stop, count, times, partial(shelf.blob, place), number=number)
-            for place, (number, of, start, stop, count, _, times) in enumerate(rows)
+            for place, (number, of, start, stop, count, _, times, _) in enumerate(rows)
             if number <= self._newest and number not in self.unsettled
             if (layout := self._layout(of)) is not None
         ]
@@ -287,6 +284,10 @@ def verify(connection: sqlite3.Connection) -> Iterator[str]:
     for kind, query in _SEALED.items():
         for number, content in connection.execute(query):
             yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
+    for chunk, first, count, places in connection.execute(_PLACES):
+        rows = {number - first: row for number, row in connection.execute(_ROWS, (first, first + count))}
+        for wrong in dict.fromkeys(Places(places).faults(rows)):
+            yield f"values of chunk {chunk}: {wrong}"
 
 
 def _target(text: str) -> tuple[tuple[str, str], ...]:

@@ -13,14 +13,13 @@ from vigie.store.codec import (
     Floats,
     Times,
     is_dense,
-    pack_floats,
     pack_times,
-    unpack_numbers,
     unpack_times,
 )
-from vigie.store.decimals import fill_floats
 from vigie.store.head import Head, absent_matrix
 from vigie.store.layout import Columns, Layout, Layouts
+from vigie.store.lines import fill_lines as fill_metric
+from vigie.store.lines import pack_lines
 
 
 class Cut(NamedTuple):
@@ -81,12 +80,9 @@ def fill_lines(
     sparse, at = False, 0
     for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
         sparse = sparse or not is_dense(blob)
-        numbers, decimals = unpack_numbers(blob)
-        lines = numbers.reshape(height, rows)[:, first:last]
-        if wanted is not None:
-            lines = lines[wanted]
-        fill_floats(out[at : at + len(lines)], lines, decimals)
-        at += len(lines)
+        till = at + (height if wanted is None else len(wanted))
+        fill_metric(blob, height, rows, wanted, first, last, out[at:till])
+        at = till
     return sparse
 
 
@@ -104,7 +100,7 @@ def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level:
     ordered = layouts.ordered(layout)
     lines = values.T if ordered is layout else values.T[layout.by_metric]
     lines = np.ascontiguousarray(lines)
-    blobs = [pack_floats(lines[start:stop], level=level) for start, stop in ordered.metrics]
+    blobs = pack_lines(lines, ordered.metrics, level)
     return Chunk(ordered, int(times[0]), int(times[-1]), len(times), pack_times(times), blobs.__getitem__)
 
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from vigie.store.blocks import Blocks
 from vigie.store.chunk import Chunk, merge
 from vigie.store.errors import Damaged
-from vigie.store.layout import Layouts
+from vigie.store.layout import Layouts, is_too_wide
 from vigie.store.stream import Lengths, Stream
 
 SAMPLES_A_COMMIT = 4_000_000
+WIDER = 2  # more than that, and what is pressed are mostly absent cells
 
 
 class Merge(NamedTuple):
@@ -36,8 +37,10 @@ class Compaction:
         blocks: Blocks,
         layouts: Layouts,
         lengths: Lengths,
+        closing: threading.Event,
     ) -> None:
         self._guard, self._blocks, self._layouts, self._lengths = guard, blocks, layouts, lengths
+        self._closing = closing
 
     def run(self, due: Sequence[tuple[Stream, int]]) -> None:
         """Merge the small chunks of streams that end by a time."""
@@ -45,6 +48,8 @@ class Compaction:
         lonely: list[Chunk] = []
         size = 0
         for stream, until in due:
+            if self._closing.is_set():
+                break
             for run in self._runs(stream, until):
                 try:
                     merged = merge(self._layouts, run) if len(run) > 1 else None
@@ -84,9 +89,7 @@ class Compaction:
     def _apart(self, stream: int, run: Sequence[Chunk], chunk: Chunk) -> bool:
         if chunk.end - run[0].start > self._lengths.block_ms * 3 // 2:
             return True
-        width = max(len(piece.layout) for piece in (*run, chunk))
-        union = self._layouts.union(piece.layout for piece in (*run, chunk))
-        if len(union) > 2 * width + 64:  # series come and go: mostly absent cells would be pressed
+        if is_too_wide(self._layouts, [piece.layout for piece in (*run, chunk)], WIDER):
             return True
         return self._blocks.between(stream, run[-1].end, chunk.start)
 

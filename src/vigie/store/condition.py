@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import re2  # type: ignore[import-untyped]
 
 from vigie.query.storage import Matcher
 from vigie.store.errors import BadMatcher
+
+MOST_ANSWERS = 10_000  # that are remembered
 
 
 class Condition:
@@ -23,8 +26,16 @@ class Condition:
         """Answer, from memory where the value was seen before."""
         answer = self._asked.get(value)
         if answer is None:
+            if len(self._asked) >= MOST_ANSWERS:
+                self._asked = {}
             answer = self._asked[value] = self._judge(value)
         return answer
+
+
+@lru_cache(maxsize=256)
+def condition_of(matcher: Matcher) -> Condition:
+    """Return the condition of a matcher; the same object while it is asked about again and again."""
+    return Condition(matcher)
 
 
 def _judge(matcher: Matcher) -> Callable[[str], bool]:

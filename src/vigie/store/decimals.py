@@ -17,11 +17,11 @@ LEAST = 128  # values for which it is worth the look
 _GLANCE = 64  # values that are looked at before all are
 
 
-def as_whole(values: Floats) -> tuple[Whole, int] | None:
+def as_whole(values: Floats, least: int = LEAST) -> tuple[Whole, int] | None:
     """Return whole numbers and how many decimals they stand for, if that gives every bit back."""
-    if len(values) < LEAST:
+    if len(values) < least:
         return None
-    few = values[:: len(values) // _GLANCE]
+    few = values[:: -(-len(values) // _GLANCE)]
     with np.errstate(all="ignore"):  # NaN and infinities are no whole numbers, which shows
         for decimals in range(MOST_DECIMALS + 1):
             if _whole(few, decimals) is not None:
@@ -29,6 +29,14 @@ def as_whole(values: Floats) -> tuple[Whole, int] | None:
                 if whole is not None:
                     return whole, decimals
     return None
+
+
+def whole_lines(lines: Floats) -> tuple[Whole, NDArray[np.bool_]]:
+    """Return all as whole numbers, and which lines that gives back bit for bit."""
+    with np.errstate(all="ignore"):
+        whole: Whole = np.rint(lines).astype(np.int64)
+    again = whole.astype(np.float64)
+    return whole, (again.view(np.uint64) == lines.view(np.uint64)).all(axis=1)
 
 
 def fill_floats(floats: Floats, numbers: Whole | Floats, decimals: int) -> None:

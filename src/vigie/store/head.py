@@ -24,6 +24,7 @@ class Head:
         self.changes = 0
         self.seen = -1  # how many changes there were when it was looked at last
         self.sparse = False
+        self.limit = 0  # rows up to which it may be pushed to
         self._times = np.empty(FIRST_ROWS, dtype=np.int64)
         self._values = absent_matrix(FIRST_ROWS, len(layout))
         self._source: Layout = layout
@@ -55,6 +56,24 @@ class Head:
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one line for each of the columns, and whether a cell may be absent."""
         return self._values[first:last, columns].T, self.sparse
+
+    def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
+        """Put a row behind the last one if nothing else has to be done for it; tell whether it was so."""
+        at = self.rows
+        if at >= self.limit or layout is not self._source or self._columns is not None:
+            return False
+        if at == len(self._times):
+            self._reserve(at + 1)
+        self._times[at] = time
+        self._values[at] = row
+        if at == 0:
+            self.start = time
+        self.end = time
+        self.rows = at + 1
+        self.changes += 1
+        if sparse and not self.sparse:
+            self.sparse = bool(absent(row).any())
+        return True
 
     def put(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
         """Put a row of another layout where its time belongs; tell whether its time was free."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from vigie.query.storage import Matcher
-from vigie.store.condition import Condition
+from vigie.store.chunk import Cut, cuts_of
+from vigie.store.condition import Condition, condition_of
 from vigie.store.layout import NAME, Columns, Layout, unique
 from vigie.store.outline import Outline
 from vigie.store.stream import Stream
 
 Target = tuple[tuple[str, str], ...]
+MOST_FITS = 16  # questions that are remembered of a layout
 
 
 class Found(NamedTuple):
@@ -85,7 +88,7 @@ class Index:
 
     def find(self, matchers: Sequence[Matcher]) -> Iterator[Found]:
         """Yield the streams that the matchers may fit."""
-        conditions = [Condition(matcher) for matcher in matchers]
+        conditions = [condition_of(matcher) for matcher in matchers]
         for target, streams in self._candidates(conditions):
             verdict = _judged(target, conditions)
             if verdict is not None:
@@ -122,16 +125,19 @@ class Matches:
     """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Layout, tuple[Condition, ...]], Columns] = {}
         self._metrics: dict[tuple[Layout, tuple[Condition, ...]], list[int]] = {}
         self._plans: dict[tuple[tuple[Layout, ...], tuple[Condition, ...]], Plan] = {}
 
     def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
         """Return the columns that meet the conditions."""
-        key = (layout, conditions)
-        if key not in self._known:
-            self._known[key] = layout.match(conditions)
-        return self._known[key]
+        return _fits_of(layout, conditions).columns
+
+    def cuts(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[Cut]:
+        """Return the same, metric by metric, in a layout ordered by metric."""
+        fits = _fits_of(layout, conditions)
+        if fits.cuts is None:
+            fits.cuts = cuts_of(layout, fits.columns)
+        return fits.cuts
 
     def metrics(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[int]:
         """Return which metrics the columns belong to, in a layout ordered by metric."""
@@ -148,17 +154,44 @@ class Matches:
         return self._plans[key]
 
     def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
-        keys = {layout: [layout.series[i] for i in self.columns(layout, conditions)] for layout in layouts}
+        if len(layouts) == 1:
+            return Plan(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
+        keys = {layout: _fits_of(layout, conditions).keys for layout in layouts}
         most = max(layouts, key=lambda layout: len(keys[layout]))
+        if all(some == keys[most] for some in keys.values()):
+            return Plan(most, self.columns(most, conditions), dict.fromkeys(layouts))
         together = unique(key for layout in (most, *layouts) for key in keys[layout])
         line = {key: i for i, key in enumerate(together)}
         lines = {
-            layout: None if some == list(together) else np.array([line[key] for key in some], dtype=np.intp)
+            layout: None if some == together else np.array([line[key] for key in some], dtype=np.intp)
             for layout, some in keys.items()
         }
         if len(together) == len(keys[most]):
             return Plan(most, self.columns(most, conditions), lines)
         return Plan(Layout(together), np.arange(len(together)), lines)
+
+
+class _Fits:
+    """What of a layout meets some conditions."""
+
+    def __init__(self, layout: Layout, conditions: tuple[Condition, ...]) -> None:
+        self.columns = layout.match(conditions)
+        self.keys = tuple([layout.series[i] for i in self.columns.tolist()])
+        self.cuts: list[Cut] | None = None
+
+
+# Kept beyond a question for as long as the layout lives: dashboards ask about the same metrics all the time.
+_known_fits: WeakKeyDictionary[Layout, dict[tuple[Condition, ...], _Fits]] = WeakKeyDictionary()
+
+
+def _fits_of(layout: Layout, conditions: tuple[Condition, ...]) -> _Fits:
+    known = _known_fits.get(layout)
+    if known is None or len(known) > MOST_FITS:
+        known = _known_fits[layout] = {}
+    fits = known.get(conditions)
+    if fits is None:
+        fits = known[conditions] = _Fits(layout, conditions)
+    return fits
 
 
 def _judged(

@@ -91,7 +91,10 @@ class Layout:
     def outline(self) -> Outline:
         """Return what it has in common with layouts that differ only in the values of labels."""
         shapes = dict.fromkeys(
-            (name, tuple(pair[0] for pair in key)) for name, key in zip(self.names, self.series, strict=True)
+            [
+                (name, next(zip(*key, strict=True), ()))
+                for name, key in zip(self.names, self.series, strict=True)
+            ]
         )
         names: dict[str, frozenset[str]] = {}
         for name, labels in shapes:
@@ -139,6 +142,11 @@ class Layouts:
         if len(distinct) == 1:
             return distinct[0]
         return self.of(unique(key for layout in distinct for key in layout.series))
+
+
+def is_too_wide(layouts: Layouts, some: Sequence[Layout], times: float) -> bool:
+    """Tell whether series come and go so much that all together are so many times as many as at once."""
+    return len(layouts.union(some)) > times * max(map(len, some)) + 64
 
 
 def _value(key: Key, label: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
 
-FORMAT = 2
+FORMAT = 3
 
 
 class DirectoryLock:
@@ -22,7 +22,7 @@ class DirectoryLock:
             holder = os.read(self._file, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._file)
             raise Locked(
-                f"{directory} is in use by process {holder}; stop it, or choose another directory"
+                f"{directory} is in use by process {holder}; stop it, or choose another directory: --data DIR"
             ) from None
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)

@@ -47,6 +47,7 @@ class Lookup:
         self._start, self._end = start, end
         self._fits: dict[tuple[Outline, Conditions], Fit | None] = {}
         self._columns: dict[tuple[Place, Conditions], Columns] = {}
+        self._fitting_places: dict[tuple[tuple[Place, ...], Conditions], list[tuple[Place, Fit]]] = {}
 
     def series(self) -> Iterator[tuple[Target, Key]]:
         """Yield every series, as its target and the rest; some of them more than once."""
@@ -115,21 +116,28 @@ class Lookup:
     def _places(self, found: Found) -> list[tuple[Place, Fit]]:
         """Return where the stream may have what is wanted; each place once."""
         stream, start, end = found.stream, self._start, self._end
-        outlines: dict[Place, Outline] = {}
-        for piece in stream.pieces:
-            if piece.start <= end and piece.end >= start:
-                outlines[piece.layout] = piece.layout.outline
-        for number in self._stored(stream):
+        places: dict[Place, None] = {
+            piece.layout: None for piece in stream.pieces if piece.start <= end and piece.end >= start
+        }
+        places.update(dict.fromkeys(self._stored(stream)))
+        key = tuple(places), found.conditions
+        fitting = self._fitting_places.get(key)
+        if fitting is None:  # nodes of a kind have the same layouts
+            fitting = self._fitting_places[key] = self._fits_of(key[0], found.conditions)
+        return fitting
+
+    def _fits_of(self, places: Iterable[Place], conditions: Conditions) -> list[tuple[Place, Fit]]:
+        fitting = []
+        for place in places:
             try:
-                outlines[number] = self._blocks.layouts.outline(number)
+                outline = self._blocks.layouts.outline(place) if isinstance(place, int) else place.outline
             except Damaged as error:
                 self._blocks.damages.add(str(error))
-        conditions = found.conditions
-        return [
-            (place, fit)
-            for place, outline in outlines.items()
-            if (fit := self._fit(outline, conditions)) is not None
-        ]
+                continue
+            fit = self._fit(outline, conditions)
+            if fit is not None:
+                fitting.append((place, fit))
+        return fitting
 
     def _fit(self, outline: Outline, conditions: Conditions) -> Fit | None:
         key = (outline, conditions)
@@ -167,13 +175,13 @@ class Lookup:
         return [span.layout for span in self._blocks.spans(stream.number, self._start, self._end)]
 
 
-def series(lookups: Iterable[Lookup], most: int | None = None) -> list[Labels] | None:
-    """Return the label sets, each once; None if there are more than wanted."""
+def series(lookups: Iterable[Lookup], most: int | None = None) -> list[Labels]:
+    """Return the label sets, each once, or the first so many of them."""
     seen: dict[tuple[Target, Key], None] = {}
     for each in chain.from_iterable(lookup.series() for lookup in lookups):
+        if most is not None and len(seen) >= most:
+            break
         seen[each] = None
-        if most is not None and len(seen) > most:
-            return None
     shapes = {tuple(name for name, _ in target) for target in {target for target, _ in seen}}
     made: list[Labels] = [dict(target + key) for target, key in seen]
     if len(shapes) > 1:  # a label may stand on the target here, and on the series there

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -12,41 +13,101 @@ from vigie.model.values import STALE_BITS
 from vigie.query.label_rows import taken
 from vigie.query.storage import Group, Labels, Load
 from vigie.store.blocks import Blocks
-from vigie.store.chunk import Chunk, Cut, Piece, cuts_of, fill_lines
+from vigie.store.chunk import Chunk, Cut, Piece, fill_lines
 from vigie.store.codec import Floats, Times, absent, bits, unpack_times
 from vigie.store.errors import Damaged
-from vigie.store.head import absent_matrix
+from vigie.store.head import Head, absent_matrix
 from vigie.store.index import Found, Matches, Plan
 from vigie.store.labels import StoredLabels
 from vigie.store.layout import Columns
 from vigie.store.stream import Stream
+from vigie.store.unpacked import LARGEST, Lines, Unpacked
 
 Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
+ENOUGH_TIMES = 1024
 
 
 class Part:
-    """The rows of one piece that a question is about."""
+    """The rows wanted of one piece, or of chunks with one layout that follow one another."""
 
-    def __init__(self, piece: Piece, start: int, end: int) -> None:
-        self.piece = piece
-        times = _unpacked(piece.packed_times) if isinstance(piece, Chunk) else piece.times.copy()
-        first = int(times.searchsorted(start)) if piece.start < start else 0
-        self.first = max(0, first - 1)  # one row more, to see what ended in the first one
-        self.last = int(times.searchsorted(end, side="right")) if piece.end > end else len(times)
-        self.times = times[self.first : self.last]
-        self.reaches_before = first > 0
+    def __init__(self, pieces: Sequence[Piece], start: int, end: int) -> None:
+        self._pieces = pieces
+        self.layout = pieces[0].layout
+        self.is_pressed = isinstance(pieces[0], Chunk)
+        times = _times_of(pieces)
+        first = int(times.searchsorted(start)) if pieces[0].start < start else 0
+        self._first = max(0, first - 1)  # one row more, to see what ended in the first one
+        self._last = int(times.searchsorted(end, side="right")) if pieces[-1].end > end else len(times)
+        self.times = times[self._first : self._last]
 
-    def fetched(self, columns: Columns, cuts: Sequence[Cut]) -> Read:
-        """Return what reads the rows later, when the piece may be gone and without asking the disk again."""
-        if not isinstance(self.piece, Chunk):
-            return partial(_copied, *self.piece.read(columns, self.first, self.last))
-        blobs = [self.piece.blob(cut.metric) for cut in cuts]
-        return partial(fill_lines, blobs, cuts, self.piece.rows, self.first, self.last)
+    def fetched(self, columns: Columns, cuts: Sequence[Cut], unpacked: Unpacked | None) -> Read:
+        """Return what reads the rows later, when the pieces may be gone and without asking the disk again."""
+        if isinstance(self._pieces[0], Head):
+            return partial(_copied, *self._pieces[0].read(columns, self._first, self._last))
+        chunks = [piece for piece in self._pieces if isinstance(piece, Chunk)]
+        span = slice(self._first, self._last)
+        size = len(columns) * sum(chunk.rows for chunk in chunks) * columns.itemsize
+        if unpacked is None or size > LARGEST or not chunks[0].number:
+            return Pressed(_bytes_of(chunks, cuts), cuts, span)
+        key = tuple([chunk.number for chunk in chunks]), columns.tobytes()
+        lines = unpacked.get(key)
+        if lines is not None:
+            return partial(_copied, lines.values[:, span], lines.sparse)
+        return Pressed(_bytes_of(chunks, cuts), cuts, span, partial(unpacked.put, key))
 
 
 def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
     out[...] = rows
     return sparse
+
+
+def _bytes_of(chunks: Iterable[Chunk], cuts: Sequence[Cut]) -> list[tuple[int, list[bytes]]]:
+    return [(chunk.rows, [chunk.blob(cut.metric) for cut in cuts]) for chunk in chunks]
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """Some rows of chunks that follow one another, as bytes; all of them are kept once they are unpacked."""
+
+    chunks: list[tuple[int, list[bytes]]]  # how many rows each has, and the values of the wanted metrics
+    cuts: Sequence[Cut]
+    span: slice
+    keep: Callable[[Lines], None] | None = None
+
+    def __call__(self, out: Floats) -> bool:
+        """Unpack into a matrix, and tell whether a cell may be absent."""
+        if self.keep is None:
+            return self._unpack(self.span, out)
+        rows = sum(rows for rows, _ in self.chunks)
+        values = np.empty((len(out), rows))
+        lines = Lines(values, self._unpack(slice(0, rows), values))
+        self.keep(lines)
+        return _copied(values[:, self.span], lines.sparse, out)
+
+    def apart(self) -> Iterator[tuple[slice, Pressed]]:
+        """Yield each chunk alone, and which of all rows it has."""
+        at = 0
+        for rows, blobs, inside in self._inside(self.span):
+            till = at + inside.stop - inside.start
+            yield slice(at, till), Pressed([(rows, blobs)], self.cuts, inside)
+            at = till
+
+    def _unpack(self, span: slice, out: Floats) -> bool:
+        sparse, at = False, 0
+        for rows, blobs, inside in self._inside(span):
+            till = at + inside.stop - inside.start
+            part = out[:, at:till]
+            sparse = fill_lines(blobs, self.cuts, rows, inside.start, inside.stop, part) or sparse
+            at = till
+        return sparse
+
+    def _inside(self, span: slice) -> Iterator[tuple[int, list[bytes], slice]]:
+        begin = 0
+        for rows, blobs in self.chunks:
+            inside = slice(max(0, span.start - begin), min(rows, span.stop - begin))
+            if inside.start < inside.stop:
+                yield rows, blobs, inside
+            begin += rows
 
 
 class Rows(NamedTuple):
@@ -65,10 +126,22 @@ class Rows(NamedTuple):
         out[self.lines] = part
         return True
 
+    def apart(self) -> Iterable[Rows]:
+        """Return the rows of each chunk alone."""
+        if not isinstance(self.read, Pressed):
+            return [self]
+        return [Rows(self.times[span], self.lines, read) for span, read in self.read.apart()]
 
-@lru_cache(maxsize=4096)  # most questions are about the newest chunks, again and again
-def _unpacked(packed: bytes) -> Times:
-    times = unpack_times(packed)
+
+def _times_of(pieces: Sequence[Piece]) -> Times:
+    if isinstance(pieces[0], Head):
+        return pieces[0].times.copy()
+    return _unpacked_times(tuple([piece.packed_times for piece in pieces if isinstance(piece, Chunk)]))
+
+
+@lru_cache(maxsize=ENOUGH_TIMES)  # most questions are about the newest chunks, again and again
+def _unpacked_times(packed: tuple[bytes, ...]) -> Times:
+    times = np.concatenate([unpack_times(each) for each in packed])
     times.setflags(write=False)
     return times
 
@@ -88,22 +161,29 @@ class Fetched(NamedTuple):
 NOTHING = Fetched(None, lambda: None)
 
 
-def fetch_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> Fetched:
+def fetch_group(
+    found: Found,
+    pieces: Sequence[Piece],
+    matches: Matches,
+    start: int,
+    end: int,
+    unpacked: Unpacked | None = None,
+) -> Fetched:
     """Return what unpacks the samples of a stream's fitting series, and which series these are."""
     parts = _parts(found, pieces, start, end)
     if not parts:
         return NOTHING
-    layouts = tuple({part.piece.layout: None for part in parts})
+    layouts = tuple({part.layout: None for part in parts})
     plan = matches.plan(layouts, found.conditions)
     if not len(plan.columns):
         return NOTHING
     columns = {layout: matches.columns(layout, found.conditions) for layout in layouts}
-    pressed = {part.piece.layout for part in parts if isinstance(part.piece, Chunk)}
-    cuts = {layout: cuts_of(layout, columns[layout]) for layout in pressed}
+    pressed = {part.layout for part in parts if part.is_pressed}
+    cuts = {layout: matches.cuts(layout, found.conditions) for layout in pressed}
     rows = [
-        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts.get(layout, ())))
+        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts.get(layout, ()), unpacked))
         for part in parts
-        for layout in [part.piece.layout]
+        for layout in [part.layout]
     ]
     return Fetched(plan, partial(_unpacked_group, found, plan, rows, start))
 
@@ -112,7 +192,8 @@ def _unpacked_group(found: Found, plan: Plan, rows: Sequence[Rows], start: int) 
     try:
         times, values, sparse = _joined(rows, len(plan.columns))
     except Damaged:
-        rows = [each for each in rows if _is_readable(found, each, len(plan.columns))]
+        alone = [each for some in rows for each in some.apart()]
+        rows = [each for each in alone if _is_readable(found, each, len(plan.columns))]
         if not rows:
             return None
         times, values, sparse = _joined(rows, len(plan.columns))
@@ -156,16 +237,37 @@ def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piec
 
 
 def _parts(found: Found, pieces: Sequence[Piece], start: int, end: int) -> list[Part]:
+    if len(pieces) > 1 and pieces[1].start < start:
+        pieces = pieces[1:]
     parts = []
+    for run in _runs(pieces):
+        try:
+            parts.append(Part(run, start, end))
+        except Damaged:
+            parts += _readable(found, run, start, end)
+    return [part for part in parts if len(part.times)]
+
+
+def _runs(pieces: Iterable[Piece]) -> Iterable[Sequence[Piece]]:
+    """Return chunks on disk that follow one another and have one layout together, and all else alone."""
+    runs: list[list[Piece]] = []
+    for piece in pieces:
+        before = runs[-1][-1] if runs else None
+        if piece.number and before is not None and before.number and before.layout is piece.layout:
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return runs
+
+
+def _readable(found: Found, pieces: Iterable[Piece], start: int, end: int) -> Iterable[Part]:
+    """Return the pieces whose times are readable, and say which are not."""
     for piece in pieces:
         try:
-            parts.append(Part(piece, start, end))
-        except Damaged as error:  # of the times
+            yield Part([piece], start, end)
+        except Damaged as error:
             said = f"{dict(found.target)} before {piece.end} is not readable: {error}"
             found.stream.damages.add(said)
-    if len(parts) > 1 and parts[1].reaches_before:
-        del parts[0]
-    return [part for part in parts if len(part.times)]
 
 
 def _joined(rows: Sequence[Rows], height: int) -> tuple[Times, Floats, bool]:

@@ -12,6 +12,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import cramjam
 import msgspec
@@ -25,7 +26,6 @@ from vigie.store.layout import Key, Layout, Layouts
 LAYOUT, STREAM, CHANGE, KEY, ROWS, DELETE = b"L", b"S", b"C", b"K", b"R", b"X"
 LEVEL = 1
 KEY_EVERY = 32  # records of the same streams
-CHAINS_A_STREAM = 4  # sets of streams that are remembered, for each stream there is
 _COUNT = struct.Struct("<I")
 _GARBAGE = (
     ValueError,
@@ -53,6 +53,27 @@ class Row(NamedTuple):
     layout: Layout
     time: int
     values: Floats
+
+
+class Form:
+    """Streams whose rows come together, their layouts, and whether they will again."""
+
+    def __init__(self, streams: Sequence[tuple[StreamName, Layout]], *, recurs: bool) -> None:
+        self.streams, self.recurs = streams, recurs
+
+
+class Batch(NamedTuple):
+    """Rows that belong together: one value after the other, in the order of the streams and layouts."""
+
+    form: Form
+    times: Sequence[int]
+    values: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Batch:
+        """Return rows that may never come together again."""
+        form = Form([(row.stream, row.layout) for row in rows], recurs=False)
+        return cls(form, [row.time for row in rows], np.concatenate([row.values for row in rows]))
 
 
 class Rows(NamedTuple):
@@ -88,10 +109,19 @@ class _Set(NamedTuple):
 
 
 class _Chain:
-    def __init__(self) -> None:
-        self.numbers = b""
+    def __init__(self, numbers: bytes) -> None:
+        self.numbers = numbers
         self.words = np.empty(0, dtype=np.uint64)
-        self.length = 0
+        self.length = KEY_EVERY
+
+    def next(self, words: NDArray[np.uint64]) -> tuple[bytes, NDArray[np.uint64]]:
+        """Return what kind of record these make, and what it says."""
+        before, self.words = self.words, words
+        if self.length >= KEY_EVERY:
+            self.length = 1
+            return KEY, words
+        self.length += 1
+        return ROWS, words ^ before
 
 
 class Encoder:
@@ -100,42 +130,38 @@ class Encoder:
     def __init__(self) -> None:
         self._layouts: dict[Layout, int] = {}
         self._defined: dict[StreamName, tuple[int, Layout]] = {}
-        self._chains: dict[tuple[StreamName, ...], _Chain] = {}
+        self._forms: WeakKeyDictionary[Form, _Chain] = WeakKeyDictionary()
+        self._chains: WeakValueDictionary[bytes, _Chain] = WeakValueDictionary()  # by numbers of streams
         self._next = 0
 
-    def rows(self, rows: Sequence[Row]) -> Iterator[bytes]:
+    def rows(self, batch: Batch) -> Iterator[bytes]:
         """Yield the definitions that are missing so far, then the rows as one payload."""
-        for row in rows:
-            known = self._defined.get(row.stream)
-            if known is None or known[1] is not row.layout:
-                yield from self._define(row.stream, row.layout, known)
-        numbers = np.array([self._defined[row.stream][0] for row in rows], dtype=np.uint32).tobytes()
-        times = np.array([row.time for row in rows], dtype=np.int64).tobytes()
-        words = bits(np.concatenate([row.values for row in rows]))
-        kind, changes = KEY, words
-        if rows[0].stream.framed:
-            kind, changes = self._chained(tuple(row.stream for row in rows), numbers, words)
-        yield kind + _COUNT.pack(len(rows)) + _pressed(numbers + times + shuffled(changes))
+        chain = self._forms.get(batch.form)
+        if chain is None:
+            yield from self._define_all(batch.form)
+            chain = self._chain(batch.form)
+        times = struct.pack(f"<{len(batch.times)}q", *batch.times)
+        kind, changes = chain.next(bits(batch.values))
+        content = chain.numbers + times + shuffled(changes)
+        yield kind + _COUNT.pack(len(batch.times)) + bytes(cramjam.lz4.compress_block(content))
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> bytes:
         """Return the payload that says that these targets are gone."""
         return DELETE + _COUNT.pack(0) + _json(list(targets))
 
-    def _chained(
-        self, streams: tuple[StreamName, ...], numbers: bytes, words: NDArray[np.uint64]
-    ) -> tuple[bytes, NDArray[np.uint64]]:
-        chain = self._chains.get(streams)
-        if chain is None:
-            if len(self._chains) > CHAINS_A_STREAM * len(self._defined):
-                self._chains.clear()
-            chain = self._chains[streams] = _Chain()
-        if chain.numbers != numbers or chain.length >= KEY_EVERY:
-            chain.numbers, chain.words, chain.length = numbers, words, 1
-            return KEY, words
-        changes = words ^ chain.words
-        chain.words = words
-        chain.length += 1
-        return ROWS, changes
+    def _define_all(self, form: Form) -> Iterator[bytes]:
+        for stream, layout in form.streams:
+            known = self._defined.get(stream)
+            if known is None or known[1] is not layout:
+                yield from self._define(stream, layout, known)
+
+    def _chain(self, form: Form) -> _Chain:
+        some = [self._defined[stream][0] for stream, _ in form.streams]
+        numbers = struct.pack(f"<{len(some)}I", *some)
+        chain = self._chains.get(numbers) or _Chain(numbers)
+        if form.recurs:
+            self._forms[form] = self._chains[numbers] = chain
+        return chain
 
     def _define(
         self, stream: StreamName, layout: Layout, known: tuple[int, Layout] | None
@@ -156,8 +182,9 @@ def unpacked(position: int, payload: bytes) -> Plain:
     """Return a record without its packing; this needs no order, so that it can be done ahead."""
     try:
         (count,) = _COUNT.unpack_from(payload, 1)
-        content = bytes(cramjam.zstd.decompress(memoryview(payload)[1 + _COUNT.size :]))
-        return Plain(position, payload[:1], count, content)
+        kind, pressed = payload[:1], memoryview(payload)[1 + _COUNT.size :]
+        press = cramjam.lz4.decompress_block if kind in (KEY, ROWS) else cramjam.zstd.decompress
+        return Plain(position, kind, count, bytes(press(pressed)))
     except _GARBAGE as error:
         raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
 

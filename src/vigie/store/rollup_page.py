@@ -7,7 +7,7 @@ series of a stream mostly have their samples at the same times.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -25,8 +25,10 @@ from vigie.store.codec import (
     unpack_times,
 )
 from vigie.store.layout import Columns, Layout
+from vigie.store.rollup_whole import PARTS, WHOLE, WholePage, guessed_total, unpacked
 
 SHARED = ("count", "first_at", "last_at")  # guessed from one row that stands for the whole page
+BESIDE = (*SHARED, "lost")  # what is written the same way, whatever the values are
 _NEEDS = {
     "first": {"last"},
     "low": {"first", "last"},
@@ -40,10 +42,18 @@ LATEST = 1 << 62
 def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
     """Return the buckets of an ordered layout's series as a chunk in memory."""
     shared = _shared_rows(buckets)
+    values = {name: _high(getattr(buckets, name), len(layout)) for name in (*WHOLE, "total")}
+    whole = WholePage(layout.metrics, values, buckets.count)
+    simple = all(len(getattr(buckets, name)) == 1 for name in SHARED)
     blobs = []
-    for first, last in layout.metrics:
+    for metric, (first, last) in enumerate(layout.metrics):
+        parts = whole.packed(metric, first, last)
+        if parts is not None and simple and not buckets.lost[first:last].any():
+            blobs.append(pack_parts(parts))
+            continue
         some = {name: _rows(getattr(buckets, name), first, last) for name in FIELDS}
-        blobs.append(_packed(some, shared))
+        names = FIELDS if parts is None else BESIDE
+        blobs.append(pack_parts([*(parts or ()), *_packed(some, shared, names)]))
     start, end = int(buckets.ends[0]) - width, int(buckets.ends[-1])
     packed = pack_times(np.concatenate([shared[name] for name in SHARED]).astype(np.int64))
     return Chunk(layout, start, end, len(buckets.ends), packed, blobs.__getitem__)
@@ -65,6 +75,10 @@ def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str
     return stacked(read)
 
 
+def _high(cells: Cells, height: int) -> Cells:
+    return np.broadcast_to(cells, (height, cells.shape[1]))
+
+
 def _rows(cells: Cells, first: int, last: int) -> Cells:
     if len(cells) == 1:
         return np.broadcast_to(cells, (last - first, cells.shape[1]))
@@ -84,9 +98,9 @@ def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
     }
 
 
-def _packed(cells: dict[str, Cells], shared: dict[str, Cells]) -> bytes:
+def _packed(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequence[str]) -> list[bytes]:
     parts = []
-    for name in FIELDS:
+    for name in names:
         here = cells[name]
         guess = _guessed(name, cells, shared, here.shape)
         differs = _words(here) != _words(np.broadcast_to(guess, here.shape))
@@ -97,7 +111,7 @@ def _packed(cells: dict[str, Cells], shared: dict[str, Cells]) -> bytes:
         values = np.ascontiguousarray(here[differs])
         mask = _ALL if differs.all() else zlib.compress(np.packbits(differs).tobytes())
         parts += [mask, pack_times(values) if values.dtype == np.int64 else pack_floats(values)]
-    return pack_parts(parts)
+    return parts
 
 
 def _unpacked(
@@ -105,7 +119,9 @@ def _unpacked(
 ) -> dict[str, Cells]:
     parts = unpack_parts(blob)
     cells: dict[str, Cells] = {}
-    for i, name in enumerate(FIELDS):
+    whole, parts = ([], parts) if len(parts) == 2 * len(FIELDS) else (parts[:PARTS], parts[PARTS:])
+    parts = parts or [b""] * 2 * len(BESIDE)
+    for i, name in enumerate(BESIDE if whole else FIELDS):
         mask, content = parts[2 * i : 2 * i + 2]
         if name not in needed:
             cells[name] = nothing(name, 1, shape[1])
@@ -115,7 +131,9 @@ def _unpacked(
         else:
             values = unpack_times(content) if name in ("first_at", "last_at") else unpack_floats(content)
             cells[name] = _filled(name, mask, values, cells, shared, shape)
-    return cells
+    if whole:
+        cells |= unpacked(whole, cells["count"], shape[0], needed)
+    return {name: cells[name] if name in cells else nothing(name, 1, shape[1]) for name in FIELDS}
 
 
 def _filled(
@@ -166,7 +184,7 @@ def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape
         if name == "high":
             return np.fmax(cells["first"], cells["last"])
         if name == "total":
-            return np.where(some, cells["count"] * (cells["first"] / 2 + cells["last"] / 2), 0.0)
+            return np.where(some, guessed_total(cells["count"], cells["first"], cells["last"]), 0.0)
     return nothing(name, 1, shape[1])
 
 

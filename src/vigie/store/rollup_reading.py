@@ -25,6 +25,7 @@ from vigie.store.rollup_tier import Guard, Tier
 
 log = logging.getLogger(__name__)
 
+ALWAYS = ("count", "first_at", "last_at")
 Part = tuple[Layout, Buckets]
 Load = Callable[[], Iterator[Part]]
 Read = tuple[Plan | None, Buckets]
@@ -66,7 +67,7 @@ class RollupReader:
             return None, Buckets(ends, **{name: nothing(name, 1, len(ends)) for name in FIELDS})
         plan = ask.matches.plan(tuple({layout: None for layout, _ in parts}), ask.found.conditions)
         lines = [(plan.lines[layout], buckets) for layout, buckets in parts]
-        return plan, joined(lines, len(plan.columns), ends)
+        return plan, joined(lines, len(plan.columns), ends, ask.wanted)
 
     def _loads(self, place: int, ask: Ask, start: int, stop: int) -> list[Load]:
         """Return what makes the parts, in order of time."""
@@ -151,14 +152,22 @@ def _held(page: Chunk, ask: Ask) -> Chunk:
     return page._replace(blob=blobs.__getitem__)
 
 
-def joined(parts: Sequence[tuple[Columns | None, Buckets]], height: int, ends: Times) -> Buckets:
-    """Return buckets that follow one another as one, each part in its lines."""
+def joined(
+    parts: Sequence[tuple[Columns | None, Buckets]],
+    height: int,
+    ends: Times,
+    wanted: Collection[str] = FIELDS,
+) -> Buckets:
+    """Return buckets that follow one another as one, each part in its lines, with at least these fields."""
     if len(parts) == 1 and parts[0][0] is None and len(parts[0][1].ends) == len(ends):
         return parts[0][1]
     places = [np.searchsorted(ends, buckets.ends) for _, buckets in parts]
     in_order = all(lines is None for lines, _ in parts)
     cells = {}
     for name in FIELDS:
+        if name not in wanted and name not in ALWAYS:
+            cells[name] = nothing(name, 1, len(ends))
+            continue
         shared = in_order and all(len(getattr(buckets, name)) == 1 for _, buckets in parts)
         cells[name] = nothing(name, 1 if shared else height, len(ends))
         for (lines, buckets), columns in zip(parts, places, strict=True):

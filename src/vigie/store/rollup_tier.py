@@ -1,8 +1,8 @@
-"""Rollups of one width in a file of their own: pages of buckets, each a chunk that spans a fixed time."""
+"""Rollups of one width in a file of their own: pages of buckets, each a fixed time in one chunk or a few."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
@@ -46,10 +46,11 @@ class Claim(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A page that was made; no chunk if there are no samples."""
+    """A page that was made: its chunks, none if there are no samples, and those on disk that stay."""
 
     claim: Claim
-    chunk: Chunk | None
+    chunks: Sequence[Chunk]
+    kept: Collection[int] = ()
 
 
 Notes = dict[StreamName, set[int]]  # which pages of which streams
@@ -119,7 +120,8 @@ class Tier:
         if name not in self._numbers:
             return []
         wrong = self.missing.get(name, set()) | self._making.get(name, set())
-        return [page for page in self._stored(self._numbers[name], start, stop) if page.start not in wrong]
+        stored = self._stored(self._numbers[name], start, stop)
+        return [page for page in stored if self.page_at(page.start + 1) not in wrong]
 
     def claim(self, claim: Claim) -> None:
         """Take over a page that is made of what is there now; a row that comes from now on is late."""
@@ -136,15 +138,15 @@ class Tier:
         numbers: dict[StreamName, int] = {}
         with self.blocks.transaction():
             self.blocks.database.births.wait()
-            for (name, page, _), chunk in batch:
+            for (name, page, _), chunks, kept in batch:
                 until = self.until.get(name)
                 if until is None:
                     continue  # it was deleted meanwhile
                 number = numbers[name] = self.blocks.keep_stream(
                     name, min([until, *self.missing.get(name, ())])
                 )
-                self._remove_page(number, page)
-                if chunk is not None:
+                self._remove_page(number, page, kept)
+                for chunk in chunks:
                     self.blocks.write(number, chunk, small=False)
         return numbers
 
@@ -152,19 +154,20 @@ class Tier:
         self, claims: Iterable[Claim], batch: Sequence[Made], numbers: Mapping[StreamName, int]
     ) -> None:
         """Let pages that were written be read, and the other claimed ones be made again."""
-        made = {(name, page): chunk for (name, page, _), chunk in batch}
+        made = {(name, page): chunks for (name, page, _), chunks, _ in batch}
         for name, page, _ in claims:
             if page in self._making.get(name, ()):
                 self._making[name].discard(page)
-                chunk = made.get((name, page))
                 if name not in numbers:
                     self.spoil(name, page)
                     continue
                 self._numbers[name] = numbers[name]
-                if chunk is not None:
+                chunks = made.get((name, page), ())
+                if chunks:
                     stream = self._known(name)
                     stream.respan(self.blocks.spans(stream.number))
-                    self.index.note(stream, chunk.layout.outline)
+                    for chunk in chunks:
+                        self.index.note(stream, chunk.layout.outline)
         self._making = {name: pages for name, pages in self._making.items() if pages}
 
     def forget(self, names: Iterable[StreamName]) -> None:
@@ -211,9 +214,10 @@ class Tier:
         if left:
             self._unsaid[name] = left
 
-    def _remove_page(self, number: int, page: int) -> None:
+    def _remove_page(self, number: int, page: int, kept: Collection[int] = ()) -> None:
         for chunk in self._stored(number, page, page + self.kind.page):
-            self.blocks.remove_chunk(chunk.number)
+            if chunk.number not in kept:
+                self.blocks.remove_chunk(chunk.number)
 
     def _known(self, name: StreamName) -> Stream:
         stream = self.index.get(name.target, name.source)

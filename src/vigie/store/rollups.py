@@ -6,6 +6,7 @@ and makes the other buckets on the spot, so its answer never depends on how far 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ from vigie.store.retention import Retention
 from vigie.store.rollup_making import MINUTE, RollupMaker
 from vigie.store.rollup_reading import Ask, FetchRaw, RollupReader
 from vigie.store.rollup_tier import Guard, Kind, Notes, Tier
+from vigie.store.stream import Stream
 
 HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
 FIVE_MINUTES = Kind("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))
@@ -56,6 +58,13 @@ class Rollups:
         """Let go of the files; which pages late samples made wrong is known again from the log."""
         for tier in self.tiers:
             tier.blocks.close()
+
+    def note_row(self, stream: Stream, time: int) -> None:
+        """Take note of a row of a stream."""
+        if stream.rolled is None:
+            stream.rolled = max(tier.reach(stream.name) for tier in self.tiers)
+        if time <= stream.rolled:
+            self.note(stream.name, time)
 
     def note(self, name: StreamName, time: int) -> None:
         """Take note of a row; a late one makes pages wrong, unless raw data of their time have gone."""
@@ -142,9 +151,9 @@ class Rollups:
         for tier in self.tiers:
             tier.blocks.reborn()
 
-    def maintain(self, now: int, guard: Guard, turn: Guard) -> None:
+    def maintain(self, now: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
         """Make pages that are due, a bounded number of them, and remove those that are too old."""
-        self._maker.maintain(now, self.raw_since, guard, turn)
+        self._maker.maintain(now, self.raw_since, guard, turn, closing)
 
     def groups(
         self,

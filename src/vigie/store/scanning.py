@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import islice
 
 from vigie.query.storage import Group, Load, Matcher
 from vigie.store.blocks import Blocks
 from vigie.store.index import Found, Index, Matches, Plan, Target
 from vigie.store.reading import Fetched, disjoint, fetch_group, pieces_of
+from vigie.store.unpacked import Unpacked
+
+TARGETS_A_LOOK = 8  # while the guard is held
 
 
 class Scan:
     """One question; the store is locked while bytes are fetched, and not while they are unpacked."""
 
     def __init__(
-        self, guard: AbstractContextManager[object], index: Index, blocks: Blocks, start: int, end: int
+        self,
+        guard: AbstractContextManager[object],
+        index: Index,
+        blocks: Blocks,
+        start: int,
+        end: int,
+        unpacked: Unpacked,
     ) -> None:
-        self._guard, self._index, self._blocks = guard, index, blocks
+        self._guard, self._index, self._blocks, self._unpacked = guard, index, blocks, unpacked
         self._start, self._end = start, end
         self._matches = Matches()
         self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
@@ -34,17 +44,22 @@ class Scan:
             everything = [found for some in targets.values() for found in some]
             yield from map(_ready, disjoint(_read(map(self._fetched, everything))))
             return
-        for some in targets.values():
-            fetched = [self._fetched(found) for found in some]
-            if self._are_apart([each.plan for each in fetched if each.plan is not None]):
-                yield from (each.load for each in fetched)
-            else:
-                yield from map(_ready, disjoint(_read(fetched)))
+        for batch in _batches(targets.values()):
+            with self._guard:
+                fetched = [[self._fetched(found) for found in some] for some in batch]
+            for each in fetched:
+                yield from self._of_one_target(each)
+
+    def _of_one_target(self, fetched: Sequence[Fetched]) -> Iterator[Load]:
+        if self._are_apart([each.plan for each in fetched if each.plan is not None]):
+            yield from (each.load for each in fetched)
+        else:
+            yield from map(_ready, disjoint(_read(fetched)))
 
     def _fetched(self, found: Found) -> Fetched:
         with self._guard:
             pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
-            return fetch_group(found, pieces, self._matches, self._start, self._end)
+            return fetch_group(found, pieces, self._matches, self._start, self._end, self._unpacked)
 
     def _are_apart(self, plans: Sequence[Plan]) -> bool:
         """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""
@@ -55,6 +70,13 @@ class Scan:
             series = [plan.layout.series[i] for plan in plans for i in plan.columns.tolist()]
             self._apart[key] = len(set(series)) == len(series)
         return self._apart[key]
+
+
+def _batches(targets: Iterable[list[Found]]) -> Iterator[list[list[Found]]]:
+    """Yield some targets at a time: few, because rows that come meanwhile wait."""
+    rest = iter(targets)
+    while batch := list(islice(rest, TARGETS_A_LOOK)):
+        yield batch
 
 
 def _read(fetched: Iterable[Fetched]) -> list[Group]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from vigie.store.bundles import Places
 from vigie.store.errors import Damaged
 
 AT_ONCE = 500
@@ -13,19 +14,22 @@ AT_ONCE = 500
 class Shelf:
     """Fetches, with a chunk's values of a metric, those of the chunks behind it, which are asked for next."""
 
-    def __init__(self, read: Callable[..., list[Any]], firsts: Sequence[int]) -> None:
-        self._read, self._firsts = read, firsts  # the number of each chunk's first blob
+    def __init__(self, read: Callable[..., list[Any]], chunks: Sequence[tuple[int, Places]]) -> None:
+        self._read, self._chunks = read, chunks  # the number of each chunk's first row, and what is where
         self._fetched: dict[int, bytes] = {}
 
-    def blob(self, place: int, metric: int) -> bytes:
+    def blob(self, chunk: int, metric: int) -> bytes:
         """Return the sealed values of a metric in one of the chunks."""
-        number = self._firsts[place] + metric
+        first, places = self._chunks[chunk]
+        number = first + places.row(metric)
         if number not in self._fetched:
-            numbers = [first + metric for first in self._firsts[place : place + AT_ONCE]]
-            marks = ",".join("?" * len(numbers))
-            query = f"SELECT number, content FROM blob WHERE number IN ({marks})"  # noqa: S608 - only marks
-            self._fetched.update(self._read(query, *numbers))
-        content = self._fetched.pop(number, None)
-        if content is None:
+            behind = self._chunks[chunk : chunk + AT_ONCE]
+            self._fetch([first + each.row(metric) for first, each in behind if metric < len(each)])
+        if number not in self._fetched:
             raise Damaged(f"the values {number} of a chunk are missing")
-        return content
+        return places.cut(self._fetched[number], metric)
+
+    def _fetch(self, numbers: Sequence[int]) -> None:
+        marks = ",".join("?" * len(numbers))
+        query = f"SELECT number, content FROM blob WHERE number IN ({marks})"  # noqa: S608 - only marks
+        self._fetched.update(self._read(query, *numbers))

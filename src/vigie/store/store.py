@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from vigie.model import Frame, Table
+from vigie.model import Frame
 from vigie.query.rolled import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher
 from vigie.store import lookup
@@ -21,6 +21,7 @@ from vigie.store.damages import Damages
 from vigie.store.errors import Damaged, Refused, StoreError
 from vigie.store.head import Head
 from vigie.store.index import Found, Index, Matches, Target
+from vigie.store.intake import Intake
 from vigie.store.layout import Layout, Layouts
 from vigie.store.lock import DirectoryLock, check_format
 from vigie.store.lookup import Lookup
@@ -33,9 +34,9 @@ from vigie.store.retention import Retention
 from vigie.store.rollups import Rollups
 from vigie.store.salvage import opened_blocks
 from vigie.store.scanning import Scan
-from vigie.store.stream import Lengths, Stream
-from vigie.store.tables import Shape, shape_of
+from vigie.store.stream import LENGTHS, Lengths, Stream
 from vigie.store.times import check_time
+from vigie.store.unpacked import Unpacked
 from vigie.store.upkeep import Upkeep
 from vigie.store.wal import SEGMENT_BYTES, Log
 from vigie.store.weighing import weigh
@@ -44,7 +45,6 @@ log = logging.getLogger(__name__)
 
 WRITE_AHEAD = 64 << 20  # bytes of values that wait for a sync before appending does it itself
 ANY = 1 << 62  # values
-LENGTHS = Lengths()
 RETENTION = Retention()
 ROOM = Room()
 
@@ -76,7 +76,7 @@ class Store:
         self._damages = Damages()
         self._layouts = Layouts()
         self._index = Index()
-        self._shapes: dict[Stream, Shape] = {}
+        self._unpacked = Unpacked()
         self._loose = Loose(self._layouts, self._stream)
         with ExitStack() as opened:
             self._lock = DirectoryLock(self.directory)
@@ -99,6 +99,9 @@ class Store:
             self._recover()
             opened.callback(self._log.close)
             self._opened = opened.pop_all()
+        self._intake = Intake(
+            self._layouts, self._stream, self._index, self._blocks, self._rollups, self._log, self._gauge
+        )
         self._is_copy = False
         self._calm = Calm(self._guard, self._blocks.database)
         self._upkeep = Upkeep(
@@ -110,6 +113,7 @@ class Store:
             lengths,
             retention,
             self._rollups,
+            self._forget_streams,
         )
 
     def __enter__(self) -> Store:
@@ -131,13 +135,8 @@ class Store:
         with self._guard:
             target = _target(node_labels)
             check_time(frame.time_ms)
-            rows: dict[Stream, Row] = {}
-            for table, values in frame.parts:
-                stream, shape = self._shape(target, table)
-                row = Row(stream.name, shape.layout, frame.time_ms, shape.row(values))
-                if not stream.holds(frame.time_ms, self._blocks):
-                    rows.setdefault(stream, row)
-            self._take(list(rows.items()))
+            if frame.parts:
+                self._intake.append(target, frame)
         self._sync_if_much_waits()
 
     def append_series(self, series: Iterable[Samples]) -> None:
@@ -145,7 +144,7 @@ class Store:
         self._check_own()
         with self._guard:
             places = self._loose.rows(list(series))
-            self._take([(p.stream, Row(p.stream.name, p.layout, p.time, p.row)) for p in places])
+            self._intake.take([(p.stream, Row(p.stream.name, p.layout, p.time, p.row)) for p in places])
             for stream in dict.fromkeys(place.stream for place in places):
                 self._loose.judge(stream)
         self._sync_if_much_waits()
@@ -164,10 +163,13 @@ class Store:
         """Write blocks that are due, remove what is too old, drop old log; every ten seconds or so."""
         self._check_own()
         self._gauge.look()
-        self._rollups.maintain(now_ms, self._guard, self._upkeep.turn)  # before raw data go
-        gone = self._upkeep.maintain(now_ms)
-        with self._guard:
-            self._forget_streams(gone)
+        # Before raw data go.
+        self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.closing)
+        self._upkeep.maintain(now_ms)
+
+    def end_upkeep(self) -> None:
+        """Let upkeep that is under way in another thread end soon, and none be begun."""
+        self._upkeep.closing.set()
 
     def delete(self, matchers: Sequence[Matcher]) -> int:
         """Delete every target whose own labels fit, with all it has; return how many there were."""
@@ -202,11 +204,8 @@ class Store:
 
     def _live(self) -> list[tuple[Target, Layout]]:
         with self._guard:
-            live = [(stream, self._shapes.get(stream)) for stream in self._index if stream.pieces]
-            return [
-                (stream.name.target, stream.pieces[-1].layout if shape is None else shape.layout)
-                for stream, shape in live
-            ]
+            live = [(stream, self._intake.layout(stream)) for stream in self._index if stream.pieces]
+            return [(stream.name.target, layout or stream.pieces[-1].layout) for stream, layout in live]
 
     def check(self) -> list[str]:
         """Verify every checksum in log and blocks; return what is wrong, nothing if all is well."""
@@ -244,6 +243,7 @@ class Store:
         self._guard = threading.RLock()
         self._rollups.reborn()
         self._blocks.reborn()
+        self._unpacked.reborn()
         self._calm = Calm(self._guard, self._blocks.database)
         self._lock.release()  # the parent has it still; a child that outlives it is in nobody's way
 
@@ -257,15 +257,20 @@ class Store:
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         """Yield what reads the same groups one by one, in any thread."""
-        return Scan(self._calm, self._index, self._blocks, start, end).loads(matchers)
+        return Scan(self._calm, self._index, self._blocks, start, end, self._unpacked).loads(matchers)
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of series in chunks that reach into the time span."""
-        return lookup.series(self._lookups(matchers, start, end)) or []
+        return lookup.series(self._lookups(matchers, start, end))
+
+    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+        """Return the same, or the first so many of them."""
+        return lookup.series(self._lookups(matchers, start, end), most)
 
     def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
         """Return the same, or None if there are more of them."""
-        return lookup.series(self._lookups(matchers, start, end), most)
+        found = self.some_series(matchers, start, end, most + 1)
+        return found if len(found) <= most else None
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted names of their labels."""
@@ -311,15 +316,6 @@ class Store:
         still = [piece.copy() if isinstance(piece, Head) else piece for piece in pieces]
         return partial(read_group, found, still, matches, start, end)
 
-    def _shape(self, target: Target, table: Table) -> tuple[Stream, Shape]:
-        stream = self._stream(StreamName(target, table.source, framed=True))
-        shape = self._shapes.get(stream)
-        if shape is None or shape.table is not table:
-            if shape is None or shape.table != table:
-                shape = shape_of(self._layouts, table, dict(target))
-            shape = self._shapes[stream] = shape._replace(table=table)
-        return stream, shape
-
     def _stream(self, name: StreamName) -> Stream:
         stream = self._index.get(name.target, name.source)
         if stream is None:
@@ -327,23 +323,13 @@ class Store:
             self._index.add(stream)
         return stream
 
-    def _take(self, rows: Sequence[tuple[Stream, Row]]) -> None:
-        if not rows:
-            return
-        self._gauge.check()
-        position = self._log.rows([row for _, row in rows])
-        for stream, row in rows:
-            stream.put(row.layout, row.time, row.values, position, self._blocks)
-            self._index.note(stream, row.layout.outline)
-            self._rollups.note(stream.name, row.time)
-
     def _sync_if_much_waits(self) -> None:
         if self._log.waiting > WRITE_AHEAD:
             self._log.sync()
 
     def _forget_streams(self, streams: Iterable[Stream]) -> None:
         for stream in streams:
-            self._shapes.pop(stream, None)
+            self._intake.forget(stream)
             if not stream.name.framed:
                 self._loose.forget(stream)
 

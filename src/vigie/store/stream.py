@@ -19,6 +19,8 @@ from vigie.store.spans import BEFORE_ALL as BEFORE_ALL
 from vigie.store.spans import Span, Spans
 from vigie.store.stored_layouts import KEPT_SERIES
 
+NEVER = 1 << 62
+
 
 class Lengths(NamedTuple):
     """How much stays in memory, and how much goes into one block."""
@@ -28,6 +30,9 @@ class Lengths(NamedTuple):
     keep_ms: int = 3_600_000
     block_ms: int = 7_200_000
     kept_series: int = KEPT_SERIES  # of layouts that are read from disk
+
+
+LENGTHS = Lengths()
 
 
 class Stored(Protocol):
@@ -53,6 +58,9 @@ class Stream:
         self.complete_from = BEFORE_ALL  # every row from this time on is in memory
         self.small_from: int | None = None  # where chunks begin that were never merged
         self.merging: dict[int, Chunk] = {}  # chunks on disk that are just being replaced, by what
+        self.look_at = BEFORE_ALL  # from when on the upkeep may find something to do
+        self.roll_at: dict[int, int] = {}  # by the width of buckets, from when on rollups may be due
+        self.rolled: int | None = None  # up to when rows come late for rollups; None if that is to be asked
         self._layouts = layouts
         self._lengths = lengths
         self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # so that not all are due at once
@@ -80,8 +88,19 @@ class Stream:
         piece = self.pieces[at] if at is not None else stored.at(self.number, time)
         return piece is not None and bool((piece.times == time).any())
 
+    def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
+        """Put a row behind the newest one if nothing else has to be done for it; tell whether it was so."""
+        last = self.pieces[-1] if self.pieces else None
+        if not isinstance(last, Head) or not self.spans.end <= last.end < time:
+            return False
+        pushed = last.push(layout, time, row, sparse=sparse)
+        if last.rows >= last.limit:
+            self.look_at = BEFORE_ALL
+        return pushed
+
     def put(self, layout: Layout, time: int, row: Floats, since: int, stored: Stored) -> None:
         """Keep a row; one whose time is there already changes nothing, but fills cells of loose series."""
+        self.look_at = BEFORE_ALL
         if time > self.end:
             head = self._newest(layout, since)
         elif self.name.framed and self.holds(time, stored):
@@ -95,6 +114,7 @@ class Stream:
 
     def put_many(self, rows: Rows, stored: Stored) -> None:
         """Keep rows that are read back from the log."""
+        self.look_at = BEFORE_ALL
         times = rows.times
         if not self.name.framed or int(times[0]) <= self.end or not (np.diff(times) > 0).all():
             for i, time in enumerate(times.tolist()):
@@ -153,6 +173,25 @@ class Stream:
             return None
         return until
 
+    def looked_at(self, now: int) -> None:
+        """Note that all is done that was due, and when the next may be, if nothing but time goes by."""
+        ahead = max(0, self.end - now)  # a stream that is ahead of the clock goes by its own time
+        self.look_at = self._next_due() - ahead if self._is_quiet() else BEFORE_ALL
+
+    def _is_quiet(self) -> bool:
+        last = self.pieces[-1] if self.pieces else None
+        waits = any(not piece.number for piece in self.pieces[:-1])
+        full = last is not None and not last.number and (isinstance(last, Chunk) or last.rows >= last.limit)
+        return not waits and not full
+
+    def _next_due(self) -> int:
+        lengths, when = self._lengths, list[int]()
+        for piece in self.pieces:
+            when.append(piece.end + lengths.keep_ms if piece.number else piece.start + lengths.head_ms)
+        if self.small_from is not None:
+            when.append(self.small_from + lengths.block_ms + lengths.keep_ms)
+        return min(when, default=NEVER)
+
     def in_memory(self) -> set[int]:
         """Return the chunks on disk that memory has too, or has in a newer form."""
         return {number for piece in self.pieces for number in (piece.number, *piece.replaces)}
@@ -186,8 +225,10 @@ class Stream:
     def _newest(self, layout: Layout, since: int) -> Head:
         last = self.pieces[-1] if self.pieces else None
         if isinstance(last, Head) and last.end >= self.last_stored and self._has_room(last, layout):
-            return last
-        self.pieces.append(head := Head(layout, since))
+            head = last
+        else:
+            self.pieces.append(head := Head(layout, since))
+        head.limit = self._limit()
         return head
 
     def _has_room(self, head: Head, layout: Layout) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from vigie.store.blocks import Blocks
 from vigie.store.chunk import Chunk, close
@@ -20,6 +20,7 @@ from vigie.store.wal import Log, segment_of
 STREAMS_A_LOOK = 256  # while the guard is held
 STREAMS_A_COMMIT = 64
 PAGES_A_TIME = 4096
+FORGET_MS = 60_000  # how often memory is looked through for what is too old
 LAYOUTS_MS = 3_600_000  # how often layouts that nothing uses are looked for
 
 
@@ -36,14 +37,17 @@ class Upkeep:
         lengths: Lengths,
         retention: Retention,
         rollups: Rollups,
+        forgotten: Callable[[Sequence[Stream]], None],
     ) -> None:
         self._guard, self._index, self._blocks, self._log = guard, index, blocks, log
         self._layouts, self._lengths, self._retention = layouts, lengths, retention
-        self._rollups = rollups
+        self._rollups, self._forgotten = rollups, forgotten
+        self.closing = threading.Event()  # then what is under way ends soon, and nothing more is begun
         self.turn = Turns()  # one piece of slow work at a time: none finds removed what it reads
-        self._compaction = Compaction(guard, blocks, layouts, lengths)
+        self._compaction = Compaction(guard, blocks, layouts, lengths, self.closing)
         self._doomed: list[int] = []
-        self._tidied = 0
+        self._tidied = self._forgot = 0
+        self._flushes = True
 
     def flush_all(self) -> None:
         """Write everything into blocks as long as they can be, and begin the log anew."""
@@ -59,17 +63,20 @@ class Upkeep:
             self._log.renew()
             self._drop_log()
 
-    def maintain(self, now: int) -> list[Stream]:
-        """Do what is due; return the streams of which nothing is left."""
+    def maintain(self, now: int) -> None:
+        """Do what is due."""
         with self.turn:
             self._remove_doomed()
-            gone = self._expire(now)
+            self._expire(now)
         for streams in self._slices(STREAMS_A_LOOK):
-            with self.turn:
-                self._look_after(streams, now)
+            due = [stream for stream in streams if stream.look_at <= now]
+            for first in range(0, len(due), STREAMS_A_COMMIT):
+                if self.closing.is_set():
+                    return
+                with self.turn:
+                    self._look_after(due[first : first + STREAMS_A_COMMIT], now)
         with self.turn:
             self._drop_log()
-        return gone
 
     def remove(self, streams: Sequence[Stream]) -> None:
         """Remove streams that were forgotten from the blocks; what fails is done by the next upkeep."""
@@ -100,6 +107,9 @@ class Upkeep:
                 (stream, until) for stream in streams if (until := stream.mergeable_until(now)) is not None
             ]
         self._compaction.run(small)
+        with self._guard:
+            for stream in streams:
+                stream.looked_at(now)
 
     def _press(self, closable: Sequence[tuple[Stream, Sequence[Head]]]) -> None:
         for stream, heads in closable:
@@ -129,6 +139,7 @@ class Upkeep:
                     layouts = [self._blocks.layouts.number(chunk.layout) for chunk in chunks]
                     places = list(zip(chunks, numbers, layouts, strict=True))
                     written.append((stream, number, flushed, places))
+            self._flushes = True
             with self._guard:
                 for stream, number, flushed, places in written:
                     stream.number, stream.flushed = number, flushed
@@ -142,9 +153,9 @@ class Upkeep:
         stay = [piece.since for piece in stream.pieces if not isinstance(piece, Chunk)]
         return min(stay, default=self._log.position)
 
-    def _expire(self, now: int) -> list[Stream]:
+    def _expire(self, now: int) -> None:
         lost = expire(self._blocks, self._retention.beside(self._rollups.size()), now)
-        gone, some = self._forget(lost, now)
+        some = self._forget(lost, now)
         self._remove_doomed()
         if some:
             self._rollups.raw_expired(raw_since(self._blocks, self._retention, now))
@@ -153,10 +164,12 @@ class Upkeep:
             self._blocks.forget_layouts()
         if lost:
             self._blocks.shrink(PAGES_A_TIME)
-        return gone
 
-    def _forget(self, lost: set[int], now: int) -> tuple[list[Stream], bool]:
-        gone, some = list[Stream](), False
+    def _forget(self, lost: set[int], now: int) -> bool:
+        """Drop from memory what has gone; tell whether anything has."""
+        if not lost and self._forgot <= now < self._forgot + min(FORGET_MS, self._retention.age_ms // 100):
+            return False
+        self._forgot, some = now, False
         for streams in self._slices(STREAMS_A_LOOK):
             with self._guard:
                 for stream in self._alive(streams):
@@ -167,9 +180,9 @@ class Upkeep:
                         some = True
                         self._renew(stream)
                         if not stream.pieces and not stream.spans:
-                            gone.append(stream)
-        self._doomed += [stream.number for stream in gone if stream.number]
-        return gone, some
+                            self._forgotten([stream])
+                            self._doomed += [stream.number] if stream.number else []
+        return some
 
     def _renew(self, stream: Stream) -> None:
         stored = self._blocks.spans(stream.number) if stream.spans else ()
@@ -188,6 +201,9 @@ class Upkeep:
             self._doomed.clear()
 
     def _drop_log(self) -> None:
+        if not self._flushes or len(self._log.paths()) < 2:
+            return
+        self._flushes = False
         with self._guard:
             oldest = self._log.position  # rows that come meanwhile stand behind this
         for streams in self._slices(STREAMS_A_LOOK):

@@ -16,7 +16,7 @@ from pathlib import Path
 from vigie.store.errors import CannotWrite
 from vigie.store.layout import Layouts
 from vigie.store.lock import sync_directory
-from vigie.store.records import Deletion, Encoder, Row, Rows
+from vigie.store.records import Batch, Deletion, Encoder, Rows
 from vigie.store.segment import HEADER, LENGTH, MAGIC, MARK, SHIFT, Damage, number_of, replayed
 
 SEGMENT_BYTES = 64 << 20
@@ -47,7 +47,7 @@ class Log:
         self._number = 0
         self._synced = 0  # bytes of the segment
         self._buffer = bytearray()
-        self._unsynced: list[Sequence[Row] | Deletion] = []
+        self._unsynced: list[Batch | Deletion] = []
         self.waiting = 0  # bytes of values that are not synced
         self._spoiled = False
         self._encoder = Encoder()
@@ -79,15 +79,15 @@ class Log:
         with self._guard:
             self._begin(number, file)
 
-    def rows(self, rows: Sequence[Row]) -> int:
+    def rows(self, batch: Batch) -> int:
         """Take rows that belong together; return where they stand."""
         if self.waiting > MOST_WAITING:
             raise CannotWrite(
                 f"{self.waiting} bytes wait for {self._directory}, which takes none; make room on that disk"
             )
-        self._unsynced.append(rows)
-        self.waiting += sum(row.values.nbytes for row in rows)
-        return self._encode(rows)
+        self._unsynced.append(batch)
+        self.waiting += batch.values.nbytes
+        return self._encode(batch)
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> None:
         """Take note that targets are gone."""
@@ -145,7 +145,7 @@ class Log:
                 if full:
                     os.close(file)
 
-    def _encode(self, record: Sequence[Row] | Deletion) -> int:
+    def _encode(self, record: Batch | Deletion) -> int:
         position = self.position
         if isinstance(record, Deletion):
             payloads: Iterator[bytes] = iter([self._encoder.deletion(record.targets)])
@@ -171,7 +171,7 @@ class Log:
         self._number, self._file, self._synced = number, file, 0
         self._buffer, self._encoder = bytearray(MAGIC), Encoder()
 
-    def _fail(self, file: int, at: int, records: list[Sequence[Row] | Deletion], waited: int) -> None:
+    def _fail(self, file: int, at: int, records: list[Batch | Deletion], waited: int) -> None:
         with self._guard:
             self._unsynced[:0] = records
             self.waiting += waited

@@ -8,7 +8,8 @@ import logging
 import random
 import ssl
 import time
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -16,13 +17,14 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from vigie.agent.link import messages
 from vigie.agent.link.announcing import Announced
+from vigie.agent.link.asking import Asking
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertificate, pinned
-from vigie.agent.link.entries import values_of
+from vigie.agent.link.entries import binding_message, values_of
 from vigie.agent.link.introduction import Introduction, uptime_ms
-from vigie.agent.link.messages import Ack, Command, Goodbye, Malformed, Reply, Welcome
+from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Malformed, Reply, Welcome
 from vigie.connection import Tls
-from vigie.model import Event, Frame
+from vigie.model import Binding, Event, Frame
 from vigie.redaction import redacted
 from vigie.sinks._complaint import Complaint
 
@@ -33,6 +35,7 @@ PING_SECONDS = 20.0
 ACK_SECONDS = 60.0  # so long an entry may be on its way before the connection is made anew
 STOP_SECONDS, LAST_WORD_SECONDS = 3.0, 0.5
 FIRST_WAIT, LONGEST_WAIT = 0.25, 16.0
+LONGER = 1.5  # each wait than the one before, so that it is a third of the time that the server was away
 BACKLOG_RATE = 20.0  # entries a second
 REFUSALS = (401, 403)
 
@@ -77,6 +80,9 @@ class Link:
         self._dropped = 0  # as told to the server
         self._progress = 0.0
         self._removed = False
+        self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
+        self._owes_held = self._behind = False
+        self._asking = Asking()
 
     def __call__(self, frame: Frame) -> None:
         """Take a frame."""
@@ -91,6 +97,30 @@ class Link:
         """Take an event."""
         self.buffer.put(event)
         self._wake.set()
+
+    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+        """Take which bindings have begun and ended, and all that is held now."""
+        if self._removed:
+            return
+        self._held = held
+        for binding in changes:
+            self.buffer.put(binding)
+        self._wake.set()
+
+    def state(self) -> dict[str, Any]:
+        """Return how the link is doing, for people."""
+        waiting = self.buffer.bytes + self.buffer.on_disk
+        trouble = self._complain.text
+        return {
+            "server": self.url,
+            "connected": self.counts.connected,
+            "waiting_bytes": waiting,
+            "trouble": trouble,
+        }
+
+    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+        """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
+        return await self._asking.ask(user, target)
 
     async def run(self) -> None:
         """Connect, and again whenever the connection ends, until it is stopped."""
@@ -107,7 +137,7 @@ class Link:
                 self.buffer.disconnected()
             if self._stopping.is_set():
                 return
-            wait = FIRST_WAIT if self.counts.connections > before else min(wait * 2, LONGEST_WAIT)
+            wait = FIRST_WAIT if self.counts.connections > before else min(wait * LONGER, LONGEST_WAIT)
             self._complain(why)
             # Jitter: a thousand agents whose server comes back must not all come at once.
             await self._stopped_within(wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
@@ -139,7 +169,7 @@ class Link:
                 ping_timeout=PING_SECONDS,
                 close_timeout=2,
             ) as socket:
-                await self._greeted(socket)
+                await self._greeted(socket, token)
                 return await self._supplied(socket)
         except InvalidStatus as error:
             said = (error.response.body or b"")[:300].decode(errors="replace").strip()
@@ -164,7 +194,7 @@ class Link:
         host, port = parts.hostname or "", parts.port or 443
         return await asyncio.to_thread(pinned, host, port, self._peer.fingerprint, OPEN_SECONDS)
 
-    async def _greeted(self, socket: ClientConnection) -> None:
+    async def _greeted(self, socket: ClientConnection, shown: str) -> None:
         await socket.send(messages.encode(self._me.hello(socket.local_address[0])))
         async with asyncio.timeout(OPEN_SECONDS):
             welcome = await _received(socket)
@@ -172,10 +202,11 @@ class Link:
             raise Refused(welcome.reason)
         if not isinstance(welcome, Welcome):
             raise Malformed("the server does not say welcome; is it a vigie server?")
-        if welcome.key:
-            self._keep(welcome.key)
+        if welcome.key or not self._peer.credentials.is_kept(shown):
+            self._keep(welcome.key or shown)  # without a new one, it was a key that we showed
         self.buffer.reconnected(welcome.acknowledged)
         self._attempt = 0
+        self._owes_held = True
         self.counts.connected = True
         self.counts.connections += 1
         self._complain("")
@@ -189,6 +220,7 @@ class Link:
     async def _supplied(self, socket: ClientConnection) -> str:
         self._progress = time.monotonic()
         self._tell_dropped()
+        self._asking.connected(lambda ask: socket.send(messages.encode(ask)))
         sending = asyncio.ensure_future(self._send(socket))
         receiving = asyncio.ensure_future(self._receive(socket))
         try:
@@ -196,6 +228,7 @@ class Link:
             # The last word of the server may still be unread when sending fails.
             await asyncio.wait([receiving], timeout=LAST_WORD_SECONDS)
         finally:
+            self._asking.disconnected()
             sending.cancel()
             receiving.cancel()
             ended = await asyncio.gather(receiving, sending, return_exceptions=True)
@@ -210,9 +243,11 @@ class Link:
         until = float("inf")
         while True:
             now = time.monotonic()
+            await self._tell_held(socket)
             out = self.buffer.live()
             if out is None and now >= due and not self._stopping.is_set():
                 out = self.buffer.waited()
+                self._behind |= out is not None
                 due = max(due, now - 1.0) + 1 / BACKLOG_RATE
             if out is not None:
                 for message in announced.to_send(out[1], out[0]):
@@ -227,11 +262,20 @@ class Link:
             self._check_progress(now)
             await self._woken_within(min(max(due - now, 0.01), 1.0) if self.buffer.has_waiting else 1.0)
 
+    async def _tell_held(self, socket: ClientConnection) -> None:
+        """Tell all that is held: once a connection, and again behind what waited, which is older."""
+        due = self._owes_held or (self._behind and not self.buffer.has_waiting)
+        if due and self._held is not None:
+            self._owes_held = self._behind = False
+            await socket.send(messages.encode(Held([binding_message(held, 1) for held in self._held])))
+
     async def _receive(self, socket: ClientConnection) -> None:
         while True:
             message = await _received(socket)
             if isinstance(message, Ack):
                 self._acknowledged(message)
+            elif isinstance(message, Answer):
+                self._asking.answered(message)
             elif isinstance(message, Command):
                 with contextlib.suppress(ConnectionClosed):  # the server's last word comes behind it
                     await socket.send(messages.encode(_reply(message)))

@@ -44,6 +44,13 @@ class Credentials(NamedTuple):
             )
         return found
 
+    def is_kept(self, key: str) -> bool:
+        """Tell whether the file has this key."""
+        try:
+            return kept_token(self.key_file) == key
+        except (OSError, ValueError):
+            return False
+
     def keep(self, key: str) -> None:
         """Write the key of this node, for its owner's eyes only; it replaces the old one as a whole."""
         self.key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

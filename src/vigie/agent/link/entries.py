@@ -67,7 +67,17 @@ def message_of(entry: Entry, sequence: int, number: dict[int, int]) -> messages.
         return messages.Event(
             sequence, entry.kind, entry.begin_ms, entry.what, dict(entry.where), entry.end_ms, entry.severity
         )
-    return messages.Binding(sequence, *entry)
+    return binding_message(entry, sequence)
+
+
+def binding_message(binding: Binding, sequence: int) -> messages.Binding:
+    """Return what is sent for a binding."""
+    return messages.Binding(sequence, *binding[:-1], facts=dict(binding.facts))
+
+
+def binding_of(message: messages.Binding) -> Binding:
+    """Return the binding that a message tells."""
+    return Binding(*(getattr(message, name) for name in Binding._fields))
 
 
 class _Piece(Struct):
@@ -117,4 +127,4 @@ def _entries(body: _Piece, tables: list[Table], *, same_boot: bool) -> Iterator[
         elif isinstance(held, messages.Event):
             yield Event(held.kind, held.begin_ms, held.what, held.where, held.end_ms, held.severity)
         else:
-            yield Binding(held.resource, held.holder_kind, held.holder, held.from_ms, held.to_ms)
+            yield binding_of(held)

@@ -23,6 +23,7 @@ class Introduction(NamedTuple):
     start: str
     boot_id: str
     machine_id: str
+    listen: str = ""  # where a Prometheus elsewhere could scrape us
 
     def hello(self, address: str) -> Hello:
         """Return the first word on a connection that has this address on our side."""
@@ -40,14 +41,15 @@ class Introduction(NamedTuple):
             cadence=self.cadence,
             wall_ms=time.time_ns() // 1_000_000,
             uptime_ms=uptime_ms(),
+            listen=self.listen,
         )
 
 
-def introduction(node: str, cadence: float, labels: Mapping[str, str]) -> Introduction:
+def introduction(node: str, cadence: float, labels: Mapping[str, str], listen: str = "") -> Introduction:
     """Return who this agent is; to be called once, at its start."""
     boot_id = _line(Path("/proc/sys/kernel/random/boot_id"))
     machine_id = _line(Path("/etc/machine-id"))
-    return Introduction(node, cadence, labels, secrets.token_hex(8), boot_id, machine_id)
+    return Introduction(node, cadence, labels, secrets.token_hex(8), boot_id, machine_id, listen)
 
 
 def uptime_ms() -> int:

@@ -13,7 +13,9 @@ from msgspec import Meta, Struct
 
 PROTOCOL = 1
 MAX_MESSAGE = 8 << 20
+RELAYED = "exporter/"  # so begins the source of a table that an exporter gave; its job follows
 MAX_TABLES = 1024  # numbers that a connection may have in use at once
+MAX_HELD = 4096  # bindings of one node at one time
 
 Name = Annotated[str, Meta(max_length=253)]
 Text = Annotated[str, Meta(max_length=4096)]
@@ -46,6 +48,7 @@ class Hello(Struct, tag="hello", omit_defaults=True):
     cadence: Annotated[float, Meta(ge=0.1, le=3600)] = 10.0
     wall_ms: Time = 0
     uptime_ms: Time = 0  # a clock that nobody steps, since boot_id
+    listen: Name = ""  # where it can be scraped; nothing when only from its own machine
 
 
 class Welcome(Struct, tag="welcome", omit_defaults=True):
@@ -107,6 +110,15 @@ class Binding(Struct, tag="binding", omit_defaults=True):
     holder: Text
     from_ms: Time
     to_ms: Time | None = None
+    user: Name = ""
+    source: Name = ""
+    facts: Words = {}
+
+
+class Held(Struct, tag="held"):
+    """All that is held on the node now, said anew on each connection: what is not in it has ended."""
+
+    bindings: Annotated[list[Binding], Meta(max_length=MAX_HELD)]
 
 
 class Ack(Struct, tag="ack", omit_defaults=True):
@@ -132,6 +144,22 @@ class Reply(Struct, tag="reply", omit_defaults=True):
     uptime_ms: Time = 0
 
 
+class Ask(Struct, tag="ask"):
+    """A question of somebody on the node, for whom the agent vouches; always a GET, and never a change."""
+
+    number: Annotated[int, Meta(ge=0, lt=1 << 62)]
+    user: Name
+    target: Annotated[str, Meta(max_length=65536)]  # path and query
+
+
+class Answer(Struct, tag="answer"):
+    """What the server answers to a question."""
+
+    number: int
+    status: Annotated[int, Meta(ge=100, le=599)]
+    body: bytes
+
+
 class Goodbye(Struct, tag="goodbye", omit_defaults=True):
     """The last word of either side, and why; a node that was removed does not come back by itself."""
 
@@ -139,7 +167,22 @@ class Goodbye(Struct, tag="goodbye", omit_defaults=True):
     removed: bool = False
 
 
-Message = Hello | Welcome | Table | Delta | Frame | Event | Binding | Ack | Command | Reply | Goodbye
+Message = (
+    Hello
+    | Welcome
+    | Table
+    | Delta
+    | Frame
+    | Event
+    | Binding
+    | Held
+    | Ack
+    | Command
+    | Reply
+    | Ask
+    | Answer
+    | Goodbye
+)
 KINDS = frozenset(str(kind.__struct_config__.tag) for kind in Message.__args__)
 
 

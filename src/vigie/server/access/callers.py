@@ -6,11 +6,16 @@ import asyncio
 import base64
 import binascii
 import logging
+import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from starlette.requests import HTTPConnection
 
+from vigie.model import Event
 from vigie.server.access.origin import Network, client_of, from_proxy, not_local
+from vigie.server.access.own import Counts
+from vigie.server.access.privacy import Privacy
 from vigie.server.access.refusals import HOW, Refused
 from vigie.server.access.secrets import Identity, Secrets
 from vigie.server.access.throttle import Throttle
@@ -31,6 +36,7 @@ class Doors(NamedTuple):
     names: tuple[str, ...] = ()
     proxies: tuple[Network, ...] = ()
     user_header: str = ""
+    vouching: bool = True  # agents are believed about who asks through them
 
 
 class Caller(NamedTuple):
@@ -50,8 +56,11 @@ class Callers:
         doors: Doors | None = None,
         throttle: Throttle | None = None,
         waiting: int = WAITING,
+        privacy: Privacy | None = None,
     ) -> None:
         self.secrets, self.doors = secrets, doors or Doors()
+        self.privacy, self.counts = privacy or Privacy(), Counts()
+        self.tell: Callable[[Event], None] = lambda _: None
         self._throttle = throttle or Throttle()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting, self._most = 0, waiting
@@ -62,6 +71,7 @@ class Callers:
         if scheme.lower() == "bearer":
             identity = self.secrets.identify(given.strip())
             if identity is None:
+                self.counts.failed["token"] += 1
                 raise Refused(401, "this token is not known here, or no more")
             return Caller(identity)
         if name := self._proxy_user(connection):
@@ -82,6 +92,7 @@ class Callers:
         address = client_of(connection, self.doors.proxies)
         wait = self._throttle.wait(address, name)
         if wait or self._waiting >= self._most:
+            self._throttled(address, name, wait)
             raise Refused(429, "too many sign-ins have failed", wait or 1)
         self._throttle.tries(address, name)
         self._waiting += 1
@@ -91,11 +102,21 @@ class Callers:
         finally:
             self._waiting -= 1
         if identity is None:
+            self.counts.failed["password"] += 1
             log.warning("a sign-in from %s failed", address)  # the name may be a password typed too early
             raise Refused(401, "name or password is wrong")
         self._throttle.succeeded(address, name)
+        self.counts.signed += 1
         log.info("%s signed in from %s", identity.name, address)
         return identity
+
+    def _throttled(self, address: str, name: str, wait: int) -> None:
+        """Count it, and tell once for as long as it lasts; not whose account, which may be a password."""
+        self.counts.throttled += 1
+        if wait and self._throttle.news(address, name):
+            what = f"too many sign-ins from {address or 'nowhere'} failed: none is looked at for {wait} s"
+            now = time.time_ns() // 1_000_000
+            self.tell(Event("sign_in_throttled", now, what, {"address": address}, severity="warning"))
 
     def _proxy_user(self, connection: HTTPConnection) -> str:
         if not self.doors.user_header or not from_proxy(connection, self.doors.proxies):

@@ -7,19 +7,21 @@ from collections.abc import Sequence
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from vigie.server.access.callers import IDENTITY, Callers
 from vigie.server.access.login_page import login_page, wants_page
 from vigie.server.access.origin import same_origin
+from vigie.server.access.privacy import sees_through
 from vigie.server.access.refusals import HOW, Refused, refusing
 from vigie.server.access.roles import OPEN, Rule, Rules
+from vigie.server.access.secrets import Identity
 from vigie.server.access.secrets_file import SecretsError
 from vigie.server.access.sign_in import SignIn
 
 
-def guarded(routes: Sequence[BaseRoute], callers: Callers) -> ASGIApp:
+def guarded(routes: Sequence[BaseRoute], callers: Callers) -> Access:
     """Return the application with these routes and those for signing in, each for whom the table says."""
     return Access(Starlette(routes=[*routes, *SignIn(callers).routes()]), callers)
 
@@ -30,6 +32,11 @@ class Access:
     def __init__(self, app: Starlette, callers: Callers) -> None:
         self._app, self._callers = app, callers
         self._rules = Rules(app.routes)
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """Return all that can be asked for."""
+        return self._app.routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -44,6 +51,19 @@ class Access:
                 return
         await self._app(scope, receive, send)
 
+    async def vouched(self, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of somebody of whom a node says who it is; he may look, and change nothing."""
+        rule = self._rules.rule(scope)
+        if rule == OPEN or rule.changes or not rule.met_by(identity.role):
+            await refusing(Refused(403, "on the word of a node one may look only"))(scope, receive, send)
+            return
+        self._let_in(scope, identity)
+        await self._app(scope, receive, send)
+
+    def _let_in(self, scope: Scope, identity: Identity) -> None:
+        scope[IDENTITY] = identity
+        sees_through(self._callers.privacy.mask(identity))
+
     async def _admit(self, scope: Scope, rule: Rule) -> None:
         if rule == OPEN:
             return
@@ -56,7 +76,7 @@ class Access:
         ours = same_origin(connection.headers, self._callers.doors.names)
         if rule.changes and by_itself and not ours:
             raise Refused(403, "a browser's sign-in changes something only from a page of this server")
-        scope[IDENTITY] = identity
+        self._let_in(scope, identity)
 
 
 async def _answer(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:

@@ -33,14 +33,21 @@ PAGE = """<!doctype html>
 </form>
 </html>
 """
-_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+
+
+def page_headers(style: str) -> dict[str, str]:
+    """Return the headers of a page that has this style, no script, and nothing from elsewhere."""
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{hashed}'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+HEADERS = page_headers(STYLE)
 
 
 def login_page(path: str, status: int = 200, message: str = "") -> HTMLResponse:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from starlette.routing import BaseRoute, Match, Mount, Route, WebSocketRoute
 from starlette.types import Scope
 
+ROUTE = "vigie.route"  # where the scope of a request tells the path of its route, as the routes spell it
 # Which roles meet a demand. Whoever may change may look; a node's key and a writer's token may do one thing.
 MEETS = {
     "viewer": ("viewer", "user", "admin"),
@@ -36,12 +37,14 @@ ADMIN = Rule("admin", changes=True)
 
 # By path as the routes spell it; a row with a method goes before one without.
 TABLE = {
+    "/": VIEW,
     "/healthz": OPEN,
     "/readyz": OPEN,
     "/login": OPEN,
     "POST /api/login": OPEN,
     "POST /api/logout": Rule("viewer", changes=True),
     "/api/session": VIEW,
+    "/api/openapi.json": VIEW,
     "/-/healthy": VIEW,
     "/-/ready": VIEW,
     "/metrics": VIEW,
@@ -70,12 +73,18 @@ TABLE = {
     "/link": Rule("node", changes=True),
     "/api/nodes": VIEW,
     "/api/nodes/{name}": VIEW,
+    "POST /api/nodes/{name}": ADMIN,
     "DELETE /api/nodes/{name}": ADMIN,
     "/api/events": VIEW,
     "/api/bindings": VIEW,
     "/api/jobs": VIEW,
     "/api/users": VIEW,
 }
+
+
+def rule_of(method: str, path: str) -> Rule:
+    """Return what a route asks for, by its path as the routes spell it."""
+    return TABLE.get(f"{method} {path}") or TABLE.get(path) or ADMIN
 
 
 class Rules:
@@ -89,10 +98,8 @@ class Rules:
 
     def rule(self, scope: Scope) -> Rule:
         """Return what the request asks for; what is not there is not for strangers to know."""
-        path = self._taken(scope)
-        if path is None:
-            return VIEW
-        return TABLE.get(f"{scope.get('method', 'GET')} {path}") or TABLE.get(path) or ADMIN
+        path = scope[ROUTE] = self._taken(scope)
+        return VIEW if path is None else rule_of(scope.get("method", "GET"), path)
 
     def _taken(self, scope: Scope) -> str | None:
         """Return the path of the route that will take the request, chosen as the router does."""

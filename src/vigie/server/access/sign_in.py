@@ -51,6 +51,7 @@ class SignIn:
             return login_page(request.url.path)
         session = self._secrets.sessions.redeem(once)
         if session is None:
+            self._callers.counts.failed["link"] += 1
             why = f"This link was used before, or is older than {LINK_SECONDS // 60} minutes."
             return login_page(request.url.path, 401, why)
         return self._opened(request, RedirectResponse("./", 303), session)

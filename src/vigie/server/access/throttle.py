@@ -19,6 +19,7 @@ class Throttle:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def wait(self, address: str, account: str) -> int:
         """Return for how many seconds this address, or anybody for this account, must not try again."""
@@ -41,6 +42,17 @@ class Throttle:
             if key in self._failures:
                 count, since = self._failures[key]
                 self._failures[key] = (count - 1, since)
+
+    def news(self, address: str, account: str) -> bool:
+        """Tell whether a wait has just begun that was not told yet."""
+        new = False
+        for key, most in _keys(address, account):
+            since = self._failures.get(key, (0, 0.0))[1]
+            if self._left(key, most) and self._told.get(key) != since:
+                self._told[key], new = since, True
+        while len(self._told) > KEPT:
+            self._told.popitem(last=False)
+        return new
 
     def _left(self, key: tuple[str, str], most: int) -> int:
         count, since = self._failures.get(key, (0, 0.0))

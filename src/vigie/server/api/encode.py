@@ -6,7 +6,7 @@ a table; the text around them, which is the times, is made once for all series t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,14 +19,14 @@ from vigie.query.vectors import Floats, Times
 
 TRUNCATED = "results truncated due to limit"
 KEPT_TIMES = 256
+TOGETHER = 64  # series that are looked at at once
 DIGITS = np.array([b"%d" % number for number in range(10_000)], dtype="S4").view(np.uint32)
 _json = msgspec.json.Encoder().encode
 
 
 def success(data: bytes, warnings: Sequence[str] = ()) -> bytes:
     """Return the body of an answer whose data are JSON already."""
-    remarks = b',"warnings":%b' % _json(list(warnings)) if warnings else b""
-    return b'{"status":"success","data":%b%b}' % (data, remarks)
+    return b'{"status":"success","data":%b%b}' % (data, _warnings(warnings))
 
 
 def failure(kind: str, text: str) -> bytes:
@@ -51,12 +51,16 @@ def label_sets(found: Sequence[Labels], limit: int | None) -> bytes:
 
 def result(answer: Answer, at: int, limit: int | None = None, stats: Any = None) -> bytes:
     """Return the body of the answer to a query; `at` is the time of a text."""
-    data = b'{"resultType":"%b","result":%b' % (answer.kind.encode(), _result(answer, at, limit))
-    if stats is not None:
-        data += b',"stats":%b' % _json(stats)
     many = answer.kind in ("vector", "matrix")
-    remarks = _remark(len(answer.series), limit) if many else ()
-    return success(data + b"}", (*answer.warnings, *remarks))
+    remarks = (*answer.warnings, *(_remark(len(answer.series), limit) if many else ()))
+    parts = [
+        b'{"status":"success","data":{"resultType":"%b","result":' % answer.kind.encode(),
+        *_result(answer, at, limit),
+    ]
+    if stats is not None:
+        parts.append(b',"stats":%b' % _json(stats))
+    parts.append(b"}%b}" % _warnings(remarks))
+    return b"".join(parts)  # once: what is large is not copied from text to text
 
 
 def numbers(values: Floats) -> list[bytes]:
@@ -101,18 +105,28 @@ def _odd(token: bytes, value: float) -> bytes:
     return sign + digits.ljust(exponent + 1, b"0")
 
 
-def _result(answer: Answer, at: int, limit: int | None) -> bytes:
+def _warnings(texts: Sequence[str]) -> bytes:
+    return b',"warnings":%b' % _json(list(texts)) if texts else b""
+
+
+def _result(answer: Answer, at: int, limit: int | None) -> Iterator[bytes]:
+    """Yield the JSON of the result, part by part."""
     if answer.kind == "string":
-        return b"[%b,%b]" % (moment(at).encode(), _json(printable(answer.text)))
-    if answer.kind == "scalar":  # which Prometheus never gives an exponent
-        return b'[%b,"%b"]' % (moment(at).encode(), spelled(float(answer.series[0].values[0])).encode())
-    if answer.kind == "vector":
+        yield b"[%b,%b]" % (moment(at).encode(), _json(printable(answer.text)))
+    elif answer.kind == "scalar":  # which Prometheus never gives an exponent
+        yield b'[%b,"%b"]' % (moment(at).encode(), spelled(float(answer.series[0].values[0])).encode())
+    else:
         chosen = answer.series[:limit]
-        pairs = zip(chosen, _points(chosen), strict=True)
-        return b"[%b]" % b",".join(
-            b'{"metric":%b,"value":%b}' % (_labels(series.labels), point) for series, point in pairs
-        )
-    return b"[%b]" % b",".join(_lines(answer.series[:limit]))
+        yield b"["
+        yield from _vector(chosen) if answer.kind == "vector" else _lines(chosen)
+        yield b"]"
+
+
+def _vector(chosen: Sequence[Series]) -> Iterator[bytes]:
+    before = b""
+    for series, point in zip(chosen, _points(chosen), strict=True):
+        yield b'%b{"metric":%b,"value":%b}' % (before, _labels(series.labels), point)
+        before = b","
 
 
 def _points(series: Sequence[Series]) -> list[bytes]:
@@ -125,16 +139,34 @@ def _points(series: Sequence[Series]) -> list[bytes]:
     return [b'[%b,"%b"]' % point for point in zip(times, values, strict=True)]
 
 
-def _lines(all_series: Iterable[Series]) -> Iterable[bytes]:
+def _lines(all_series: Iterable[Series]) -> Iterator[bytes]:
     kept: dict[bytes, _Frame] = {}
-    for labels, times, values in all_series:
+    before = b""
+    for times, some in _sharing(all_series):
         key = times.tobytes()
         frame = kept.get(key)
         if frame is None:
             if len(kept) >= KEPT_TIMES:
                 kept.clear()
             frame = kept[key] = _Frame(times)
-        yield b'{"metric":%b,"values":[%b"]]}' % (_labels(labels), frame.filled(values))
+        texts = frame.filled(np.stack([series.values for series in some]))
+        for series, text in zip(some, texts, strict=True):
+            yield b'%b{"metric":%b,"values":[' % (before, _labels(series.labels))
+            yield text
+            yield b'"]]}'
+            before = b","
+
+
+def _sharing(all_series: Iterable[Series]) -> Iterator[tuple[Times, list[Series]]]:
+    """Yield series that follow one another and have the same times, a few at a time."""
+    some: list[Series] = []
+    for series in all_series:
+        if some and (series.times is not some[0].times or len(some) >= TOGETHER):
+            yield some[0].times, some
+            some = []
+        some.append(series)
+    if some:
+        yield some[0].times, some
 
 
 class _Frame:
@@ -148,19 +180,22 @@ class _Frame:
         texts = texts.reshape(len(times), -1)
         self._cells = np.hstack([texts, np.zeros((len(times), 1), dtype=np.uint32)])
 
-    def filled(self, values: Floats) -> bytes:
-        """Return the text with the values in it."""
+    def filled(self, values: Floats) -> Iterator[bytes]:
+        """Yield the text with the values of each series in it."""
         with np.errstate(invalid="ignore"):
             whole = values.astype(np.int64)
         # Bits are compared because -0 is spelled otherwise than 0.
-        same = whole.astype(np.float64).view(np.uint64) == values.view(np.uint64)
-        if same.all() and whole.min() >= 0 and whole.max() < len(DIGITS):
-            self._cells[:, -1] = DIGITS[whole]
-            return self._cells.tobytes().translate(None, b"\0")
-        parts = [b""] * (2 * len(self._between))
-        parts[0::2] = self._between
-        parts[1::2] = numbers(values)
-        return b"".join(parts)
+        small = whole.astype(np.float64).view(np.uint64) == values.view(np.uint64)
+        small &= whole.view(np.uint64) < len(DIGITS)
+        for row, is_small in enumerate(small.all(axis=1).tolist()):
+            if is_small:
+                self._cells[:, -1] = DIGITS[whole[row]]
+                yield self._cells.tobytes().translate(None, b"\0")
+                continue
+            parts = [b""] * (2 * len(self._between))
+            parts[0::2] = self._between
+            parts[1::2] = numbers(values[row])
+            yield b"".join(parts)
 
 
 def _between(times: Times) -> list[bytes]:

@@ -8,14 +8,15 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from vigie.connection import Target
 from vigie.http_client import Client, Unreachable
+from vigie.server.about import about
 from vigie.server.access.callers import Callers
-from vigie.server.access.guard import guarded
+from vigie.server.access.guard import Access, guarded
 from vigie.server.api.write import MAX_BODY, RETRY
-from vigie.server.app import BOTH, common
+from vigie.server.app import BOTH
+from vigie.server.home import home
 from vigie.server.http import MAX_FORM, TooLarge, answered, body_of, refusal
 from vigie.server.own import Own
 
@@ -39,14 +40,14 @@ class Forwards(Protocol):
         """Return status, content type and body of its answer."""
 
 
-def build(reading: Forwards, writing: WriteOn | None, own: Own, callers: Callers) -> ASGIApp:
+def build(reading: Forwards, writing: WriteOn | None, own: Own, callers: Callers) -> Access:
     """Return the application over an engine elsewhere."""
     passing = answered(Passing(reading, MAX_FORM).answer)
     routes = [Route(f"/api/v1/{path}", passing, methods=list(BOTH)) for path in PATHS]
     routes.append(Route("/federate", passing))
     write = writing.answer if writing else _no_write
     routes.append(Route("/api/v1/write", answered(write), methods=["POST"]))
-    return guarded([*routes, *common(own)], callers)
+    return guarded([*routes, *about(own, list), home(list)], callers)
 
 
 class Passing:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData
-from vigie.query.parse import parse
+from vigie.query.parse import formatted
 from vigie.server.api import encode, work
 from vigie.server.api.parameters import EARLIEST, LATEST, Parameters, label_name
 from vigie.server.api.readers import Work
@@ -69,13 +69,13 @@ class Queries:
         given = await parameters_of(request)
         if given.time_or("end", LATEST) < given.time_or("start", EARLIEST):
             raise BadData("end timestamp must not be before start timestamp")
-        parse(given.one("query"))
+        formatted(given.one("query"))
         return sent(encode.document([]), request)
 
     async def format_query(self, request: Request) -> Response:
         """Answer a query in its usual spelling."""
         given = await parameters_of(request)
-        return sent(encode.document(parse(given.one("query")).prettify()), request)
+        return sent(encode.document(formatted(given.one("query"))), request)
 
     async def _queried(
         self, kind: str, request: Request, given: Parameters, question: work.Question

@@ -16,18 +16,18 @@ from typing import Protocol
 from vigie.query.budget import Limits
 from vigie.query.errors import QueryTimeout, TooManySamples
 from vigie.query.rolled import Rolled, RolledGroup
-from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
+from vigie.query.storage import Group, Labels, Listable, Load, Matcher, Scannable, Storage
 from vigie.server.api.child import Child
 
 Work = Callable[[Storage, Limits], bytes]
 
-LIGHT = 1_000_000  # values: about what a fork of a full server costs
+LIGHT = 8_000_000  # values: what takes a thread a few times as long as a fork of a full server
 FEW_SERIES = 100_000
 AT_ONCE = 8
 QUEUE = 64
 
 
-class Forkable(Storage, Scannable, Rolled, Protocol):
+class Forkable(Storage, Scannable, Listable, Rolled, Protocol):
     """A store that other threads write to, and that a forked child can go on reading."""
 
     def still(self) -> AbstractContextManager[None]:
@@ -65,11 +65,19 @@ class Readers:
         self._children: set[Child] = set()
         self.forks = 0
 
+    @property
+    def waiting(self) -> int:
+        """Tell how many questions wait for their turn."""
+        return self._waiting
+
     def close(self) -> None:
-        """End the children, then the threads; before the store is closed, whose files children read."""
+        """End the children; before the store is closed, whose files they read.
+
+        A thread cannot be ended: one that still works on a small question only reads, so it is left alone.
+        """
         for child in tuple(self._children):
             child.kill()
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def ask(self, work: Work, seconds: float | None = None) -> bytes:
         """Return what the work makes of the store, within so many seconds and the limits."""
@@ -140,6 +148,12 @@ class _Light:
         if found is None:
             raise TooManySamples
         return found
+
+    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+        """Return the label sets of the first so many series, if that is few."""
+        if most > FEW_SERIES:
+            return self.series(matchers, start, end)
+        return self._store.some_series(matchers, start, end, most)
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted names of their labels."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from vigie.query.budget import Limits
 from vigie.query.engine import LOOKBACK_MS, Answer, Engine
 from vigie.query.sorting import label_order
-from vigie.query.storage import Labels, Matcher, Storage
+from vigie.query.storage import Labels, Listable, Matcher, Storage
 from vigie.query.vectors import key_of
 from vigie.server.api import encode
 from vigie.server.api.parameters import joined
@@ -53,10 +53,16 @@ def series(look: Look, gzip: bool, storage: Storage, _: Limits) -> bytes:
     """Return the body with the label sets that fit."""
     found: dict[Any, Labels] = {}
     for matchers in look.selectors:
-        for labels in storage.series(matchers, look.start, look.end):
+        for labels in _series(look, matchers, storage):
             found.setdefault(key_of(labels), labels)
     ordered = sorted(found.values(), key=label_order)
     return packed(encode.label_sets(ordered, look.limit), gzip)
+
+
+def _series(look: Look, matchers: Sequence[Matcher], storage: Storage) -> list[Labels]:
+    if look.limit is not None and isinstance(storage, Listable):
+        return storage.some_series(matchers, look.start, look.end, look.limit + 1)  # one more, to say so
+    return storage.series(matchers, look.start, look.end)
 
 
 def label_names(look: Look, gzip: bool, storage: Storage, _: Limits) -> bytes:

@@ -63,12 +63,19 @@ class Links:
             await asyncio.sleep(WATCH_SECONDS)
             self._shared.registry.watch()
 
+    def add(self, node: str) -> str:
+        """Expect a node, and return the key with which it may come."""
+        self._shared.registry.add(node)
+        self._shared.writer.later(partial(self._shared.absences.expected, node, self._shared.clock()))
+        return self._keys.new_node_key(node)
+
     def remove(self, node: str) -> bool:
         """Let a node be no member any more; tell whether it was one."""
         removed = self._shared.registry.remove(node)
         self._keys.revoke(node)
+        self._shared.writer.later(partial(self._shared.absences.removed, node))
         if node in self._live:
-            why = f"node {node} was removed; to join again, start the agent anew with the join token"
+            why = f"node {node} was removed; to let it in again, on the server: vigie nodes add {node}"
             self._live[node].end(why, removed=True)
         return removed
 
@@ -110,6 +117,9 @@ class Links:
         joined = identity.role == "join"
         address = socket.client.host if socket.client else ""
         # From here to the entry into the live ones nothing waits, so no second agent slips in between.
+        before = self._shared.registry.find(hello.node)
+        if before and before.start != hello.start:  # what the one before told, this one may not know of
+            self._shared.writer.later(partial(self._shared.absences.stopped, hello.node))
         node = self._shared.registry.connected(hello, address, joined=joined)
         session = self._live[hello.node] = Session(socket, hello, self._shared, node.boot_ms)
         try:
@@ -136,8 +146,11 @@ class Links:
                 f"with --node {identity.name}, to be {name} join anew with the join token"
             )
         known = self._shared.registry.find(name)
-        if known and known.state == REMOVED and identity.role == "node":
-            raise Unwanted(f"node {name} was removed; to join again, show the join token")
+        if known and known.state == REMOVED:
+            # Not even by the join token: where that stands in a file, the node would be back by itself.
+            raise Unwanted(
+                f"node {name} was removed; to let it in again, on the server: vigie nodes add {name}"
+            )
         while other := self._live.get(name):
             if other.hello.start != hello.start and await other.answers(self._answer_seconds):
                 here = f"{socket.client.host if socket.client else '?'} (host {hello.host or '?'})"
@@ -157,8 +170,11 @@ class Links:
         del self._live[node]
         if session.said_goodbye:
             self._shared.registry.stopped(node)
+            self._shared.writer.later(partial(self._shared.absences.stopped, node))
             if self._shared.pass_on:
-                self._shared.writer.later(partial(self._shared.pass_on.end, node))
+                for job in self._shared.absences.jobs(node):
+                    target = {"instance": node, "job": job}
+                    self._shared.writer.later(partial(self._shared.pass_on.end, target))
         log.info("node %s has left%s", node, ": it was stopped" if session.said_goodbye else "")
 
 

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from starlette.routing import BaseRoute, WebSocketRoute
 
+from vigie.model import Event
+from vigie.server.absence.absences import Absences
+from vigie.server.bindings.book import Book
+from vigie.server.bindings.routes import BindingRoutes
 from vigie.server.link.endpoint import ANSWER_SECONDS, Keys, Links
 from vigie.server.link.own import LinksTable
 from vigie.server.link.session import Counts, PassOn, Shared
 from vigie.server.link.tables import Alike
+from vigie.server.link.vouching import Vouching
 from vigie.server.link.writer import LinkWriter
+from vigie.server.nodes.agents import agents
 from vigie.server.nodes.events import Events
 from vigie.server.nodes.events_routes import EventRoutes
 from vigie.server.nodes.registry import Registry
 from vigie.server.nodes.registry_routes import NodeRoutes
+from vigie.server.scrape.target import Target
 from vigie.store.store import Store
+
+PARTINGS = ("node_lost", "node_stopped", "node_removed")  # after these nobody tells who holds what there
 
 
 class Hub:
@@ -33,16 +43,36 @@ class Hub:
         answer_seconds: float = ANSWER_SECONDS,
         pass_on: PassOn | None = None,
     ) -> None:
-        self.counts = Counts()
+        self.counts, self._clock = Counts(), clock
+        self.scraped: Callable[[str, str], bool] = lambda _instance, _job: False  # the scraper comes later
+        self.absences = Absences(data / "absences.sqlite", store, clock)
         self.events = Events(data / "events.sqlite")
-        self._writer = LinkWriter(store, self.events)
-        self.registry = Registry(data / "nodes.sqlite", self._writer.tell, clock)
+        self.book = Book(data / "bindings.sqlite")
+        self.vouching = Vouching()
+        self._writer = LinkWriter(store, self.events, self.absences, self.book)
+        self.registry = Registry(data / "nodes.sqlite", self.tell, clock)
         shared = Shared(
-            store, self._writer, self.events, self.registry, clock, age_ms, self.counts, Alike(), pass_on
+            store,
+            self._writer,
+            self.events,
+            self.registry,
+            clock,
+            age_ms,
+            self.counts,
+            Alike(),
+            self.absences,
+            lambda instance, job: self.scraped(instance, job),
+            self.book,
+            self.vouching,
+            pass_on,
         )
         self.links = Links(shared, keys, answer_seconds)
         self.table = LinksTable(self.counts, lambda: self.links.connected)
         self._watching = asyncio.ensure_future(self.links.watch())
+
+    def agents(self) -> list[Target]:
+        """Return the agents that a Prometheus could scrape."""
+        return agents(self.registry.nodes())
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
@@ -50,11 +80,25 @@ class Hub:
             WebSocketRoute("/link", self.links.answer),
             *NodeRoutes(self.registry, self.links).routes(),
             *EventRoutes(self.events).routes(),
+            *BindingRoutes(self.book, clock=self._clock).routes(),
         ]
+
+    def tell(self, event: Event) -> None:
+        """Have an event of our own stored, and what follows from it."""
+        self._writer.tell(event)
+        if event.kind in PARTINGS and event.end_ms is None:
+            self._writer.later(partial(self.book.part, event.where["node"], event.begin_ms))
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many entries of agents wait to be stored."""
+        return self._writer.waiting
 
     def close(self) -> None:
         """Store what waits, and let go of the files."""
         self._watching.cancel()
         self._writer.close()
+        self.absences.close()
         self.registry.close()
         self.events.close()
+        self.book.close()

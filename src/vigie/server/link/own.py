@@ -12,6 +12,7 @@ METRICS = (
     counter("vigie_server_link_frames_total", "Frames taken from agents."),
     counter("vigie_server_link_samples_total", "Samples taken from agents."),
     counter("vigie_server_link_events_total", "Events taken from agents."),
+    counter("vigie_server_link_bindings_total", "Beginnings and ends of bindings taken from agents."),
     counter("vigie_server_link_refused_total", "Frames and events of agents that cannot be stored."),
 )
 
@@ -26,4 +27,5 @@ class LinksTable:
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
         """Return the table as of now."""
         counts = self._counts
-        return self._table, (self._connected(), counts.frames, counts.samples, counts.events, counts.refused)
+        taken = (counts.frames, counts.samples, counts.events, counts.bindings)
+        return self._table, (self._connected(), *taken, counts.refused)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -11,38 +12,46 @@ import numpy as np
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from vigie.agent.link import messages
+from vigie.agent.link.entries import binding_of
 from vigie.agent.link.messages import (
     Ack,
+    Answer,
+    Ask,
     Binding,
     Command,
     Delta,
     Event,
     Frame,
     Goodbye,
+    Held,
     Hello,
     Malformed,
     Reply,
 )
 from vigie.agent.link.messages import Table as TableMessage
+from vigie.model import Binding as ModelBinding
 from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
 from vigie.model import Table, gauge
+from vigie.server.absence.absences import JOB, Absences
+from vigie.server.bindings.book import Book
 from vigie.server.link.clock import NodeClock
-from vigie.server.link.tables import Alike, Tables
+from vigie.server.link.tables import Alike, Tables, job_of
+from vigie.server.link.vouching import Vouching
 from vigie.server.link.writer import CannotStore, LinkWriter, Outcome
 from vigie.server.nodes.events import Events
 from vigie.server.nodes.registry import Registry
 from vigie.store.errors import Refused
 from vigie.store.store import Store
 
-JOB = "node"
 AHEAD_MS = 10 * 60_000
 PING_SECONDS = 30.0
 ROUND_TRIP_MS = 2_000  # a slower answer tells nothing about a clock
+QUESTIONS = 8  # of people on one node, at a time
 ON_THE_LINE = 64  # entries of one link that may wait to be stored
 
 METRICS = (
-    UP := gauge("up", "1 for each frame that came from the agent of a node."),
+    UP := gauge("up", "1 at each frame of a node, 0 at each interval while it is late, lost or stopped."),
     OFFSET := gauge("vigie_node_clock_offset_seconds", "How far the node's clock was ahead of the server's."),
 )
 HERE = Table("vigie_link", 1, ((UP, ()), (OFFSET, ())))
@@ -52,17 +61,17 @@ class Counts:
     """What all links have brought."""
 
     def __init__(self) -> None:
-        self.frames = self.samples = self.events = self.refused = 0
+        self.frames = self.samples = self.events = self.bindings = self.refused = 0
 
 
 class PassOn(Protocol):
     """Where else the frames of all nodes go."""
 
-    def write(self, frame: ModelFrame, node: str) -> None:
-        """Take a node's frame."""
+    def write_frame(self, target: Mapping[str, str], frame: ModelFrame) -> None:
+        """Take a frame of a target, by its labels."""
 
-    def end(self, node: str) -> None:
-        """End the series of a node."""
+    def end(self, target: Mapping[str, str]) -> None:
+        """End the series of a target."""
 
 
 class Shared(NamedTuple):
@@ -76,6 +85,10 @@ class Shared(NamedTuple):
     age_ms: int
     counts: Counts
     alike: Alike
+    absences: Absences
+    scraped: Callable[[str, str], bool]  # whether we scrape this instance and job ourselves
+    book: Book
+    vouching: Vouching
     pass_on: PassOn | None = None
 
 
@@ -87,7 +100,6 @@ class Session:
         self.acknowledged = 0
         self.said_goodbye = False
         self._socket, self._shared = socket, shared
-        self._labels = {"instance": hello.node, "job": JOB}
         self._tables = Tables(shared.alike)
         self._clock = NodeClock(boot_ms)
         self._room = asyncio.Semaphore(ON_THE_LINE)
@@ -98,6 +110,7 @@ class Session:
         self._closing: Goodbye | None = None
         self._asked: dict[int, tuple[int, asyncio.Future[None]]] = {}
         self._commands = 0
+        self._questions: set[asyncio.Future[None]] = set()
 
     @property
     def place(self) -> str:
@@ -120,7 +133,7 @@ class Session:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in tasks:
+            for task in (*tasks, *self._questions):
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
         for outcome in ended:
@@ -141,43 +154,75 @@ class Session:
             message = messages.decode(await self._socket.receive_bytes())
             self._shared.registry.heard(self.hello.node)
             if isinstance(message, Frame):
-                await self._store(message.sequence, partial(self._append, self._frame(message)))
+                await self._store(message.sequence, partial(self._append, self._frames(message)))
             elif isinstance(message, TableMessage | Delta):
                 self._tables.announce(message)
             elif isinstance(message, Event):
                 await self._store(message.sequence, partial(self._note, message))
             elif isinstance(message, Binding):
-                await self._store(message.sequence, _no_bindings)
+                await self._store(message.sequence, partial(self._bind, binding_of(message)))
             elif isinstance(message, Reply):
                 self._replied(message)
             elif isinstance(message, Goodbye):
                 self.said_goodbye = True
             elif message is not None:
-                raise Malformed(f"an agent does not say {type(message).__name__}")
+                await self._said(message)
 
-    def _frame(self, message: Frame) -> ModelFrame:
-        """Return the frame with its tables and numbers as the store takes them."""
-        parts: list[Any] = []
+    async def _said(self, message: messages.Message) -> None:
+        """Take what is said seldom."""
+        if isinstance(message, Held):
+            await self._held([binding_of(held) for held in message.bindings])
+        elif isinstance(message, Ask):
+            await self._question(message)
+        else:
+            raise Malformed(f"an agent does not say {type(message).__name__}")
+
+    async def _question(self, ask: Ask) -> None:
+        """Have a question of somebody on the node answered beside everything else."""
+        if len(self._questions) >= QUESTIONS:
+            await self._say(Answer(ask.number, 503, b"too many questions of this node at once\n"))
+            return
+        task = asyncio.ensure_future(self._answer(ask))
+        self._questions.add(task)
+        task.add_done_callback(self._questions.discard)
+
+    async def _answer(self, ask: Ask) -> None:
+        answer = await self._shared.vouching.answer(ask)
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the link was cut meanwhile
+            await self._say(answer)
+
+    def _frames(self, message: Frame) -> list[tuple[str, ModelFrame]]:
+        """Return what each job has in the frame, with tables and numbers as the store takes them."""
+        jobs: dict[str, list[Any]] = {}
         for number, data in message.parts:
             table = self._tables[number]
             if len(data) != 8 * len(table.series):
                 raise Malformed(f"{len(data)} bytes for {len(table.series)} series of table {table.source}")
             if table.source != HERE.source:  # that one is for us to write
-                parts.append((table, np.frombuffer(data, "<f8")))
+                jobs.setdefault(job_of(table.source), []).append((table, np.frombuffer(data, "<f8")))
         time_ms = self._clock.time_of(message)
         self._shared.registry.clock(self.hello.node, self._clock.offset_ms)
-        parts.append((HERE, (1.0, self._clock.offset_ms / 1000)))
-        return ModelFrame(time_ms, tuple(parts))
+        if JOB in jobs or not jobs:  # what exporters said alone comes beside a frame of the same time
+            jobs.setdefault(JOB, []).append((HERE, (1.0, self._clock.offset_ms / 1000)))
+        return [(job, ModelFrame(time_ms, tuple(parts))) for job, parts in jobs.items()]
 
-    def _append(self, frame: ModelFrame) -> None:
-        now = self._shared.clock()
-        if not now - self._shared.age_ms <= frame.time_ms <= now + AHEAD_MS:
-            raise Refused(f"{frame.time_ms} is older than what is kept or more than 10 minutes ahead")
-        self._shared.store.append(self._labels, frame)
-        if self._shared.pass_on:
-            self._shared.pass_on.write(_with_floats(frame), self.hello.node)
+    def _append(self, frames: list[tuple[str, ModelFrame]]) -> None:
+        now, time_ms = self._shared.clock(), frames[0][1].time_ms
+        if not now - self._shared.age_ms <= time_ms <= now + AHEAD_MS:
+            raise Refused(f"{time_ms} is older than what is kept or more than 10 minutes ahead")
+        # What we scrape ourselves, too, would be there twice.
+        frames = [
+            each for each in frames if each[0] == JOB or not self._shared.scraped(self.hello.node, each[0])
+        ]
+        for job, frame in frames:
+            target = {"instance": self.hello.node, "job": job}
+            self._shared.store.append(target, frame)
+            if self._shared.pass_on:
+                self._shared.pass_on.write_frame(target, _with_floats(frame))
+            self._shared.counts.samples += sum(len(values) for _, values in frame.parts)
+        relayed = [job for job, _ in frames if job != JOB]
+        self._shared.absences.frame(self.hello.node, time_ms, self.hello.cadence, relayed)
         self._shared.counts.frames += 1
-        self._shared.counts.samples += sum(len(values) for _, values in frame.parts)
 
     def _note(self, message: Event) -> None:
         where = {**message.where, "node": self.hello.node}
@@ -186,6 +231,16 @@ class Session:
         )
         self._shared.events.add(event)
         self._shared.counts.events += 1
+
+    def _bind(self, binding: ModelBinding) -> None:
+        self._shared.book.add(self.hello.node, binding)
+        self._shared.counts.bindings += 1
+
+    async def _held(self, bindings: list[ModelBinding]) -> None:
+        """Have all that is held now stored; nobody waits for it, since it is told on each connection."""
+        await self._room.acquire()
+        hold = partial(self._shared.book.hold, self.hello.node, bindings, self._shared.clock())
+        await self._shared.writer.submit(hold, lambda _: self._room.release())
 
     async def _store(self, sequence: int, store: Callable[[], None]) -> None:
         if sequence <= self._last:
@@ -256,7 +311,3 @@ class Session:
 def _with_floats(frame: ModelFrame) -> ModelFrame:
     parts = [(table, tuple(np.asarray(values).tolist())) for table, values in frame.parts]
     return ModelFrame(frame.time_ms, tuple(parts))
-
-
-def _no_bindings() -> None:
-    raise Refused("this server keeps no bindings")

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import OrderedDict
 
 from vigie.agent.link import layouts
 from vigie.agent.link.layouts import Difference
-from vigie.agent.link.messages import Delta, Malformed
+from vigie.agent.link.messages import RELAYED, Delta, Malformed
 from vigie.agent.link.messages import Table as TableMessage
 from vigie.model import Table
 from vigie.model.table import Series
+from vigie.server.absence.absences import JOB
 
+EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LAYOUTS = 4096
 MAX_SERIES = 1_000_000  # of all tables of one connection
+
+
+def job_of(source: str) -> str:
+    """Return the job of a table by its source, or raise Malformed."""
+    if not source.startswith(RELAYED):
+        return JOB
+    job = source[len(RELAYED) :]
+    if job == JOB or not EXPORTER.fullmatch(job):
+        raise Malformed(f"{source[:80]!r} names no exporter")
+    return job
 
 
 class Alike:

@@ -9,7 +9,9 @@ from functools import partial
 from typing import NamedTuple
 
 from vigie.model import Event
+from vigie.server.absence.absences import Absences
 from vigie.server.batches import Batches
+from vigie.server.bindings.book import Book
 from vigie.server.nodes.events import Events
 from vigie.store.errors import Refused, StoreError
 from vigie.store.store import Store
@@ -33,12 +35,17 @@ class _Job(NamedTuple):
 class LinkWriter:
     """Stores entries in the order in which they came, and tells when they are synced."""
 
-    def __init__(self, store: Store, events: Events) -> None:
+    def __init__(self, store: Store, events: Events, absences: Absences, book: Book) -> None:
         self.syncs = 0
-        self._store, self._events = store, events
+        self._store, self._events, self._absences, self._book = store, events, absences, book
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(ROOM)
         self._jobs = Batches("link writer", self._take, A_SYNC)
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many entries wait to be stored."""
+        return self._jobs.waiting
 
     def close(self) -> None:
         """Store what waits, and end."""
@@ -75,6 +82,8 @@ class LinkWriter:
         try:
             self._store.sync()
             self._events.sync()
+            self._absences.sync()
+            self._book.sync()
         except (StoreError, sqlite3.Error) as error:
             return CannotStore(str(error))
         self.syncs += 1

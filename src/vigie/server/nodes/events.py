@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vigie.model import Event
+from vigie.server.ledger import DAY_MS, Ledger
 
-DAY_MS = 86_400_000
 KEEP_DAYS = 90.0
 MAX_EVENTS = 1_000_000  # a node that reports the same trouble for ever must not fill the disk
 PRUNE_EVERY = 1000  # events added
@@ -69,22 +67,12 @@ class Wanted(NamedTuple):
 ANY = Wanted()
 
 
-class Events:
+class Events(Ledger):
     """The events of a data directory; any thread may call."""
 
     def __init__(self, path: Path, keep_days: float = KEEP_DAYS, most: int = MAX_EVENTS) -> None:
         self._keep_ms, self._most = int(keep_days * DAY_MS), most
-        self._added = self._synced = 0
-        self._guard = threading.Lock()
-        self._database = sqlite3.connect(path, check_same_thread=False, timeout=10)
-        self._database.execute("pragma journal_mode = wal")
-        self._database.execute("pragma synchronous = normal")  # `sync` does it for many at once
-        self._database.executescript(SCHEMA)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        with self._guard:
-            self._database.close()
+        super().__init__(path, SCHEMA)
 
     def add(self, event: Event) -> None:
         """Keep an event; one that is there already is left alone, unless it has ended or is worse now."""
@@ -107,13 +95,6 @@ class Events:
         self._added += 1
         if self._added % PRUNE_EVERY == 0:
             self.prune(time.time_ns() // 1_000_000)
-
-    def sync(self) -> None:
-        """Return when everything added before survives a power cut."""
-        with self._guard:
-            if self._synced != self._added:
-                self._database.execute("pragma wal_checkpoint(full)")
-                self._synced = self._added
 
     def find(
         self, wanted: Wanted = ANY, limit: int = 100, before: tuple[int, int] | None = None

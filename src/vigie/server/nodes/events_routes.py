@@ -7,7 +7,6 @@ has `next` while there is more: give it back as `before`. With `after`, a number
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -15,13 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from vigie.query.errors import BadData
+from vigie.server.access.privacy import current_mask
 from vigie.server.api.parameters import Parameters
 from vigie.server.http import answered, parameters_of, sent
 from vigie.server.nodes.events import Events, Kept, Wanted
+from vigie.server.paging import cursor_of, limit_of, number_of
 
-LIMIT, MOST = 100, 1000
-CURSOR = re.compile(r"(-?\d{1,18})\.(\d{1,18})")
 FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
 
 
@@ -37,48 +35,25 @@ class EventRoutes:
 
     async def _list(self, request: Request) -> Response:
         given = await parameters_of(request)
-        wanted, limit = _wanted(given), _limit(given)
+        wanted, limit = _wanted(given), limit_of(given)
         last = self._events.last()
         answer: dict[str, Any] = {}
         if given.one("after"):
-            found = self._events.after(_number(given, "after"), wanted, limit)
+            found = self._events.after(number_of(given, "after"), wanted, limit)
             last = found[-1].id if len(found) == limit else last
         else:
-            found = self._events.find(wanted, limit, _cursor(given))
+            found = self._events.find(wanted, limit, cursor_of(given))
             if len(found) == limit:
                 answer["next"] = f"{found[-1].event.begin_ms}.{found[-1].id}"
         return sent(msgspec.json.encode({"events": _rows(found), "last": last, **answer}), request)
 
 
 def _rows(found: list[Kept]) -> list[dict[str, Any]]:
-    return [kept.json for kept in found]
+    mask = current_mask()
+    return [mask.event(kept.json) if mask else kept.json for kept in found]
 
 
 def _wanted(given: Parameters) -> Wanted:
     since = given.time_or("since", FAR_PAST)
     until = given.time_or("until", FAR_FUTURE)
     return Wanted(given.one("node"), given.one("kind"), given.one("severity"), since, until)
-
-
-def _limit(given: Parameters) -> int:
-    limit = _number(given, "limit") if given.one("limit") else LIMIT
-    if not 1 <= limit <= MOST:
-        raise BadData(f'invalid parameter "limit": it should be between 1 and {MOST}')
-    return limit
-
-
-def _number(given: Parameters, name: str) -> int:
-    text = given.one(name)
-    if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise BadData(f'invalid parameter "{name}": it should be a whole number')
-    return int(text)
-
-
-def _cursor(given: Parameters) -> tuple[int, int] | None:
-    text = given.one("before")
-    if not text:
-        return None
-    found = CURSOR.fullmatch(text)
-    if not found:
-        raise BadData('invalid parameter "before": it should be what an answer gave as "next"')
-    return int(found[1]), int(found[2])

@@ -14,10 +14,9 @@ from msgspec import Struct, structs
 
 from vigie.agent.link.messages import UNREADABLE, Hello
 from vigie.model import Event
+from vigie.server.absence.gaps import late_after, lost_after
 
-UP, LATE, LOST, STOPPED, REMOVED = "up", "late", "lost", "stopped", "removed"
-LATE_CADENCES, LATE_MS = 3, 15_000
-LOST_CADENCES, LOST_MS = 6, 60_000
+ADDED, UP, LATE, LOST, STOPPED, REMOVED = "added", "up", "late", "lost", "stopped", "removed"
 SAVE_MS = 30_000  # how stale a time of last hearing may be on disk
 CLOCK_MS = 10_000  # a clock further off than this is corrected
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
@@ -39,6 +38,7 @@ class Node(Struct):
     start: str = ""
     version: str = ""
     cadence: float = 10.0
+    listen: str = ""  # where its agent can be scraped
     labels: dict[str, str] = {}
     inventory: dict[str, str] = {}
     expected: dict[str, str] = {}
@@ -92,12 +92,26 @@ class Registry:
             before = self._nodes.get(hello.node)
             node = _introduced(hello, address, before, now)
             self._nodes[node.name] = node
-            found = list(self._news(before, node, joined))
+            known = before if before and before.state != ADDED else None
+            found = list(self._news(known, node, joined))
             self._heard(node, now)
             self._save(node)
         for kind, what, severity in found:
             self._tell(Event(kind, now, what, {"node": hello.node}, severity=severity))
         return node
+
+    def add(self, name: str) -> None:
+        """Expect a node, one that was removed too; one that is known stays as it is."""
+        with self._guard:
+            node = self._nodes.get(name)
+            if node is not None and node.state != REMOVED:
+                return
+            now = self._now()
+            node = node or Node(name, first_seen_ms=now)
+            node.state = ADDED
+            self._nodes[name] = node
+            self._save(node)
+        self._tell(Event("node_added", now, "the node is expected", {"node": name}))
 
     def heard(self, name: str) -> None:
         """Note that a node says something."""
@@ -162,12 +176,12 @@ class Registry:
         if node.state not in (UP, LATE):
             return False
         silent = now - max(node.last_seen_ms, self._since)
-        cadence = node.cadence * 1000
-        if silent > max(LOST_CADENCES * cadence, LOST_MS):
+        cadence = round(node.cadence * 1000)
+        if silent > lost_after(cadence):
             node.state, node.lost_ms = LOST, node.last_seen_ms
             self._save(node)
             return True
-        node.state = LATE if silent > max(LATE_CADENCES * cadence, LATE_MS) else UP
+        node.state = LATE if silent > late_after(cadence) else UP
         return False
 
     def _heard(self, node: Node, now: int) -> None:
@@ -230,6 +244,7 @@ def _introduced(hello: Hello, address: str, before: Node | None, now: int) -> No
     node.host, node.machine_id, node.version = hello.host, hello.machine_id, hello.version
     node.addresses = list(dict.fromkeys([address, *hello.addresses]))
     node.start, node.cadence, node.labels = hello.start, hello.cadence, hello.labels
+    node.listen = hello.listen
     if node.boot_id != hello.boot_id:
         node.boot_id, node.boot_ms = hello.boot_id, 0
     node.inventory = hello.inventory

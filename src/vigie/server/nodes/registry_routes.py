@@ -1,4 +1,4 @@
-"""/api/nodes: who belongs to the cluster and how they are; an admin removes who does not."""
+"""/api/nodes: who belongs to the cluster and how they are; an admin adds nodes, and removes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from starlette.routing import BaseRoute, Route
 
 from vigie.server.http import answered, refusal, sent
 from vigie.server.link.endpoint import Links
-from vigie.server.nodes.registry import REMOVED, Registry, facts
+from vigie.server.nodes.agents import scraping
+from vigie.server.nodes.registry import NAME, REMOVED, Node, Registry, facts
 
 
 class NodeRoutes:
@@ -25,13 +26,14 @@ class NodeRoutes:
         return [
             Route("/api/nodes", answered(self._list)),
             Route("/api/nodes/{name}", answered(self._one), methods=["GET"]),
+            Route("/api/nodes/{name}", answered(self._add), methods=["POST"]),
             Route("/api/nodes/{name}", answered(self._remove), methods=["DELETE"]),
         ]
 
     async def _list(self, request: Request) -> Response:
         state = request.query_params.get("state", "")
         nodes = [
-            facts(node)
+            _facts(node)
             for node in self._registry.nodes()
             if (node.state == state if state else node.state != REMOVED)
         ]
@@ -39,13 +41,25 @@ class NodeRoutes:
 
     async def _one(self, request: Request) -> Response:
         found = self._registry.find(request.path_params["name"])
-        return sent(_json(facts(found)), request) if found else _unknown(request)
+        return sent(_json(_facts(found)), request) if found else _unknown(request)
+
+    async def _add(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if not NAME.fullmatch(name):
+            return refusal(
+                400, "bad_data", f"{name!r} cannot be a node's name: letters, digits, dots, dashes"
+            )
+        return sent(_json({"added": name, "key": self._links.add(name)}), request)
 
     async def _remove(self, request: Request) -> Response:
         name = request.path_params["name"]
         if not self._links.remove(name):
             return _unknown(request)
         return sent(_json({"removed": name}), request)
+
+
+def _facts(node: Node) -> dict[str, Any]:
+    return {**facts(node), **scraping(node)}
 
 
 def _unknown(request: Request) -> Response:

@@ -11,6 +11,7 @@ from vigie.model import Table
 from vigie.server.http import answered
 from vigie.server.scrape.active_targets import ActiveTargets
 from vigie.server.scrape.discovery import Discovery, FileSd, Listing
+from vigie.server.scrape.elsewhere import AlsoElsewhere, PassOn
 from vigie.server.scrape.families import Family
 from vigie.server.scrape.registration import Registration
 from vigie.server.scrape.rules import Rules
@@ -34,11 +35,13 @@ class Scraping:
         *,
         agents: Listing = tuple,
         file_sd: Path | None = None,
+        pass_on: PassOn | None = None,
     ) -> None:
-        """Take where state is kept, what stores and how to scrape, and what lists agents with a port."""
+        """Take where state is kept, what stores, how to scrape, what lists agents, and where else it goes."""
         self.targets = Targets(data / FILE)
         self._discovery = Discovery(self.targets.all, agents)
-        self._scraper = Scraper(self.targets, store, rules, clock, age_ms)
+        taking = AlsoElsewhere(store, pass_on) if pass_on else store
+        self._scraper = Scraper(self.targets, taking, rules, clock, age_ms)
         self.active = ActiveTargets(self.targets.all, self._scraper.states, rules)
         self._file_sd = FileSd(file_sd or data / FILE_SD, self._discovery)
         self.targets.watch(self._file_sd.refresh)

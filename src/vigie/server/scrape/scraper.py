@@ -25,6 +25,7 @@ from vigie.store.errors import StoreError
 log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 1.0
+END_SECONDS = 3.0
 LOOK_UPS = 64
 
 
@@ -73,7 +74,7 @@ class Scraper:
         """End; series are not ended, as after a restart they go on."""
         self._closing = True
         self._wake()
-        self._thread.join()
+        self._thread.join(END_SECONDS)  # nothing is scraped any more, but a name may still be looked up
 
     def states(self) -> Mapping[str, State]:
         """Return how the last scrape of each target went, by its address."""

@@ -44,6 +44,7 @@ class Targets:
                 path, BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
             self._targets = self._opened()
+            self._named = _named(self._targets)
         except (sqlite3.Error, ValueError) as error:
             raise StoreError(f"cannot open {path}: {error}") from error
 
@@ -59,6 +60,10 @@ class Targets:
         """Return the targets, ordered by where they are."""
         return sorted(self._targets.values(), key=lambda target: target.url)
 
+    def has(self, instance: str, job: str) -> bool:
+        """Tell whether there is a target of this name and job."""
+        return (instance, job) in self._named
+
     def add(self, targets: Iterable[Target]) -> None:
         """Take targets, all or none; one that is known gets the new labels."""
         with self._guard:
@@ -70,6 +75,7 @@ class Targets:
             ]
             self._write("INSERT OR REPLACE INTO target VALUES (?, ?, ?, ?, ?)", rows)
             self._targets = after
+            self._named = _named(after)
         self._tell(bool(changed))
 
     def remove(self, host: str) -> list[Target]:
@@ -78,6 +84,7 @@ class Targets:
             gone = [target for target in self._targets.values() if target.host == same_host(host)]
             self._write("DELETE FROM target WHERE url = ?", [(target.url,) for target in gone])
             self._targets = {url: target for url, target in self._targets.items() if target not in gone}
+            self._named = _named(self._targets)
         self._tell(bool(gone))
         return gone
 
@@ -110,6 +117,10 @@ class Targets:
                 raise
         except sqlite3.Error as error:
             raise CannotWrite(f"cannot write to {self._path}: {error}; is the disk full?") from error
+
+
+def _named(targets: dict[str, Target]) -> frozenset[tuple[str, str]]:
+    return frozenset((target.labels["instance"], target.labels["job"]) for target in targets.values())
 
 
 def _check(after: dict[str, Target], changed: dict[str, Target]) -> None:

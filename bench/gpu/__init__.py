@@ -1,0 +1,1 @@
+"""What GPUs cost the agent, and what the agent costs their driver."""

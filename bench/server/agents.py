@@ -1,0 +1,244 @@
+"""A thousand agents on one server: a backlog after ten minutes away, live load, a heavy question, a kill.
+
+python bench/server/agents.py --nodes 1000 --away 10 --seconds 60
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import http.client
+import json
+import logging
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
+from bench.store.fleet import SERIES, Node  # noqa: E402
+from bench.store.questions import NINE, ask  # noqa: E402
+from vigie.agent.link.buffer import Buffer  # noqa: E402
+from vigie.agent.link.client import Link, Peer  # noqa: E402
+from vigie.agent.link.credentials import Credentials  # noqa: E402
+from vigie.agent.link.entries import values_of  # noqa: E402
+from vigie.agent.link.introduction import introduction, uptime_ms  # noqa: E402
+from vigie.model import Frame  # noqa: E402
+
+CADENCE = 10
+AHEAD = 30  # steps whose numbers are made at a time
+LOOK = 0.02  # seconds between looks for acknowledgements
+STAYS = "node_setting_0"  # a series that each node has in each frame
+
+
+class Agent:
+    """The link of a real agent, behind which a made-up node stands."""
+
+    def __init__(self, number: int, url: str, data: Path) -> None:
+        self._node = Node(number)
+        self._numbers: Iterator[list[float]] = iter(())
+        self.name = f"node{number:04d}"
+        self.put = 0
+        self.sent_at: float | None = None  # when the frame that is waited for was put
+        me = introduction(self.name, CADENCE, {})
+        credentials = Credentials(data / self.name / "key", given=(data / "join-token").read_text().strip())
+        self.link = Link(Peer(url, credentials), me, Buffer(None, me.boot_id))
+
+    def frame(self, age_ms: int = 0) -> None:
+        """Put the next frame, as of so long ago."""
+        numbers = next(self._numbers, None)
+        if numbers is None:
+            self._numbers = iter(self._node.values(AHEAD).tolist())
+            numbers = next(self._numbers)
+        parts = tuple((table, tuple(numbers[first:last])) for table, first, last in self._node.tables)
+        now = time.time_ns() // 1_000_000
+        self.link.buffer.put(values_of(Frame(now - age_ms, parts), uptime_ms() - age_ms))
+        self.link._wake.set()  # a link itself takes only frames of now
+        self.put += 1
+        self.sent_at = time.perf_counter()
+
+    async def live(self, phase: float) -> None:
+        """Put a frame at every interval."""
+        due = time.monotonic() + phase
+        while True:
+            await asyncio.sleep(max(due - time.monotonic(), 0))
+            self.frame()
+            due += CADENCE
+
+    @property
+    def settled(self) -> bool:
+        """Tell whether all that was put is acknowledged."""
+        return self.link.counts.acknowledged >= self.put
+
+
+class Delays:
+    """Looks when frames are acknowledged."""
+
+    def __init__(self, agents: list[Agent]) -> None:
+        self._agents = agents
+        self.seconds: list[float] = []
+
+    async def watch(self) -> None:
+        """Note each frame's delay, to the time between two looks."""
+        while True:
+            now = time.perf_counter()
+            for agent in self._agents:
+                if agent.sent_at is not None and agent.settled:
+                    self.seconds.append(now - agent.sent_at)
+                    agent.sent_at = None
+            await asyncio.sleep(LOOK)
+
+    def take(self) -> str:
+        """Return the median, the 99th percentile and the longest since the last time."""
+        seen, self.seconds[:] = sorted(self.seconds), []
+        if not seen:
+            return "no acknowledgement"
+        return (
+            f"{seen[len(seen) // 2]:.2f} s median, {seen[len(seen) * 99 // 100]:.2f} s p99, "
+            f"{seen[-1]:.2f} s at most, {len(seen)} frames"
+        )
+
+
+class Server:
+    """A real server, which can be killed and started again on the same data."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Program]:
+        """Run it from its readiness on."""
+        command = [sys.executable, "-m", "vigie", "server", f"--listen=127.0.0.1:{self.port}"]
+        with running([*command, f"--data={self.data}"], self.port, "/", patience=120) as program:
+            wait_for(self.port, "/readyz")
+            yield program
+
+    def value(self, query: str) -> float:
+        """Return the only value of a query's answer, 0 for none."""
+        result = self.result(query)
+        return float(result[0]["value"][1]) if result else 0.0
+
+    def result(self, query: str) -> list[dict[str, Any]]:
+        """Return a query's answer."""
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        with contextlib.closing(client):
+            client.request("GET", f"/api/v1/query?{urlencode({'query': query})}")
+            said = json.loads(client.getresponse().read())
+        result: list[dict[str, Any]] = said["data"]["result"]
+        return result
+
+
+async def until(what: Callable[[], bool], patience: float) -> float:
+    """Return after how many seconds it holds, or fail."""
+    begun = time.perf_counter()
+    while not await asyncio.to_thread(what):
+        if time.perf_counter() - begun > patience:
+            raise TimeoutError(f"not within {patience:g} s")
+        await asyncio.sleep(0.1)
+    return time.perf_counter() - begun
+
+
+async def share(program: Program, seconds: float) -> str:
+    """Return the CPU and memory of the server, its children's questions aside, over so many seconds."""
+    cpu, begun = program.cpu(), time.perf_counter()
+    await asyncio.sleep(seconds)
+    used = (program.cpu() - cpu) / (time.perf_counter() - begun)
+    return f"{used:6.1%} of a core, {program.pss():5.0f} MB (PSS)"
+
+
+async def beside_question(server: Server, work: Awaitable[str]) -> str:
+    """Ask the heaviest question without a pause while something runs."""
+    asked: list[float] = []
+
+    async def asking() -> None:
+        while True:
+            took = await asyncio.to_thread(ask, server.port, NINE[0], int(time.time()), 6, 1)
+            asked.extend(took[:2])
+
+    questions = asyncio.ensure_future(asking())
+    said = await work
+    if questions.done():
+        questions.result()
+    questions.cancel()
+    mean = sum(asked) / len(asked) / 1000
+    return f"{said}; the question took {mean:.2f} s, asked {len(asked)} times"
+
+
+async def returned(server: Server, agents: list[Agent]) -> None:
+    """Print how soon live data and the backlog are in, once a server is ready."""
+    ready = time.time()
+    fresh = f"count(timestamp({STAYS}) > {ready:.3f})"
+    seconds = await until(lambda: server.value(fresh) >= len(agents), 600)
+    print(f"live data of all {len(agents)}: {seconds:.1f} s after readiness (goal 30)", flush=True)
+    seconds = await until(lambda: not any(agent.link.buffer.has_waiting for agent in agents), 1200)
+    print(f"backlog in: {time.time() - ready:.1f} s after readiness (goal 600)", flush=True)
+
+
+async def measured(server: Server, given: argparse.Namespace) -> None:
+    """Run all phases and print."""
+    with server.running():  # so that there is a join token
+        pass
+    agents = [Agent(number, server.url, server.data) for number in range(given.nodes)]
+    for agent in agents:
+        for age in range(int(given.away * 60), 0, -CADENCE):
+            agent.frame(age * 1000)
+        agent.sent_at = None
+    live = [agent.live(CADENCE * place / len(agents)) for place, agent in enumerate(agents)]
+    delays = Delays(agents)
+    tasks = [asyncio.ensure_future(job) for job in [*live, *(agent.link.run() for agent in agents)]]
+    tasks.append(asyncio.ensure_future(delays.watch()))
+    with server.running() as program:
+        await returned(server, agents)
+        delays.take()
+        print("live load:     ", await share(program, given.seconds), flush=True)
+        print("  acknowledged:", delays.take(), flush=True)
+        print("and a question:", await beside_question(server, share(program, given.seconds)), flush=True)
+        print("  acknowledged:", delays.take(), flush=True)
+        program.kill()
+    with server.running() as program:
+        print("after kill -9:")
+        await returned(server, agents)
+        for task in tasks[: len(live)]:
+            task.cancel()
+        await until(lambda: all(agent.settled for agent in agents), 120)
+        report_gaps(server, agents)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def report_gaps(server: Server, agents: list[Agent]) -> None:
+    """Print how many frames are missing."""
+    found = {
+        str(series["metric"]["instance"]): int(float(series["value"][1]))
+        for series in server.result(f"count_over_time({STAYS}[3h])")
+    }
+    wanted = {agent.name: agent.put for agent in agents}
+    missing = sum(wanted[name] - found.get(name, 0) for name in wanted)
+    print(f"frames put: {sum(wanted.values())}, missing in the store: {missing}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--away", type=float, default=10, help="minutes of backlog to begin with")
+    parser.add_argument("--seconds", type=float, default=60)
+    given = parser.parse_args()
+    logging.disable()  # a thousand links that complain of a killed server
+    print(f"Measured {machine()}. {given.nodes} agents x {SERIES} series every {CADENCE} s.", flush=True)
+    with tempfile.TemporaryDirectory() as directory:
+        asyncio.run(measured(Server(Path(directory)), given))
+
+
+if __name__ == "__main__":
+    main()

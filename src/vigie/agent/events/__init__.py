@@ -1,0 +1,1 @@
+"""What happened on this node: from sources and from numbers, told once."""

@@ -1,0 +1,99 @@
+"""Events that are seen by comparing a frame with those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vigie.agent.events.rules import BY_METRIC, Labels, Rise, State
+from vigie.model import Event, Frame, Happening, Phase, Table
+
+Key = tuple[str, tuple[str, ...]]  # a metric, and where
+
+
+class Watched(NamedTuple):
+    """One series that a row is about: where its value stands in the table, and that beside it."""
+
+    rule: Rise | State
+    where: Labels
+    place: int
+    beside: int | None
+
+
+class _Count:
+    """A count as it was last told."""
+
+    def __init__(self, value: float) -> None:
+        self.told, self.told_at = value, 0
+
+
+class Changes:
+    """Compares each frame with what was before."""
+
+    def __init__(self) -> None:
+        self._watched: dict[str, tuple[Table, list[Watched]]] = {}
+        self._counts: dict[Key, _Count] = {}
+        self._states: dict[Key, bool] = {}
+
+    def __call__(self, frame: Frame) -> Iterator[Happening]:
+        """Yield what has happened, by this frame."""
+        for table, numbers in frame.parts:
+            for one in self._of(table):
+                value = numbers[one.place]
+                if value != value:
+                    continue  # absent: nothing is known
+                if isinstance(one.rule, Rise):
+                    yield from self._risen(one.rule, one.where, value, frame.time_ms)
+                else:
+                    beside = 0.0 if one.beside is None else numbers[one.beside]
+                    yield from self._state(one.rule, one.where, one.rule.holds(value, beside), frame.time_ms)
+
+    def _of(self, table: Table) -> list[Watched]:
+        kept = self._watched.get(table.source)
+        if kept is None or kept[0] is not table:
+            kept = self._watched[table.source] = (table, list(_watched(table)))
+            self._forget()
+        return kept[1]
+
+    def _forget(self) -> None:
+        """Drop what is known of series that are gone."""
+        here = {_key(one) for _, watched in self._watched.values() for one in watched}
+        self._counts = {key: count for key, count in self._counts.items() if key in here}
+        self._states = {key: holds for key, holds in self._states.items() if key in here}
+
+    def _risen(self, rule: Rise, where: Labels, value: float, now: int) -> Iterator[Happening]:
+        count = self._counts.setdefault((rule.metric, tuple(where.values())), _Count(value))
+        by = value - count.told
+        if by < 0:
+            count.told = value  # it began anew
+        elif by > 0 and now - count.told_at >= rule.seldom_ms:
+            count.told, count.told_at = value, now
+            yield Happening(Event(rule.kind, now, rule.what.format(by=by), where, severity=rule.severity))
+
+    def _state(self, rule: State, where: Labels, holds: bool, now: int) -> Iterator[Happening]:
+        """Yield that it begins or ends, at the first look too: a state of before a restart may be over."""
+        key = (rule.metric, tuple(where.values()))
+        before = self._states.get(key)
+        self._states[key] = holds
+        if holds is before or (holds and before is None and rule.after_good):
+            return
+        what = rule.what + (f": {where['reason']}" if "reason" in where else "")
+        event = Event(rule.kind, now, what, where, severity=rule.severity)
+        yield Happening(event, Phase.BEGINS if holds else Phase.ENDS)
+
+
+def _key(one: Watched) -> Key:
+    return one.rule.metric, tuple(one.where.values())
+
+
+def _watched(table: Table) -> Iterator[Watched]:
+    places = {(metric.name, labels): place for place, (metric, labels) in enumerate(table.series)}
+    for place, (metric, values) in enumerate(table.series):
+        rule = BY_METRIC.get(metric.name)
+        if rule is None:
+            continue
+        labels = dict(zip(metric.labels, values, strict=True))
+        beside = places.get((rule.beside, values)) if isinstance(rule, State) and rule.beside else None
+        if rule.only(labels) and not (isinstance(rule, State) and rule.beside and beside is None):
+            where = {name: labels[name] for name in rule.places if labels.get(name)}
+            yield Watched(rule, where, place, beside)

@@ -1,0 +1,136 @@
+"""Which numbers tell of events: a state that begins or ends, a count that rises; one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+GPU = ("gpu", "uuid", "UUID", "pci_bus_id")
+PORT = ("device", "port")
+HOUR_MS = 3_600_000
+ACTIVE = 4  # the state of a port of InfiniBand that carries data
+
+Labels = dict[str, str]
+
+
+class Rise(NamedTuple):
+    """A count that rises is an event: at once, or at most once in a while for what is often harmless."""
+
+    metric: str
+    kind: str
+    severity: str
+    what: str
+    places: tuple[str, ...]
+    seldom_ms: int = 0
+    only: Callable[[Labels], bool] = lambda _: True
+
+
+class State(NamedTuple):
+    """An event that lasts while `holds` is true of the value, and of `beside` at the same labels."""
+
+    metric: str
+    kind: str
+    severity: str
+    what: str
+    places: tuple[str, ...]
+    holds: Callable[[float, float], bool]
+    beside: str = ""
+    after_good: bool = False  # what was never good is how it is meant to be: a port without a cable
+    only: Callable[[Labels], bool] = lambda _: True
+
+
+def _harmful(labels: Labels) -> bool:
+    """Tell whether a reason to be held back is trouble, and not a limit that somebody set."""
+    return any(word in labels.get("reason", "") for word in ("thermal", "slowdown", "brake"))
+
+
+def _uncorrected(labels: Labels) -> bool:
+    return labels.get("kind") == "uncorrected"
+
+
+RULES: tuple[Rise | State, ...] = (
+    State(
+        "node_infiniband_state_id",
+        *("ib_link_down", "critical", "the port carries no data any more", PORT),
+        holds=lambda state, _: state != ACTIVE,
+        after_good=True,
+    ),
+    Rise(
+        "node_infiniband_link_downed_total",
+        "ib_link_flap",
+        "warning",
+        "the link went down {by:g} times",
+        PORT,
+    ),
+    State(
+        "vigie_gpu_throttled",
+        *("gpu_throttled", "warning", "the GPU is held back", (*GPU, "reason")),
+        holds=lambda value, _: value == 1,
+        only=_harmful,
+    ),
+    State(
+        "vigie_gpu_nvlink_up",
+        *("nvlink_down", "critical", "a link of NVLink is down", (*GPU, "link")),
+        holds=lambda value, _: value == 0,
+        after_good=True,
+    ),
+    State(
+        "vigie_gpu_pcie_width",
+        *("pcie_downgrade", "warning", "the GPU uses fewer lanes of PCIe than it has", GPU),
+        holds=lambda width, most: 0 < width < most,
+        beside="vigie_gpu_pcie_width_max",
+    ),
+    Rise(
+        "vigie_amdgpu_ras_errors_total",
+        *("gpu_ras_errors", "critical", "{by:g} errors of the hardware were not corrected", (*GPU, "block")),
+        only=_uncorrected,
+    ),
+    Rise(
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+        *("gpu_ecc", "critical", "{by:g} memory errors were not corrected", GPU),
+    ),
+    Rise(
+        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
+        "gpu_ecc",
+        "info",
+        "{by:g} memory errors were corrected",
+        GPU,
+        HOUR_MS,
+    ),
+    Rise(
+        "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
+        *(
+            "gpu_row_remapped",
+            "critical",
+            "{by:g} rows of memory are remapped after an uncorrected error",
+            GPU,
+        ),
+    ),
+    Rise(
+        "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS",
+        *("gpu_row_remapped", "warning", "{by:g} rows of memory are remapped after corrected errors", GPU),
+    ),
+    State(
+        "DCGM_FI_DEV_ROW_REMAP_FAILURE",
+        *(
+            "gpu_row_remap_failed",
+            "critical",
+            "a bad row of memory could not be remapped: isolate the GPU",
+            GPU,
+        ),
+        holds=lambda value, _: value == 1,
+    ),
+    Rise(
+        "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
+        *("nvlink_recovery", "warning", "NVLink recovered from errors {by:g} times", GPU, HOUR_MS),
+    ),
+    Rise(
+        "node_edac_uncorrectable_errors_total",
+        *("memory_error", "critical", "{by:g} memory errors were not corrected", ("controller",)),
+    ),
+    Rise(
+        "node_edac_correctable_errors_total",
+        *("memory_error", "warning", "{by:g} memory errors were corrected", ("controller",), HOUR_MS),
+    ),
+)
+BY_METRIC = {rule.metric: rule for rule in RULES}

@@ -1,0 +1,55 @@
+"""GET /metrics of a port of this machine, within a deadline and a bound."""
+
+from __future__ import annotations
+
+import asyncio
+
+MOST_BYTES = 16 << 20
+HEAD_BYTES = 64 << 10
+HOST = "127.0.0.1"
+# HTTP/1.0: the answer ends where the connection does, and nothing comes in chunks.
+REQUEST = (
+    "GET /metrics HTTP/1.0\r\nHost: {}:{}\r\nAccept: text/plain;version=0.0.4\r\nUser-Agent: vigie\r\n\r\n"
+)
+
+
+class NoAnswer(Exception):
+    """Nobody is there, or nobody who gives metrics; the message says which."""
+
+
+async def fetched(port: int, seconds: float) -> str:
+    """Return what is said on a port, or raise NoAnswer."""
+    try:
+        async with asyncio.timeout(seconds):
+            return _body(await _exchanged(port))
+    except TimeoutError:
+        raise NoAnswer(f"no whole answer within {seconds:g} s") from None
+    except OSError as error:
+        raise NoAnswer(error.strerror or str(error)) from None
+
+
+async def _exchanged(port: int) -> bytes:
+    reader, writer = await asyncio.open_connection(HOST, port)
+    try:
+        writer.write(REQUEST.format(HOST, port).encode())
+        answer = bytearray()
+        while chunk := await reader.read(1 << 16):
+            answer += chunk
+            if len(answer) > MOST_BYTES + HEAD_BYTES:
+                raise NoAnswer(f"it says more than {MOST_BYTES} bytes")
+        return bytes(answer)
+    finally:
+        writer.close()
+
+
+def _body(answer: bytes) -> str:
+    head, end, body = answer.partition(b"\r\n\r\n")
+    status = head.split(b"\r\n", 1)[0].split(b" ", 2)
+    if not end or len(status) < 2 or not status[0].startswith(b"HTTP/1."):
+        raise NoAnswer("it does not speak HTTP")
+    if status[1] != b"200":
+        raise NoAnswer(f"it answers {status[1][:20].decode('ascii', 'replace')}")
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise NoAnswer("what it says is not UTF-8") from None

@@ -1,0 +1,118 @@
+"""Finds the exporters of this node, reads them with each frame, and passes on what they say.
+
+They are read over loopback and travel over the link, so that a node needs no open port for them either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from vigie.agent.exporters.exposition import Exposition
+from vigie.agent.exporters.fetch import NoAnswer, fetched
+from vigie.agent.exporters.known import Exporter, is_it
+from vigie.agent.link.messages import RELAYED
+from vigie.model import Frame, Table, gauge
+from vigie.sinks._complaint import Complaint
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 60.0  # between two looks at a port on which nobody listens
+STRANGER_SECONDS = 600.0  # between two looks at one on which somebody else does
+DEADLINE = 5.0
+FORGOTTEN_AFTER = 30  # failures in a row
+REPORT = (
+    gauge("up", "1 if the exporter could be read, 0 if not."),
+    gauge("scrape_duration_seconds", "How long reading the exporter took."),
+    gauge("scrape_samples_scraped", "Samples that the exporter gave."),
+)
+Part = tuple[Table, tuple[float, ...]]
+
+
+class Relay:
+    """Takes each frame of the agent, and gives one of the same time with what the exporters say."""
+
+    def __init__(
+        self,
+        wanted: Sequence[Exporter],
+        consumers: Sequence[Callable[[Frame], None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._places = [_Place(exporter, clock) for exporter in wanted]
+        self._consumers = consumers
+        self._reading: asyncio.Task[None] | None = None
+
+    def __call__(self, frame: Frame) -> None:
+        """Read the exporters now, unless the last time still goes on."""
+        if self._consumers and (self._reading is None or self._reading.done()):
+            self._reading = asyncio.ensure_future(self._read(frame.time_ms))
+
+    async def close(self) -> None:
+        """End."""
+        if self._reading:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _read(self, time_ms: int) -> None:
+        found = await asyncio.gather(*(place.read() for place in self._places))
+        parts = tuple(part for part in found if part is not None)
+        if parts:
+            for consumer in self._consumers:
+                consumer(Frame(time_ms, parts))
+
+
+class _Place:
+    """A port on which an exporter may be."""
+
+    def __init__(self, exporter: Exporter, clock: Callable[[], float]) -> None:
+        self._exporter, self._clock = exporter, clock
+        self._exposition = Exposition(RELAYED + exporter.name, [(metric, ()) for metric in REPORT])
+        self._known = False
+        self._not_before = float("-inf")
+        self._failures = 0
+        self._complain = Complaint(f"{exporter.name} on port {exporter.port}")
+
+    async def read(self) -> Part | None:
+        """Return what the exporter says, or nothing as long as there is none."""
+        begun = self._clock()
+        if not self._known and begun < self._not_before:
+            return None
+        try:
+            text = await fetched(self._exporter.port, DEADLINE)
+            if not is_it(self._exporter, text):
+                return self._stranger()
+            # Beside the loop: a large one takes its time.
+            table, values = await asyncio.to_thread(self._exposition.read, text)
+        except (NoAnswer, ValueError) as error:
+            return self._failed(str(error), begun)
+        self._succeeded(len(values))
+        return table, (1.0, self._clock() - begun, float(len(values)), *values)
+
+    def _succeeded(self, count: int) -> None:
+        if not self._known:
+            name, port, _ = self._exporter
+            log.info("%s found on port %d: its %d samples go to the server, too", name, port, count)
+        self._known, self._failures = True, 0
+        self._complain("")
+
+    def _failed(self, why: str, begun: float) -> Part | None:
+        if not self._known:
+            self._not_before = begun + LOOK_SECONDS
+            return None
+        self._complain(why)
+        self._failures += 1
+        if self._failures > FORGOTTEN_AFTER:
+            return self._forgotten()
+        return self._exposition.silent(), (0.0, self._clock() - begun, 0.0)
+
+    def _stranger(self) -> Part | None:
+        """Return nothing: something else is there, or ourselves."""
+        self._not_before = self._clock() + STRANGER_SECONDS
+        return self._forgotten() if self._known else None
+
+    def _forgotten(self) -> Part:
+        """Return an empty table, by which everything ends."""
+        self._known, self._failures = False, 0
+        return Table(self._exposition.silent().source, 0, ()), ()

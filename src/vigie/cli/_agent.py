@@ -1,0 +1,63 @@
+"""How commands speak to the agent of this machine: over its Unix socket, where no secret is needed."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import socket
+from pathlib import Path
+
+from vigie.cli import _settings
+
+SECONDS = 130.0  # a little more than a query may take
+
+
+class NoAgent(Exception):
+    """No agent answers on this machine; the message says where one was looked for."""
+
+
+def asked(places: list[Path], target: str) -> tuple[int, bytes]:
+    """Return status and body of the answer of the first agent that is there."""
+    for place in places:
+        client = _Client(place)
+        try:
+            client.request("GET", target)
+            answer = client.getresponse()
+            return answer.status, answer.read()
+        except (FileNotFoundError, ConnectionRefusedError):
+            continue
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAgent(f"{place}: {error}") from None
+        finally:
+            client.close()
+    where = f"at {' or '.join(map(str, places))}" if places else "here: its socket is off (agent.socket)"
+    raise NoAgent(f"no agent answers {where}")
+
+
+def is_there(places: list[Path]) -> bool:
+    """Tell whether there is an agent to be asked."""
+    return any(place.is_socket() for place in places)
+
+
+def places(arguments: argparse.Namespace) -> list[Path]:
+    """Return where an agent may listen: as the environment or --data says, else at the usual places."""
+    if given := os.environ.get("VIGIE_AGENT_SOCKET"):
+        return [] if given == "off" else [Path(given)]
+    if arguments.data:
+        return [Path(arguments.data) / "agent.sock"]
+    return [_settings.RUN / "agent.sock", _settings.default_data() / "agent.sock"]
+
+
+class _Client(http.client.HTTPConnection):
+    """An HTTP client over a Unix socket."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__("localhost", timeout=SECONDS)
+        self._place = place
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(SECONDS)
+        self.sock.connect(str(self._place))

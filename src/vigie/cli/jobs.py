@@ -1,0 +1,54 @@
+"""Jobs: whose they are, what they hold, and since when; the newest first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from vigie.cli import _lists, _server, _settings
+
+EXAMPLE = """examples:
+  vigie jobs                                      those that run or wait
+  vigie jobs --state finished --user ada
+  vigie jobs --state all --node n17 --json"""
+ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+HEADS = ("job", "state", "user", "name", "gpus", "nodes", "for", "reason")
+NOW = ("running", "waiting", "unknown")
+STATES = ("now", "all", "running", "waiting", "finished", "unknown")
+SHOWN = 3  # nodes that are named
+FILTERS = {"node": "on this node", "user": "of this user", "job": "with this id"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    for name, what in FILTERS.items():
+        parser.add_argument(f"--{name}", default="", help=f"only jobs {what}")
+    parser.add_argument(
+        "--state", default="now", choices=STATES, help="(default: now, which is all but finished)"
+    )
+    parser.add_argument("--limit", type=int, default=100, help="how many at most (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
+    _server.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the jobs."""
+    filters = {name: getattr(arguments, name) for name in FILTERS}
+    states = {"now": NOW, "all": ("",)}.get(arguments.state, (arguments.state,))
+    found: list[dict[str, Any]] = []
+    for state in states:
+        found += _lists.rows(arguments, "jobs", {**filters, "state": state}, arguments.limit - len(found))
+    if not found and not arguments.json:
+        print("no such jobs; vigie jobs --state all tells of finished ones too")
+        return 0
+    _lists.show(found, [HEADS, *map(_row, found)], arguments.json)
+    return 0
+
+
+def _row(job: Mapping[str, Any]) -> list[str]:
+    nodes = ",".join(job["nodes"][:SHOWN]) + (f" +{more}" if (more := len(job["nodes"]) - SHOWN) > 0 else "")
+    end = job["end_ms"]
+    lasted = _lists.since(job["start_ms"]) if end is None else _lists.lasting(end - job["start_ms"])
+    words = [job["id"], job["state"], job["user"] or "-", job["name"] or "-", str(len(job["gpus"]))]
+    return [*words, nodes or "-", lasted, job["facts"].get("reason", "") or "-"]

@@ -1,0 +1,175 @@
+"""`privacy = own`: names, jobs and commands of others are pseudonyms in every answer.
+
+A pseudonym is the same wherever a name stands, so that answers can still be joined and counted, and is made
+with a key of this server, so that nobody can try names until one fits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from vigie.server.access.secrets import Identity
+
+DIGITS = 10
+# Labels whose values tell of people, and what kind of word stands instead.
+LABELS = {
+    "user": "user",
+    "username": "user",
+    "owner": "user",
+    "uid": "user",
+    "account": "account",
+    "holder": "job",
+    "job_id": "job",
+    "jobid": "job",
+    "slurm_job_id": "job",
+    "hpc_job": "job",
+    "exported_job": "job",
+    "job_name": "name",
+    "command": "command",
+    "cmdline": "command",
+    "comm": "command",
+    "exe": "command",
+    "eid": "environment",
+    "environment": "environment",
+    "cgroup": "cgroup",
+}
+# Labels that tell of people only when they hold a path of cgroups.
+PATHS = {"id": "/", "resource": "cgroup:"}
+USERS = ("user", "username", "owner")
+JOBS = ("job_id", "jobid", "slurm_job_id", "hpc_job", "holder")
+HARMLESS = ("reason", "limit", "partition", "state")  # facts of a job that tell nothing of its owner
+
+
+class Mask:
+    """What one caller sees: his own as it is, and of others pseudonyms."""
+
+    def __init__(
+        self, key: bytes, name: str, jobs: Collection[str] = (), labels: Mapping[str, str] = LABELS
+    ) -> None:
+        self.name, self.jobs = name, jobs
+        self._key, self._labels = key, labels
+        self._words: dict[tuple[str, str], str] = {}
+
+    def word(self, kind: str, text: str) -> str:
+        """Return the pseudonym; what is empty stays so."""
+        if not text:
+            return ""
+        found = self._words.get((kind, text))
+        if found is None:
+            digest = hmac.new(self._key, f"{kind}\0{text}".encode("utf-8", "replace"), hashlib.sha256)
+            found = self._words[kind, text] = f"{kind}-{digest.hexdigest()[:DIGITS]}"
+        return found
+
+    def hides(self, label: str) -> bool:
+        """Tell whether values of a label may be pseudonyms."""
+        return label in self._labels or label in PATHS
+
+    def owns(self, user: str, job: str = "") -> bool:
+        """Tell whether something is the caller's own: by its user, or if nobody is named, by its job."""
+        if user:
+            return user == self.name
+        return bool(job) and job in self.jobs
+
+    def labels(self, labels: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the labels of a series as the caller sees them."""
+        hidden = [name for name in labels if name in self._labels or labels[name].startswith(_path(name))]
+        if not hidden or self.owns(_first(labels, USERS), _first(labels, JOBS)):
+            return labels
+        return {**labels, **{name: self._hidden(name, labels) for name in hidden}}
+
+    def binding(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a binding, ready for JSON, as the caller sees it."""
+        job = row["holder"] if row["kind"] == "job" else ""
+        if self.owns(row["user"], job):
+            return row
+        cgroup = row["resource"].startswith("cgroup:")
+        return {
+            **row,
+            "user": self.word("user", row["user"]),
+            "holder": self.word(row["kind"], row["holder"]),
+            "resource": self.word("cgroup", row["resource"]) if cgroup else row["resource"],
+            "facts": _harmless(row["facts"]),
+        }
+
+    def job(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a job, ready for JSON, as the caller sees it."""
+        if self.owns(row["user"], row["id"]):
+            return row
+        hidden = {
+            "id": self.word("job", row["id"]),
+            "user": self.word("user", row["user"]),
+            "name": self.word("name", row["name"]),
+        }
+        return {**row, **hidden, "facts": _harmless(row["facts"])}
+
+    def event(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return an event, ready for JSON, as the caller sees it; its sentence may name whom it hit."""
+        told, what = row["where"], row["what"]
+        if self.owns(_first(told, USERS), _first(told, ("job", *JOBS))):
+            return row
+        kinds = {**self._labels, "job": "job"}  # on a series that is the target's
+        where = {name: self.word(kinds[name], text) if name in kinds else text for name, text in told.items()}
+        for name in sorted(told, key=lambda name: -len(told[name])):
+            if name in kinds and told[name]:
+                what = what.replace(told[name], where[name])
+        return {**row, "where": where, "what": what}
+
+    def user(self, name: str) -> str:
+        """Return a user's name as the caller sees it."""
+        return name if self.owns(name) else self.word("user", name)
+
+    def _hidden(self, name: str, labels: Mapping[str, str]) -> str:
+        kind = self._labels.get(name, "cgroup")
+        if name == "holder":
+            kind = labels.get("kind") or kind
+        return self.word(kind, labels[name])
+
+
+class Privacy:
+    """Says what a caller may see; without a key, everything."""
+
+    def __init__(self, key: str = "", labels: Collection[str] = ()) -> None:
+        self.jobs_of: Callable[[str], Collection[str]] = lambda _: ()
+        self._key = key.encode()
+        self._labels = {**LABELS, **dict.fromkeys(labels, "hidden")}
+
+    @property
+    def own(self) -> bool:
+        """Tell whether anything is hidden from anybody."""
+        return bool(self._key)
+
+    def mask(self, identity: Identity) -> Mask | None:
+        """Return what hides the others from somebody, or nothing if he may see them."""
+        if not self._key or identity.role == "admin":
+            return None
+        name = identity.name if identity.role == "user" else ""
+        return Mask(self._key, name, self.jobs_of(name) if name else (), self._labels)
+
+
+_mask: ContextVar[Mask | None] = ContextVar("mask", default=None)
+
+
+def sees_through(mask: Mask | None) -> None:
+    """Let the request that is being answered be answered behind this mask."""
+    _mask.set(mask)
+
+
+def current_mask() -> Mask | None:
+    """Return the mask of the request that is being answered."""
+    return _mask.get()
+
+
+def _harmless(facts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in facts.items() if name in HARMLESS}
+
+
+def _path(name: str) -> str:
+    return PATHS.get(name, "\0")
+
+
+def _first(labels: Mapping[str, str], names: Collection[str]) -> str:
+    return next((labels[name] for name in names if labels.get(name)), "")

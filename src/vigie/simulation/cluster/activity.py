@@ -1,0 +1,140 @@
+"""What the GPUs are made to do: from jobs and incidents to how busy each is at each moment."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.simulation.cluster.cast import (
+    IDLE,
+    INFERENCE,
+    LINGERING,
+    NEVER_STARTED,
+    NOTEBOOK,
+    PIPELINE,
+    Job,
+)
+from vigie.simulation.cluster.incidents import CLOCK_CAP, HANG, LINK_FLAP, NEIGHBOUR, STARVED
+from vigie.simulation.cluster.noise import Numbers, Times
+from vigie.simulation.cluster.story import MINUTE, Story
+
+CHECKPOINT_EVERY, CHECKPOINT_LASTS = 20 * MINUTE, MINUTE
+CAPPED = 1095 / 1980  # of its clock is what a GPU under the power brake has left
+STARVED_TO, FLAPPING_TO, CROWDED_TO = 0.33, 0.55, 0.5
+
+
+class Work(NamedTuple):
+    """One GPU's work over time; all but the memory are shares of time from 0 to 1."""
+
+    busy: Numbers  # something runs
+    computing: Numbers  # of it, what the multiprocessors do
+    talking: Numbers  # how much is exchanged with other GPUs, of the most that a job does
+    memory: Numbers  # share of the GPU's memory
+    process: Numbers  # 1 while a process is there
+
+
+def resting(times: Times) -> Work:
+    """Return the work of a GPU that nobody uses."""
+    return Work(*(np.zeros(len(times)) for _ in Work._fields))
+
+
+def work_of(story: Story, node: str, gpu: int, times: Times) -> Work:
+    """Return what one GPU of a node does at each time."""
+    total = resting(times)
+    for job in story.jobs_on(node):
+        ranks = [(place.node, one) for place in job.places for one in place.gpus]
+        if (node, gpu) in ranks:
+            there = story.during(times, job.begin, job.end).astype(np.float64)
+            done = _done(story, job, ranks.index((node, gpu)), len(ranks), times)
+            total = Work(*(was + more * there for was, more in zip(total, done, strict=True)))
+    return total
+
+
+def pace(story: Story, job: Job, times: Times) -> Numbers:
+    """Return how fast a job goes, of what it could: the slowest rank sets the step of all."""
+    speed = np.ones(len(times))
+    for kind, left in ((CLOCK_CAP, CAPPED), (STARVED, STARVED_TO), (LINK_FLAP, FLAPPING_TO), (HANG, 0.0)):
+        for incident in story.incidents_of(kind, job=job.id):
+            speed = np.where(
+                story.during(times, incident.begin, incident.end), np.minimum(speed, left), speed
+            )
+    for incident in story.incidents_of(NEIGHBOUR, job=job.id):
+        speed *= np.where(story.during(times, incident.begin, incident.end), CROWDED_TO, 1.0)
+    return speed * (1.0 - 0.9 * checkpointing(story, job, times))
+
+
+def checkpointing(story: Story, job: Job, times: Times) -> Numbers:
+    """Return 1 while a training job writes a checkpoint."""
+    if job.behaviour in (INFERENCE, NOTEBOOK, IDLE, NEVER_STARTED):
+        return np.zeros(len(times))
+    since = (times - story.at(job.begin)) % CHECKPOINT_EVERY
+    saving = (since >= CHECKPOINT_EVERY - CHECKPOINT_LASTS).astype(np.float64)
+    for incident in story.incidents_of(HANG, job=job.id):
+        saving *= 1.0 - story.during(times, incident.begin, incident.end)
+    if job.worked_until is not None:
+        saving *= story.during(times, job.begin, job.worked_until)
+    return saving
+
+
+def _done(story: Story, job: Job, rank: int, ranks: int, times: Times) -> Work:
+    """Return what a rank of a job does while the job is there."""
+    process = np.full(len(times), float(job.behaviour != NEVER_STARTED))
+    memory = process * job.memory
+    if job.behaviour in (IDLE, NEVER_STARTED):
+        return resting(times)._replace(memory=memory, process=process)
+    jitter = story.noise.around(f"{job.id}/{rank}", times, 5_000, 0.05)
+    if job.behaviour == NOTEBOOK:
+        bursts = story.noise.uniform(f"{job.id}/cell", times, 3 * MINUTE) < job.activity
+        busy: Numbers = np.where(bursts, np.clip(0.7 * jitter, 0, 1), 0.0)
+        return Work(busy, busy * 0.5, np.zeros(len(times)), memory, process)
+    if job.behaviour == INFERENCE:
+        asked = requests(story, job, times)
+        return Work(np.clip(asked * jitter, 0, 1), asked * 0.55, asked * 0.05, memory, process)
+    return _trained(story, job, rank, ranks, times, jitter, memory, process)
+
+
+def _trained(
+    story: Story,
+    job: Job,
+    rank: int,
+    ranks: int,
+    times: Times,
+    jitter: Numbers,
+    memory: Numbers,
+    process: Numbers,
+) -> Work:
+    speed = pace(story, job, times)
+    full = job.activity * (1.0 - 0.45 * rank / max(ranks - 1, 1) if job.behaviour == PIPELINE else 1.0)
+    computing = np.clip(full * 0.62 * speed * jitter, 0, 1)
+    # Who waits in a collective spins: it looks busy. Who waits for data or a checkpoint does not.
+    spinning = np.full(len(times), full) * (1.0 - 0.85 * checkpointing(story, job, times))
+    busy = np.clip(spinning * jitter + 0.06, 0, 1)
+    for incident in story.incidents_of(STARVED, job=job.id):
+        hungry = story.during(times, incident.begin, incident.end)
+        busy = np.where(hungry, np.clip(STARVED_TO * 1.1 * jitter, 0, 1), busy)
+    for incident in story.incidents_of(CLOCK_CAP, job=job.id):
+        if (incident.node, incident.gpu) == _rank_place(job, rank):
+            capped = story.during(times, incident.begin, incident.end)
+            computing = np.where(capped, np.clip(full * 0.62 * jitter, 0, 1), computing)
+    for incident in story.incidents_of(HANG, job=job.id):
+        hung = story.during(times, incident.begin, incident.end)
+        itself = (incident.node, incident.gpu) == _rank_place(job, rank)
+        busy = np.where(hung, 0.0 if itself else 1.0, busy)
+        computing = np.where(hung, 0.0 if itself else 0.06, computing)
+    talking = np.clip(speed * jitter, 0, 1) * (ranks > 1)
+    if job.behaviour == LINGERING and job.worked_until is not None:
+        works = story.during(times, job.begin, job.worked_until)
+        busy, computing, talking = busy * works, computing * works, talking * works
+    return Work(busy, computing, talking, memory, process)
+
+
+def requests(story: Story, job: Job, times: Times) -> Numbers:
+    """Return the load of an inference job: it drifts, and falls where the CPUs are taken."""
+    drift = 0.6 + 0.4 * story.noise.smooth(f"{job.id}/load", times, 30 * MINUTE)
+    burst = story.noise.around(f"{job.id}/burst", times, 15_000, 0.1)
+    return np.clip(job.activity * drift * burst * pace(story, job, times), 0, 1)
+
+
+def _rank_place(job: Job, rank: int) -> tuple[str, int]:
+    return [(place.node, gpu) for place in job.places for gpu in place.gpus][rank]

@@ -1,0 +1,115 @@
+"""What the nodes of the simulated cluster would have told of each incident, in the words of their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from vigie.model import Event
+from vigie.simulation.cluster.fleet import Machine
+from vigie.simulation.cluster.hosts import DOWN_MINUTES, falls
+from vigie.simulation.cluster.incidents import (
+    CLOCK_CAP,
+    DRAINED,
+    LEAK,
+    LINK_FLAP,
+    LOST,
+    PCIE,
+    ROW_REMAP,
+    XID_79,
+    Incident,
+)
+from vigie.simulation.cluster.names import pci_address, uuid
+from vigie.simulation.cluster.story import Story
+from vigie.sources._xids import xid_severity, xid_text
+
+Told = Iterator[tuple[str, Event]]
+
+
+def events(story: Story) -> Told:
+    """Yield each event with its node; an incident that no source would notice has none."""
+    for incident in story.incidents:
+        teller = TELLERS.get(incident.kind)
+        if teller:
+            yield from teller(story, incident)
+
+
+def _xid(story: Story, incident: Incident, number: int, minutes: float) -> tuple[str, Event]:
+    where = {**_gpu(story, incident), "xid": str(number)}
+    severity = xid_severity(number)
+    return incident.node, Event("xid", story.at(minutes), xid_text(number), where, None, severity)
+
+
+def _fell_off(story: Story, incident: Incident) -> Told:
+    yield _xid(story, incident, 79, incident.begin)
+    what = f"GPU {incident.gpu} does not answer: fallen off the bus"
+    yield _lasting(story, incident, "gpu_lost", what, _gpu(story, incident), "critical")
+
+
+def _remapped(story: Story, incident: Incident) -> Told:
+    yield _xid(story, incident, 48, incident.begin)
+    yield _xid(story, incident, 63, incident.begin + 0.1)
+    what = "1 rows of memory are remapped after an uncorrected error"
+    yield _lasting(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
+
+
+def _throttled(story: Story, incident: Incident) -> Told:
+    where = {**_gpu(story, incident), "reason": "hw_power_brake"}
+    yield _lasting(story, incident, "gpu_throttled", "the GPU is held back: hw_power_brake", where, "warning")
+
+
+def _slow_pcie(story: Story, incident: Incident) -> Told:
+    what = "the GPU uses fewer lanes of PCIe than it has"
+    yield _lasting(story, incident, "pcie_downgrade", what, _gpu(story, incident), "warning")
+
+
+def _flapped(story: Story, incident: Incident) -> Told:
+    for begin in falls(story, incident.node, incident.device):
+        where = {"node": incident.node, "device": incident.device, "port": "1"}
+        end = story.at(begin + DOWN_MINUTES)
+        what = "the port carries no data any more"
+        yield incident.node, Event("ib_link_down", story.at(begin), what, where, end, "critical")
+
+
+def _killed(story: Story, incident: Incident) -> Told:
+    where = {"node": incident.node, "process": "tokenise"}
+    what = "the kernel ran out of memory and killed tokenise (pid 48122)"
+    yield incident.node, Event("oom_kill", story.at(incident.end or 0), what, where, None, "warning")
+
+
+def _lost(story: Story, incident: Incident) -> Told:
+    yield _lasting(story, incident, "node_lost", "nothing is heard of the node", {}, "critical")
+
+
+def _drained(story: Story, incident: Incident) -> Told:
+    yield _lasting(story, incident, "node_drained", incident.truth, {}, "info")
+
+
+TELLERS: dict[str, Callable[[Story, Incident], Told]] = {
+    XID_79: _fell_off,
+    ROW_REMAP: _remapped,
+    CLOCK_CAP: _throttled,
+    PCIE: _slow_pcie,
+    LINK_FLAP: _flapped,
+    LEAK: _killed,
+    LOST: _lost,
+    DRAINED: _drained,
+}
+
+
+def _lasting(
+    story: Story, incident: Incident, kind: str, what: str, where: dict[str, str], severity: str
+) -> tuple[str, Event]:
+    end = None if incident.end is None else story.at(incident.end)
+    place = {"node": incident.node, **where}
+    return incident.node, Event(kind, story.at(incident.begin), what, place, end, severity)
+
+
+def _gpu(story: Story, incident: Incident) -> dict[str, str]:
+    machine: Machine = story.machines[incident.node]
+    gpu = incident.gpu or 0
+    return {
+        "node": incident.node,
+        "gpu": str(gpu),
+        "uuid": uuid(machine, gpu),
+        "pci_bus_id": pci_address(gpu),
+    }

@@ -1,0 +1,76 @@
+"""The machines of the simulated cluster, and the GPUs that they have."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Gpu(NamedTuple):
+    """A model of GPU, with what limits it."""
+
+    model: str
+    vendor: str
+    memory_bytes: int
+    idle_watts: float
+    limit_watts: float
+    clock_mhz: float
+    memory_clock_mhz: float
+    profiled: bool  # whether it has profiling counters
+    links: int  # NVLinks or the like
+    pcie_generation: int
+
+
+class Machine(NamedTuple):
+    """One node of the cluster; a node without a GPU model has none."""
+
+    name: str
+    gpu: Gpu | None
+    gpus: int
+    cores: int
+    memory_bytes: int
+    ports: int  # of InfiniBand
+    partition: str
+    rack: str
+    sliced: tuple[int, ...] = ()  # GPUs that are cut into MIG slices
+
+
+GIB = 1 << 30
+H100 = Gpu("NVIDIA H100 80GB HBM3", "nvidia", 80 * GIB, 72, 700, 1980, 2619, True, 18, 5)
+A100 = Gpu("NVIDIA A100-SXM4-80GB", "nvidia", 80 * GIB, 58, 400, 1410, 1593, True, 12, 4)
+GEFORCE = Gpu("NVIDIA GeForce RTX 4090", "nvidia", 24 * GIB, 22, 450, 2520, 10501, False, 0, 4)
+MI300X = Gpu("AMD Instinct MI300X", "amd", 192 * GIB, 140, 750, 2100, 1300, False, 7, 5)
+
+
+def _gpu_node(number: int, gpu: Gpu, rack: str, partition: str, sliced: tuple[int, ...] = ()) -> Machine:
+    gpus = 4 if gpu is GEFORCE else 8
+    ports = 0 if gpu is GEFORCE else 8
+    cores = 32 if gpu is GEFORCE else 48
+    memory = 256 * GIB if gpu is GEFORCE else 2048 * GIB
+    return Machine(f"gpu{number:02d}", gpu, gpus, cores, memory, ports, partition, rack, sliced)
+
+
+def _cpu_node(number: int) -> Machine:
+    return Machine(f"cpu{number:02d}", None, 0, 64, 512 * GIB, 1, "cpu", "r4")
+
+
+STORY = (
+    *(_gpu_node(number, H100, "r1", "train") for number in range(1, 7)),
+    *(_gpu_node(number, A100, "r2", "train") for number in range(7, 10)),
+    _gpu_node(10, A100, "r2", "dev", sliced=(0, 1)),
+    _gpu_node(11, GEFORCE, "r3", "dev"),
+    _gpu_node(12, MI300X, "r3", "dev"),
+    _gpu_node(13, H100, "r3", "train"),
+    _gpu_node(14, A100, "r3", "train"),
+    _cpu_node(1),
+    _cpu_node(2),
+)
+
+
+def fleet(nodes: int, gpus: int = 8) -> tuple[Machine, ...]:
+    """Return so many machines: those of the story first, then as many H100 nodes as it takes.
+
+    With fewer GPUs a node the story's machines are smaller, and jobs lose the GPUs that are not there.
+    """
+    more = (_gpu_node(number, H100, f"r{5 + number // 32}", "train") for number in range(15, nodes + 15))
+    machines = (*STORY, *more)[:nodes]
+    return tuple(machine._replace(gpus=min(machine.gpus, gpus)) for machine in machines)

@@ -1,0 +1,53 @@
+"""Who holds what in the simulated cluster: each job's GPUs and nodes, the queue, containers, environments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vigie.model import Binding
+from vigie.simulation.cluster.cast import ENVIRONMENTS, Job, Waiting
+from vigie.simulation.cluster.story import Story
+
+SLURM, GENV, DOCKER = "slurm", "genv", "docker"
+
+
+def bindings(story: Story, head: str) -> Iterator[tuple[str, Binding]]:
+    """Yield each binding with its node; what waits is told by the node of the scheduler."""
+    for job in story.jobs:
+        yield from _held(story, job)
+    for waiting in story.waiting:
+        yield head, _queued(story, waiting)
+    for one in ENVIRONMENTS:
+        machine = story.machines.get(one.place.node)
+        for gpu in one.place.gpus if machine else ():
+            begin = story.at(one.since)
+            yield one.place.node, Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
+
+
+def _held(story: Story, job: Job) -> Iterator[tuple[str, Binding]]:
+    begin, end = story.at(job.begin), None if job.end is None else story.at(job.end)
+    facts = {
+        "name": job.name,
+        "account": job.account,
+        "partition": job.partition,
+        "state": job.state,
+        "limit": f"{job.limit_hours:g}h",
+    }
+    for place in job.places:
+        for resource in [f"gpu:{gpu}" for gpu in place.gpus] or ["node"]:
+            yield place.node, Binding(resource, "job", job.id, begin, end, job.user, SLURM, facts)
+            if job.image:
+                name, more = f"{job.name}-{job.id}", {"image": job.image, "job": job.id}
+                yield place.node, Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
+
+
+def _queued(story: Story, waiting: Waiting) -> Binding:
+    facts = {
+        "name": waiting.name,
+        "account": waiting.account,
+        "partition": waiting.partition,
+        "gpus": str(waiting.gpus),
+        "reason": waiting.reason,
+    }
+    begin = story.at(waiting.since)
+    return Binding("queue", "job", waiting.id, begin, None, waiting.user, SLURM, facts)

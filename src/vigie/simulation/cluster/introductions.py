@@ -1,0 +1,50 @@
+"""How the agents of simulated machines introduce themselves."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from msgspec import structs
+
+from vigie.agent.link.introduction import Introduction
+from vigie.agent.link.messages import Hello
+from vigie.simulation.cluster.fleet import Machine
+from vigie.simulation.cluster.gpu_columns import DRIVER
+
+LIVE_SECONDS = 5.0
+
+
+class Portrayed(Introduction):
+    """An introduction that tells of another machine than this one."""
+
+    machine: Machine
+
+    def hello(self, address: str) -> Hello:
+        """Return the first word of the simulated agent."""
+        hello = super().hello(address)
+        return structs.replace(hello, host=self.machine.name, inventory=_inventory(self.machine))
+
+
+def introduction_of(machine: Machine) -> Portrayed:
+    """Return who a simulated agent is; the same at each start of the demo."""
+    identity = sha256(machine.name.encode()).hexdigest()[:32]
+    labels = {"rack": machine.rack, "partition": machine.partition}
+    made = Portrayed(machine.name, LIVE_SECONDS, labels, identity[:16], "", identity)
+    made.machine = machine
+    return made
+
+
+def _inventory(machine: Machine) -> dict[str, str]:
+    found = {
+        "cpus": str(machine.cores),
+        "memory_bytes": str(machine.memory_bytes),
+        "kernel": "6.8.0-45-generic",
+        "architecture": "x86_64",
+    }
+    if machine.gpu:
+        found |= {
+            "gpus": str(machine.gpus),
+            "gpu_model": machine.gpu.model,
+            "driver": DRIVER[machine.gpu.vendor],
+        }
+    return found

@@ -1,0 +1,63 @@
+"""Makes the library from its C sources with the machine's compiler, once for each version of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+SOURCES = Path(__file__).parent
+SECONDS = 120.0
+
+
+class NoCompiler(Exception):
+    """There is no C compiler here; the message says what to install."""
+
+
+def build(directory: Path, *, without: Sequence[str] = ()) -> Path:
+    """Return the library below a directory; `without` are calls that an old driver does not have."""
+    made = directory / f"libnvidia-ml-{_fingerprint(*without)}.so"
+    if made.exists():
+        return made
+    directory.mkdir(parents=True, exist_ok=True)
+    objects = _objects(directory)
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        symbols, library = Path(scratch) / "symbols", Path(scratch) / "library"
+        hidden = "".join(f" {name};" for name in (*without, "*"))
+        symbols.write_text(f"{{ global: nvml*; simulated_size_of; local:{hidden} }};\n")
+        files = map(str, sorted(objects.glob("*.o")))
+        script = f"-Wl,--version-script={symbols}"
+        _compile(directory, "-shared", script, "-o", str(library), *files, "-lpthread", "-ldl")
+        os.replace(library, made)
+    return made
+
+
+def _objects(directory: Path) -> Path:
+    """Return the directory of the compiled sources, from which drivers of any age are put together."""
+    objects = directory / f"objects-{_fingerprint()}"
+    if not objects.exists():
+        scratch = Path(tempfile.mkdtemp(dir=directory))
+        _compile(scratch, "-c", "-fPIC", "-O1", *map(str, sorted(SOURCES.glob("*.c"))))
+        try:
+            os.rename(scratch, objects)
+        except OSError:  # another process was quicker
+            shutil.rmtree(scratch)
+    return objects
+
+
+def _compile(directory: Path, *arguments: str) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise NoCompiler("there is no C compiler: apt-get install gcc libc6-dev")
+    subprocess.run([compiler, *arguments], check=True, timeout=SECONDS, cwd=directory)  # noqa: S603
+
+
+def _fingerprint(*without: str) -> str:
+    content = hashlib.sha256(",".join(sorted(without)).encode())
+    for path in sorted((*SOURCES.glob("*.c"), *SOURCES.glob("*.h"))):
+        content.update(path.read_bytes())
+    return content.hexdigest()[:16]

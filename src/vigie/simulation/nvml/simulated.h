@@ -1,0 +1,50 @@
+/* What the files of the simulated driver share. */
+#ifndef VIGIE_SIMULATED_H
+#define VIGIE_SIMULATED_H
+
+#include "abi.h"
+
+#define MOST_GPUS 64
+#define MOST_MIG 8
+#define SYSTEM "system"
+
+/* scenario.c: the script. `who` is "system", a GPU's number, or GPU/slot for a MIG instance. */
+void look_at_the_script(void);
+double simulated_time(void);
+int text_of(const char *who, const char *field, char *text, size_t size);
+int number_of(const char *who, const char *field, double *number);
+double average_of(const char *who, const char *field, double from, double to);
+int nth_text_of(const char *who, const char *field, int nth, char *text, size_t size);
+const char *beside_the_library(const char *name, char *path, size_t size);
+
+/* call.c: what every call does first: hang, fail, and take its time. */
+extern int initialised;
+nvmlReturn_t begin_call(const char *function, const char *who);
+void name_of(nvmlDevice_t device, char *who, size_t size);
+nvmlReturn_t whole_number(const char *who, const char *field, unsigned *out);
+nvmlReturn_t long_number(const char *who, const char *field, unsigned long long *out);
+nvmlReturn_t copy_text(const char *who, const char *field, char *out, unsigned length);
+
+/* latency.c */
+double latency_of(const char *function);
+
+/* device.c */
+nvmlReturn_t handle_of(int gpu, int mig, nvmlDevice_t *out);
+
+/* Begins a call on a device: `who` names it; an error of the script ends the call. */
+#define ON(device)                                            \
+    char who[16];                                             \
+    if (!(device)) return INVALID_ARGUMENT;                   \
+    name_of(device, who, sizeof who);                         \
+    do {                                                      \
+        nvmlReturn_t failed_ = begin_call(__func__, who);     \
+        if (failed_) return failed_;                          \
+    } while (0)
+
+#define ON_SYSTEM()                                           \
+    do {                                                      \
+        nvmlReturn_t failed_ = begin_call(__func__, SYSTEM);  \
+        if (failed_) return failed_;                          \
+    } while (0)
+
+#endif

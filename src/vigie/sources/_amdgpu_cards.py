@@ -1,0 +1,94 @@
+"""Finds the cards that the driver amdgpu serves, and the files that each has."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import NamedTuple
+
+from vigie.sources._attributes import label, look_again
+from vigie.sources._gpu import pci_bus_id
+from vigie.sources._host import Host
+
+TOP = "class/drm"
+CARD = re.compile(r"^card(\d{1,4})$")
+AMD = "0x1002"
+RAS_FILE = re.compile(r"^([a-z0-9_]{1,32})_err_count$")
+LABELLED = re.compile(r"^(temp|freq)(\d{1,3})_label$")
+
+Files = list[tuple[str, str]]  # a name for people, and a path
+
+
+class Card(NamedTuple):
+    """One GPU: who it is, and where its files are."""
+
+    labels: tuple[str, str, str, str]
+    address: str
+    path: str
+    hwmon: str
+    temperatures: Files
+    frequencies: Files
+    ras: Files
+
+
+def cards(host: Host) -> list[Card]:
+    """Return the cards in the order of their numbers; looked for when the list changes, and at times."""
+    names = sorted(host.sys.names(TOP))
+    if look_again(host) or host.memory["names"] != names:
+        host.memory["names"] = names
+        host.memory["cards"] = _found(host, names)
+    found: list[Card] = host.memory["cards"]
+    return found
+
+
+def _found(host: Host, names: list[str]) -> list[Card]:
+    numbers = sorted(int(match.group(1)) for match in map(CARD.match, names) if match)
+    paths = [f"{TOP}/card{number}/device" for number in numbers]
+    ours = [path for path in paths if _driven_by_amdgpu(host, path)]
+    return [_card(host, str(index), path) for index, path in enumerate(ours)]
+
+
+def _driven_by_amdgpu(host: Host, path: str) -> bool:
+    if host.sys.text(f"{path}/vendor") != AMD:
+        return False
+    try:
+        return posixpath.basename(host.sys.link(f"{path}/driver")) == "amdgpu"
+    except OSError:
+        return False
+
+
+def _card(host: Host, index: str, path: str) -> Card:
+    unique = label(host, f"{path}/unique_id")
+    uuid = f"GPU-{unique}" if unique.strip("0") else ""  # as ROCm spells it
+    model = label(host, f"{path}/product_name") or f"AMD {label(host, f'{path}/device')}".strip()
+    hwmon = next((f"{path}/hwmon/{name}" for name in host.sys.names(f"{path}/hwmon")), "")
+    files = host.sys.names(hwmon) if hwmon else []
+    return Card(
+        (index, uuid, "amd", model),
+        _address(host, path),
+        path,
+        hwmon,
+        _labelled(host, hwmon, files, "temp"),
+        _labelled(host, hwmon, files, "freq"),
+        [
+            (match.group(1), f"{path}/ras/{match.group()}")
+            for match in map(RAS_FILE.match, host.sys.names(f"{path}/ras"))
+            if match
+        ],
+    )
+
+
+def _address(host: Host, path: str) -> str:
+    try:
+        return pci_bus_id(posixpath.basename(host.sys.link(path)))
+    except OSError:
+        return ""
+
+
+def _labelled(host: Host, hwmon: str, files: list[str], kind: str) -> Files:
+    found = {}
+    for match in filter(None, map(LABELLED.match, files)):
+        name = label(host, f"{hwmon}/{match.group()}")
+        if match.group(1) == kind and name:
+            found[name] = f"{hwmon}/{kind}{match.group(2)}_input"
+    return list(found.items())

@@ -1,0 +1,81 @@
+"""Follows a log file over rotations and restarts, a bounded piece at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import MutableMapping
+
+MOST_BYTES = 1 << 20  # a turn
+FIRST_BYTES = 1 << 18  # of what was there before we first looked
+
+
+class LogFile:
+    """One log file; where it was left is kept by its inode, so that a renamed file is read to its end."""
+
+    def __init__(self, path: str, kept: MutableMapping[str, str]) -> None:
+        self.path = path
+        self._kept = kept
+        self._next: dict[str, str] = {}
+
+    def lines(self) -> list[str]:
+        """Return the whole lines that are new, or raise OSError."""
+        with open(self.path, "rb") as now:
+            inode, size = _identity(now.fileno())
+            before, offset = self._position()
+            rotated: list[str] = []
+            if before is None:
+                offset = _line_start(now.fileno(), size)
+            elif before != inode:
+                rotated, offset = self._rotated(before, offset), 0
+            elif offset > size:
+                offset = 0  # it was cut short and written anew
+            offset, lines = _piece(now.fileno(), offset)
+        self._next = {"log": self.path, "inode": str(inode), "offset": str(offset)}
+        return rotated + lines
+
+    def keep(self) -> None:
+        """Remember how far it was read, when what was read is told."""
+        self._kept.update(self._next)
+
+    def _position(self) -> tuple[int | None, int]:
+        words = (self._kept.get("inode", ""), self._kept.get("offset", ""))
+        if self._kept.get("log") != self.path or not all(word.isdecimal() for word in words):
+            return None, 0
+        return int(words[0]), int(words[1])
+
+    def _rotated(self, inode: int, offset: int) -> list[str]:
+        """Return what was still written to a file that has another name now; compressed, it is gone."""
+        directory, name = os.path.split(self.path)
+        for other in sorted(os.listdir(directory)):
+            if not other.startswith(name) or other == name:
+                continue
+            try:
+                with open(os.path.join(directory, other), "rb") as file:
+                    if _identity(file.fileno())[0] == inode:
+                        return _piece(file.fileno(), offset)[1]
+            except OSError:
+                continue
+        return []
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_ino, status.st_size
+
+
+def _line_start(descriptor: int, size: int) -> int:
+    """Return where the first whole line of the file's last piece begins."""
+    start = max(size - FIRST_BYTES, 0)
+    if not start:
+        return 0
+    newline = os.pread(descriptor, FIRST_BYTES, start).find(b"\n")
+    return start + newline + 1 if newline >= 0 else size
+
+
+def _piece(descriptor: int, offset: int) -> tuple[int, list[str]]:
+    """Return the whole lines from an offset on, and the offset behind them."""
+    data = os.pread(descriptor, MOST_BYTES, offset)
+    end = data.rfind(b"\n") + 1
+    if not end and len(data) == MOST_BYTES:
+        end = len(data)  # a line longer than a piece is no line of the kernel's
+    return offset + end, data[:end].decode("utf-8", "replace").splitlines()

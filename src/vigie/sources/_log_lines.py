@@ -1,0 +1,91 @@
+"""Lines of the kernel's log: their time and their text, in each form in which they are kept."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from datetime import datetime
+from typing import NamedTuple
+
+# priority,sequence,microseconds,flags[,more];text - the record of /dev/kmsg
+RECORD = re.compile(r"^(\d{1,6}),(\d{1,19}),(\d{1,18}),[^;]{0,64};(.*)$", re.ASCII)
+KERNEL = 0  # the facility; others are what programs wrote there
+STAMP = re.compile(r"^\[\s*\d{1,9}\.\d{1,9}\](?:\[\s*\w{1,12}\])?\s")
+ISO = re.compile(
+    r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)\s+\S{1,255}\s+kernel:\s(.*)$"
+)
+CLASSIC = re.compile(
+    r"^([A-Z][a-z]{2})\s{1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d)\s+\S{1,255}\s+kernel:\s(.*)$", re.ASCII
+)
+MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
+DAY_MS = 86_400_000
+
+
+class Record(NamedTuple):
+    """One record of /dev/kmsg."""
+
+    sequence: int
+    since_boot_ms: int
+    text: str
+    by_kernel: bool
+
+
+class Line(NamedTuple):
+    """One line of the kernel's, and when it was written."""
+
+    time_ms: int
+    text: str
+
+
+def record(line: str) -> Record | None:
+    """Return a record of /dev/kmsg, or None for what is none."""
+    match = RECORD.match(line)
+    if match is None:
+        return None
+    priority, sequence, microseconds = (int(match.group(place)) for place in (1, 2, 3))
+    return Record(sequence, microseconds // 1000, match.group(4), priority >> 3 == KERNEL)
+
+
+def logged(line: str, now_ms: int, offset: int) -> Line | None:
+    """Return a line of a log file that the kernel wrote, or None; offset is the zone's, in seconds."""
+    match = ISO.match(line)
+    if match:
+        moment = _iso(match.group(1), offset)
+    else:
+        match = CLASSIC.match(line)
+        moment = _classic(match, now_ms, offset) if match else None
+    if match is None or moment is None:
+        return None
+    return Line(min(moment, now_ms), STAMP.sub("", match.group(match.lastindex or 0)))
+
+
+def _iso(text: str, offset: int) -> int | None:
+    # Python before 3.11 reads neither Z nor a fraction of nine digits.
+    text = re.sub(r"(\.\d{1,6})\d*", lambda found: found.group(1).ljust(7, "0"), text)
+    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00"))
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            return (calendar.timegm(moment.timetuple()) - offset) * 1000
+        return round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _classic(match: re.Match[str], now_ms: int, offset: int) -> int | None:
+    """Return the time of a line that tells no year: the last year in which it is not ahead of now."""
+    month = MONTHS.get(match.group(1))
+    if month is None:
+        return None
+    day, hour, minute, second = (int(match.group(place)) for place in range(2, 6))
+    year = time.gmtime(now_ms // 1000 + offset).tm_year
+    for candidate in (year + 1, year, year - 1):
+        try:
+            moment = datetime(candidate, month, day, hour, minute, min(second, 59))
+        except ValueError:
+            continue  # the 29th of February in another year, or no time at all
+        since = (calendar.timegm(moment.timetuple()) - offset) * 1000
+        if since <= now_ms + DAY_MS // 2:
+            return since
+    return None

@@ -1,0 +1,197 @@
+"""NVIDIA's driver as all sources of this process use it: opened once, let go, and opened again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Callable
+
+from vigie.sources._lane import Lane, run_all
+from vigie.sources._nvml import abi
+from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Gpu
+from vigie.sources._nvml.library import NvmlError
+from vigie.sources._nvml.question import Question
+from vigie.sources._nvml.session import Session, TooOld
+from vigie.sources._ranges import joined
+from vigie.sources._source import Unavailable
+
+LIBRARY = "libnvidia-ml.so.1"
+DEADLINE = 0.5  # for one GPU; while one is stuck, the others get a tenth
+RETRY = 5.0  # seconds between two openings of a driver that does not answer
+REOPEN = 60.0  # seconds after which a driver with a lost GPU is opened anew, to find it again
+OVER = (abi.UNINITIALIZED, abi.DRIVER_NOT_LOADED, abi.VERSIONS_DIFFER)
+GIVE = "add the agent's user to the group of /dev/nvidia*, or run the agent as root"
+
+
+class Driver:
+    """Asks every GPU in turn, on a thread of its own; one that hangs or is lost costs only itself."""
+
+    def __init__(
+        self,
+        library: str = LIBRARY,
+        *,
+        node: str = "",
+        host_label: str = HOST_LABEL,
+        deadline: float = DEADLINE,
+        retry: float = RETRY,
+        reopen: float = REOPEN,
+    ) -> None:
+        self.library, self.node, self.host_label = library, node, host_label
+        self._deadline, self._retry, self._reopen = deadline, retry, reopen
+        self._lane = Lane("nvidia driver", deadline)
+        self._lock = threading.RLock()
+        self._session: Session | None = None
+        self._opening: Question | None = None
+        self._tried = float("-inf")
+        self._opened = 0.0
+        self._why = ""
+        self._stuck: dict[int, Question] = {}
+        self._listening = Question(list)
+        self._listening()
+        self._released: tuple[float, str] | None = None
+
+    def each(self, ask: Callable[[Gpu], Any]) -> list[tuple[Gpu, Question]]:
+        """Ask each GPU, or raise Unavailable; a question that was not answered is of one that hangs."""
+        with self._lock:
+            session = self._ready()
+            self._forget_answered()
+            asked = [(gpu, self._stuck.get(gpu.index) or Question(_of(ask, gpu))) for gpu in session.gpus]
+            fresh = [question for gpu, question in asked if gpu.index not in self._stuck]
+            self._run(fresh)
+            before, self._stuck = self._stuck, {g.index: q for g, q in asked if not q.answered}
+            for gpu, question in asked:
+                self._judge(gpu, question, late=gpu.index in before)
+            return asked
+
+    def xids(self) -> list[tuple[Gpu, int]]:
+        """Return the XIDs that have come since the last call, or raise Unavailable."""
+        with self._lock:
+            session = self._ready()
+            if self._stuck or not self._listening.answered:
+                return []  # they wait in the driver until it answers
+            self._listening = Question(lambda: list(session.xids()))
+            self._run([self._listening])
+            return self._listening.answer or []
+
+    def gpus(self) -> list[Gpu]:
+        """Return the GPUs that were found when the driver was opened."""
+        return self._session.gpus if self._session else []
+
+    def refused(self) -> dict[int, NvmlError]:
+        """Return the GPUs that could not even be identified, with the reason."""
+        return self._session.refused if self._session else {}
+
+    def release(self, seconds: float, by: str) -> str:
+        """Close every handle for a while; return why it could not be done, or nothing."""
+        with self._lock:
+            hanging = self._hanging()
+            if hanging:
+                return f"{hanging} hangs in the driver: handles cannot be closed before it answers"
+            until = time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
+            self._released = time.monotonic() + seconds, f"released by {by} until {until}"
+            if not self._close(self._released[1]):
+                return "the driver has not closed its handles yet: it will do so when it answers"
+            return ""
+
+    @property
+    def released(self) -> str:
+        """Return by whom and until when the driver was let go, or nothing."""
+        return self._released[1] if self._released else ""
+
+    def resume(self) -> None:
+        """Take the driver again."""
+        self._released = None
+        self._tried = float("-inf")
+
+    def close(self) -> None:
+        """Let go of the driver for good."""
+        with self._lock:
+            if not self._hanging():
+                self._close("closed")
+            self._lane.close()
+
+    def _ready(self) -> Session:
+        now = time.monotonic()
+        if self._released:
+            until, why = self._released
+            if now < until:
+                raise Unavailable(why)
+            self.resume()
+        if self._lost() and now - self._opened > self._reopen and not self._hanging():
+            self._close("a GPU was lost: the driver is opened anew")
+        return self._session or self._open(now)
+
+    def _lost(self) -> bool:
+        """Tell whether a GPU is lost that opening the driver anew may bring back."""
+        refused = any(error.code in LOST for error in self.refused().values())
+        return refused or any(gpu.lost for gpu in self.gpus())
+
+    def _open(self, now: float) -> Session:
+        if self._opening is None:
+            if now - self._tried < self._retry:
+                raise Unavailable(self._why)
+            self._tried = now
+            self._opening = Question(lambda: Session(self.library))
+            self._run([self._opening])
+        if not self._opening.answered:
+            raise Unavailable(f"{self.library} has been opening for {now - self._tried:.0f} s")
+        opening, self._opening = self._opening, None
+        if opening.error is not None:
+            self._why = self._reason(opening.error)
+            raise Unavailable(self._why)
+        session: Session = opening.answer
+        self._session, self._opened = session, now
+        return session
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, NvmlError):
+            if error.code == abi.NO_PERMISSION:
+                return f"no permission to use the NVIDIA driver: {GIVE}"
+            return f"the NVIDIA driver cannot be used: {error}"
+        if isinstance(error, (OSError, TooOld)):
+            return f"no NVIDIA driver: {error}"
+        return f"{type(error).__name__}: {error}"
+
+    def _judge(self, gpu: Gpu, question: Question, *, late: bool) -> None:
+        """Note that a GPU is lost or back; close a driver that is gone."""
+        error = question.error
+        if isinstance(error, NvmlError) and error.code in OVER:
+            if not self._hanging():
+                self._close(self._reason(error))
+            raise Unavailable(self._reason(error))
+        if late and not question.answered:  # one that was only slow, on a busy machine, is not lost
+            gpu.lost = "it hangs; it is asked again when its last answer has come"
+        elif isinstance(error, NvmlError) and error.code in LOST:
+            gpu.lost = str(error)
+        elif error is None:
+            gpu.lost = ""
+
+    def _run(self, questions: list[Question]) -> None:
+        short = self._deadline / 10
+        self._lane.deadline = short if self._stuck else self._deadline
+        run_all(self._lane, questions, short)
+
+    def _forget_answered(self) -> None:
+        self._stuck = {index: question for index, question in self._stuck.items() if not question.answered}
+
+    def _hanging(self) -> str:
+        """Return what is still in the driver on a thread that was left behind: nothing may be closed then."""
+        self._forget_answered()
+        if self._stuck:
+            return f"GPU {joined(self._stuck)}"
+        if not self._listening.answered:
+            return "listening to events"
+        return "opening it" if self._opening and not self._opening.answered else ""
+
+    def _close(self, why: str) -> bool:
+        """Close every handle, and tell whether that is done."""
+        self._why, session, opened = why, self._session, self._opening
+        self._session = self._opening = None
+        self._tried = float("-inf")
+        closing = [Question(each.close) for each in (session, opened and opened.answer) if each]
+        self._run(closing)
+        return all(question.answered for question in closing)
+
+
+def _of(ask: Callable[[Gpu], Any], gpu: Gpu) -> Callable[[], Any]:
+    return lambda: ask(gpu)

@@ -1,0 +1,94 @@
+"""One opening of the driver: the library, its GPUs, and the set of events that is listened to."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from ctypes import byref, c_uint, c_ulonglong
+from typing import Callable
+
+from vigie.sources._nvml import abi
+from vigie.sources._nvml.gpu import Gpu, text
+from vigie.sources._nvml.library import Library, NvmlError
+
+MOST_GPUS = 64
+MOST_EVENTS = 64  # taken in one turn
+
+
+class TooOld(Exception):
+    """The driver lacks what every reading needs; the message says what."""
+
+
+class Session:
+    """The driver between nvmlInit and nvmlShutdown."""
+
+    def __init__(self, path: str) -> None:
+        self.library = Library(path)
+        self.gpus: list[Gpu] = []
+        self.refused: dict[int, NvmlError] = {}  # GPUs that could not even be identified
+        self._set = ctypes.c_void_p()
+        if not self.library.has("nvmlInit_v2"):
+            raise TooOld("the driver is too old: its library has no nvmlInit_v2")
+        self.library.call("nvmlInit_v2")
+        try:
+            self.driver = text(self.library, "nvmlSystemGetDriverVersion", None, 80)
+            self._find()
+            self._listen()
+        except NvmlError:
+            self.library.call("nvmlShutdown")
+            raise
+
+    def _find(self) -> None:
+        count = c_uint()
+        self.library.call("nvmlDeviceGetCount_v2", byref(count))
+        for index in range(min(count.value, MOST_GPUS)):
+            handle = ctypes.c_void_p()
+            try:
+                self.library.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
+                gpu = Gpu(self.library, index, handle, self.driver)
+                gpu.look_for_parts()
+            except NvmlError as error:
+                self.refused[index] = error
+            else:
+                self.gpus.append(gpu)
+
+    def _listen(self) -> None:
+        try:
+            self.library.call("nvmlEventSetCreate", byref(self._set))
+        except NvmlError:
+            return  # the kernel's log tells of XIDs too
+        for gpu in self.gpus:
+            try:
+                gpu.ask("nvmlDeviceRegisterEvents", c_ulonglong(abi.XID_EVENT), self._set)
+            except NvmlError as error:  # noqa: PERF203 - it costs only this GPU
+                gpu.missing["events"] = str(error)
+
+    def xids(self) -> Iterator[tuple[Gpu, int]]:
+        """Yield the XIDs that have come, without waiting for any."""
+        event = abi.EventData()
+        for _ in range(MOST_EVENTS if self._set else 0):
+            try:
+                self.library.call("nvmlEventSetWait_v2", self._set, byref(event), c_uint(0))
+            except NvmlError as error:
+                if error.code == abi.TIMEOUT:
+                    return
+                raise
+            for gpu in self.gpus:
+                if gpu.handle.value == event.device and event.eventType == abi.XID_EVENT:
+                    yield gpu, event.eventData
+
+    def close(self) -> None:
+        """Close every handle; what a driver that is gone cannot do any more is left."""
+        for gpu in self.gpus:
+            for pair in gpu.memory.pop("pairs", {}).values():
+                self._try(pair.free)
+        if self._set:
+            self._try(lambda: self.library.call("nvmlEventSetFree", self._set))
+        self._try(lambda: self.library.call("nvmlShutdown"))
+        self.library.close()
+
+    def _try(self, closing: Callable[[], object]) -> None:
+        try:
+            closing()
+        except NvmlError:
+            pass

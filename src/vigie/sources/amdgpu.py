@@ -1,0 +1,127 @@
+"""AMD GPUs, from what their driver amdgpu says in sysfs; no library is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vigie.model import Sample, counter, gauge
+from vigie.sources import _gpu
+from vigie.sources._amdgpu_cards import Card, cards
+from vigie.sources._amdgpu_text import chosen_clock, held_back, pcie_generation, ras_counts
+from vigie.sources._attributes import count, measure
+from vigie.sources._gpu import GPU
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+SHARED = (
+    *(_gpu.INFO, _gpu.BUSY, _gpu.MEMORY_BUSY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
+    *(_gpu.POWER, _gpu.POWER_LIMIT, _gpu.TEMPERATURE, _gpu.MEMORY_TEMPERATURE),
+    *(_gpu.CLOCK, _gpu.MEMORY_CLOCK, _gpu.FAN, _gpu.THROTTLED),
+    *(_gpu.PCIE_GENERATION, _gpu.PCIE_GENERATION_MAX, _gpu.PCIE_WIDTH, _gpu.PCIE_WIDTH_MAX),
+)
+METRICS = (
+    *SHARED,
+    SUSPENDED := gauge("vigie_amdgpu_suspended", "1 while the card sleeps; it is not woken.", *GPU),
+    GTT_USED := gauge("vigie_amdgpu_gtt_used_bytes", "Memory of the host that the GPU uses.", *GPU),
+    GTT_TOTAL := gauge("vigie_amdgpu_gtt_total_bytes", "Memory of the host that the GPU may use.", *GPU),
+    SENSOR := gauge("vigie_amdgpu_temperature_celsius", "Temperature by place on the card.", *GPU, "sensor"),
+    CLOCKS := gauge("vigie_amdgpu_clock_hertz", "Clock of each part of the card.", *GPU, "clock"),
+    FAN_SPEED := gauge("vigie_amdgpu_fan_rpm", "Turns of the fan a minute.", *GPU),
+    REPLAYS := counter("vigie_amdgpu_pcie_replays_total", "Packets of PCIe that were sent again.", *GPU),
+    RAS := counter(
+        "vigie_amdgpu_ras_errors_total",
+        "Errors that the hardware found, by part of the chip and by kind.",
+        *(*GPU, "block", "kind"),
+    ),
+)
+
+# File, metric, divisor. The file pcie_bw is not among them: reading it takes a second.
+FILES = (
+    ("gpu_busy_percent", _gpu.BUSY, 100),
+    ("mem_busy_percent", _gpu.MEMORY_BUSY, 100),
+    ("mem_info_vram_used", _gpu.MEMORY_USED, 1),
+    ("mem_info_vram_total", _gpu.MEMORY_TOTAL, 1),
+    ("mem_info_gtt_used", GTT_USED, 1),
+    ("mem_info_gtt_total", GTT_TOTAL, 1),
+    ("current_link_width", _gpu.PCIE_WIDTH, 1),
+    ("max_link_width", _gpu.PCIE_WIDTH_MAX, 1),
+)
+SPEEDS = (("current_link_speed", _gpu.PCIE_GENERATION), ("max_link_speed", _gpu.PCIE_GENERATION_MAX))
+LEVELS = ("sclk", "mclk", "fclk", "socclk")
+ERROR_KINDS = {"ue": "uncorrected", "ce": "corrected", "de": "deferred"}
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield what each card says; one that sleeps says only who it is."""
+    found = cards(host)
+    if not found:
+        raise Unavailable("no AMD GPU has the driver amdgpu loaded")
+    for card in found:
+        yield _gpu.INFO, (*card.labels, card.address, "amdgpu"), 1
+        # Almost any other file wakes the card, which may take a second and costs power ever after.
+        asleep = host.sys.text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
+        yield SUSPENDED, card.labels, int(asleep)
+        if not asleep:
+            yield from _card(host, card)
+
+
+def _card(host: Host, card: Card) -> Iterator[Sample]:
+    for file, metric, divisor in FILES:
+        yield metric, card.labels, measure(host, f"{card.path}/{file}", divisor, 0)
+    for file, metric in SPEEDS:
+        yield metric, card.labels, pcie_generation(host.sys.text(f"{card.path}/{file}") or "")
+    yield from _clocks(host, card)
+    for reason, held in held_back(host.sys.binary(f"{card.path}/gpu_metrics")):
+        yield _gpu.THROTTLED, (*card.labels, reason), held
+    yield from _ras(host, card)
+    if card.hwmon:
+        yield from _power(host, card)
+        yield from _temperatures(host, card)
+        yield from _fan(host, card)
+
+
+def _power(host: Host, card: Card) -> Iterator[Sample]:
+    # An average where there is one; MI300 gives only what it draws at the moment.
+    power = measure(host, f"{card.hwmon}/power1_average", 1_000_000, 0)
+    if power is None:
+        power = measure(host, f"{card.hwmon}/power1_input", 1_000_000, 0)
+    yield _gpu.POWER, card.labels, power
+    yield _gpu.POWER_LIMIT, card.labels, measure(host, f"{card.hwmon}/power1_cap", 1_000_000, 0)
+
+
+def _temperatures(host: Host, card: Card) -> Iterator[Sample]:
+    found = {name: measure(host, path, 1000) for name, path in card.temperatures}
+    for name, value in found.items():
+        yield SENSOR, (*card.labels, name), value
+    edge = found.get("edge")
+    yield _gpu.TEMPERATURE, card.labels, found.get("junction") if edge is None else edge
+    yield _gpu.MEMORY_TEMPERATURE, card.labels, found.get("mem")
+
+
+def _clocks(host: Host, card: Card) -> Iterator[Sample]:
+    clocks = {name: measure(host, path, 1, 0) for name, path in card.frequencies}
+    for name in LEVELS:
+        if clocks.get(name) is None:
+            clocks[name] = chosen_clock(host.sys.text(f"{card.path}/pp_dpm_{name}") or "")
+    yield _gpu.CLOCK, card.labels, clocks["sclk"]
+    yield _gpu.MEMORY_CLOCK, card.labels, clocks["mclk"]
+    for name, value in clocks.items():
+        yield CLOCKS, (*card.labels, name), value
+
+
+def _fan(host: Host, card: Card) -> Iterator[Sample]:
+    yield FAN_SPEED, card.labels, measure(host, f"{card.hwmon}/fan1_input", 1, 0)
+    driven = measure(host, f"{card.hwmon}/pwm1", 1, 0)
+    most = measure(host, f"{card.hwmon}/pwm1_max", 1, 0)
+    yield _gpu.FAN, card.labels, driven / most if driven is not None and most else None
+
+
+def _ras(host: Host, card: Card) -> Iterator[Sample]:
+    for block, path in card.ras:
+        for word, errors in ras_counts(host.sys.text(path) or ""):
+            if word in ERROR_KINDS:
+                yield RAS, (*card.labels, block, ERROR_KINDS[word]), errors
+    yield REPLAYS, card.labels, count(host, f"{card.path}/pcie_replay_count")
+
+
+SOURCE = Source("amdgpu", METRICS, read, slow=True)

@@ -1,0 +1,108 @@
+"""Ports of InfiniBand and RoCE adapters, from /sys/class/infiniband."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vigie.model import Metric, Sample, gauge, info
+from vigie.sources._attributes import label, look_again
+from vigie.sources._host import Host
+from vigie.sources._infiniband_counters import PORT, ROWS, Row
+from vigie.sources._source import Source, Unavailable
+from vigie.sources._tree import number, printable
+
+METRICS = (
+    INFO := info(
+        "node_infiniband_info",
+        "What the adapter is.",
+        *("device", "board_id", "firmware_version", "hca_type"),
+    ),
+    STATE := gauge(
+        "node_infiniband_state_id", "State of the port: 1 down, 2 init, 3 armed, 4 active, 5 deferred.", *PORT
+    ),
+    PHYSICAL := gauge(
+        "node_infiniband_physical_state_id",
+        "Physical state of the port: 1 sleep, 2 polling, 3 disabled, 4 training, 5 up, 6 recovery, 7 test.",
+        *PORT,
+    ),
+    RATE := gauge("node_infiniband_rate_bytes_per_second", "Most that the port can carry.", *PORT),
+    *(row.metric for row in ROWS),
+)
+
+TOP = "class/infiniband"
+GIGABIT = 125_000_000  # bytes a second
+RATE_TEXT = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec\b")
+STATE_TEXT = re.compile(r"^(\d{1,3}):")
+
+
+class Port(NamedTuple):
+    """A port, and the files of counters that it has."""
+
+    labels: tuple[str, str]
+    path: str
+    rows: list[Row]
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield every adapter, and the state and counters of every port."""
+    devices = host.sys.entries(TOP)
+    if not devices:
+        raise Unavailable("no InfiniBand or RoCE adapter has a driver loaded")
+    if look_again(host) or host.memory["devices"] != devices:
+        host.memory["devices"] = devices
+        host.memory["ports"] = [port for device in devices for port in _ports(host, device)]
+    for device in devices:
+        path = f"{TOP}/{device}"
+        facts = (label(host, f"{path}/{file}") for file in ("board_id", "fw_ver", "hca_type"))
+        yield INFO, (printable(device), *facts), 1
+    for port in host.memory["ports"]:
+        yield from _port(host, port)
+
+
+def _ports(host: Host, device: str) -> Iterator[Port]:
+    top = f"{TOP}/{device}/ports"
+    for name in host.sys.names(top):
+        if name.isascii() and name.isdecimal():
+            files = {
+                f"{directory}/{file}"
+                for directory in ("counters", "counters_ext", "hw_counters")
+                for file in host.sys.names(f"{top}/{name}/{directory}")
+            }
+            rows = [row for row in ROWS if row.file in files]
+            yield Port((printable(device), name), f"{top}/{name}", rows)
+
+
+def _port(host: Host, port: Port) -> Iterator[Sample]:
+    yield _matched(host, STATE, port, "state", STATE_TEXT, 1)
+    yield _matched(host, PHYSICAL, port, "phys_state", STATE_TEXT, 1)
+    yield _matched(host, RATE, port, "rate", RATE_TEXT, GIGABIT)
+    for row in port.rows:
+        yield row.metric, port.labels, _counted(host, f"{port.path}/{row.file}", row.scale)
+
+
+def _matched(
+    host: Host, metric: Metric, port: Port, file: str, pattern: re.Pattern[str], scale: int
+) -> Sample:
+    path = f"{port.path}/{file}"
+    text = host.sys.text(path)
+    match = pattern.match(text or "")
+    if text is not None and match is None:
+        host.note(f"/sys/{path}", f"{text[:32]!r} is not what a port says")
+    value = number(match.group(1)) if match else None
+    return metric, port.labels, None if value is None else value * scale
+
+
+def _counted(host: Host, path: str, scale: float) -> float | None:
+    text = host.sys.text(path)
+    if text is None or text.startswith("N/A"):  # "N/A (no PMA)": the adapter does not count this
+        return None
+    value = number(text)
+    if value is None or value < 0:
+        host.note(f"/sys/{path}", f"{text[:32]!r} is not a count")
+        return None
+    return value * scale
+
+
+SOURCE = Source("infiniband", METRICS, read, slow=True)

@@ -1,0 +1,167 @@
+"""NVIDIA GPUs by NVML, what changes seldom: errors, remapped rows, limits, fan, PCIe link, MIG, fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ctypes import byref, c_uint, c_ulonglong
+
+from vigie.model import Metric, Sample, counter, gauge, info
+from vigie.sources import _gpu
+from vigie.sources._host import Host
+from vigie.sources._nvml import abi, fields
+from vigie.sources._nvml.asking import Found, Reader, samples
+from vigie.sources._nvml.fields import FieldRow
+from vigie.sources._nvml.gpu import DCGM, Gpu
+from vigie.sources._nvml.library import NvmlError
+from vigie.sources._source import Source
+
+METRICS = (
+    *(_gpu.POWER_LIMIT, _gpu.FAN, _gpu.PCIE_GENERATION, _gpu.PCIE_GENERATION_MAX),
+    *(_gpu.PCIE_WIDTH, _gpu.PCIE_WIDTH_MAX),
+    REPLAYS := counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Packets sent again over PCIe.", *DCGM),
+    LICENSED := gauge("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "1 if vGPU software is licensed.", *DCGM),
+    REMAPPED_UNC := counter(
+        "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "Rows replaced after uncorrectable errors.", *DCGM
+    ),
+    REMAPPED_COR := counter(
+        "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "Rows replaced after correctable errors.", *DCGM
+    ),
+    REMAP_FAILURE := gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "1 if a row could not be replaced.", *DCGM),
+    REMAP_PENDING := gauge(
+        "DCGM_FI_DEV_ROW_REMAP_PENDING", "1 if a row is replaced at the next reset.", *DCGM
+    ),
+    SBE_VOL := counter(
+        "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "Corrected memory errors since the driver was loaded.", *DCGM
+    ),
+    DBE_VOL := counter(
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "Uncorrected memory errors since the driver was loaded.", *DCGM
+    ),
+    SBE_AGG := counter("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "Corrected memory errors in the GPU's life.", *DCGM),
+    DBE_AGG := counter(
+        "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "Uncorrected memory errors in the GPU's life.", *DCGM
+    ),
+    RETIRED_SBE := counter("DCGM_FI_DEV_RETIRED_SBE", "Pages retired after single-bit errors.", *DCGM),
+    RETIRED_DBE := counter("DCGM_FI_DEV_RETIRED_DBE", "Pages retired after double-bit errors.", *DCGM),
+    RETIRED_PENDING := counter("DCGM_FI_DEV_RETIRED_PENDING", "Pages that wait to be retired.", *DCGM),
+    MANAGEMENT_LIMIT := gauge("DCGM_FI_DEV_POWER_MGMT_LIMIT", "Power limit that was set in W.", *DCGM),
+    ENFORCED_LIMIT := gauge(
+        "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "Power limit that holds, the lowest of all, in W.", *DCGM
+    ),
+    SLOWDOWN_TEMP := gauge(
+        "DCGM_FI_DEV_SLOWDOWN_TEMP", "Degrees Celsius at which the GPU slows itself down.", *DCGM
+    ),
+    FAN_SPEED := gauge("DCGM_FI_DEV_FAN_SPEED", "How hard the fan is driven, in percent.", *DCGM),
+    MAX_SM_CLOCK := gauge("DCGM_FI_DEV_MAX_SM_CLOCK", "Highest clock of the GPU in MHz.", *DCGM),
+    MAX_MEM_CLOCK := gauge("DCGM_FI_DEV_MAX_MEM_CLOCK", "Highest clock of the memory in MHz.", *DCGM),
+    LINK_GEN := gauge("DCGM_FI_DEV_PCIE_LINK_GEN", "Generation of PCIe in use.", *DCGM),
+    MAX_LINK_GEN := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_GEN", "Generation of PCIe that is possible.", *DCGM),
+    LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_LINK_WIDTH", "Lanes of PCIe in use.", *DCGM),
+    MAX_LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", "Lanes of PCIe that are possible.", *DCGM),
+    MIG_MODE := gauge("vigie_gpu_mig_mode", "1 if the GPU can be split into MIG instances.", *_gpu.GPU),
+    MIG_INSTANCE := info(
+        "vigie_gpu_mig_instance_info", "A MIG instance.", *_gpu.GPU, "instance", "profile", "mig_uuid"
+    ),
+    FABRIC := gauge(
+        "vigie_gpu_fabric_state",
+        "The GPU in its NVLink fabric: 1 not started, 2 under way, 3 registered.",
+        *_gpu.GPU,
+    ),
+    FABRIC_STATUS := gauge(
+        "vigie_gpu_fabric_status", "0 if the GPU was registered well, else NVML's number.", *_gpu.GPU
+    ),
+)
+
+FIELDS = (
+    *(FieldRow(metric, 3 + place) for place, metric in enumerate((SBE_VOL, DBE_VOL, SBE_AGG, DBE_AGG))),
+    FieldRow(RETIRED_DBE, 30),
+    FieldRow(RETIRED_PENDING, 31),
+    FieldRow(REMAPPED_COR, 142),
+    FieldRow(REMAPPED_UNC, 143),
+    FieldRow(REMAP_PENDING, 144),
+    FieldRow(REMAP_FAILURE, 145),
+)
+FABRIC_VERSION = abi.version_of(abi.FabricInfo2, 2)
+NO_FABRIC = 0  # the state of a GPU that takes part in none
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield what changes seldom of every GPU."""
+    return samples(host, READERS)
+
+
+def _one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Reader:
+    """Return a reader of one number, given as some metrics in units of their own."""
+
+    def read_number(gpu: Gpu) -> Iterator[Found]:
+        number = gpu.number(function, *arguments)
+        for metric, worth in metrics:
+            yield Found(metric, number * worth if worth != 1 else number)
+
+    return Reader(tuple(metric for metric, _ in metrics), read_number)
+
+
+def _retired(gpu: Gpu) -> Iterator[Found]:
+    room = 64
+    count, pages = c_uint(room), (c_ulonglong * room)()
+    try:
+        gpu.ask("nvmlDeviceGetRetiredPages", 0, byref(count), pages)
+    except NvmlError as error:
+        if error.code != abi.INSUFFICIENT_SIZE:
+            raise
+    yield Found(RETIRED_SBE, count.value)
+
+
+def _licensed(gpu: Gpu) -> Iterator[Found]:
+    answer = abi.LicensableFeatures()
+    gpu.ask("nvmlDeviceGetGridLicensableFeatures_v4", byref(answer))
+    there = min(answer.licensableFeaturesCount, len(answer.gridLicensableFeatures))
+    features = answer.gridLicensableFeatures[:there] if answer.isGridLicenseSupported else ()
+    yield Found(LICENSED, int(any(feature.featureState for feature in features)))
+
+
+def _mig(gpu: Gpu) -> Iterator[Found]:
+    current, pending = c_uint(), c_uint()
+    gpu.ask("nvmlDeviceGetMigMode", byref(current), byref(pending))
+    gpu.look_for_parts()
+    yield Found(MIG_MODE, current.value)
+    for part in gpu.parts:
+        yield Found(MIG_INSTANCE, 1, (str(part.instance), part.profile, part.uuid))
+
+
+def _fabric(gpu: Gpu) -> Iterator[Found]:
+    answer = abi.FabricInfo2(version=FABRIC_VERSION)
+    gpu.ask("nvmlDeviceGetGpuFabricInfoV", byref(answer))
+    if answer.state == NO_FABRIC:
+        for metric in (FABRIC, FABRIC_STATUS):
+            yield Found(metric, None, why="the GPU is part of no fabric")
+        return
+    yield Found(FABRIC, answer.state)
+    yield Found(FABRIC_STATUS, answer.status)
+
+
+def _fan(gpu: Gpu) -> Iterator[Found]:
+    percent = gpu.number("nvmlDeviceGetFanSpeed")
+    yield Found(FAN_SPEED, percent)
+    yield Found(_gpu.FAN, percent / 100)
+
+
+READERS = (
+    Reader(tuple(row.metric for row in FIELDS), lambda gpu: fields.read(gpu, "health", FIELDS)),
+    _one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
+    _one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
+    _one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
+    _one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
+    _one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
+    _one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
+    _one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
+    _one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
+    _one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
+    _one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
+    Reader((FAN_SPEED, _gpu.FAN), _fan),
+    Reader((RETIRED_SBE,), _retired),
+    Reader((LICENSED,), _licensed),
+    Reader((MIG_MODE,), _mig),
+    Reader((FABRIC, FABRIC_STATUS), _fabric),
+)
+
+SOURCE = Source("nvidia_health", METRICS, read, slow=True, every=30)

@@ -1,0 +1,123 @@
+"""NVIDIA's NVLinks by NVML, link by link: whether it is up, what goes over it, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from ctypes import c_uint
+
+from vigie.model import Metric, Sample, counter, gauge
+from vigie.sources import _gpu
+from vigie.sources._host import Host
+from vigie.sources._nvml import abi, fields
+from vigie.sources._nvml.asking import Found, Reader, samples
+from vigie.sources._nvml.fields import FieldRow
+from vigie.sources._nvml.gpu import DCGM, Gpu
+from vigie.sources._nvml.library import NvmlError
+from vigie.sources._source import Option, Source
+
+METRICS = (
+    UP := gauge("vigie_gpu_nvlink_up", "1 if the link is active.", *_gpu.GPU, "link"),
+    SENT := counter("vigie_gpu_nvlink_transmit_bytes_total", "Bytes sent over the link.", *_gpu.GPU, "link"),
+    RECEIVED := counter(
+        "vigie_gpu_nvlink_receive_bytes_total", "Bytes received over the link.", *_gpu.GPU, "link"
+    ),
+    ERRORS := counter("vigie_gpu_nvlink_errors_total", "Errors of the link.", *_gpu.GPU, "link", "kind"),
+    BANDWIDTH := counter(
+        "DCGM_FI_DEV_NVLINK_BANDWIDTH_L*",
+        "Rate over NVLink * both ways in MB/s; a rate although its convention says counter.",
+        *DCGM,
+    ),
+    CRC_FLIT := counter(
+        "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "Flow-control CRC errors of all links.", *DCGM
+    ),
+    CRC_DATA := counter(
+        "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "Data CRC errors of all links.", *DCGM
+    ),
+    REPLAY := counter("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "Replays of all links.", *DCGM),
+    RECOVERY := counter("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "Recoveries of all links.", *DCGM),
+)
+
+TOTALS = (FieldRow(CRC_FLIT, 38), FieldRow(CRC_DATA, 45), FieldRow(REPLAY, 52), FieldRow(RECOVERY, 59))
+KINDS = ("replay", "recovery", "crc_flit", "crc_data")  # by NVML's number
+DATA_SENT, DATA_RECEIVED = 138, 139  # fields, in KiB
+
+
+def true_or_false(text: str) -> None:
+    """Refuse, with ValueError, what is neither."""
+    if text not in ("true", "false"):
+        raise ValueError("should be true or false")
+
+
+LINK_RATES = Option(
+    "link_rates", "false", "true: DCGM_FI_DEV_NVLINK_BANDWIDTH_L* too, a series for each link.", true_or_false
+)
+LINKS = tuple(BANDWIDTH.named(str(link)) for link in range(abi.MOST_LINKS))
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the state, traffic and errors of every link."""
+    rates = host.options.get(LINK_RATES.name) == "true"
+    return samples(host, READERS if rates else READERS_WITHOUT_RATES)
+
+
+def _states(gpu: Gpu) -> Iterator[Found]:
+    found = 0
+    for link in range(gpu.memory.get("links", abi.MOST_LINKS)):
+        try:
+            active = gpu.number("nvmlDeviceGetNvLinkState", c_uint(link))
+        except NvmlError as error:
+            if error.code != abi.INVALID_ARGUMENT or not link:
+                raise
+            break  # the GPU has no more
+        found += 1
+        yield Found(UP, active, (str(link),))
+    gpu.memory["links"] = found
+
+
+def _errors(gpu: Gpu) -> Iterator[Found]:
+    for link in range(gpu.memory.get("links", 0)):
+        for number, kind in enumerate(KINDS):
+            count = gpu.long("nvmlDeviceGetNvLinkErrorCounter", c_uint(link), number)
+            yield Found(ERRORS, count, (str(link), kind))
+
+
+def _traffic(gpu: Gpu) -> Iterator[Found]:
+    links = range(gpu.memory.get("links", 0))
+    keys = [(field, link) for link in links for field in (DATA_SENT, DATA_RECEIVED)]
+    answers = fields.ask(gpu, "links", keys)
+    before: dict[int, tuple[float, int]] = gpu.memory.setdefault("traffic", {})
+    for link in links:
+        both = answers[DATA_SENT, link], answers[DATA_RECEIVED, link]
+        why = both[0].why or both[1].why
+        for metric, answer in zip((SENT, RECEIVED), both):
+            yield Found(metric, None if why else answer.number * 1024, (str(link),), why=why)
+        if not why:
+            yield _rate(LINKS[link], before, link, both)
+
+
+def _bytes(gpu: Gpu) -> Iterator[Found]:
+    return (found for found in _traffic(gpu) if found.metric in (SENT, RECEIVED))
+
+
+def _rate(
+    metric: Metric, before: dict[int, tuple[float, int]], link: int, both: Sequence[fields.Answer]
+) -> Found:
+    """Return the rate since the last read, by the driver's own clock."""
+    now = both[0].number + both[1].number, both[0].time
+    then = before.get(link)
+    before[link] = now
+    if then is None or now[1] <= then[1] or now[0] < then[0]:
+        return Found(metric, None, why="a rate needs two readings")
+    return Found(metric, (now[0] - then[0]) / ((now[1] - then[1]) / 1e6) / 1000)
+
+
+READERS = (
+    Reader((UP,), _states),
+    Reader((ERRORS,), _errors),
+    Reader((SENT, RECEIVED), _traffic),
+    Reader(tuple(row.metric for row in TOTALS), lambda gpu: fields.read(gpu, "totals", TOTALS)),
+)
+
+READERS_WITHOUT_RATES = (*READERS[:2], Reader((SENT, RECEIVED), _bytes), *READERS[3:])
+
+SOURCE = Source("nvidia_nvlink", METRICS, read, slow=True, every=30, options=(LINK_RATES,))

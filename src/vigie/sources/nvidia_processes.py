@@ -1,0 +1,71 @@
+"""Which processes compute on NVIDIA GPUs, and how much memory each holds there, by NVML."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from ctypes import byref, c_uint
+from typing import Any
+
+from vigie.model import Sample, gauge
+from vigie.sources import _gpu
+from vigie.sources._host import Host
+from vigie.sources._nvml import abi
+from vigie.sources._nvml.asking import Found, Reader, samples
+from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
+from vigie.sources._nvml.library import NvmlError
+from vigie.sources._source import Source
+
+METRICS = (
+    PROCESSES := gauge("vigie_gpu_processes", "Processes that compute on the GPU.", *_gpu.GPU),
+    MEMORY := gauge(
+        "vigie_gpu_process_memory_bytes",
+        "Memory of the GPU that a process holds; with MIG, in which instance.",
+        *(*_gpu.GPU, "pid", "instance"),
+    ),
+)
+
+MOST = 128  # processes of one GPU
+LIST = "nvmlDeviceGetComputeRunningProcesses"
+# From new to old; the second and third version share their structure.
+CALLS: tuple[tuple[str, Any], ...] = (
+    (f"{LIST}_v3", abi.Process2),
+    (f"{LIST}_v2", abi.Process2),
+    (LIST, abi.Process1),
+)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield the processes of every GPU."""
+    return samples(host, (Reader(METRICS, _processes),))
+
+
+def _processes(gpu: Gpu) -> Iterator[Found]:
+    there, listed = _list(gpu)
+    yield Found(PROCESSES, there)
+    for each in listed:
+        instance = getattr(each, "gpuInstanceId", abi.NO_INSTANCE)
+        labels = str(each.pid), "" if instance == abi.NO_INSTANCE else str(instance)
+        used = each.usedGpuMemory
+        why = "the driver does not tell it here"
+        yield Found(MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
+
+
+def _list(gpu: Gpu) -> tuple[int, list[Any]]:
+    """Return how many processes there are, and as many of them as are told."""
+    for function, kind in CALLS:
+        count, array = c_uint(MOST), (kind * MOST)()
+        gpu.library.rest()  # it keeps the driver for milliseconds
+        try:
+            gpu.ask(function, byref(count), ctypes.cast(array, ctypes.c_void_p))
+        except NvmlError as error:
+            if error.code == abi.INSUFFICIENT_SIZE:
+                return count.value, []
+            if error.code not in FOR_GOOD or function == LIST:
+                raise
+        else:
+            return count.value, array[: count.value]
+    raise AssertionError("the last call returns or raises")
+
+
+SOURCE = Source("nvidia_processes", METRICS, read, slow=True, every=30)

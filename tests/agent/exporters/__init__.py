@@ -1,0 +1,1 @@
+"""Exporters beside the agent."""

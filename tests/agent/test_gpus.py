@@ -1,0 +1,60 @@
+"""Letting go of the GPUs' driver on command, over the agent's socket."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.agent.sources import reading, steady
+from vigie.agent.gpus import Gpus
+from vigie.agent.http import Request, Response
+from vigie.agent.local import Peer
+from vigie.agent.reading import Reading
+from vigie.simulation.clock import SimulatedClock
+from vigie.simulation.nvml import models
+from vigie.simulation.nvml.building import NoCompiler, build
+from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.sources import nvidia
+from vigie.sources._host import Host
+from vigie.sources._nvml.driver import Driver
+
+ME = Peer(os.geteuid())
+
+
+def answered(gpus: Gpus, path: str, query: str = "") -> Response:
+    return asyncio.run(gpus.answer(Request(path, query, {}), ME))
+
+
+def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
+    try:
+        simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), models.h100())
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    driver = Driver(str(simulated.library), deadline=5)
+    watched = Reading(nvidia.SOURCE, Host(nvml=driver), SimulatedClock())
+    gpus = Gpus([reading(steady("one")), watched])
+    watched.read()
+    assert simulated.held()
+    status, body, *_ = answered(gpus, "/gpus/release", "seconds=600")
+    assert (status, body.startswith(b"released by ")) == (200, True)
+    assert not simulated.held()
+    watched.read()
+    assert watched.reason.startswith("released by ")
+    assert [each.event.kind for each in watched.host.happenings][-1] == "gpus_released"
+    assert answered(gpus, "/gpus/take").status == 200
+    watched.read()
+    assert watched.values.numbers
+    driver.close()
+
+
+@pytest.mark.parametrize("query", ["", "seconds=0", "seconds=-1", "seconds=nan", "seconds=x", "seconds=1e9"])
+def test_nonsense_for_a_time_is_refused(query: str) -> None:
+    watched = Reading(nvidia.SOURCE, Host(nvml=Driver("libnone.so")), SimulatedClock())
+    assert answered(Gpus([watched]), "/gpus/release", query).status == 400
+
+
+def test_agent_without_gpus_says_so() -> None:
+    assert answered(Gpus([reading(steady("one"))]), "/gpus/release", "seconds=1").status == 404

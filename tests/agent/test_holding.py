@@ -1,0 +1,184 @@
+"""Bindings on the agent: a source says who holds what, and what begins and ends is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.agent.sources import Hanging, reading, steady
+from vigie.agent.holding import FACT, HOLDER, MOST, WORD, Holding
+from vigie.agent.link.entries import binding_message, binding_of
+from vigie.agent.link.messages import decode, encode
+from vigie.agent.reading import Outcome, Reading
+from vigie.model import Binding, Frame, Sample
+from vigie.sources._host import MAX_BINDINGS, Host
+from vigie.sources._source import Source, Unavailable
+
+
+class Holders:
+    """A source that says what it is told to."""
+
+    def __init__(self) -> None:
+        self.held: list[Binding] = []
+        self.error: Exception | None = None
+
+    @property
+    def source(self) -> Source:
+        return Source("holders", (), self._read)
+
+    def _read(self, host: Host) -> Iterator[Sample]:
+        if self.error:
+            raise self.error
+        for held in self.held:
+            host.bind(
+                held.resource,
+                held.holder_kind,
+                held.holder,
+                from_ms=held.from_ms,
+                user=held.user,
+                **held.facts,
+            )
+        yield from ()
+
+
+class Scene:
+    """A source of bindings, and what was told of it."""
+
+    def __init__(self, *others: Reading) -> None:
+        self.holders = Holders()
+        self.reading = reading(self.holders.source)
+        self.told: list[Binding] = []
+        self.held: Sequence[Binding] | None = None
+        self.holding = Holding([self.reading, *others], [self])
+        self._now = 0
+
+    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+        self.told, self.held = list(changes), held
+
+    def tick(self, at: int, *held: Binding) -> list[Binding]:
+        self.holders.held = list(held)
+        self.told = []
+        self.reading.read()
+        self.holding(Frame(at, ()))
+        return self.told
+
+
+def gpu(index: int, job: str = "17", from_ms: int = 500, **facts: str) -> Binding:
+    return Binding(f"gpu:{index}", "job", job, from_ms, user="ada", source="holders", facts=facts)
+
+
+def test_beginning_and_end_are_told_once_each() -> None:
+    scene = Scene()
+    assert scene.tick(1000, gpu(0), gpu(1)) == [gpu(0), gpu(1)]
+    assert scene.tick(2000, gpu(0), gpu(1)) == []
+    assert scene.tick(3000, gpu(1)) == [gpu(0)._replace(to_ms=3000)]
+    assert scene.held == (gpu(1),)
+
+
+def test_one_of_unknown_beginning_begins_when_it_is_first_seen() -> None:
+    scene = Scene()
+    assert scene.tick(1000, gpu(0, from_ms=0)) == [gpu(0, from_ms=1000)]
+    assert scene.tick(2000, gpu(0, from_ms=0)) == []
+
+
+def test_same_holder_that_began_anew_is_another_binding() -> None:
+    scene = Scene()
+    scene.tick(1000, gpu(0))
+    again = gpu(0, from_ms=9000)
+    assert scene.tick(9500, again) == [gpu(0)._replace(to_ms=9000), again]
+
+
+def test_one_that_comes_back_after_its_end_was_told_has_a_new_beginning() -> None:
+    scene = Scene()
+    scene.tick(1000, gpu(0))
+    scene.tick(2000)
+    assert scene.tick(3000, gpu(0)) == [gpu(0, from_ms=3000)]
+    assert scene.tick(4000, gpu(0)) == []
+
+
+def test_new_facts_are_told_under_the_same_beginning() -> None:
+    scene = Scene()
+    scene.tick(1000, gpu(0, from_ms=0))
+    assert scene.tick(2000, gpu(0, from_ms=0, name="train")) == [gpu(0, from_ms=1000, name="train")]
+
+
+def test_failing_source_ends_nothing_and_an_absent_one_everything() -> None:
+    scene = Scene()
+    scene.tick(1000, gpu(0))
+    scene.holders.error = RuntimeError("broken")
+    assert scene.tick(2000) == []
+    scene.holders.error = Unavailable("Slurm was removed")
+    assert scene.tick(3000) == [gpu(0)._replace(to_ms=3000)]
+
+
+def test_nothing_is_told_before_every_source_was_asked() -> None:
+    slow = Hanging("slow")
+    scene = Scene(reading(slow.source))
+    scene.tick(1000, gpu(0))
+    assert scene.held is None
+
+
+def test_source_without_samples_is_well_if_it_has_bindings() -> None:
+    scene = Scene(reading(steady("other")))
+    scene.holders.held = [gpu(0)]
+    scene.reading.read()
+    before = scene.reading.outcome
+    scene.holders.held = []
+    scene.reading.read()
+    assert (before, scene.reading.outcome) == (Outcome.OK, Outcome.UNAVAILABLE)
+
+
+def test_bindings_are_series_to_join_with_whose_table_changes_only_with_them() -> None:
+    scene = Scene()
+    scene.tick(1000, gpu(0))
+    table, values = scene.holding.table()
+    assert (table.series, values) == (((HOLDER, ("0", "gpu:0", "job", "17", "ada")),), (1.0,))
+    assert scene.holding.table()[0] is table
+    scene.tick(2000)
+    assert scene.holding.table()[0].series == ()
+
+
+def test_bindings_of_a_source_are_bounded_and_the_rest_is_noted() -> None:
+    scene = Scene()
+    scene.tick(1000, *(gpu(index) for index in range(MAX_BINDINGS + 5)))
+    assert scene.held is not None
+    assert len(scene.held) == MAX_BINDINGS <= MOST
+    assert "not told" in next(iter(scene.reading.host.notes.values()))
+
+
+@pytest.mark.parametrize("long", [WORD, 100_000])
+def test_long_words_are_cut_to_what_a_message_takes(long: int) -> None:
+    scene = Scene()
+    (told,) = scene.tick(1000, gpu(0, job="x" * long, command="y" * long))
+    assert (len(told.holder), len(told.facts["command"])) == (WORD, FACT)
+    assert decode(encode(binding_message(told, 1)))
+
+
+def test_words_that_are_no_text_still_cross_the_link() -> None:
+    scene = Scene()
+    (told,) = scene.tick(1000, gpu(0, job="\udcff", command="\udc80"))
+    assert decode(encode(binding_message(told, 1)))
+
+
+words = st.text(max_size=50)
+
+
+@given(
+    st.builds(
+        Binding,
+        words,
+        words,
+        words,
+        st.integers(-(1 << 61), 1 << 61),
+        st.none() | st.integers(0, 1 << 61),
+        words,
+        words,
+        st.dictionaries(words, words, max_size=4),
+    )
+)
+def test_any_binding_crosses_the_link_unchanged(binding: Binding) -> None:
+    message = decode(encode(binding_message(binding, 7)))
+    assert binding_of(message) == binding  # type: ignore[arg-type]

@@ -1,0 +1,58 @@
+"""Any text is a query or bad data."""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import pairwise
+
+import promql_parser
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.query.test_engine import WORDS
+from vigie.query.errors import BadData
+from vigie.query.parse import formatted, parse, parse_selector
+from vigie.query.shape import shape_of
+from vigie.query.tokens import tokens
+
+MORE = (
+    "info(",
+    ",{",
+    "step()",
+    "range()",
+    "min(",
+    "max(",
+    "offset -",
+    "[",
+    "]",
+    " anchored",
+    " smoothed",
+    "'",
+)
+
+
+@given(
+    st.text(max_size=40)
+    | st.binary(max_size=30).map(lambda raw: raw.decode("latin-1"))
+    | st.lists(st.sampled_from(WORDS + MORE), max_size=25).map("".join)
+)
+@settings(deadline=None)  # how often the parser is asked is bounded; how long that takes is not our affair
+@example("info(x,{")
+@example("[" * 300)
+@example("x offset min(" * 3)
+@example("\ud800")
+def test_any_text_is_a_tree_or_bad_data(text: str) -> None:
+    with contextlib.suppress(BadData):
+        assert isinstance(parse(text, 15.0, 600.0), promql_parser.Expr)
+    with contextlib.suppress(BadData):
+        assert isinstance(formatted(text), str)
+    with contextlib.suppress(BadData):
+        parse_selector(text)
+
+
+@given(st.text(alphabet="x1.emsh_ (){}[]\"'`#\n+-=~!<>é", max_size=60))
+def test_words_stand_where_they_say(text: str) -> None:
+    words = tokens(text)
+    assert all(text[word.start : word.end] == word.text for word in words)
+    assert all(one.end <= other.start for one, other in pairwise(words))
+    assert shape_of(words).operators <= len(words)

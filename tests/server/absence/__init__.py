@@ -1,0 +1,1 @@
+"""When nodes were not heard."""

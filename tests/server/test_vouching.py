@@ -1,0 +1,155 @@
+"""People on a node look through its agent, each as himself; nobody changes anything or is anybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import pwd
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from tests.server.linking import Agent, Place, agent, run, serving, until
+from vigie.agent.http import Response as AgentResponse
+from vigie.agent.link.asking import AT_ONCE, Asking
+from vigie.agent.link.messages import MAX_MESSAGE, Answer, Ask
+from vigie.agent.local import listen
+from vigie.agent.local_pages import LocalPages
+from vigie.cli import main
+from vigie.model import Binding
+from vigie.server.access.callers import Callers
+from vigie.server.access.guard import guarded
+from vigie.server.access.privacy import Privacy
+from vigie.server.access.roles import TABLE
+
+ME = pwd.getpwuid(os.geteuid()).pw_name
+
+
+@contextlib.asynccontextmanager
+async def vouched(directory: Path, *routes: Route) -> AsyncIterator[tuple[Place, Agent]]:
+    """Give a server that hides people from each other, and an agent that vouches."""
+    async with serving(directory / "data") as place, agent(place, directory / "a", "n1") as one:
+        callers = Callers(place.secrets, privacy=Privacy("a key"))
+        place.hub.vouching.app = guarded([*place.hub.routes(), *routes], callers)
+        yield place, await one.connected()
+
+
+def test_user_sees_his_own_by_name_and_others_by_pseudonym(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with vouched(tmp_path) as (place, one):
+            place.hub.book.add("n1", Binding("gpu:0", "job", "17", 1000, None, "ada"))
+            place.hub.book.add("n1", Binding("gpu:1", "job", "18", 1000, None, "bob"))
+            status, body = await one.link.ask("ada", "/api/users?limit=10")
+            assert status == 200
+            assert sorted(user["user"] for user in json.loads(body)["users"])[0] == "ada"
+            assert b"bob" not in body
+            assert (await one.link.ask("ada", "/api/session"))[1] == b'{"role":"user","name":"ada"}'
+
+    run(test())
+
+
+def test_nothing_is_changed_and_nobody_signs_in_on_the_word_of_a_node(tmp_path: Path) -> None:
+    async def test() -> None:
+        async def reached(_: Request) -> Response:
+            return PlainTextResponse("reached")
+
+        more = [Route(path, reached) for path in ("/remove_node", "/add_node", "/api/v1/write", "/")]
+        async with vouched(tmp_path, *more) as (_, one):
+            assert await one.link.ask("root", "/") == (200, b"reached")
+            for row in TABLE:
+                path = row.rpartition(" ")[2].replace("{name:path}", "x").replace("{name}", "n1")
+                status, body = await one.link.ask("root", path)
+                assert status in (200, 403, 404), (row, status)
+                assert body != b"reached" or path == "/", row
+            for odd in ("", "nonsense", "/../remove_node", "//remove_node", "/remove%5Fnode"):
+                assert (await one.link.ask("root", odd))[0] in (200, 307, 403, 404), odd
+
+    run(test())
+
+
+def test_switched_off_answers_nobody(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with vouched(tmp_path) as (place, one):
+            place.hub.vouching.app = None
+            assert (await one.link.ask("ada", "/api/nodes"))[0] == 403
+
+    run(test())
+
+
+def test_answer_that_the_link_cannot_carry_is_refused_and_the_link_lives(tmp_path: Path) -> None:
+    async def test() -> None:
+        async def large(_: Request) -> Response:
+            return Response(b"x" * MAX_MESSAGE)
+
+        async with vouched(tmp_path, Route("/metrics", large)) as (_, one):
+            assert (await one.link.ask("ada", "/metrics"))[0] == 413
+            assert (await one.link.ask("ada", "/api/nodes"))[0] == 200
+            assert one.link.counts.connections == 1
+
+    run(test())
+
+
+def test_many_questions_at_once_are_all_answered(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with vouched(tmp_path) as (_, one):
+            answers = await asyncio.gather(*(one.link.ask("ada", "/api/session") for _ in range(5 * AT_ONCE)))
+            assert {status for status, _ in answers} == {200}
+
+    run(test())
+
+
+def test_question_without_a_link_or_an_answer_is_told_so() -> None:
+    async def test() -> None:
+        asking = Asking(seconds=0.05)
+        assert (await asking.ask("ada", "/"))[0] == 503
+        sent: list[Ask] = []
+
+        async def send(ask: Ask) -> None:
+            sent.append(ask)
+
+        asking.connected(send)
+        assert (await asking.ask("ada", "/"))[0] == 504
+        asking.answered(Answer(sent[0].number, 200, b"late"))  # nobody waits for it
+        waiting = asyncio.ensure_future(Asking.ask(asking, "ada", "/"))
+        await until(lambda: len(sent) == 2)
+        asking.disconnected()
+        assert (await waiting)[0] == 503
+
+    run(test())
+
+
+def test_command_line_asks_through_the_socket_without_any_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("VIGIE_AGENT_SOCKET", str(tmp_path / "agent.sock"))
+
+    async def test() -> None:
+        async with vouched(tmp_path) as (place, one):
+            place.hub.book.add("n1", Binding("gpu:0", "job", "17", 1000, None, ME))
+            place.hub.book.add("n1", Binding("gpu:1", "job", "18", 1000, None, "somebody"))
+            pages = LocalPages(_NoPages(), [one.link])  # type: ignore[arg-type]
+            local = await listen(pages.answer, tmp_path / "agent.sock")
+            try:
+                for command in ("who", "jobs"):
+                    assert await asyncio.to_thread(main, [command, "--server", "agent"]) == 0
+                    said = capsys.readouterr().out
+                    assert ME in said
+                    assert "user-" in said
+                    assert "somebody" not in said
+                assert await asyncio.to_thread(main, ["nodes", "remove", "n1", "--server", "agent"]) == 1
+                assert "one may look only" in capsys.readouterr().err
+            finally:
+                local.close()
+
+    run(test())
+
+
+class _NoPages:
+    async def answer_owner(self, _: object) -> AgentResponse:
+        return AgentResponse(404, b"")

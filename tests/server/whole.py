@@ -1,0 +1,26 @@
+"""All of a server but its socket."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.server.known import known_secrets
+from tests.server.serving import TOKEN
+from vigie.query.budget import Limits
+from vigie.server.access.callers import Callers
+from vigie.server.access.guard import Access
+from vigie.server.readiness import Readiness
+from vigie.server.run import Plan, application
+from vigie.server.traffic import Traffic
+from vigie.store.retention import Retention
+
+
+@contextlib.contextmanager
+def whole(data: Path) -> Iterator[tuple[Access, Callers, Readiness]]:
+    """Give the application of a server, who may call it, and what makes it ready; within an event loop."""
+    with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
+        callers, readiness = Callers(secrets), Readiness()
+        plan = Plan("127.0.0.1:0", data, Limits(), Retention(), {})
+        yield application(plan, callers, opened, Traffic(), readiness), callers, readiness

@@ -1,0 +1,40 @@
+"""Machines with simulated NVIDIA GPUs, read by the sources as they ship."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sources.nvidia.gpus import Machine
+from vigie.simulation.nvml.building import NoCompiler, build
+from vigie.simulation.nvml.machine import SimulatedDriver
+
+Make = Callable[..., Machine]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The library, made once for all workers of this run."""
+    base = tmp_path_factory.getbasetemp()
+    try:
+        return build((base if worker_id == "master" else base.parent) / "simulated-nvml")
+    except NoCompiler as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def machine(tmp_path: Path, built: Path) -> Iterator[Make]:
+    """Make a machine by its script; `without` are calls that its driver does not have."""
+    made: list[Machine] = []
+
+    def make(script: list[str], *, without: tuple[str, ...] = (), **settings: float | str) -> Machine:
+        library = build(built.parent, without=without) if without else built
+        simulated = SimulatedDriver(tmp_path / f"driver{len(made)}", library, ["system clock 0", *script])
+        made.append(Machine(simulated, **settings))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.driver.close()

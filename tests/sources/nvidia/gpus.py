@@ -1,0 +1,87 @@
+"""A machine under test: the simulated driver, and every NVIDIA source that reads it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from vigie.agent.reading import Outcome, Reading
+from vigie.model import Happening
+from vigie.simulation.clock import SimulatedClock
+from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.sources import nvidia, nvidia_health, nvidia_nvlink, nvidia_processes, nvidia_profiling
+from vigie.sources._host import Host
+from vigie.sources._nvml.driver import Driver
+
+MODULES = (nvidia, nvidia_health, nvidia_nvlink, nvidia_profiling, nvidia_processes)
+
+
+class Machine:
+    """Reads sources by name, and answers with their series as dictionaries."""
+
+    def __init__(self, simulated: SimulatedDriver, **settings: Any) -> None:
+        self.simulated = simulated
+        self.driver = Driver(str(simulated.library), node="node7", **{"retry": 0, "deadline": 5, **settings})
+        options = {"link_rates": "true"}
+        self.readings = {
+            module.SOURCE.name: Reading(
+                module.SOURCE, Host(nvml=self.driver, options=options), SimulatedClock()
+            )
+            for module in MODULES
+        }
+
+    def say(self, *lines: str) -> None:
+        self.simulated.say(*lines)
+
+    def at(self, seconds: float) -> None:
+        """Let the driver's clock stand at a time."""
+        self.say(f"system clock {seconds}")
+
+    def read(self, source: str = "nvidia") -> dict[tuple[str, str, str], float]:
+        """Return values by name, GPU and what is behind the usual labels."""
+        reading = self.readings[source]
+        reading.read()
+        table = reading.values
+        return {
+            (metric.name, labels[0], ",".join(labels[9 if "UUID" in metric.labels else 4 :])): value
+            for (metric, labels), value in zip(table.table.series, table.numbers, strict=True)
+        }
+
+    def profile(self) -> dict[tuple[str, str, str], float]:
+        """Return the profiling counters as soon as there are any: two readings need some time between."""
+        found: dict[tuple[str, str, str], float] = {}
+
+        def came() -> bool:
+            found.update(self.read("nvidia_profiling"))
+            return bool(found)
+
+        until(came)
+        return found
+
+    def labels(self, name: str, gpu: str, source: str = "nvidia") -> list[dict[str, str]]:
+        """Return the labels of each series of a metric of a GPU."""
+        series = self.readings[source].values.table.series
+        found = [dict(zip(m.labels, v, strict=True)) for m, v in series if m.name == name and v[0] == gpu]
+        return [{label: value for label, value in each.items() if value} for each in found]
+
+    def outcome(self, source: str = "nvidia") -> tuple[Outcome, str]:
+        return self.readings[source].outcome, self.readings[source].reason
+
+    def notes(self, source: str = "nvidia") -> dict[str, str]:
+        return self.readings[source].host.notes
+
+    def happenings(self) -> list[Happening]:
+        """Take what the sources said has happened."""
+        found = []
+        for reading in self.readings.values():
+            while reading.host.happenings:
+                found.append(reading.host.happenings.popleft())
+        return found
+
+
+def until(condition: Any, seconds: float = 10) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to hold"
+        time.sleep(0.005)

@@ -1,0 +1,198 @@
+"""Drivers that are absent, old, unloaded or refuse; GPUs that are lost, return, or hang."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.sources.nvidia.conftest import Make
+from tests.sources.nvidia.gpus import Machine, until
+from vigie.agent.reading import Outcome, Reading
+from vigie.model import Phase
+from vigie.simulation.clock import SimulatedClock
+from vigie.simulation.nvml import models
+from vigie.sources import nvidia
+from vigie.sources._host import Host
+from vigie.sources._nvml.driver import Driver
+
+OLD = (
+    "nvmlDeviceGetMemoryInfo_v2",
+    "nvmlDeviceGetComputeRunningProcesses_v3",
+    "nvmlDeviceGetComputeRunningProcesses_v2",
+    "nvmlDeviceGetCurrentClocksEventReasons",
+    "nvmlDeviceGetGpuFabricInfoV",
+    "nvmlGpmSampleAlloc",
+    "nvmlGpmSampleGet",
+    "nvmlEventSetCreate",
+)
+
+
+def _gpus(machine: Machine) -> set[str]:
+    return {gpu for name, gpu, _ in machine.read() if name == "DCGM_FI_DEV_GPU_TEMP"}
+
+
+def test_machine_without_a_driver_says_so() -> None:
+    host = Host(nvml=Driver("libno-such-driver.so.1"))
+    reading = Reading(nvidia.SOURCE, host, SimulatedClock())
+    reading.read()
+    assert reading.outcome is Outcome.UNAVAILABLE
+    assert "no NVIDIA driver: libno-such-driver.so.1" in reading.reason
+
+
+def test_recorded_machine_has_no_driver() -> None:
+    reading = Reading(nvidia.SOURCE, Host(), SimulatedClock())
+    reading.read()
+    assert reading.outcome is Outcome.UNAVAILABLE
+
+
+def test_driver_that_is_too_old_to_be_opened_is_named(machine: Make) -> None:
+    made = machine(models.geforce(), without=("nvmlInit_v2",))
+    made.read()
+    outcome, reason = made.outcome()
+    assert outcome is Outcome.UNAVAILABLE
+    assert "too old" in reason
+    assert "nvmlInit_v2" in reason
+
+
+def test_old_driver_gives_what_it_can_and_a_reason_for_the_rest(machine: Make) -> None:
+    made = machine([*models.h100(), "0 process.0 12 345"], without=OLD)
+    found = made.read()
+    # The old call counts what the driver keeps as used.
+    assert found["DCGM_FI_DEV_FB_USED", "0", ""] == 41 * 1024
+    assert ("DCGM_FI_DEV_FB_RESERVED", "0", "") not in found
+    assert "before 510" in made.notes()["DCGM_FI_DEV_FB_RESERVED"]
+    assert found["DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "0", ""] == 0
+    assert made.read("nvidia_processes")["vigie_gpu_process_memory_bytes", "0", "12,"] == 345
+    made.read("nvidia_profiling")
+    assert made.outcome("nvidia_profiling")[1] == "profiling counters without DCGM need Hopper or newer"
+    made.read("nvidia_health")
+    assert "too old" in made.notes("nvidia_health")["vigie_gpu_fabric_state"]
+
+
+def test_driver_that_is_unloaded_and_loaded_again_is_picked_up(machine: Make) -> None:
+    made = machine(models.h100())
+    assert len(_gpus(made)) == 8
+    made.say("system unloaded 1")
+    assert not made.read()
+    assert made.outcome()[0] is Outcome.UNAVAILABLE
+    assert "the driver is not loaded" in made.outcome()[1]
+    assert not made.read("nvidia_health")
+    assert not made.simulated.held()
+    made.say("system unloaded 0")
+    assert len(_gpus(made)) == 8
+
+
+def test_missing_permission_says_what_to_do(machine: Make) -> None:
+    made = machine([*models.h100(), "system error.nvmlInit_v2 4"])
+    made.read()
+    outcome, reason = made.outcome()
+    assert outcome is Outcome.UNAVAILABLE
+    assert "no permission" in reason
+    assert "group of /dev/nvidia*" in reason
+
+
+def test_lost_gpu_costs_only_itself_and_is_an_event_until_it_returns(machine: Make) -> None:
+    made = machine(models.h100())
+    assert len(_gpus(made)) == 8
+    made.happenings()
+    lost = "3 error.* 15"
+    made.say(lost)
+    assert _gpus(made) == {"0", "1", "2", "4", "5", "6", "7"}
+    assert "fallen off the bus" in made.notes()["GPU 3"]
+    made.read()
+    (begun,) = made.happenings()
+    assert (begun.event.kind, begun.phase, begun.event.where["gpu"]) == ("gpu_lost", Phase.BEGINS, "3")
+    made.simulated.take_back(lost)
+    assert len(_gpus(made)) == 8
+    (ended,) = made.happenings()
+    assert (ended.phase, ended.event.where) == (Phase.ENDS, begun.event.where)
+
+
+def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> None:
+    made = machine([*models.h100(), "3 error.nvmlDeviceGetName 15"], reopen=0)
+    assert len(_gpus(made)) == 7
+    assert "fallen off the bus" in made.notes()["GPU 3"]
+    (begun,) = [each for each in made.happenings() if each.phase is Phase.BEGINS]
+    made.simulated.take_back("3 error.nvmlDeviceGetName 15")
+    until(lambda: len(_gpus(made)) == 8)
+    assert (Phase.ENDS, begun.event.where) in [(each.phase, each.event.where) for each in made.happenings()]
+
+
+def test_gpu_that_hangs_costs_only_itself_and_is_asked_again_when_it_answers(machine: Make) -> None:
+    made = machine(models.h100(), deadline=0.5)
+    until(lambda: len(_gpus(made)) == 8)
+    made.happenings()
+    made.say(hang := "5 hang.nvmlDeviceGetPowerUsage 60")
+    until(lambda: _gpus(made) == {"0", "1", "2", "3", "4", "6", "7"})
+    until(lambda: len({gpu for _, gpu, _ in made.read("nvidia_health")}) == 7)
+    until(lambda: len(_gpus(made)) == 7)  # it is not asked, so nobody waits for it
+    assert "it hangs" in made.notes()["GPU 5"]
+    assert Phase.BEGINS in [each.phase for each in made.happenings() if each.event.where["gpu"] == "5"]
+    assert "hangs" in made.driver.release(60, "ann")
+    made.simulated.take_back(hang)
+    until(lambda: len(_gpus(made)) == 8)
+    assert Phase.ENDS in [each.phase for each in made.happenings() if each.event.where["gpu"] == "5"]
+
+
+def test_driver_that_takes_long_to_open_is_waited_for_elsewhere(machine: Make) -> None:
+    made = machine([*models.geforce(), hang := "system hang.nvmlInit_v2 60"], deadline=0.1)
+    made.read()
+    assert "has been opening for" in made.outcome()[1]
+    made.simulated.take_back(hang)
+    until(lambda: len(_gpus(made)) == 1)
+
+
+def test_call_that_fails_now_and_then_is_tried_again(machine: Make) -> None:
+    made = machine(models.geforce())
+    made.say(failure := "0 error.nvmlDeviceGetPowerUsage 999")
+    assert ("DCGM_FI_DEV_POWER_USAGE", "0", "") not in made.read()
+    assert "cannot say why" in made.notes()["DCGM_FI_DEV_POWER_USAGE"]
+    made.simulated.take_back(failure)
+    assert made.read()["DCGM_FI_DEV_POWER_USAGE", "0", ""] == 30.125
+
+
+def test_released_driver_is_not_held_open_and_comes_back_by_itself(machine: Make) -> None:
+    made = machine(models.h100())
+    made.read("nvidia_profiling")
+    made.read()
+    assert made.simulated.held()
+    assert made.driver.release(0.3, "ann") == ""
+    assert not made.simulated.held()
+    made.read()
+    assert made.outcome()[0] is Outcome.UNAVAILABLE
+    assert made.outcome()[1].startswith("released by ann until ")
+    assert not made.simulated.held()
+    until(lambda: len(_gpus(made)) == 8)
+
+
+def test_driver_can_be_taken_again_before_its_time(machine: Make) -> None:
+    made = machine(models.geforce())
+    made.driver.release(3600, "ann")
+    assert not made.read()
+    made.driver.resume()
+    assert made.read()
+
+
+def test_temperature_that_is_a_marker_is_none(machine: Make) -> None:
+    made = machine([*models.geforce(), "0 temperature.gpu 255"])
+    assert ("DCGM_FI_DEV_GPU_TEMP", "0", "") not in made.read()
+    assert made.notes()["DCGM_FI_DEV_GPU_TEMP"] == "GPU 0: 255 is no temperature"
+
+
+def test_driver_of_another_version_is_loaded_without_a_restart(machine: Make) -> None:
+    made = machine(models.geforce())
+    made.read()
+    made.say(mismatch := "* error.* 18")
+    assert not made.read()
+    assert "of different versions" in made.outcome()[1]
+    library = made.simulated.library
+    update = library.with_suffix(".new")
+    shutil.copyfile(library, update)
+    update.replace(library)
+    made.simulated.take_back(mismatch)
+    made.say("system driver 560.35.03")
+    assert made.read()
+    assert made.labels("vigie_gpu_info", "0")[0]["driver"] == "560.35.03"
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(library) in line]
+    assert {int(line.split()[4]) for line in mapped} == {library.stat().st_ino}
+    assert not [line for line in mapped if line.endswith("(deleted)")]

@@ -1,0 +1,86 @@
+"""The structures of the binding and of the simulated library are those of NVIDIA's header."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vigie.simulation.nvml
+from vigie.sources._nvml import abi
+from vigie.sources._nvml.fields import Answer, read_answer
+from vigie.sources._ranges import joined, spread
+
+TABLE = (Path(vigie.simulation.nvml.__file__).parent / "layouts.txt").read_text().splitlines()
+LAYOUTS = {words[0]: words[1:] for words in map(str.split, TABLE) if words[0] not in ("#", "version")}
+VERSIONS = {words[1]: int(words[2]) for words in map(str.split, TABLE) if words[0] == "version"}
+OURS: dict[str, type[ctypes.Structure | ctypes.Union]] = {
+    "nvmlMemory_t": abi.Memory,
+    "nvmlMemory_v2_t": abi.Memory2,
+    "nvmlUtilization_t": abi.Utilization,
+    "nvmlPciInfo_t": abi.PciInfo,
+    "nvmlValue_t": abi.Value,
+    "nvmlFieldValue_t": abi.FieldValue,
+    "nvmlProcessInfo_v1_t": abi.Process1,
+    "nvmlProcessInfo_v2_t": abi.Process2,
+    "nvmlEventData_t": abi.EventData,
+    "nvmlGpuFabricInfo_v2_t": abi.FabricInfo2,
+    "nvmlGpmMetric_t": abi.GpmMetric,
+    "nvmlGpmMetricsGet_t": abi.GpmMetricsGet,
+    "nvmlGridLicensableFeatures_t": abi.LicensableFeatures,
+}
+NVIDIAS = {
+    "nvmlMemory_t": "c_nvmlMemory_t",
+    "nvmlMemory_v2_t": "c_nvmlMemory_v2_t",
+    "nvmlUtilization_t": "c_nvmlUtilization_t",
+    "nvmlFieldValue_t": "c_nvmlFieldValue_t",
+    "nvmlProcessInfo_v2_t": "c_nvmlProcessInfo_v2_t",
+    "nvmlEventData_t": "c_nvmlEventData_t",
+    "nvmlGpuFabricInfo_v2_t": "c_nvmlGpuFabricInfo_v2_t",
+    "nvmlGpmMetric_t": "c_nvmlGpmMetric_t",
+    "nvmlGpmMetricsGet_t": "c_nvmlGpmMetricsGet_t",
+    "nvmlGridLicensableFeatures_t": "c_nvmlGridLicensableFeatures_v4_t",
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_structure_has_the_published_size_and_places(name: str) -> None:
+    size, *places = LAYOUTS[name]
+    assert ctypes.sizeof(OURS[name]) == int(size)
+    for place in places:
+        member, _, offset = place.partition("=")
+        assert getattr(OURS[name], member).offset == int(offset), member
+
+
+def test_simulated_library_has_the_published_sizes(built: Path) -> None:
+    size_of = ctypes.CDLL(str(built)).simulated_size_of
+    size_of.restype = ctypes.c_ulong
+    assert {name: size_of(name.encode()) for name in LAYOUTS} == {
+        name: int(words[0]) for name, words in LAYOUTS.items()
+    }
+
+
+@pytest.mark.parametrize("name", NVIDIAS)
+def test_nvidias_own_binding_agrees(name: str) -> None:
+    pynvml = pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
+    assert ctypes.sizeof(getattr(pynvml, NVIDIAS[name])) == int(LAYOUTS[name][0])
+
+
+def test_versions_are_the_published_ones() -> None:
+    assert abi.version_of(abi.Memory2, 2) == VERSIONS["nvmlMemory_v2_t"]
+    assert abi.version_of(abi.FabricInfo2, 2) == VERSIONS["nvmlGpuFabricInfo_v2_t"]
+
+
+@given(st.binary(min_size=40, max_size=40))
+def test_any_bytes_of_a_field_are_a_number_or_a_reason(data: bytes) -> None:
+    answer = read_answer(82, abi.FieldValue.from_buffer_copy(data))
+    assert isinstance(answer, Answer)
+    assert bool(answer.why) == bool(abi.FieldValue.from_buffer_copy(data).nvmlReturn)
+
+
+@given(st.sets(st.integers(0, 300)))
+def test_list_of_numbers_can_be_spread_again(numbers: set[int]) -> None:
+    assert spread(joined(numbers)) == sorted(numbers)

@@ -1,0 +1,114 @@
+"""Pages of rollups give back what was put in, and are parted where series come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.store.frames import NODE, frame
+from vigie.model import Frame, Table, gauge
+from vigie.query.rolled_buckets import FIELDS, Buckets
+from vigie.query.storage import Matcher
+from vigie.store.layout import Layouts
+from vigie.store.rollup import grid, roll
+from vigie.store.rollup_page import buckets_of, page_of
+from vigie.store.store import Store
+
+MINUTE, HOUR = 60_000, 3_600_000
+START = 1_700_000_000_000 // (72 * HOUR) * 72 * HOUR
+THREADS = gauge("container_threads", "Threads.", "id")
+LAYOUT = Layouts().of(tuple((("__name__", name), ("i", i)) for name, i in zip("aabc", "1234", strict=True)))
+EVERY = [Matcher("__name__", "=", "container_threads")]
+
+numbers = st.sampled_from([0.0, -0.0, 1.5, np.inf, -np.inf, np.nan, 1e300, -1e300, 2.0**62, 0.1])
+whole = st.integers(-(10**6), 10**15).map(float)
+hundredths = st.integers(0, 10**9).map(lambda number: number / 100)
+
+
+@st.composite
+def rolled(draw: st.DrawFn) -> Buckets:
+    rows = draw(st.integers(1, 8))
+    times = START + np.sort(
+        draw(st.lists(st.integers(1, 6 * HOUR), min_size=rows, max_size=rows, unique=True))
+    )
+    lines = []
+    for _ in range(len(LAYOUT)):
+        kind = draw(st.sampled_from([whole, hundredths, numbers, numbers | whole, st.just(7.0)]))
+        line = np.array(draw(st.lists(kind, min_size=rows, max_size=rows)))
+        lines.append(np.sort(line) if draw(st.booleans()) else line)
+    with np.errstate(all="ignore"):
+        return roll(times.astype(np.int64), np.array(lines), grid(START, START + 6 * HOUR, 5 * MINUTE))
+
+
+@settings(deadline=None, max_examples=50, print_blob=False)
+@given(rolled(), st.sets(st.sampled_from(FIELDS), min_size=1))
+def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
+    page = page_of(LAYOUT, buckets, 5 * MINUTE)
+    found = buckets_of(page, np.arange(len(LAYOUT)), 5 * MINUTE, wanted)
+    for name in wanted:
+        shape = (len(LAYOUT), len(buckets.ends))
+        expected = np.broadcast_to(getattr(buckets, name), shape)
+        said = np.broadcast_to(getattr(found, name), shape)
+        if name == "total":
+            finite = np.isfinite(expected)
+            np.testing.assert_equal(said[~finite], expected[~finite])
+            largest = np.maximum(np.abs(np.where(finite, expected, 0)).max(axis=1, keepdims=True), 1e-3)
+            with np.errstate(all="ignore"):
+                assert (np.abs(said - expected) <= 1e-9 * largest)[finite].all()
+        else:
+            np.testing.assert_equal(said, expected)
+
+
+def churn(store: Store, hours: int) -> None:
+    for step in range(1, hours * 60 + 1):
+        ids = [f"c{step + i}" for i in range(4)]
+        table = Table("containers", step, tuple((THREADS, (one,)) for one in ids))
+        store.append(NODE, Frame(START + step * MINUTE, ((table, (1.0, 2.0, 3.0, float(step))),)))
+    store.sync()
+
+
+def said(store: Store, width: int, until: int) -> dict[str, NDArray[np.float64]]:
+    (group,) = store.rollups(EVERY, START, until, width, FIELDS)
+    series = sorted(range(len(group.labels)), key=lambda i: group.labels[i]["id"])
+    shape = (len(series), len(group.buckets.ends))
+    return {name: np.broadcast_to(getattr(group.buckets, name), shape)[series] for name in FIELDS}
+
+
+@pytest.mark.parametrize(("width", "hours"), [(5 * MINUTE, 14), (HOUR, 26)])
+def test_a_page_whose_series_come_and_go_is_parted_and_says_the_same(
+    width: int, hours: int, tmp_path: Path
+) -> None:
+    until = START + hours * HOUR
+    with Store(tmp_path) as store:
+        churn(store, hours)
+        before = said(store, width, until)
+        for hour in range(2, hours + 2, 2):
+            store.maintain(START + hour * HOUR)
+        np.testing.assert_equal(said(store, width, until), before)
+        (tier,) = [tier for tier in store._rollups.tiers if tier.kind.width == width]
+        spans = list(tier.blocks.spans(1))
+        assert len(spans) >= 6
+        assert max(len(tier.blocks.layouts.layout(span.layout)) for span in spans) < 400
+        assert store.check() == []
+    with Store(tmp_path) as store:
+        np.testing.assert_equal(said(store, width, until), before)
+
+
+def test_upkeep_that_is_to_end_begins_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for step in range(1, 300):
+            store.append(NODE, frame(START + step * MINUTE, "a", [float(step), 5.0]))
+        store.end_upkeep()
+        store.maintain(START + 6 * HOUR)
+        assert [len(tier.blocks.oldest(9)) for tier in store._rollups.tiers] == [0, 0]
+        assert store._blocks.oldest(9) == []
+    with Store(tmp_path) as store:
+        store.maintain(START + 6 * HOUR)
+        assert len(store._blocks.oldest(9)) > 1
+        (group,) = store.select([Matcher("__name__", "=", "power_watts")], START, START + 6 * HOUR)
+        assert group.values[0].tolist() == [float(step) for step in range(1, 300)]

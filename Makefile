@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install -qq --disable-pip-version-check
 STEP   := scripts/step
+# Programs are started by the hundred here: what is compiled once is kept.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: up test check bench docs lock clean format
 
@@ -22,8 +24,8 @@ up: $(VENV)/.up ## watch this machine
 
 test: $(VENV)/.dev ## everything, with the real peers
 	@$(STEP) "real peers" scripts/peers
-	@$(STEP) "unit tests" $(BIN)/pytest -q -n auto -m "not real"
-	@$(STEP) "tests with real peers" $(BIN)/pytest -q -m real
+	@$(STEP) "unit tests" $(BIN)/pytest -q -n 4 -m "not process" --ignore=tests/real
+	@$(STEP) "tests with processes and real peers" $(BIN)/pytest -q -m "real or process"
 
 check: $(VENV)/.dev ## what CI checks before the tests
 	@$(STEP) "format" $(BIN)/ruff format --check --quiet .
@@ -37,6 +39,7 @@ check: $(VENV)/.dev ## what CI checks before the tests
 bench: $(VENV)/.dev ## side by side with the real peers
 	@$(STEP) "real peers" scripts/peers
 	@$(BIN)/python bench/agent/run.py
+	@$(BIN)/python bench/gpu/run.py
 	@$(BIN)/python bench/store/side_by_side.py --nodes 50 --hours 1
 	@$(BIN)/python bench/store/thousand.py --nodes 100 --hours 0.2
 	@$(BIN)/python bench/store/lookups.py --nodes 200

@@ -187,6 +187,10 @@ def events_page() -> Iterator[str]:
     for line in KERNEL_LINES:
         what = "see below" if line.kind == "xid" else line.say(defaultdict(lambda: "N")) or "its end"
         yield f"| {line.kind} | {line.severity or 'by its number'} | {what} |"
+    yield "\n## From NVIDIA's driver\n\n| kind | severity | what |\n|---|---|---|"
+    yield "| xid | by its number | see below; one that the kernel's log tells too is one event |"
+    yield "| gpu_lost | critical | the GPU is lost or hangs, until it answers again |"
+    yield "| gpus_released | info | the agent let go of the driver: vigie gpus release |"
     yield "\n## From metrics\n\n| kind | severity | metric | what |\n|---|---|---|---|"
     for rule in CHANGES:
         yield f"| {rule.kind} | {rule.severity} | `{rule.metric}` | {rule.what.replace('{by:g}', 'N')} |"

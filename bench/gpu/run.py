@@ -33,9 +33,7 @@ def main() -> None:
     arguments.add_argument("--quick", action="store_true", help="20 s instead of 60 for each row")
     seconds = 20.0 if arguments.parse_args().quick else 60.0
     print(f"Measured {machine()}.\n")
-    print(
-        "| agent | CPU, % of a core | of it simulating | RSS, MB | driver, ms a second | longest stretch, ms |"
-    )
+    print("| agent | CPU, % of a core | of it simulating | RSS, MB | driver, ms a s | longest stretch, ms |")
     print("|---|---|---|---|---|---|")
     for cadence in (10, 1):
         steady(cadence, seconds)

@@ -8,6 +8,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
 from vigie.agent.exposition import TEXT, Renderer
@@ -18,6 +20,8 @@ from vigie.simulation.machine import ChangingMachine
 from vigie.sources._host import Calls, Host, Roots, Statvfs
 from vigie.sources._registry import find
 from vigie.sources._tree import Budget
+
+pytestmark = pytest.mark.process
 
 HOUR = 3600
 SOURCES = ("cpu", "filesystem", "loadavg", "meminfo", "netclass", "netdev", "processes", "stat")

@@ -21,6 +21,8 @@ from vigie.sources import nvidia
 from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
 
+pytestmark = pytest.mark.process
+
 ME = Peer(os.geteuid())
 
 

@@ -20,6 +20,8 @@ import pytest
 
 import vigie
 
+pytestmark = pytest.mark.process
+
 Start = Callable[..., "Agent"]
 
 

@@ -92,4 +92,6 @@ def test_a_page_gives_back_its_buckets_bit_for_bit(times: list[int], values: lis
             np.ascontiguousarray(np.broadcast_to(getattr(each, name), shape)).view(np.uint64)
             for each in (again, buckets.rows(order))
         )
-        assert (bits == expected).all(), name
+        # Which NaN stands in a bucket without samples means nothing.
+        empty = np.broadcast_to(buckets.rows(order).count == 0, shape)
+        assert ((bits == expected) | (empty & (name not in ("count", "lost")))).all(), name

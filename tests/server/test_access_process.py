@@ -22,6 +22,8 @@ from tests.server.test_process import Process
 from vigie.cli import main
 from vigie.server.tls import context_of, fingerprint
 
+pytestmark = pytest.mark.process
+
 PASSWORD = "from a file"
 
 

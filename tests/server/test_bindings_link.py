@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.agent.test_holding import Scene, gpu
 from tests.server.linking import Agent, Place, agent, introduction, run, serving, until
 from vigie.agent.holding import Holding
 from vigie.server.bindings.terms import GUESSED, TOLD, UNHEARD
+
+pytestmark = pytest.mark.process
 
 
 def ends(place: Place) -> dict[str, tuple[int | None, int]]:

@@ -25,6 +25,8 @@ from vigie.server import connection, http
 from vigie.server.connection import Connection
 from vigie.server.http import answered, body_of, parameters_of
 
+pytestmark = pytest.mark.process
+
 OK = b"HTTP/1.1 200"
 
 

@@ -37,6 +37,8 @@ from vigie.server.api.queries import now_ms
 from vigie.store.errors import CannotWrite
 from vigie.store.store import Store
 
+pytestmark = pytest.mark.process
+
 
 def test_frames_are_stored_under_the_nodes_name_with_up(tmp_path: Path) -> None:
     async def test() -> None:

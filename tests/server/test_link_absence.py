@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.server.linking import BUSY, ONE, Agent, Place, agent, introduction, run, serving, table, until
 from vigie.agent.link.entries import Values, packed
 from vigie.agent.link.introduction import uptime_ms
@@ -12,6 +14,8 @@ from vigie.model import gauge
 from vigie.query.engine import Engine
 from vigie.server.absence.overlay import Overlay
 from vigie.server.api.queries import now_ms
+
+pytestmark = pytest.mark.process
 
 STEP = 10_000
 CPU = table("cpu", (BUSY, ("0",)))

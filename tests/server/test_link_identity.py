@@ -6,12 +6,16 @@ import itertools
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.server.linking import ONE, agent, introduction, raw, run, said, serving, until
 from vigie.agent.link import layouts, messages
 from vigie.agent.link.entries import Values, packed
 from vigie.agent.link.introduction import uptime_ms
 from vigie.agent.link.messages import Frame, Goodbye, Hello, Table, Welcome
 from vigie.server.api.queries import now_ms
+
+pytestmark = pytest.mark.process
 
 HOUR = 3_600_000
 

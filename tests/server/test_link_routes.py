@@ -19,6 +19,8 @@ from vigie.server.api.queries import now_ms
 from vigie.server.link.hub import Hub
 from vigie.store.store import Store
 
+pytestmark = pytest.mark.process
+
 
 class Keys:
     """Keys of which only the revoked are remembered."""

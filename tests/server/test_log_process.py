@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.server.test_process import Process
+
+pytestmark = pytest.mark.process
 
 
 def _told(said: str) -> list[dict[str, Any]]:

@@ -21,6 +21,8 @@ import pytest
 
 from vigie.sinks._write_request import compress, encode
 
+pytestmark = pytest.mark.process
+
 Start = Callable[..., "Process"]
 
 

@@ -21,6 +21,8 @@ from vigie.agent.link.messages import Hello, Welcome
 from vigie.server.front import PART_SECONDS, STOP_SECONDS
 from vigie.sinks._write_request import compress, encode
 
+pytestmark = pytest.mark.process
+
 SERIES = 400
 # A bound on what the front waits for by itself, and as much again for a machine that is busy.
 ENOUGH = 2 * (STOP_SECONDS + PART_SECONDS) + 5

@@ -28,6 +28,8 @@ from vigie.server.access.guard import guarded
 from vigie.server.access.privacy import Privacy
 from vigie.server.access.roles import TABLE
 
+pytestmark = pytest.mark.process
+
 ME = pwd.getpwuid(os.geteuid()).pw_name
 
 

@@ -16,6 +16,8 @@ from vigie.store.place import FOLDER
 from vigie.store.store import Store
 from vigie.store.stream import Lengths
 
+pytestmark = pytest.mark.process
+
 SMALL = Lengths(head_rows=4, keep_ms=40, block_ms=100)
 SENSORS = [str(i) for i in range(20)]
 

@@ -19,6 +19,8 @@ from vigie.store.spans import Spans
 from vigie.store.store import Store
 from vigie.store.stream import Lengths
 
+pytestmark = pytest.mark.process
+
 LENGTHS = Lengths(head_rows=4, head_ms=400, keep_ms=800, block_ms=1600, kept_series=100)
 THREADS = gauge("container_threads", "How many threads it has.", "id", "image")
 MEMORY = gauge("container_memory_bytes", "How much memory it has.", "id", "image")

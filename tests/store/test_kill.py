@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.store.frames import Model, answer, frame
 from tests.store.ingesting import LENGTHS, NODES, times_of, values
 from vigie.store.store import Store
+
+pytestmark = pytest.mark.process
 
 ROUNDS = int(os.environ.get("VIGIE_KILL_ROUNDS", "6"))
 ROOT = Path(__file__).parents[2]

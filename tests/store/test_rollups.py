@@ -22,6 +22,8 @@ from vigie.store.retention import Retention
 from vigie.store.rollup_tier import Made
 from vigie.store.store import Store
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 HOUR, DAY, STEP = 3_600_000, 86_400_000, 60_000
 START = 1_700_000_000_000 // (3 * DAY) * 3 * DAY

@@ -16,6 +16,8 @@ from vigie.store.place import Space, refuse_remote
 from vigie.store.store import Store
 from vigie.store.stream import Lengths
 
+pytestmark = pytest.mark.process
+
 SENSORS = [str(i) for i in range(500)]
 SMALL = Lengths(head_rows=8, keep_ms=80, block_ms=200)
 

@@ -70,12 +70,11 @@ def nothing(field: str, rows: int, buckets: int) -> Cells:
     return np.full((rows, buckets), NOTHING[field], dtype=np.int64 if whole else np.float64)
 
 
-def stacked(parts: list[Buckets]) -> Buckets:
-    """Return the series of all parts, which have the same buckets."""
+def stacked(parts: list[Buckets], heights: list[int]) -> Buckets:
+    """Return the series of all parts, so many of each, which have the same buckets."""
     if len(parts) == 1:
         return parts[0]
     width = len(parts[0].ends)
-    heights = [max(len(getattr(part, name)) for name in FIELDS) for part in parts]
     cells = {}
     for name in FIELDS:
         some: list[Cells] = [getattr(part, name) for part in parts]

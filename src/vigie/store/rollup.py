@@ -23,11 +23,9 @@ def roll(times: Times, values: Floats, ends: Times) -> Buckets:
     filled = np.unique(places)
     starts = np.searchsorted(places, filled)
     height = max(1, CELLS // max(1, len(times)))
-    parts = [
-        _rolled(times, np.ascontiguousarray(values[top : top + height]), ends[filled], starts)
-        for top in range(0, max(1, len(values)), height)
-    ]
-    return spread(stacked(parts), ends)
+    pieces = [values[top : top + height] for top in range(0, max(1, len(values)), height)]
+    parts = [_rolled(times, np.ascontiguousarray(piece), ends[filled], starts) for piece in pieces]
+    return spread(stacked(parts, [len(piece) for piece in pieces]), ends)
 
 
 def spread(buckets: Buckets, ends: Times) -> Buckets:

@@ -66,13 +66,14 @@ def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str
     shared = {name: row[np.newaxis] for name, row in zip(SHARED, rows, strict=True)}
     metric_of = page.layout.metric_of[columns]
     needed = set(SHARED).union(wanted, *(_NEEDS.get(name, ()) for name in wanted))
-    read = []
+    read, heights = [], []
     for metric in np.unique(metric_of).tolist():
         first, last = page.layout.metrics[metric]
         some = _unpacked(page.blob(metric), shared, (last - first, page.rows), needed)
         lines = columns[metric_of == metric] - first
         read.append(Buckets(ends, **some).rows(lines))
-    return stacked(read)
+        heights.append(len(lines))
+    return stacked(read, heights)
 
 
 def _high(cells: Cells, height: int) -> Cells:

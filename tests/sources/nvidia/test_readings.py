@@ -82,6 +82,7 @@ def test_rates_are_over_the_time_that_the_driver_measured(machine: Make) -> None
 
 def test_profiling_counters_are_the_mean_between_two_readings(machine: Make) -> None:
     made = machine([*models.h100(), "0 gpm.2 0", "0 gpm.2 100 @2", "0 gpm.5 none"])
+    made.at(0)
     made.read("nvidia_profiling")
     made.at(8)
     found = made.profile()

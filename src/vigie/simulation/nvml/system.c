@@ -18,6 +18,12 @@ nvmlReturn_t nvmlInit_v2(void)
 
 nvmlReturn_t nvmlInit(void) { return nvmlInit_v2(); }
 
+nvmlReturn_t nvmlInitWithFlags(unsigned flags)
+{
+    (void)flags;
+    return nvmlInit_v2();
+}
+
 nvmlReturn_t nvmlShutdown(void)
 {
     if (!initialised) return UNINITIALIZED;

@@ -33,6 +33,7 @@ from bench.store.questions import HOUR, NINE, Watch, ask  # noqa: E402
 from vigie.model import Frame  # noqa: E402
 from vigie.server.api.readers import Readers  # noqa: E402
 from vigie.server.api.work import Question, answer  # noqa: E402
+from vigie.server.lasting import Lasting  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 INTERVAL = 10_000
@@ -71,6 +72,7 @@ def inside(directory: Path, nodes: int, hours: float) -> None:
     load(fleet, store)
     ready = list(fleet.steps(fleet.loaded, LIVE))
     print(f"memory   {_rss():8.0f} MB resident after the load, the bench's own frames included", flush=True)
+    Lasting().look()  # as a server does
     asyncio.run(by_the_clock(fleet, store, ready))
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -30,6 +30,7 @@ from vigie.server.api.writer import Writer
 from vigie.server.front import Front
 from vigie.server.greeting import advice, greet
 from vigie.server.home import home
+from vigie.server.lasting import Lasting
 from vigie.server.link.hub import Hub
 from vigie.server.listening import address, listening
 from vigie.server.own import Own
@@ -197,6 +198,7 @@ class Upkeep:
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
         self.trouble = ""  # why the last turn failed
         self._store, self._clock = store, clock
+        self._lasting = Lasting()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
         self._thread.start()
@@ -210,6 +212,7 @@ class Upkeep:
     def _run(self) -> None:
         while not self._stop.wait(UPKEEP_SECONDS):
             try:
+                self._lasting.look()
                 self._store.maintain(self._clock())
                 self.trouble = ""
             except (

@@ -1,0 +1,26 @@
+"""Tells the garbage collector what stays: a walk through the series of a thousand nodes takes a second."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+GROWN = 1.1  # by so much what is allocated must have grown before it is told again
+
+
+class Lasting:
+    """Has the collector pass over what is there, now and again whenever much has come.
+
+    Garbage that is there at that moment is never collected, so it is not done at each turn.
+    """
+
+    def __init__(self) -> None:
+        self._told = 0
+
+    def look(self) -> None:
+        """Tell the collector if it is time."""
+        now = sys.getallocatedblocks()
+        if now > GROWN * self._told:
+            self._told = now
+            gc.collect(1)
+            gc.freeze()

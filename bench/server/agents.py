@@ -47,7 +47,7 @@ class Agent:
         self.name = f"node{number:04d}"
         self.put = 0
         self.sent_at: float | None = None  # when the frame that is waited for was put
-        me = introduction(self.name, CADENCE, {})
+        me = introduction(self.name, CADENCE, {})._replace(machine_id=self.name)
         credentials = Credentials(data / self.name / "key", given=(data / "join-token").read_text().strip())
         self.link = Link(Peer(url, credentials), me, Buffer(None, me.boot_id))
 

@@ -144,3 +144,13 @@ def test_garbled_row_costs_only_itself(scene: Scene) -> None:
     scene.registry._nodes.pop("n1")
     scene.restart()
     assert [node.name for node in scene.registry.nodes()] == ["n2"]
+
+
+def test_a_cloned_image_is_told_once_a_node_however_many_there_are(scene: Scene) -> None:
+    for number in range(40):
+        scene.hello(f"n{number:02d}", machine_id="same")
+    cloned = [event for event in scene.told if event.kind == "machine_id_cloned"]
+    assert len(cloned) == 39
+    assert "39 others, such as n00," in cloned[-1].what
+    scene.hello("n07", machine_id="same")
+    assert scene.kinds.count("machine_id_cloned") == 39

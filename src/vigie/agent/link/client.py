@@ -23,6 +23,7 @@ from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertif
 from vigie.agent.link.entries import binding_message, values_of
 from vigie.agent.link.introduction import Introduction, uptime_ms
 from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Malformed, Reply, Welcome
+from vigie.agent.link.pace import Pace
 from vigie.connection import Tls
 from vigie.model import Binding, Event, Frame
 from vigie.redaction import redacted
@@ -80,6 +81,7 @@ class Link:
         self._dropped = 0  # as told to the server
         self._progress = 0.0
         self._removed = False
+        self._pace = Pace(time.monotonic())
         self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
         self._owes_held = self._behind = False
         self._asking = Asking()
@@ -205,6 +207,7 @@ class Link:
         if welcome.key or not self._peer.credentials.is_kept(shown):
             self._keep(welcome.key or shown)  # without a new one, it was a key that we showed
         self.buffer.reconnected(welcome.acknowledged)
+        self._pace = Pace(time.monotonic())
         self._attempt = 0
         self._owes_held = True
         self.counts.connected = True
@@ -245,10 +248,15 @@ class Link:
             now = time.monotonic()
             await self._tell_held(socket)
             out = self.buffer.live()
-            if out is None and now >= due and not self._stopping.is_set():
+            if out is not None:
+                self._pace.live(out[0], now)
+            self._pace.look(now)
+            if out is None and now >= due and self._pace.free and not self._stopping.is_set():
                 out = self.buffer.waited()
-                self._behind |= out is not None
                 due = max(due, now - 1.0) + 1 / BACKLOG_RATE
+                if out is not None:
+                    self._behind = True
+                    self._pace.sent(out[0], now)
             if out is not None:
                 for message in announced.to_send(out[1], out[0]):
                     await socket.send(messages.encode(message))
@@ -260,7 +268,8 @@ class Link:
                     await socket.send(messages.encode(Goodbye("stopped")))
                     return
             self._check_progress(now)
-            await self._woken_within(min(max(due - now, 0.01), 1.0) if self.buffer.has_waiting else 1.0)
+            soon = self.buffer.has_waiting and self._pace.free
+            await self._woken_within(min(max(due - now, 0.01), 1.0) if soon else 1.0)
 
     async def _tell_held(self, socket: ClientConnection) -> None:
         """Tell all that is held: once a connection, and again behind what waited, which is older."""
@@ -285,6 +294,7 @@ class Link:
     def _acknowledged(self, ack: Ack) -> None:
         self.counts.acknowledged += self.buffer.acknowledge(ack.sequence)
         self._progress = time.monotonic()
+        self._pace.acknowledged(ack.sequence, self._progress)
         if ack.refused:
             self.counts.refused += len(ack.refused)
             self._complain(f"{len(ack.refused)} entries could not be stored: {ack.refused[0][1]}")

@@ -194,13 +194,8 @@ class Registry:
 
     def _news(self, before: Node | None, node: Node, joined: bool) -> Iterator[tuple[str, str, str]]:
         where = ", ".join(node.addresses)
-        twins = [other for other in self._nodes.values() if _same_machine(other, node)]
-        for other in twins:
-            if other.state in (UP, LATE):
-                what = f"{node.name} and {other.name} have the same machine-id: is one a clone of the other?"
-                yield "machine_id_cloned", what, "warning"
-            else:
-                yield "node_renamed", f"this machine was {other.name} before, which is {other.state}", "info"
+        if before is None or before.machine_id != node.machine_id:
+            yield from self._twins(node)
         if before is None:
             yield "node_joined", f"{node.host} joined from {where}", "info"
             return
@@ -221,6 +216,18 @@ class Registry:
                 f"{name} {node.inventory.get(name)} of {node.expected[name]}" for name in node.missing
             )
             yield "hardware_missing", f"the node came back with less: {had}", "warning"
+
+    def _twins(self, node: Node) -> Iterator[tuple[str, str, str]]:
+        """Yield what other nodes with the same machine-id mean; of a cloned image there may be hundreds."""
+        twins = [other for other in self._nodes.values() if _same_machine(other, node)]
+        live = [other.name for other in twins if other.state in (UP, LATE)]
+        if live:
+            others = live[0] if len(live) == 1 else f"{len(live)} others, such as {live[0]},"
+            what = f"{node.name} and {others} have the same machine-id: is one a clone of the other?"
+            yield "machine_id_cloned", what, "warning"
+        elif twins:
+            was = twins[-1]
+            yield "node_renamed", f"this machine was {was.name} before, which is {was.state}", "info"
 
     def _save(self, *nodes: Node) -> None:
         with self._database:

@@ -75,7 +75,7 @@ class Agent:
     @property
     def settled(self) -> bool:
         """Tell whether all that was put is acknowledged."""
-        return self.link.counts.acknowledged >= self.put
+        return not self.link.buffer.in_memory
 
 
 class Delays:
@@ -198,6 +198,7 @@ async def measured(server: Server, given: argparse.Namespace) -> None:
     tasks.append(asyncio.ensure_future(delays.watch()))
     with server.running() as program:
         await returned(server, agents)
+        await asyncio.sleep(given.rest)  # while upkeep presses what came at once
         delays.take()
         print("live load:     ", await share(program, given.seconds), flush=True)
         print("  acknowledged:", delays.take(), flush=True)
@@ -233,6 +234,9 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--away", type=float, default=10, help="minutes of backlog to begin with")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument(
+        "--rest", type=float, default=60, help="seconds between the backlog and the live load"
+    )
     given = parser.parse_args()
     logging.disable()  # a thousand links that complain of a killed server
     print(f"Measured {machine()}. {given.nodes} agents x {SERIES} series every {CADENCE} s.", flush=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vigie.model import Event
+from vigie.server.absence.absences import Absences
 from vigie.server.bindings.book import Book
 from vigie.server.link.session import HERE
 from vigie.server.nodes.events import Events
@@ -19,6 +20,7 @@ from vigie.simulation.cluster.incidents import LOST
 from vigie.simulation.cluster.introductions import introduction_of
 from vigie.simulation.cluster.nodes import Node
 from vigie.simulation.cluster.story import MINUTE, Story
+from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.loading import Loader
 from vigie.store.place import FOLDER
 
@@ -37,6 +39,10 @@ def write_past(story: Story, nodes: Sequence[Node], data: Path, history_ms: int)
             here = node.alive(times)
             if len(here):
                 store.load(labels, HERE, here, np.tile([1.0, 0.0], (len(here), 1)))
+    with closing(Absences(data / "absences.sqlite", MemoryStorage([]), lambda: story.now_ms)) as absences:
+        for node in nodes:
+            for moment in node.alive(times).tolist():
+                absences.frame(node.machine.name, moment, STEP_MS / 1000)
     _write_bindings(story, nodes, data)
     _write_events(story, nodes, data, int(times[0]))
 

@@ -23,6 +23,7 @@ from vigie.server.absence.ends import target_of, with_ends
 from vigie.server.absence.gaps import Gap
 from vigie.server.absence.zeros import rolled_with_zeros, with_zeros, zero_times
 from vigie.server.api.readers import Forkable
+from vigie.server.reach import SameReach
 
 UP = "up"
 Target = tuple[str, str]  # instance and job
@@ -31,10 +32,11 @@ Rows = np.typing.NDArray[np.intp]
 NO_ROWS: Rows = np.array([], dtype=np.intp)
 
 
-class Overlay:
+class Overlay(SameReach):
     """Answers as the store does, with what the absences add."""
 
     def __init__(self, store: Forkable, absences: Absences) -> None:
+        super().__init__(store)
         self._store, self._absences = store, absences
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
@@ -95,18 +97,6 @@ class Overlay:
     def live_pairs(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
         return self._store.live_pairs()
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-        return self._store.raw_since()
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps."""
-        return self._store.rollup_widths()
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-        return self._store.rolled_since(width)
 
     def still(self) -> AbstractContextManager[None]:
         """Hold every lock of the store, so that a fork sees nothing half done."""

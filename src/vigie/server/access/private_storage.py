@@ -20,6 +20,7 @@ from vigie.server.access.privacy import Mask, current_mask
 from vigie.server.api.readers import Work
 from vigie.server.api.work import EVERYTHING
 from vigie.server.http import Asks
+from vigie.server.reach import SameReach
 
 Test = Callable[[Labels], bool]
 
@@ -76,11 +77,12 @@ class PrivateStorage:
         return group._replace(labels=[labels[row] for row in rows], values=values)
 
 
-class PrivateStore(PrivateStorage):
+class PrivateStore(PrivateStorage, SameReach):
     """The embedded store behind a mask: group by group, and with its rollups."""
 
     def __init__(self, store: Embedded, mask: Mask) -> None:
-        super().__init__(store, mask)
+        PrivateStorage.__init__(self, store, mask)
+        SameReach.__init__(self, store)
         self._store = store
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
@@ -88,18 +90,6 @@ class PrivateStore(PrivateStorage):
         asked, fits = self._split(matchers)
         for load in self._store.scan(asked, start, end):
             yield partial(self._loaded, load, fits)
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-        return self._store.raw_since()
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps."""
-        return self._store.rollup_widths()
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-        return self._store.rolled_since(width)
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]

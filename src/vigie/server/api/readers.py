@@ -18,6 +18,7 @@ from vigie.query.errors import QueryTimeout, TooManySamples
 from vigie.query.rolled import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Listable, Load, Matcher, Scannable, Storage
 from vigie.server.api.child import Child
+from vigie.server.reach import SameReach
 
 Work = Callable[[Storage, Limits], bytes]
 
@@ -126,10 +127,11 @@ class Readers:
         return child.answer()
 
 
-class _Light:
+class _Light(SameReach):
     """The store, for a question that reads little: more is refused before it is read."""
 
     def __init__(self, store: Forkable, allowed: int) -> None:
+        super().__init__(store)
         self._store, self._left = store, allowed
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
@@ -166,18 +168,6 @@ class _Light:
     def live_pairs(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
         return self._store.live_pairs()
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-        return self._store.raw_since()
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps."""
-        return self._store.rollup_widths()
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-        return self._store.rolled_since(width)
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]

@@ -16,7 +16,7 @@ from vigie.simulation.cluster.story import Story
 
 DRIVER = {"nvidia": "570.86.15", "amd": "6.12.12"}
 MIB = 2.0**20
-REASONS = ("hw_power_brake", "sw_power_cap", "hw_thermal", "sw_thermal", "hw_slowdown")
+REASONS = ("hw_power_brake", "power_cap", "hw_thermal", "sw_thermal", "hw_slowdown")
 
 
 class Card:
@@ -72,7 +72,7 @@ def _neutral(card: Card, reading: Readings) -> Iterator[Column]:
     if kind.vendor == "amd":
         yield gauge("vigie_amdgpu_temperature_celsius", reading.temperature + 9, *card.small, "junction")
         return
-    held = dict.fromkeys(REASONS, one * 0) | {"hw_power_brake": reading.capped, "sw_power_cap": reading.hot}
+    held = dict.fromkeys(REASONS, one * 0) | {"hw_power_brake": reading.capped, "power_cap": reading.hot}
     for reason, values in held.items():
         yield gauge("vigie_gpu_throttled", values, *card.small, reason)
     yield gauge("vigie_gpu_processes", reading.work.process, *card.small)

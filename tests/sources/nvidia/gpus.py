@@ -48,12 +48,14 @@ class Machine:
         }
 
     def profile(self) -> dict[tuple[str, str, str], float]:
-        """Return the profiling counters as soon as there are any: two readings need some time between."""
+        """Return each GPU's first profiling counters: two readings need some time between."""
         found: dict[tuple[str, str, str], float] = {}
 
         def came() -> bool:
-            found.update(self.read("nvidia_profiling"))
-            return bool(found)
+            for key, value in self.read("nvidia_profiling").items():
+                found.setdefault(key, value)
+            notes = self.notes("nvidia_profiling").values()
+            return bool(found) and not any("two readings" in note for note in notes)
 
         until(came)
         return found

@@ -97,6 +97,8 @@ def test_incidents_are_in_metrics_events_and_bindings_at_their_times(still: Demo
     [fell] = still.get("api/events", kind="xid", node="gpu08")["events"]
     assert fell["begin_ms"] == (NOW_S - 35 * 60) * 1000
     assert fell["where"]["xid"] == "79"
+    [lost] = still.get("api/events", kind="node_lost", node="gpu14")["events"]
+    assert 0 <= (NOW_S - 55 * 60) * 1000 - lost["begin_ms"] <= 15_000
     [killed] = still.get("api/events", kind="oom_kill")["events"]
     assert killed["begin_ms"] == (NOW_S - 8 * 60) * 1000
     job = next(job for job in still.get("api/jobs", limit=100)["jobs"] if job["id"] == "4224")
@@ -118,6 +120,7 @@ def test_live_nodes_go_on_where_the_history_ends(tmp_path: Path) -> None:
         answered = time.time()
         fresh = f"min(timestamp(vigie_gpu_power_watts)) > bool {answered}"
         until(lambda: demo.query(fresh)[0]["value"][1] == "1", "live frames come")
+        assert demo.get("api/events", kind="node_rejoined")["events"] == []
         assert float(demo.query("min(delta(DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION[5m]))")[0]["value"][1]) > 0
 
 

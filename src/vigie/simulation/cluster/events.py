@@ -12,7 +12,6 @@ from vigie.simulation.cluster.incidents import (
     DRAINED,
     LEAK,
     LINK_FLAP,
-    LOST,
     PCIE,
     ROW_REMAP,
     XID_79,
@@ -26,7 +25,7 @@ Told = Iterator[tuple[str, Event]]
 
 
 def events(story: Story) -> Told:
-    """Yield each event with its node; an incident that no source would notice has none."""
+    """Yield each event with its node; of lost nodes the server tells, and some nobody would notice."""
     for incident in story.incidents:
         teller = TELLERS.get(incident.kind)
         if teller:
@@ -76,10 +75,6 @@ def _killed(story: Story, incident: Incident) -> Told:
     yield incident.node, Event("oom_kill", story.at(incident.end or 0), what, where, None, "warning")
 
 
-def _lost(story: Story, incident: Incident) -> Told:
-    yield _lasting(story, incident, "node_lost", "nothing is heard of the node", {}, "critical")
-
-
 def _drained(story: Story, incident: Incident) -> Told:
     yield _lasting(story, incident, "node_drained", incident.truth, {}, "info")
 
@@ -91,7 +86,6 @@ TELLERS: dict[str, Callable[[Story, Incident], Told]] = {
     PCIE: _slow_pcie,
     LINK_FLAP: _flapped,
     LEAK: _killed,
-    LOST: _lost,
     DRAINED: _drained,
 }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.client import Link, Peer
 from vigie.agent.link.credentials import Credentials
-from vigie.agent.scrape_token import kept_token
+from vigie.server.access.secrets import Secrets
 from vigie.simulation.cluster.holdings import bindings
 from vigie.simulation.cluster.introductions import LIVE_SECONDS, introduction_of
 from vigie.simulation.cluster.nodes import Node
@@ -30,14 +31,14 @@ class Present:
 
     def start(self, address: str) -> None:
         """Connect every node that is not lost, and let them speak."""
-        token = kept_token(self._data / "join-token")
-        for node in self._nodes:
-            if node.frame(now_ms()) is None:
-                continue  # it is lost
-            me = introduction_of(node.machine)
-            key = self._data / "simulated" / me.node
-            peer = Peer(address, Credentials(key, given=token))
-            self._links[me.node] = Link(peer, me, Buffer(None, me.boot_id))
+        with closing(Secrets(self._data)) as secrets:
+            for node in self._nodes:
+                if node.frame(now_ms()) is None:
+                    continue  # it is lost
+                me = introduction_of(node.machine)
+                credentials = Credentials(self._data / "simulated" / me.node)
+                credentials.keep(secrets.new_node_key(me.node))  # it has long joined
+                self._links[me.node] = Link(Peer(address, credentials), me, Buffer(None, me.boot_id))
         held = [both for both in bindings(self._story, head_of(self._nodes)) if both[1].to_ms is None]
         for name, link in self._links.items():
             link.hold([], [binding for node, binding in held if node == name])

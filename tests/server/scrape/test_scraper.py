@@ -115,7 +115,7 @@ def test_failing_scrape_is_up_0_and_ends_every_series_until_it_works_again(tmp_p
         exporter.reply = lambda _: said("no", status="503 Service Unavailable")
         wait(lambda: ended(bench.series("a")))
         assert bench.series("up")["instance=127.0.0.1,job=test"][-1] == 0.0
-        assert "503" in bench.state(target).error
+        wait(lambda: "503" in bench.state(target).error)  # said after the series are seen to have ended
         table, numbers = bench.scraper.table()
         said_of = {
             (metric.name, *labels): n for (metric, labels), n in zip(table.series, numbers, strict=True)

@@ -6,7 +6,7 @@ import contextlib
 from itertools import pairwise
 
 import promql_parser
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.query.test_engine import WORDS
@@ -36,7 +36,6 @@ MORE = (
     | st.binary(max_size=30).map(lambda raw: raw.decode("latin-1"))
     | st.lists(st.sampled_from(WORDS + MORE), max_size=25).map("".join)
 )
-@settings(deadline=None)  # how often the parser is asked is bounded; how long that takes is not our affair
 @example("info(x,{")
 @example("[" * 300)
 @example("x offset min(" * 3)

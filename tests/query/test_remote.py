@@ -115,7 +115,7 @@ def test_errors_of_the_peer_become_ours(
         engine.instant("x", 0)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(
     st.binary(max_size=50)
     | st.recursive(

@@ -51,7 +51,7 @@ def check(buckets: Buckets, row: int, column: int, expected: dict[str, float]) -
         assert cells[row if len(cells) > 1 else 0, column] == pytest.approx(expected[name], nan_ok=True), name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(moments, lines)
 def test_buckets_are_what_a_plain_computation_says(times: list[int], values: list[list[float]]) -> None:
     ends = grid(0, WIDTH * BUCKETS, WIDTH)
@@ -61,7 +61,7 @@ def test_buckets_are_what_a_plain_computation_says(times: list[int], values: lis
             check(buckets, row, column, plain(times, line, end - WIDTH, end))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(moments, lines, st.integers(0, BUCKETS - 1), st.integers(1, BUCKETS))
 def test_spans_of_buckets_are_what_their_samples_say(
     times: list[int], values: list[list[float]], low: int, count: int
@@ -74,7 +74,7 @@ def test_spans_of_buckets_are_what_their_samples_say(
         check(wide, row, 0, plain(times, line, low * WIDTH, high * WIDTH))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(moments, lines)
 def test_a_page_gives_back_its_buckets_bit_for_bit(times: list[int], values: list[list[float]]) -> None:
     buckets = roll(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))

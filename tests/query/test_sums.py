@@ -56,7 +56,7 @@ def test_sum_and_average_over_time_of_large_and_small(values: list[float], total
         assert vector(asked.instant(f"avg_over_time({name}[{length}m])", at))["{}"] == mean
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.floats(-1e9, 1e9), min_size=6, max_size=6), min_size=1, max_size=4),
     st.integers(1, 5),

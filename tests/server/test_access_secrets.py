@@ -129,7 +129,6 @@ def test_revoked_node_is_unknown_and_the_others_are_not(secrets: Secrets) -> Non
 
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
     max_examples=60,
 )
 @given(st.text())

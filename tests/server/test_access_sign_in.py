@@ -264,7 +264,6 @@ _ANY = st.none() | st.integers() | st.text(max_size=5) | st.lists(st.text(max_si
 
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    deadline=None,
     max_examples=50,
 )
 @given(st.binary(max_size=50) | _ANY | st.dictionaries(st.sampled_from(["name", "password"]), _ANY))

@@ -89,7 +89,7 @@ TOLD_THINGS = [
 ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(TOLD_THINGS), st.lists(st.sampled_from(TOLD_THINGS), max_size=4))
 def test_order_and_copies_make_no_difference(
     tmp_path_factory: pytest.TempPathFactory, order: list[Binding], copies: list[Binding]
@@ -175,7 +175,7 @@ def test_gpu_held_twice_by_one_user_counts_once(book: Book) -> None:
 spans = st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(0, 60)), max_size=8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(spans, st.integers(0, 30), st.integers(0, 40))
 def test_hours_are_those_in_which_anything_was_held(
     tmp_path_factory: pytest.TempPathFactory, held: list[tuple[int, int | None]], start: int, length: int

@@ -173,7 +173,7 @@ def test_oversized_message_and_unknown_version_close_that_link_only(tmp_path: Pa
     linking.run(test())
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=3))
 def test_random_bytes_never_stop_the_server(port: int, parts: list[bytes]) -> None:
     with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", port)) as client:

@@ -103,7 +103,7 @@ def test_garbled_body_is_a_bad_request(server: Server, body: bytes) -> None:
     assert server.write(body).status in ((400, 204) if not body else (400,))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(st.binary(max_size=100), st.booleans())
 def test_any_body_is_taken_or_refused(server: Server, body: bytes, packed: bool) -> None:
     assert server.write(compress(body) if packed else body).status in (204, 400)

@@ -100,7 +100,7 @@ def test_every_cut_of_a_segment_leaves_the_whole_records_before_it(tmp_path: Pat
         cut.close()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(segment=st.binary(max_size=200), position=st.binary(max_size=40))
 def test_garbage_on_disk_costs_only_itself(
     tmp_path_factory: pytest.TempPathFactory, segment: bytes, position: bytes

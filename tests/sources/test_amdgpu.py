@@ -147,7 +147,7 @@ def test_another_table_tells_nothing(table: bytes) -> None:
     assert list(held_back(table)) == []
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(
         [

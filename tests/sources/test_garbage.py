@@ -69,7 +69,7 @@ def _all_fair(sources: list[Source], top: Path) -> None:
         assert all(isinstance(number, (int, float)) for number in reading.values.numbers)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(
         [

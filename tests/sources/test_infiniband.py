@@ -103,7 +103,7 @@ def test_the_recorded_fabric_has_every_counter_that_we_know() -> None:
     assert [row.file for row in ROWS if f"/{row.file} --" not in text] == ["counters/port_rcv_discards"]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["state", "phys_state", "rate", "counters/port_rcv_data", "hw_counters/lifespan"]),
     st.one_of(st.binary(max_size=60), st.text("0123456789:. GbN/A-+eE", max_size=40).map(str.encode)),

@@ -242,7 +242,7 @@ def test_another_device_in_its_place_is_not_read(node: Node) -> None:
         node.read()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300), st.sampled_from(["kmsg", "log"]))
 def test_garbage_gives_events_or_none(node: Node, data: bytes, which: str) -> None:
     node.kmsg.unlink(missing_ok=True)

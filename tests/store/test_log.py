@@ -82,7 +82,7 @@ def read(directory: Path) -> tuple[Plain, list[Damage]]:
     return sorted(found, key=lambda row: row[0]), damages
 
 
-@settings(max_examples=50, deadline=None)  # files, on a machine that may be busy
+@settings(max_examples=50)  # files, on a machine that may be busy
 @given(batches)
 def test_rows_come_back_bit_for_bit_whatever_the_layouts_do(some: list[list[Row]]) -> None:
     with TemporaryDirectory() as directory:
@@ -90,7 +90,7 @@ def test_rows_come_back_bit_for_bit_whatever_the_layouts_do(some: list[list[Row]
         assert read(Path(directory)) == (plain(some), [])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(batches, st.data())
 def test_cut_anywhere_the_log_gives_the_records_before_the_cut(
     some: list[list[Row]], data: st.DataObject
@@ -107,7 +107,7 @@ def test_cut_anywhere_the_log_gives_the_records_before_the_cut(
         assert read(Path(directory)) == (found, []), "once cut, it is whole"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(batches, st.data())
 def test_flipped_bit_anywhere_costs_nothing_before_it_and_is_said(
     some: list[list[Row]], data: st.DataObject
@@ -144,7 +144,7 @@ def test_flipped_bit_costs_rows_only_up_to_the_next_key(tmp_path: Path) -> None:
     assert "a record is damaged" in str(damages[0])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.binary(max_size=200), st.booleans())
 def test_garbage_is_cut_and_said(garbage: bytes, with_magic: bool) -> None:
     with TemporaryDirectory() as directory:

@@ -181,7 +181,7 @@ calls = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(calls)
 def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each_time(
     tmp_path_factory: pytest.TempPathFactory, calls: list[str | list[tuple[str, list[tuple[int, int]]]]]

@@ -25,6 +25,7 @@ THREADS = gauge("container_threads", "Threads.", "id")
 LAYOUT = Layouts().of(tuple((("__name__", name), ("i", i)) for name, i in zip("aabc", "1234", strict=True)))
 EVERY = [Matcher("__name__", "=", "container_threads")]
 
+CLOSE = {"total": 1e-7, "lost": 1e-14}  # how far sums may be off, beside the largest of their series
 numbers = st.sampled_from([0.0, -0.0, 1.5, np.inf, -np.inf, np.nan, 1e300, -1e300, 2.0**62, 0.1])
 whole = st.integers(-(10**6), 10**15).map(float)
 hundredths = st.integers(0, 10**9).map(lambda number: number / 100)
@@ -45,7 +46,7 @@ def rolled(draw: st.DrawFn) -> Buckets:
         return roll(times.astype(np.int64), np.array(lines), grid(START, START + 6 * HOUR, 5 * MINUTE))
 
 
-@settings(deadline=None, max_examples=50, print_blob=False)
+@settings(max_examples=50, print_blob=False)
 @given(rolled(), st.sets(st.sampled_from(FIELDS), min_size=1))
 def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
     page = page_of(LAYOUT, buckets, 5 * MINUTE)
@@ -54,12 +55,12 @@ def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
         shape = (len(LAYOUT), len(buckets.ends))
         expected = np.broadcast_to(getattr(buckets, name), shape)
         said = np.broadcast_to(getattr(found, name), shape)
-        if name == "total":
+        if name in CLOSE:
             finite = np.isfinite(expected)
             np.testing.assert_equal(said[~finite], expected[~finite])
             largest = np.maximum(np.abs(np.where(finite, expected, 0)).max(axis=1, keepdims=True), 1e-3)
             with np.errstate(all="ignore"):
-                assert (np.abs(said - expected) <= 1e-9 * largest)[finite].all()
+                assert (np.abs(said - expected) <= CLOSE[name] * largest)[finite].all()
         else:
             np.testing.assert_equal(said, expected)
 

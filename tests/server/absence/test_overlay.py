@@ -121,7 +121,7 @@ def test_zeros_come_at_each_moment_at_which_a_frame_should_have_come(scene: Scen
     assert ((part.times - BEGIN) // STEP).tolist() == [6, 7]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     cut=st.tuples(st.integers(1, 20), st.integers(1, 40)),
     order=st.randoms(use_true_random=False),

@@ -114,7 +114,7 @@ def test_secret_with_a_line_break_cannot_smuggle_a_header() -> None:
         asyncio.run(ask())
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(junk=st.binary(max_size=100), headed=st.booleans())
 def test_any_bytes_give_an_answer_or_an_error(junk: bytes, headed: bool, junky: Exporter) -> None:
     head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n" if headed else b""

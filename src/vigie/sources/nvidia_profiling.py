@@ -1,145 +1,151 @@
-"""Which parts of NVIDIA GPUs are active, from two samples of their counters (NVML GPM: Hopper and newer)."""
+"""Which parts of NVIDIA GPUs are active: from the driver (GPM, Hopper and newer), before that from DCGM."""
 
 from __future__ import annotations
 
-import ctypes
-import math
-import time
-from collections.abc import Iterator
-from ctypes import byref, c_uint
-from typing import NamedTuple, Optional
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import byref
+from typing import NamedTuple, Union
 
-from vigie.model import Metric, Sample, gauge
+from vigie.model import Sample
+from vigie.sources._dcgm.engine import Reading
+from vigie.sources._dcgm.profiler import AUTO, OFF, Profiler, Settings
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Found, Reader, samples
-from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu, Part
+from vigie.sources._nvml.asking import Found, Reader, driver_of, samples
+from vigie.sources._nvml.driver import Driver
+from vigie.sources._nvml.gpm import Pair
+from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._source import Source
+from vigie.sources._profiling import ROWS, Row, check, chosen
+from vigie.sources._source import Option, Source, Unavailable, seconds
 
-SHARE, RATE = 1 / 100, 1 << 20  # a percentage as a ratio; MiB/s as bytes/s
-
-
-class Row(NamedTuple):
-    """Which GPM metric a DCGM field is, and what one of its units is worth."""
-
-    number: int
-    metric: Metric
-    worth: float
-
-
-def _share(number: int, name: str, what: str) -> Row:
-    meaning = f"Share of the time in which {what}, from 0 to 1."
-    return Row(number, gauge(f"DCGM_FI_PROF_{name}", meaning, *DCGM), SHARE)
-
-
-def _rate(number: int, name: str, what: str) -> Row:
-    return Row(number, gauge(f"DCGM_FI_PROF_{name}", f"Bytes a second {what}.", *DCGM), RATE)
-
-
-ROWS = (
-    _share(1, "GR_ENGINE_ACTIVE", "the graphics or compute engine was busy"),
-    _share(2, "SM_ACTIVE", "a multiprocessor had work, mean over all"),
-    Row(
-        3,
-        gauge("DCGM_FI_PROF_SM_OCCUPANCY", "Resident warps of those that would fit, from 0 to 1.", *DCGM),
-        SHARE,
-    ),
-    _share(5, "PIPE_TENSOR_ACTIVE", "a tensor core was busy"),
-    _share(10, "DRAM_ACTIVE", "the memory interface was busy"),
-    _share(11, "PIPE_FP64_ACTIVE", "the 64-bit pipe was busy"),
-    _share(12, "PIPE_FP32_ACTIVE", "the 32-bit pipe was busy"),
-    _share(13, "PIPE_FP16_ACTIVE", "the 16-bit pipe was busy"),
-    _rate(20, "PCIE_TX_BYTES", "that left the GPU by PCIe, with headers"),
-    _rate(21, "PCIE_RX_BYTES", "that came to the GPU by PCIe, with headers"),
-    _rate(61, "NVLINK_TX_BYTES", "that left the GPU by NVLink"),
-    _rate(60, "NVLINK_RX_BYTES", "that came to the GPU by NVLink"),
-    _share(9, "PIPE_TENSOR_IMMA_ACTIVE", "tensor cores worked on integers"),
-    _share(7, "PIPE_TENSOR_HMMA_ACTIVE", "tensor cores worked on 16-bit numbers"),
-    _share(6, "PIPE_TENSOR_DFMA_ACTIVE", "tensor cores worked on 64-bit numbers"),
-    _share(4, "PIPE_INT_ACTIVE", "the integer pipe was busy"),
-)
 METRICS = tuple(row.metric for row in ROWS)
-CLOSEST = 0.1  # seconds: two samples that are closer say nothing
 NEEDS = "profiling counters without DCGM need Hopper or newer"
+NEEDS_WHOLE = "profiling counters of MIG instances need Hopper or newer"
+
+ENGINE = Option(
+    "dcgm",
+    AUTO,
+    "The DCGM engine for GPUs before Hopper: auto (the host engine that runs here: its socket, port 5555), "
+    "its address or socket, embedded (in a child process of the agent), or off.",
+)
+LIBRARY = Option(
+    "dcgm_library",
+    "",
+    "DCGM's library, as a name or a path. Empty: libdcgm.so.4, libdcgm.so.3 or libdcgm.so.",
+)
+INTERVAL = Option("dcgm_interval", "10", "Seconds over which DCGM takes the mean of each counter.", seconds)
+FIELDS = Option(
+    "fields",
+    "",
+    "Counters by DCGM id or name, such as 1001-1005,DCGM_FI_PROF_DRAM_ACTIVE; or the path of a list as "
+    "dcgm-exporter has. Empty: all.",
+    check,
+)
+PIPES = Option("pipes", "true", "Whether to count how busy each pipe is (tensor, 64, 32 and 16 bit).")
+
+Counters = Mapping[str, Mapping[int, Reading]]
 
 
-class Pair:
-    """Two samples of one GPU or instance, of which the older is taken anew."""
+class Dcgm(NamedTuple):
+    """What DCGM said of the GPUs that need it; or why it said nothing."""
 
-    def __init__(self, gpu: Gpu, part: Part | None) -> None:
-        self.part = part
-        self._gpu = gpu
-        self._wanted = abi.GpmMetricsGet(version=1, numMetrics=len(ROWS))
-        for place, row in zip(self._wanted.metrics, ROWS):
-            place.metricId = row.number
-        self._samples = self._allocated(), self._allocated()
-        self._taken: Optional[float] = None  # noqa: UP045 - evaluated on Python 3.9
-        self._values: list[Found] = []
-
-    def read(self) -> list[Found]:
-        """Take a sample, and return what was between it and the one before."""
-        now = time.monotonic()
-        if self._taken is not None and now - self._taken < CLOSEST:
-            return self._values
-        first = self._taken is None
-        self._samples = self._samples[1], self._samples[0]
-        self._take(self._samples[1])
-        self._taken = now
-        if first:
-            self._values = [Found(m, None, part=self.part, why="it needs two readings") for m in METRICS]
-        else:
-            self._wanted.sample1, self._wanted.sample2 = self._samples
-            self._gpu.library.call("nvmlGpmMetricsGet", byref(self._wanted))
-            self._values = [self._found(*both) for both in zip(self._wanted.metrics, ROWS)]
-        return self._values
-
-    def _take(self, sample: ctypes.c_void_p) -> None:
-        if self.part is None:
-            self._gpu.ask("nvmlGpmSampleGet", sample)
-        else:
-            self._gpu.ask("nvmlGpmMigSampleGet", c_uint(self.part.instance), sample)
-
-    def _allocated(self) -> ctypes.c_void_p:
-        sample = ctypes.c_void_p()
-        self._gpu.library.call("nvmlGpmSampleAlloc", byref(sample))
-        return sample
-
-    def free(self) -> None:
-        """Give the samples back."""
-        for sample in self._samples:
-            self._gpu.library.call("nvmlGpmSampleFree", sample)
-
-    def _found(self, place: abi.GpmMetric, row: Row) -> Found:
-        if place.nvmlReturn:
-            why = str(NvmlError("nvmlGpmMetricsGet", place.nvmlReturn))
-            return Found(row.metric, None, part=self.part, why=why)
-        if not math.isfinite(place.value):
-            return Found(row.metric, None, part=self.part, why="the driver gave no number")
-        return Found(row.metric, place.value * row.worth, part=self.part)
+    said: Union[Counters, str]  # noqa: UP007 - evaluated on Python 3.9
+    asked: frozenset[str]
 
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the profiling counters of every GPU and MIG instance that has them."""
-    return samples(host, (Reader(METRICS, _counters),))
+    rows = chosen(
+        host.options.get(FIELDS.name, FIELDS.default),
+        pipes=host.options.get(PIPES.name, PIPES.default) == "true",
+    )
+    dcgm = _asked(host, rows, _without_gpm(driver_of(host)))
+    readers = (Reader(tuple(row.metric for row in rows), lambda gpu: _counters(gpu, rows, dcgm)),)
+    return samples(host, readers)
 
 
-def _counters(gpu: Gpu) -> list[Found]:
-    wanted: dict[str, Part | None] = {part.uuid: part for part in gpu.parts} or {gpu.uuid: None}
-    pairs: dict[str, Pair] = gpu.memory.setdefault("pairs", {})
-    found: list[Found] = []
+def _without_gpm(driver: Driver) -> list[str]:
+    """Return the GPUs whose driver gives no counters; MIG instances of theirs have none at all."""
+    driver.each(_look)
+    return [gpu.uuid for gpu in driver.gpus() if gpu.memory.get("no_gpm") and not gpu.parts]
+
+
+def _look(gpu: Gpu) -> None:
+    """Find out once whether the driver counts on this GPU."""
+    if "no_gpm" not in gpu.memory:
+        support = abi.GpmSupport(version=1)
+        try:
+            gpu.ask("nvmlGpmQueryDeviceSupport", byref(support))
+            gpu.memory["no_gpm"] = not support.isSupportedDevice
+        except NvmlError as error:
+            if error.code not in FOR_GOOD:
+                raise
+            gpu.memory["no_gpm"] = True
+
+
+def _asked(host: Host, rows: Sequence[Row], wanted: Sequence[str]) -> Dcgm:
+    """Ask DCGM about these GPUs."""
+    if not wanted:
+        return Dcgm({}, frozenset())
+    profiler = _profiler(host, rows)
+    if profiler is None:
+        return Dcgm(NEEDS, frozenset(wanted))
     try:
-        for gone in pairs.keys() - wanted.keys():
-            pairs.pop(gone).free()
-        for uuid, part in wanted.items():
-            if uuid not in pairs:
-                pairs[uuid] = Pair(gpu, part)
-            found.extend(pairs[uuid].read())
-    except NvmlError as error:
-        if error.code in FOR_GOOD:
-            return [Found(metric, None, why=NEEDS) for metric in METRICS]
-        raise
+        return Dcgm(profiler.latest(wanted), frozenset(wanted))
+    except Unavailable as why:
+        return Dcgm(f"{NEEDS}; {why}", frozenset(wanted))
+
+
+def _profiler(host: Host, rows: Sequence[Row]) -> Profiler | None:
+    engine = host.options.get(ENGINE.name, ENGINE.default)
+    if engine == OFF:
+        return None
+    if "profiler" not in host.memory:
+        profiler = host.memory["profiler"] = Profiler(
+            Settings(
+                engine,
+                host.options.get(LIBRARY.name, LIBRARY.default),
+                float(host.options.get(INTERVAL.name, INTERVAL.default)),
+                tuple(row.field for row in rows),
+            )
+        )
+        host.closing.append(profiler.close)
+        driver_of(host).closed_with.append(profiler.close)
+    found: Profiler = host.memory["profiler"]
     return found
 
 
-SOURCE = Source("nvidia_profiling", METRICS, read, slow=True)
+def _counters(gpu: Gpu, rows: Sequence[Row], dcgm: Dcgm) -> list[Found]:
+    if gpu.memory.get("no_gpm"):
+        return _by_dcgm(gpu, rows, dcgm)
+    wanted: dict[str, Part | None] = {part.uuid: part for part in gpu.parts} or {gpu.uuid: None}
+    pairs: dict[str, Pair] = gpu.memory.setdefault("pairs", {})
+    for gone in pairs.keys() - wanted.keys():
+        pairs.pop(gone).free()
+    found: list[Found] = []
+    for uuid, part in wanted.items():
+        if uuid not in pairs:
+            pairs[uuid] = Pair(gpu, part, rows)
+        found.extend(pairs[uuid].read())
+    return found
+
+
+def _by_dcgm(gpu: Gpu, rows: Sequence[Row], dcgm: Dcgm) -> list[Found]:
+    if gpu.uuid not in dcgm.asked:
+        return [Found(row.metric, None, why=NEEDS_WHOLE) for row in rows]
+    if isinstance(dcgm.said, str):
+        return [Found(row.metric, None, why=dcgm.said) for row in rows]
+    values = dcgm.said.get(gpu.uuid, {})
+    return [_found(row, values.get(row.field, "DCGM says nothing of it")) for row in rows]
+
+
+def _found(row: Row, value: Reading) -> Found:
+    if isinstance(value, str):
+        return Found(row.metric, None, why=f"by DCGM: {value}")
+    return Found(row.metric, value)
+
+
+SOURCE = Source(
+    "nvidia_profiling", METRICS, read, slow=True, options=(ENGINE, LIBRARY, INTERVAL, FIELDS, PIPES)
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def machine(tmp_path: Path, built: Path) -> Iterator[Make]:
     """Make a machine by its script; `without` are calls that its driver does not have."""
     made: list[Machine] = []
 
-    def make(script: list[str], *, without: tuple[str, ...] = (), **settings: float | str) -> Machine:
+    def make(script: list[str], *, without: tuple[str, ...] = (), **settings: Any) -> Machine:
         library = build(built.parent, without=without) if without else built
         simulated = SimulatedDriver(tmp_path / f"driver{len(made)}", library, ["system clock 0", *script])
         made.append(Machine(simulated, **settings))
@@ -37,4 +38,6 @@ def machine(tmp_path: Path, built: Path) -> Iterator[Make]:
 
     yield make
     for each in made:
+        for reading in each.readings.values():
+            reading.host.close()
         each.driver.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from vigie.agent.reading import Outcome, Reading
@@ -14,15 +15,18 @@ from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
 
 MODULES = (nvidia, nvidia_health, nvidia_nvlink, nvidia_profiling, nvidia_processes)
+NO_DCGM = {"dcgm": "off"}
 
 
 class Machine:
     """Reads sources by name, and answers with their series as dictionaries."""
 
-    def __init__(self, simulated: SimulatedDriver, **settings: Any) -> None:
+    def __init__(
+        self, simulated: SimulatedDriver, *, profiling: Mapping[str, str] = NO_DCGM, **settings: Any
+    ) -> None:
         self.simulated = simulated
         self.driver = Driver(str(simulated.library), node="node7", **{"retry": 0, "deadline": 5, **settings})
-        options = {"link_rates": "true"}
+        options = {"link_rates": "true", **profiling}
         self.readings = {
             module.SOURCE.name: Reading(
                 module.SOURCE, Host(nvml=self.driver, options=options), SimulatedClock()

@@ -21,6 +21,7 @@ OLD = (
     "nvmlDeviceGetComputeRunningProcesses_v2",
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetGpuFabricInfoV",
+    "nvmlGpmQueryDeviceSupport",
     "nvmlGpmSampleAlloc",
     "nvmlGpmSampleGet",
     "nvmlEventSetCreate",

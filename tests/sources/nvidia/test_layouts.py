@@ -28,6 +28,7 @@ OURS: dict[str, type[ctypes.Structure | ctypes.Union]] = {
     "nvmlProcessInfo_v2_t": abi.Process2,
     "nvmlEventData_t": abi.EventData,
     "nvmlGpuFabricInfo_v2_t": abi.FabricInfo2,
+    "nvmlGpmSupport_t": abi.GpmSupport,
     "nvmlGpmMetric_t": abi.GpmMetric,
     "nvmlGpmMetricsGet_t": abi.GpmMetricsGet,
     "nvmlGridLicensableFeatures_t": abi.LicensableFeatures,

@@ -1,4 +1,4 @@
-"""Makes the library from its C sources with the machine's compiler, once for each version of them."""
+"""Makes simulated libraries from their C sources with the machine's compiler, once for each version."""
 
 from __future__ import annotations
 
@@ -9,39 +9,60 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-SOURCES = Path(__file__).parent
+HERE = Path(__file__).parent
 SECONDS = 120.0
+
+
+class Library(NamedTuple):
+    """Which sources make a library, and which of their names it shows."""
+
+    name: str
+    sources: tuple[Path, ...]
+    shown: str
+
+    def files(self, *suffixes: str) -> list[Path]:
+        """Return the sources with these endings."""
+        return sorted(path for path in self.sources if path.suffix in suffixes)
+
+
+NVML = Library("libnvidia-ml", tuple(HERE.iterdir()), "nvml*")
+DCGM = Library(
+    "libdcgm",
+    (*(HERE.parent / "dcgm").iterdir(), HERE / "scenario.c", HERE / "scenario.h"),
+    "dcgm*",
+)
 
 
 class NoCompiler(Exception):
     """There is no C compiler here; the message says what to install."""
 
 
-def build(directory: Path, *, without: Sequence[str] = ()) -> Path:
+def build(directory: Path, library: Library = NVML, *, without: Sequence[str] = ()) -> Path:
     """Return the library below a directory; `without` are calls that an old driver does not have."""
-    made = directory / f"libnvidia-ml-{_fingerprint(*without)}.so"
+    made = directory / f"{library.name}-{_fingerprint(library, *without)}.so"
     if made.exists():
         return made
     directory.mkdir(parents=True, exist_ok=True)
-    objects = _objects(directory)
+    objects = _objects(directory, library)
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
-        symbols, library = Path(scratch) / "symbols", Path(scratch) / "library"
+        symbols, linked = Path(scratch) / "symbols", Path(scratch) / "library"
         hidden = "".join(f" {name};" for name in (*without, "*"))
-        symbols.write_text(f"{{ global: nvml*; simulated_size_of; local:{hidden} }};\n")
+        symbols.write_text(f"{{ global: {library.shown}; simulated_size_of; local:{hidden} }};\n")
         files = map(str, sorted(objects.glob("*.o")))
         script = f"-Wl,--version-script={symbols}"
-        _compile(directory, "-shared", script, "-o", str(library), *files, "-lpthread", "-ldl")
-        os.replace(library, made)
+        _compile(directory, "-shared", script, "-o", str(linked), *files, "-lpthread", "-ldl")
+        os.replace(linked, made)
     return made
 
 
-def _objects(directory: Path) -> Path:
+def _objects(directory: Path, library: Library) -> Path:
     """Return the directory of the compiled sources, from which drivers of any age are put together."""
-    objects = directory / f"objects-{_fingerprint()}"
+    objects = directory / f"objects-{_fingerprint(library)}"
     if not objects.exists():
         scratch = Path(tempfile.mkdtemp(dir=directory))
-        _compile(scratch, "-c", "-fPIC", "-O1", *map(str, sorted(SOURCES.glob("*.c"))))
+        _compile(scratch, "-c", "-fPIC", "-O1", *map(str, library.files(".c")))
         try:
             os.rename(scratch, objects)
         except OSError:  # another process was quicker
@@ -56,8 +77,8 @@ def _compile(directory: Path, *arguments: str) -> None:
     subprocess.run([compiler, *arguments], check=True, timeout=SECONDS, cwd=directory)  # noqa: S603
 
 
-def _fingerprint(*without: str) -> str:
+def _fingerprint(library: Library, *without: str) -> str:
     content = hashlib.sha256(",".join(sorted(without)).encode())
-    for path in sorted((*SOURCES.glob("*.c"), *SOURCES.glob("*.h"))):
+    for path in library.files(".c", ".h"):
         content.update(path.read_bytes())
     return content.hexdigest()[:16]

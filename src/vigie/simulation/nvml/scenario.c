@@ -2,7 +2,7 @@
    Of the lines that fit and whose time has come, the last one holds. A value may grow: `100+5/s`.
    `none` takes a value back. `system clock 12` stops the clock there. */
 #define _GNU_SOURCE
-#include "simulated.h"
+#include "scenario.h"
 
 #include <dlfcn.h>
 #include <fnmatch.h>

@@ -3,19 +3,10 @@
 #define VIGIE_SIMULATED_H
 
 #include "abi.h"
+#include "scenario.h"
 
 #define MOST_GPUS 64
 #define MOST_MIG 8
-#define SYSTEM "system"
-
-/* scenario.c: the script. `who` is "system", a GPU's number, or GPU/slot for a MIG instance. */
-void look_at_the_script(void);
-double simulated_time(void);
-int text_of(const char *who, const char *field, char *text, size_t size);
-int number_of(const char *who, const char *field, double *number);
-double average_of(const char *who, const char *field, double from, double to);
-int nth_text_of(const char *who, const char *field, int nth, char *text, size_t size);
-const char *beside_the_library(const char *name, char *path, size_t size);
 
 /* call.c: what every call does first: hang, fail, and take its time. */
 extern int initialised;

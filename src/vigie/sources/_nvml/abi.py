@@ -142,6 +142,12 @@ class FabricInfo2(ctypes.Structure):
     ]
 
 
+class GpmSupport(ctypes.Structure):
+    """nvmlGpmSupport_t."""
+
+    _fields_ = (("version", c_uint), ("isSupportedDevice", c_uint))
+
+
 class GpmMetric(ctypes.Structure):
     """One profiling metric between two samples."""
 

@@ -49,6 +49,7 @@ class Driver:
         self._listening = Question(list)
         self._listening()
         self._released: tuple[float, str] | None = None
+        self.closed_with: list[Callable[[], object]] = []  # what else holds on to the GPUs
 
     def each(self, ask: Callable[[Gpu], Any]) -> list[tuple[Gpu, Question]]:
         """Ask each GPU, or raise Unavailable; a question that was not answered is of one that hangs."""
@@ -87,6 +88,8 @@ class Driver:
             hanging = self._hanging()
             if hanging:
                 return f"{hanging} hangs in the driver: handles cannot be closed before it answers"
+            for close in self.closed_with:
+                close()
             until = time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
             self._released = time.monotonic() + seconds, f"released by {by} until {until}"
             if not self._close(self._released[1]):

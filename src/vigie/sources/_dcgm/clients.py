@@ -1,0 +1,128 @@
+"""Two ways to an engine: one that runs on this machine already, or one of our own in a child process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from vigie.sources._dcgm.engine import Engine, Reading, connected
+from vigie.sources._dcgm.library import DcgmError, Library
+
+LONGEST = 1 << 20  # of a line that the child says
+
+
+class Client(Protocol):
+    """What reads counters."""
+
+    def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
+        """Return the newest value of each field of these GPUs, or why there is none."""
+
+    def pause(self) -> None:
+        """Stop the counters for everybody."""
+
+    def resume(self) -> None:
+        """Let them count again."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
+class Running:
+    """A client of the host engine that runs on this machine."""
+
+    def __init__(
+        self, library: str, addresses: Sequence[str], interval: float, fields: Sequence[int]
+    ) -> None:
+        self._library = Library(library)
+        self._handle = connected(self._library, addresses)
+        try:
+            self._engine = Engine(self._library, self._handle, interval, fields)
+        except DcgmError:
+            self._leave()
+            raise
+        self.latest, self.pause, self.resume = self._engine.latest, self._engine.pause, self._engine.resume
+
+    def close(self) -> None:
+        """Remove our watches, and leave."""
+        try:
+            self._engine.forget()
+        except DcgmError:
+            pass  # an engine that is gone has forgotten them too
+        self._leave()
+
+    def _leave(self) -> None:
+        for name, arguments in (("dcgmDisconnect", (self._handle,)), ("dcgmShutdown", ())):
+            try:
+                self._library.call(name, *arguments)
+            except DcgmError:  # noqa: PERF203 - there is nothing left to leave
+                pass
+
+
+class Child:
+    """An embedded engine, in a process of its own: what it does to the driver or to itself is not ours."""
+
+    def __init__(self, library: str, interval: float, fields: Sequence[int]) -> None:
+        command = [sys.executable, "-m", "vigie.sources._dcgm.child", library, str(interval)]
+        command.append(",".join(map(str, fields)))
+        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        try:
+            self._asked("hello")
+        except DcgmError:
+            self.close()
+            raise
+
+    def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
+        """Return what the child's engine saw last."""
+        said = self._asked("latest", *uuids)
+        return {
+            str(uuid): {int(field): value for field, value in values.items()} for uuid, values in said.items()
+        }
+
+    def pause(self) -> None:
+        """Stop the counters."""
+        self._asked("pause")
+
+    def resume(self) -> None:
+        """Let them count again."""
+        self._asked("resume")
+
+    def close(self) -> None:
+        """End the child; it takes its engine with it."""
+        self._process.terminate()
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:  # it hangs in the driver
+            self._process.kill()
+        for pipe in (self._process.stdout, self._process.stdin):
+            try:
+                if pipe:
+                    pipe.close()
+            except OSError:  # noqa: PERF203 - what was still to be said has no listener any more
+                pass
+
+    def _asked(self, *words: str) -> dict[str, Any]:
+        asks, says = self._process.stdin, self._process.stdout
+        assert asks
+        assert says
+        try:
+            asks.write(json.dumps(words).encode() + b"\n")
+            asks.flush()
+            line = says.readline(LONGEST)
+            said = json.loads(line)
+        except (OSError, ValueError):
+            raise DcgmError("the child with the embedded engine", -21) from None
+        if "error" in said:
+            raise DcgmError(str(said["function"]), int(said["error"]))
+        answer: dict[str, Any] = said
+        return answer

@@ -1,0 +1,179 @@
+"""A connection to a DCGM engine: our own watches on it, what they saw last, and nothing left behind."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from collections.abc import Sequence
+from ctypes import byref, c_char_p, c_double, c_int, c_longlong, c_uint, c_ushort
+from typing import NamedTuple, Union
+
+from vigie.sources._dcgm import abi
+from vigie.sources._dcgm.library import DcgmError, Library
+
+Reading = Union[float, str]  # a number, or why there is none
+SOCKET = "/tmp/nv-hostengine"  # noqa: S108 - where NVIDIA's host engine listens by default
+ADDRESSES = (SOCKET, "127.0.0.1:5555")
+CONNECT_MS = 1000
+KEEP = 2  # samples
+SIMPLE = range(1001, 1013)  # what every GPU with counters can count at once, in turns
+
+
+class Watch(NamedTuple):
+    """What is watched of one GPU."""
+
+    group: abi.Handle
+    fields: abi.Handle
+
+
+class Engine:
+    """One client of an engine, which watches some fields of the GPUs that it is asked about."""
+
+    def __init__(self, library: Library, handle: abi.Handle, interval: float, fields: Sequence[int]) -> None:
+        self._library, self._handle, self._interval = library, handle, interval
+        self._fields = fields
+        self._ids = self._identities()
+        self._watches: dict[str, Watch] = {}
+        self._refused: dict[str, str] = {}
+
+    def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
+        """Return the newest value of each field of these GPUs, or why there is none."""
+        found: dict[str, dict[int, Reading]] = {}
+        for uuid in uuids:
+            why = self._watched(uuid)
+            if why:
+                found[uuid] = dict.fromkeys(self._fields, why)
+            else:
+                watch = self._watches[uuid]
+                found[uuid] = dict(self._values(watch.group, watch.fields).get(self._ids[uuid], {}))
+        return found
+
+    def pause(self) -> None:
+        """Stop the counters for every client of this engine, so that a profiler can have them."""
+        self._library.call("dcgmProfPause", self._handle)
+
+    def resume(self) -> None:
+        """Let the counters count again, for every client of this engine."""
+        self._library.call("dcgmProfResume", self._handle)
+
+    def forget(self) -> None:
+        """Remove our watches and groups from the engine."""
+        for watch in self._watches.values():
+            self._library.call("dcgmUnwatchFields", self._handle, watch.group, watch.fields)
+            self._library.call("dcgmFieldGroupDestroy", self._handle, watch.fields)
+            self._library.call("dcgmGroupDestroy", self._handle, watch.group)
+        self._watches.clear()
+
+    def _watched(self, uuid: str) -> str:
+        """Watch a GPU if it is not watched yet; return why it cannot be, or nothing."""
+        if uuid in self._watches or uuid in self._refused:
+            return self._refused.get(uuid, "")
+        if uuid not in self._ids:
+            return "DCGM does not know this GPU"
+        group = self._group(abi.GROUP_EMPTY, uuid)
+        self._library.call("dcgmGroupAddEntity", self._handle, group, c_int(abi.GPU), c_uint(self._ids[uuid]))
+        try:
+            self._watches[uuid] = self._watch(group, uuid)
+        except DcgmError as error:
+            if error.code in abi.OVER:
+                raise
+            self._library.call("dcgmGroupDestroy", self._handle, group)
+            self._refused[uuid] = str(error)
+        return self._refused.get(uuid, "")
+
+    def _watch(self, group: abi.Handle, uuid: str) -> Watch:
+        fields = self._field_group(self._fields, uuid)
+        try:
+            self._watch_fields(group, fields)
+        except DcgmError as error:
+            self._library.call("dcgmFieldGroupDestroy", self._handle, fields)
+            fewer = [field for field in self._fields if field in SIMPLE]
+            if error.code != abi.MULTI_PASS or len(fewer) == len(self._fields):
+                raise
+            fields = self._field_group(fewer, uuid)
+            self._watch_fields(group, fields)
+        return Watch(group, fields)
+
+    def _watch_fields(self, group: abi.Handle, fields: abi.Handle) -> None:
+        every, age = c_longlong(int(self._interval * 1e6)), c_double(self._interval * (KEEP + 1))
+        self._library.call("dcgmWatchFields", self._handle, group, fields, every, age, c_int(KEEP))
+
+    def _identities(self) -> dict[str, int]:
+        """Return the engine's number of each GPU by its UUID."""
+        group, fields = self._group(abi.GROUP_ALL, "all"), self._field_group((abi.UUID,), "identity")
+        self._watch_fields(group, fields)
+        self._library.call("dcgmUpdateAllFields", self._handle, c_int(1))
+        found = self._values(group, fields)
+        self._library.call("dcgmUnwatchFields", self._handle, group, fields)
+        self._library.call("dcgmFieldGroupDestroy", self._handle, fields)
+        self._library.call("dcgmGroupDestroy", self._handle, group)
+        return {str(values.get(abi.UUID, "")): gpu for gpu, values in found.items()}
+
+    def _group(self, kind: int, name: str) -> abi.Handle:
+        made = abi.Handle()
+        self._library.call("dcgmGroupCreate", self._handle, c_int(kind), _name(name), byref(made))
+        return made
+
+    def _field_group(self, fields: Sequence[int], name: str) -> abi.Handle:
+        made, ids = abi.Handle(), (c_ushort * len(fields))(*fields)
+        self._library.call(
+            "dcgmFieldGroupCreate", self._handle, c_int(len(fields)), ids, _name(name), byref(made)
+        )
+        return made
+
+    def _values(self, group: abi.Handle, fields: abi.Handle) -> dict[int, dict[int, Reading]]:
+        found: dict[int, dict[int, Reading]] = {}
+
+        def take(kind: int, gpu: int, values: ctypes._Pointer[abi.FieldValue], count: int, _: object) -> int:
+            if kind == abi.GPU:
+                found.setdefault(gpu, {}).update((values[i].fieldId, read(values[i])) for i in range(count))
+            return 0
+
+        callback = abi.Callback(take)
+        self._library.call("dcgmGetLatestValues_v2", self._handle, group, fields, callback, None)
+        return found
+
+
+def read(value: abi.FieldValue) -> Reading:
+    """Return what a field says, or why it says nothing; DCGM's blanks are never numbers."""
+    if value.status:
+        return str(DcgmError("dcgmGetLatestValues_v2", value.status)).partition(" (")[0]
+    if value.fieldType == abi.TEXT:
+        return str(value.value.str.decode(errors="replace"))
+    if value.fieldType == abi.LONG:
+        number = float(value.value.i64)
+        blank = value.value.i64 - abi.BLANK_LONG
+    else:
+        number = value.value.dbl
+        if not math.isfinite(number):
+            return "DCGM gave no number"
+        blank = int(number - abi.BLANK_DOUBLE)
+    if blank < 0:
+        return number
+    return abi.BLANKS[blank] if blank < len(abi.BLANKS) else abi.BLANKS[0]
+
+
+def connected(library: Library, addresses: Sequence[str]) -> abi.Handle:
+    """Return a connection to the first engine that answers; its watches end with it."""
+    library.call("dcgmInit")
+    why: DcgmError | None = None
+    for address in addresses:
+        parameters = abi.ConnectParams(
+            version=abi.version_of(abi.ConnectParams, 2),
+            timeoutMs=CONNECT_MS,
+            addressIsUnixSocket=address.startswith("/"),
+        )
+        handle = abi.Handle()
+        try:
+            library.call("dcgmConnect_v2", c_char_p(address.encode()), byref(parameters), byref(handle))
+        except DcgmError as error:
+            why = error
+        else:
+            return handle
+    library.call("dcgmShutdown")
+    raise why or DcgmError("dcgmConnect_v2", abi.CONNECTION_NOT_VALID)
+
+
+def _name(what: str) -> c_char_p:
+    return c_char_p(f"vigie-{os.getpid()}-{what}".encode())

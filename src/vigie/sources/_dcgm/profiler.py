@@ -1,0 +1,127 @@
+"""Profiling counters by DCGM as a source uses them: never waits long, comes back by itself, can be paused."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple
+
+from vigie.sources._dcgm import abi
+from vigie.sources._dcgm.clients import Child, Client, Running
+from vigie.sources._dcgm.engine import ADDRESSES, Reading
+from vigie.sources._dcgm.library import DcgmError
+from vigie.sources._lane import Lane, run_all
+from vigie.sources._nvml.question import Question
+from vigie.sources._source import Unavailable
+
+DEADLINE = 3.0
+RETRY = 30.0
+AUTO, OFF, EMBEDDED = "auto", "off", "embedded"
+
+
+class Settings(NamedTuple):
+    """Which engine, and what it is to watch."""
+
+    engine: str  # auto, off, embedded, or an address
+    library: str
+    interval: float
+    fields: tuple[int, ...]
+
+
+class Profiler:
+    """Asks an engine on a thread of its own; one that hangs costs only these counters."""
+
+    def __init__(self, settings: Settings, deadline: float = DEADLINE, retry: float = RETRY) -> None:
+        self.settings = settings
+        self._retry = retry
+        self._lane = Lane("dcgm", deadline)
+        self._lock = threading.RLock()  # a pause comes from another thread
+        self._client: Client | None = None
+        self._last = Question(lambda: None)
+        self._last()
+        self._opening: Question | None = None
+        self._tried = float("-inf")
+        self._why = ""
+        self._paused: tuple[float, str] | None = None
+
+    def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
+        """Return what the engine saw last of these GPUs, or raise Unavailable."""
+        with self._lock:
+            if self._paused:
+                until, why = self._paused
+                if time.monotonic() < until:
+                    raise Unavailable(why)
+                self.resume()
+            client = self._ready()
+            found: dict[str, dict[int, Reading]] = self._ask(lambda: client.latest(uuids))
+            return found
+
+    def pause(self, seconds: float, by: str) -> str:
+        """Stop the counters for every client of the engine; return what was done, or raise Unavailable."""
+        with self._lock:
+            client = self._ready()
+            self._ask(client.pause)
+            until = time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
+            said = f"profiling paused by {by} until {until}, for every client of the engine"
+            self._paused = time.monotonic() + seconds, said
+            return said
+
+    def resume(self) -> None:
+        """Let the counters count again, if they were stopped by us."""
+        with self._lock:
+            paused, self._paused = self._paused, None
+            if paused and self._client:
+                self._ask(self._client.resume)
+
+    def close(self) -> None:
+        """Resume what we paused, and leave nothing behind in the engine."""
+        with self._lock:
+            try:
+                self.resume()
+            except Unavailable:
+                pass  # the engine is gone, and the pause with it
+            self._drop("closed")
+            self._tried = float("-inf")
+
+    def _ready(self) -> Client:
+        if not self._last.answered:
+            raise Unavailable("DCGM's engine hangs; it is asked again when its last answer has come")
+        if self._client is None and self._opening:  # it took longer than we waited
+            self._client, self._opening = self._opening.answer, None
+        if self._client is None:
+            if time.monotonic() - self._tried < self._retry:
+                raise Unavailable(self._why)
+            self._tried = time.monotonic()
+            self._client = self._ask(self._open)
+        return self._client
+
+    def _open(self) -> Client:
+        engine, library, interval, fields = self.settings
+        if engine == EMBEDDED:
+            return Child(library, interval, fields)
+        return Running(library, ADDRESSES if engine == AUTO else (engine,), interval, fields)
+
+    def _ask(self, ask: Callable[[], Any]) -> Any:
+        self._last = question = Question(ask)
+        run_all(self._lane, [question])
+        if not question.answered:
+            self._opening = None if self._client else question
+            raise Unavailable("DCGM's engine does not answer")
+        error = question.error
+        if error is None:
+            return question.answer
+        if isinstance(error, DcgmError) and error.code in abi.OVER:
+            self._drop(f"no DCGM: {error}")
+            raise Unavailable(self._why)
+        if isinstance(error, (DcgmError, OSError)):
+            self._why = f"no DCGM: {error}"
+            raise Unavailable(self._why)
+        raise error
+
+    def _drop(self, why: str) -> None:
+        opened = self._opening.answer if self._opening else None
+        client = self._client or opened
+        self._why, self._client, self._opening = why, None, None
+        if client is not None and self._last.answered:
+            run_all(self._lane, [Question(client.close)])

@@ -1,4 +1,4 @@
-"""What the kernel's log tells about hardware, from /dev/kmsg or a log file: events, and what was read."""
+"""What the kernel's log tells about hardware, from /dev/kmsg, the journal or a log file: events."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from vigie.model import Phase, Sample, counter
 from vigie.sources._host import Host
+from vigie.sources._journal import Journal, NoJournal
 from vigie.sources._kernel_rules import Finding, recognised
 from vigie.sources._kmsg import Kmsg, NoKmsg
 from vigie.sources._log_files import LogFile
@@ -33,10 +34,19 @@ def read(host: Host) -> Iterator[Sample]:
         _tell_lost(host, kmsg)
         kmsg.keep()
         yield LOST, ("/dev/kmsg",), kmsg.lost
-    else:
-        path, file, texts = _file(host)
-        yield LINES, (path,), _told(host, _kernel_lines(host, texts))
-        file.keep()
+        return
+    journal = _journal(host)
+    if journal is not None:
+        try:
+            yield LINES, ("journal",), _told(host, journal.lines())
+            journal.keep()
+            host.note("/dev/kmsg", f"{host.memory['why']}; the journal is read instead")
+            return
+        except NoJournal as error:
+            host.memory["no journal"] = str(error)
+    path, file, texts = _file(host)
+    yield LINES, (path,), _told(host, _kernel_lines(host, texts))
+    file.keep()
 
 
 def _told(host: Host, lines: Iterable[Line]) -> int:
@@ -84,9 +94,19 @@ def _kmsg(host: Host) -> Kmsg | None:
     return found
 
 
+def _journal(host: Host) -> Journal | None:
+    if "journal" not in host.memory:
+        try:
+            host.memory["journal"] = Journal(host.root.top, host.lasting)
+        except NoJournal as error:
+            host.memory["journal"], host.memory["no journal"] = None, str(error)
+    found: Journal | None = host.memory["journal"]
+    return found
+
+
 def _file(host: Host) -> tuple[str, LogFile, list[str]]:
     """Return the first log file that can be read, and its new lines."""
-    reasons = [host.memory["why"]]
+    reasons = [host.memory["why"], host.memory["no journal"]]
     for path in FILES:
         file = LogFile(f"{host.root.top.rstrip('/')}/{path}", host.lasting)
         try:
@@ -96,7 +116,7 @@ def _file(host: Host) -> tuple[str, LogFile, list[str]]:
             continue
         host.note("/dev/kmsg", f"{host.memory['why']}; /{path} is read instead")
         return f"/{path}", file, texts
-    del host.memory["kmsg"]  # look for it again the next time
+    del host.memory["kmsg"], host.memory["journal"]  # look for them again the next time
     raise Unavailable("; ".join(reasons))
 
 

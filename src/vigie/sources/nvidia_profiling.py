@@ -67,7 +67,8 @@ def read(host: Host) -> Iterator[Sample]:
 
 def _without_gpm(driver: Driver) -> list[str]:
     """Return the GPUs whose driver gives no counters; MIG instances of theirs have none at all."""
-    driver.each(_look)
+    if not driver.gpus() or any("no_gpm" not in gpu.memory for gpu in driver.gpus()):
+        driver.each(_look)
     return [gpu.uuid for gpu in driver.gpus() if gpu.memory.get("no_gpm") and not gpu.parts]
 
 

@@ -1,0 +1,85 @@
+"""The kernel's lines in systemd's journal, by journalctl: for who may not read /dev/kmsg."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from vigie.sources._log_lines import Line
+
+EVERY = 30.0  # seconds between two calls: each is a process
+SECONDS = 10.0  # for one call
+FIRST_LINES = 1000  # of what was there before we first looked
+PLACES = ("var/log/journal", "run/log/journal")
+
+
+class NoJournal(Exception):
+    """There is no journal, or it cannot be read; the message says why."""
+
+
+class Journal:
+    """Follows the journal by its cursor, over restarts."""
+
+    def __init__(self, root: str, kept: MutableMapping[str, str], every: float = EVERY) -> None:
+        self._program = shutil.which("journalctl")
+        self._places = [path for place in PLACES if os.path.isdir(path := os.path.join(root, place))]
+        self._kept, self._every = kept, every
+        self._cursor = kept.get("cursor", "")
+        self._asked = float("-inf")
+        if self._program is None:
+            raise NoJournal("there is no journalctl")
+        if not self._places:
+            raise NoJournal("there is no journal")
+
+    def lines(self) -> Iterator[Line]:
+        """Yield what the kernel has said since the last time, or raise NoJournal."""
+        if time.monotonic() - self._asked < self._every:
+            return
+        self._asked = time.monotonic()
+        for text in self._said():
+            entry = _entry(text)
+            self._cursor = str(entry.get("__CURSOR", self._cursor))
+            when, said = entry.get("__REALTIME_TIMESTAMP", ""), _message(entry.get("MESSAGE"))
+            if said and str(when).isdecimal():
+                yield Line(int(when) // 1000, said)
+
+    def keep(self) -> None:
+        """Remember how far it was read, when what was read is told."""
+        if self._cursor:
+            self._kept["cursor"] = self._cursor
+
+    def _said(self) -> list[bytes]:
+        begin = ["--after-cursor", self._cursor] if self._cursor else ["--lines", str(FIRST_LINES)]
+        command = [str(self._program), "--quiet", "--no-pager", "--output=json", *begin]
+        command += ["--output-fields=MESSAGE", *(f"--directory={place}" for place in self._places[:1])]
+        try:
+            done = subprocess.run(  # noqa: S603 - a program of the system, with arguments of ours
+                [*command, "_TRANSPORT=kernel"], capture_output=True, timeout=SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NoJournal(f"journalctl: {error}") from None
+        if done.returncode:
+            self._cursor = ""  # one that the journal no longer has is no reason to fail for ever
+            why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise NoJournal(f"journalctl: {why or f'exit {done.returncode}'}")
+        return done.stdout.splitlines()
+
+
+def _entry(text: bytes) -> dict[str, Any]:
+    try:
+        entry = json.loads(text)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _message(said: object) -> str:
+    """Return the text; what is not UTF-8 comes as a list of bytes."""
+    if isinstance(said, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in said):
+        return bytes(said).decode(errors="replace")
+    return said if isinstance(said, str) else ""

@@ -31,10 +31,10 @@ class Journal:
         self._kept, self._every = kept, every
         self._cursor = kept.get("cursor", "")
         self._asked = float("-inf")
-        if self._program is None:
-            raise NoJournal("there is no journalctl")
         if not self._places:
             raise NoJournal("there is no journal")
+        if self._program is None:
+            raise NoJournal("there is no journalctl")
 
     def lines(self) -> Iterator[Line]:
         """Yield what the kernel has said since the last time, or raise NoJournal."""

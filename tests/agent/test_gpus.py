@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ from vigie.agent.local import Peer
 from vigie.agent.reading import Reading
 from vigie.simulation.clock import SimulatedClock
 from vigie.simulation.nvml import models
-from vigie.simulation.nvml.building import NoCompiler, build
+from vigie.simulation.nvml.building import DCGM, NoCompiler, build
 from vigie.simulation.nvml.machine import SimulatedDriver
-from vigie.sources import nvidia
+from vigie.sources import nvidia, nvidia_profiling
 from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
 
@@ -60,3 +61,27 @@ def test_nonsense_for_a_time_is_refused(query: str) -> None:
 
 def test_agent_without_gpus_says_so() -> None:
     assert answered(Gpus([reading(steady("one"))]), "/gpus/release", "seconds=1").status == 404
+
+
+def test_profiling_is_paused_for_a_profiler_and_goes_on(tmp_path: Path) -> None:
+    script = [*models.a100(), "system listens /engine", "* dcgm.1002 0.5"]
+    try:
+        simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), script)
+        shutil.copyfile(build(tmp_path, DCGM), library := tmp_path / "driver" / "libdcgm.so.4")
+    except NoCompiler as error:
+        pytest.skip(str(error))
+    driver = Driver(str(simulated.library), deadline=5)
+    options = {"dcgm": "/engine", "dcgm_library": str(library), "fields": "1002"}
+    watched = Reading(nvidia_profiling.SOURCE, Host(nvml=driver, options=options), SimulatedClock())
+    gpus = Gpus([watched])
+    assert answered(gpus, "/gpus/pause", "seconds=60").status == 409
+    watched.read()
+    assert watched.values.numbers
+    assert answered(gpus, "/gpus/pause", "seconds=60").body.startswith(b"profiling paused by ")
+    watched.read()
+    assert "paused by" in watched.reason
+    assert answered(gpus, "/gpus/resume").status == 200
+    watched.read()
+    assert set(watched.values.numbers) == {0.5}
+    watched.host.close()
+    driver.close()

@@ -1,17 +1,21 @@
-"""Lets go of the GPUs' driver for a while on command, and takes it again: for a reset or another driver."""
+"""Commands about the GPUs: let go of the driver or stop the profiling counters for a while, and go on."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import parse_qs
 
 from vigie.agent.http import Request, Response
 from vigie.agent.local import Peer
 from vigie.agent.reading import Reading
+from vigie.sources._dcgm.profiler import Profiler
+from vigie.sources._host import Host
+from vigie.sources._source import Unavailable
 
-RELEASE, TAKE = "/gpus/release", "/gpus/take"
+RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
+COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
 LONGEST = 7 * 86_400.0
 
 
@@ -22,22 +26,57 @@ class Gpus:
         self._hosts = [reading.host for reading in readings if reading.host.nvml]
 
     async def answer(self, request: Request, peer: Peer) -> Response:
-        """Release the driver or take it again, and say what came of it."""
-        if not self._hosts or self._hosts[0].nvml is None:
+        """Do what is asked, and say what came of it."""
+        if not self._hosts:
             return Response(404, b"this agent reads no GPU\n")
-        host, driver = self._hosts[0], self._hosts[0].nvml
-        if request.path == TAKE:
-            driver.resume()
-            return Response(200, b"the driver is used again from the next reading on\n")
-        seconds = _seconds(request.query)
+        seconds = _seconds(request.query) if request.path in (RELEASE, PAUSE) else 0.0
         if seconds is None:
             return Response(400, f"seconds should be above 0 and at most {LONGEST:g}\n".encode())
         by = await asyncio.to_thread(lambda: peer.name or f"uid {peer.uid}")
-        refused = await asyncio.to_thread(driver.release, seconds, by)
+        do: dict[str, Callable[[float, str], Response]]
+        do = {RELEASE: self._release, TAKE: self._take, PAUSE: self._pause, RESUME: self._resume}
+        return await asyncio.to_thread(do[request.path], seconds, by)
+
+    def _release(self, seconds: float, by: str) -> Response:
+        host, driver = self._hosts[0], self._hosts[0].nvml
+        assert driver
+        refused = driver.release(seconds, by)
         if refused:
             return Response(409, f"{refused}\n".encode())
         host.happened("gpus_released", driver.released, severity="info")
         return Response(200, f"{driver.released}; no handle of the driver is open\n".encode())
+
+    def _take(self, *_: object) -> Response:
+        driver = self._hosts[0].nvml
+        assert driver
+        driver.resume()
+        return Response(200, b"the driver is used again from the next reading on\n")
+
+    def _pause(self, seconds: float, by: str) -> Response:
+        host, profiler = self._profiler()
+        if host is None or profiler is None:
+            return Response(409, b"no counters of this agent come from DCGM\n")
+        try:
+            said = profiler.pause(seconds, by)
+        except Unavailable as why:
+            return Response(409, f"{why}\n".encode())
+        host.happened("profiling_paused", said, severity="info")
+        return Response(200, f"{said}\n".encode())
+
+    def _resume(self, *_: object) -> Response:
+        profiler = self._profiler()[1]
+        try:
+            if profiler:
+                profiler.resume()
+        except Unavailable as why:
+            return Response(409, f"{why}\n".encode())
+        return Response(200, b"the counters count again\n")
+
+    def _profiler(self) -> tuple[Host | None, Profiler | None]:
+        for host in self._hosts:
+            if "profiler" in host.memory:
+                return host, host.memory["profiler"]
+        return None, None
 
 
 def _seconds(query: str) -> float | None:

@@ -45,7 +45,7 @@ class LocalPages:
         if request.path == "/links":
             links = [link.state() for link in self._links]
             return Response(200, json.dumps({"links": links}).encode(), JSON)
-        if self._gpus and request.path in (gpus.RELEASE, gpus.TAKE):
+        if self._gpus and request.path in gpus.COMMANDS:
             return await self._gpus.answer(request, peer)
         return await self._pages.answer_owner(request)
 

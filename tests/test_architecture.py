@@ -24,12 +24,18 @@ def _imports(path: Path) -> Iterator[str]:
             yield node.module
 
 
+STARTS = {
+    "_journal.py": "the journal's format is journalctl's own affair",
+    "clients.py": "an embedded DCGM engine must not live in the agent",
+}
+
+
 @pytest.mark.parametrize("path", STANDALONE, ids=lambda path: path.name)
 def test_what_is_sent_to_bare_hosts_needs_only_the_standard_library(path: Path) -> None:
     for module in _imports(path):
         top = module.partition(".")[0]
         assert top in sys.stdlib_module_names or module.startswith(("vigie.model", "vigie.sources"))
-        assert top != "subprocess", "a source reads files; it starts nothing"
+        assert top != "subprocess" or path.name in STARTS, "a source reads files; it starts nothing"
 
 
 def test_no_file_outgrows_its_job() -> None:

@@ -32,7 +32,7 @@ from vigie.agent.link.entries import values_of  # noqa: E402
 from vigie.agent.link.introduction import introduction, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
 
-CADENCE = 10
+BACKLOG_SECONDS = 10  # between its frames
 AHEAD = 30  # steps whose numbers are made at a time
 LOOK = 0.02  # seconds between looks for acknowledgements
 STAYS = "node_setting_0"  # a series that each node has in each frame
@@ -41,13 +41,13 @@ STAYS = "node_setting_0"  # a series that each node has in each frame
 class Agent:
     """The link of a real agent, behind which a made-up node stands."""
 
-    def __init__(self, number: int, url: str, data: Path) -> None:
-        self._node = Node(number)
+    def __init__(self, number: int, url: str, data: Path, cadence: float) -> None:
+        self._node, self._cadence = Node(number), cadence
         self._numbers: Iterator[list[float]] = iter(())
         self.name = f"node{number:04d}"
         self.put = 0
         self.sent_at: float | None = None  # when the frame that is waited for was put
-        me = introduction(self.name, CADENCE, {})._replace(machine_id=self.name)
+        me = introduction(self.name, cadence, {})._replace(machine_id=self.name)
         credentials = Credentials(data / self.name / "key", given=(data / "join-token").read_text().strip())
         self.link = Link(Peer(url, credentials), me, Buffer(None, me.boot_id))
 
@@ -70,7 +70,7 @@ class Agent:
         while True:
             await asyncio.sleep(max(due - time.monotonic(), 0))
             self.frame()
-            due += CADENCE
+            due += self._cadence
 
     @property
     def settled(self) -> bool:
@@ -147,12 +147,13 @@ async def until(what: Callable[[], bool], patience: float) -> float:
     return time.perf_counter() - begun
 
 
-async def share(program: Program, seconds: float) -> str:
+async def share(program: Program, seconds: float, agents: list[Agent]) -> str:
     """Return the CPU and memory of the server, its children's questions aside, over so many seconds."""
-    cpu, begun = program.cpu(), time.perf_counter()
+    cpu, begun, put = program.cpu(), time.perf_counter(), sum(agent.put for agent in agents)
     await asyncio.sleep(seconds)
-    used = (program.cpu() - cpu) / (time.perf_counter() - begun)
-    return f"{used:6.1%} of a core, {program.pss():5.0f} MB (PSS)"
+    used, frames = program.cpu() - cpu, sum(agent.put for agent in agents) - put
+    core = used / (time.perf_counter() - begun)
+    return f"{core:6.1%} of a core, {1000 * used / frames:.2f} ms a frame, {program.pss():5.0f} MB (PSS)"
 
 
 async def beside_question(server: Server, work: Awaitable[str]) -> str:
@@ -187,12 +188,12 @@ async def measured(server: Server, given: argparse.Namespace) -> None:
     """Run all phases and print."""
     with server.running():  # so that there is a join token
         pass
-    agents = [Agent(number, server.url, server.data) for number in range(given.nodes)]
+    agents = [Agent(number, server.url, server.data, given.cadence) for number in range(given.nodes)]
     for agent in agents:
-        for age in range(int(given.away * 60), 0, -CADENCE):
+        for age in range(int(given.away * 60), 0, -BACKLOG_SECONDS):
             agent.frame(age * 1000)
         agent.sent_at = None
-    live = [agent.live(CADENCE * place / len(agents)) for place, agent in enumerate(agents)]
+    live = [agent.live(given.cadence * place / len(agents)) for place, agent in enumerate(agents)]
     delays = Delays(agents)
     tasks = [asyncio.ensure_future(job) for job in [*live, *(agent.link.run() for agent in agents)]]
     tasks.append(asyncio.ensure_future(delays.watch()))
@@ -200,9 +201,10 @@ async def measured(server: Server, given: argparse.Namespace) -> None:
         await returned(server, agents)
         await asyncio.sleep(given.rest)  # while upkeep presses what came at once
         delays.take()
-        print("live load:     ", await share(program, given.seconds), flush=True)
+        print("live load:     ", await share(program, given.seconds, agents), flush=True)
         print("  acknowledged:", delays.take(), flush=True)
-        print("and a question:", await beside_question(server, share(program, given.seconds)), flush=True)
+        asking = beside_question(server, share(program, given.seconds, agents))
+        print("and a question:", await asking, flush=True)
         print("  acknowledged:", delays.take(), flush=True)
         program.kill()
     with server.running() as program:
@@ -232,6 +234,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--cadence", type=float, default=10, help="seconds between frames of an agent")
     parser.add_argument("--away", type=float, default=10, help="minutes of backlog to begin with")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument(
@@ -239,7 +242,9 @@ def main() -> None:
     )
     given = parser.parse_args()
     logging.disable()  # a thousand links that complain of a killed server
-    print(f"Measured {machine()}. {given.nodes} agents x {SERIES} series every {CADENCE} s.", flush=True)
+    print(
+        f"Measured {machine()}. {given.nodes} agents x {SERIES} series every {given.cadence:g} s.", flush=True
+    )
     with tempfile.TemporaryDirectory() as directory:
         asyncio.run(measured(Server(Path(directory)), given))
 

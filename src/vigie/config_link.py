@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from vigie.agent.link.names import REFUSABLE
 from vigie.config import Setting, number, pairs, text, url, words
 
 
 def urls(value: Any) -> list[str]:
     """Take a list of addresses."""
     return [url(word) for word in words(value)]
+
+
+def refusals(value: Any) -> list[str]:
+    """Take a list of what a server may ask for."""
+    found = words(value)
+    for word in found:
+        if word not in REFUSABLE:
+            raise ValueError(f"{word!r} should be one of {', '.join(REFUSABLE)}")
+    return found
 
 
 LINK = (
@@ -50,5 +60,12 @@ LINK = (
         64.0,
         "What may wait on disk while a server is away; 8 MB more wait in memory. The oldest goes first.",
         number(1, 1e6),
+    ),
+    Setting(
+        "link",
+        "refuse",
+        [],
+        f"What this node does not do for a server, out of {', '.join(REFUSABLE)}.",
+        refusals,
     ),
 )

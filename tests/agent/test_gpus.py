@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.agent.sources import reading, steady
 from vigie.agent.gpus import Gpus
 from vigie.agent.http import Request, Response
+from vigie.agent.link.names import GPUS_RELEASE
 from vigie.agent.local import Peer
 from vigie.agent.reading import Reading
 from vigie.simulation.clock import SimulatedClock
@@ -25,6 +30,15 @@ from vigie.sources._nvml.driver import Driver
 pytestmark = pytest.mark.process
 
 ME = Peer(os.geteuid())
+
+
+WORDS: st.SearchStrategy[Any] = st.text(max_size=8).filter(
+    lambda word: not word.strip().isdigit()
+) | st.sampled_from([None, -1, 0, 1e300, float("nan"), [], {}, 10**400])
+
+
+async def _awaited(answer: Awaitable[tuple[bool, str]]) -> tuple[bool, str]:
+    return await answer
 
 
 def answered(gpus: Gpus, path: str, query: str = "") -> Response:
@@ -50,6 +64,10 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     assert answered(gpus, "/gpus/take").status == 200
     watched.read()
     assert watched.values.numbers
+    order = gpus.orders()[GPUS_RELEASE]
+    done, said = asyncio.run(_awaited(order({"seconds": 60, "by": "ann by way of the server"})))
+    assert (done, said.startswith("released by ann by way of the server until ")) == (True, True)
+    assert not simulated.held()
     driver.close()
 
 
@@ -57,6 +75,14 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
 def test_nonsense_for_a_time_is_refused(query: str) -> None:
     watched = Reading(nvidia.SOURCE, Host(nvml=Driver("libnone.so")), SimulatedClock())
     assert answered(Gpus([watched]), "/gpus/release", query).status == 400
+
+
+@given(st.dictionaries(st.text(max_size=8) | st.sampled_from(["seconds", "by"]), WORDS, max_size=4))
+def test_order_with_nonsense_is_refused_and_breaks_nothing(arguments: dict[str, object]) -> None:
+    watched = Reading(nvidia.SOURCE, Host(nvml=Driver("libnone.so")), SimulatedClock())
+    arguments["seconds"] = arguments.get("seconds")
+    done, said = asyncio.run(_awaited(Gpus([watched]).orders()[GPUS_RELEASE](arguments)))
+    assert (done, "seconds should be above 0" in said) == (False, True)
 
 
 def test_agent_without_gpus_says_so() -> None:

@@ -22,6 +22,7 @@ from websockets.exceptions import ConnectionClosed
 from vigie.agent.link import messages
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.client import Link, Peer
+from vigie.agent.link.commands import Commands
 from vigie.agent.link.credentials import Credentials
 from vigie.agent.link.introduction import Introduction
 from vigie.model import Frame, Metric, Table, gauge
@@ -30,6 +31,7 @@ from vigie.server.access.secrets import Secrets
 from vigie.server.api.queries import now_ms
 from vigie.server.connection import Connection
 from vigie.server.link.hub import Hub
+from vigie.server.link.protocol import LinkProtocol
 from vigie.server.link.session import PassOn
 from vigie.server.nodes.events import Kept, Wanted
 from vigie.store.store import Store
@@ -114,8 +116,9 @@ async def serving(
             uvicorn.Config(
                 Starlette(routes=hub.routes()),
                 http=Connection,
-                ws="websockets-sansio",
+                ws=LinkProtocol,
                 ws_per_message_deflate=False,
+                ws_ping_interval=None,
                 ws_max_size=messages.MAX_MESSAGE,
                 lifespan="off",
                 log_config=None,
@@ -154,9 +157,16 @@ def introduction(node: str, **facts: str) -> Introduction:
 class Agent:
     """An agent's link, under way."""
 
-    def __init__(self, place: Place, home: Path, me: Introduction, token: str | None = None) -> None:
+    def __init__(
+        self,
+        place: Place,
+        home: Path,
+        me: Introduction,
+        token: str | None = None,
+        commands: Commands | None = None,
+    ) -> None:
         credentials = Credentials(home / "key", given=place.secrets.join_token if token is None else token)
-        self.link = Link(Peer(place.url, credentials), me, Buffer(None, me.boot_id))
+        self.link = Link(Peer(place.url, credentials), me, Buffer(None, me.boot_id), commands)
         self._running = asyncio.ensure_future(self.link.run())
 
     async def connected(self) -> Agent:

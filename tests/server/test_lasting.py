@@ -16,6 +16,7 @@ class Knot:
 
 
 def test_much_that_came_is_passed_over_from_then_on_and_new_garbage_is_collected() -> None:
+    before = gc.get_threshold()
     try:
         lasting = Lasting()
         lasting.look()
@@ -30,3 +31,4 @@ def test_much_that_came_is_passed_over_from_then_on_and_new_garbage_is_collected
         assert gone() is None
     finally:
         gc.unfreeze()
+        gc.set_threshold(*before)

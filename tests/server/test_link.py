@@ -189,7 +189,7 @@ def test_key_of_one_node_does_not_write_as_another(tmp_path: Path) -> None:
 JUNK = st.lists(st.binary(max_size=40) | st.text(max_size=10), max_size=3)
 
 
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2)
 @given(st.lists(st.tuples(JUNK, st.booleans()), min_size=20, max_size=20))
 def test_junk_closes_that_connection_only(
     tmp_path_factory: pytest.TempPathFactory, attempts: list[tuple[list[bytes | str], bool]]

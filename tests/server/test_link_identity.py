@@ -71,6 +71,7 @@ def test_diskless_node_takes_its_name_back_with_the_join_token(tmp_path: Path) -
             for home in ("boot1", "boot2"):  # its key is gone with the first boot
                 async with agent(place, tmp_path / home, "n1", start=home) as n1:
                     await n1.connected()
+            await until(lambda: place.events("node_rejoined"))
             (rejoined,) = place.events("node_rejoined")
             assert rejoined.event.where == {"node": "n1"}
             assert len(place.hub.registry.nodes()) == 1
@@ -113,6 +114,7 @@ def test_changed_host_name_joins_anew_and_the_old_name_is_told(tmp_path: Path) -
             # The key is of the old name: it is refused, and the join token is tried.
             async with agent(place, tmp_path, "new", machine_id="m") as after:
                 await after.connected()
+            await until(lambda: place.events("node_renamed"))
             (renamed,) = place.events("node_renamed")
             assert renamed.event.where == {"node": "new"}
             assert "was old before" in renamed.event.what

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 from urllib.parse import parse_qs
 
 from vigie.agent.http import Request, Response
+from vigie.agent.link.names import GPUS_RELEASE, GPUS_TAKE, Order
 from vigie.agent.local import Peer
 from vigie.agent.reading import Reading
 from vigie.sources._dcgm.profiler import Profiler
 from vigie.sources._host import Host
 from vigie.sources._source import Unavailable
+from vigie.sources._tree import printable
 
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
 COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
 LONGEST = 7 * 86_400.0
+BY = 200  # letters of who asks
 
 
 class Gpus:
@@ -27,15 +32,27 @@ class Gpus:
 
     async def answer(self, request: Request, peer: Peer) -> Response:
         """Do what is asked, and say what came of it."""
+        given = parse_qs(request.query).get("seconds", [None])[0]
+        return await self._done(request.path, given, lambda: peer.name or f"uid {peer.uid}")
+
+    def orders(self) -> dict[str, Order]:
+        """Return what a server may ask for."""
+        return {GPUS_RELEASE: partial(self._ordered, RELEASE), GPUS_TAKE: partial(self._ordered, TAKE)}
+
+    async def _ordered(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
+        by = printable(str(arguments.get("by", ""))[:BY]) or "the server"
+        response = await self._done(path, arguments.get("seconds"), lambda: by)
+        return response.status == 200, response.body.decode().rstrip()
+
+    async def _done(self, path: str, given: Any, by: Callable[[], str]) -> Response:
         if not self._hosts:
             return Response(404, b"this agent reads no GPU\n")
-        seconds = _seconds(request.query) if request.path in (RELEASE, PAUSE) else 0.0
+        seconds = _seconds(given) if path in (RELEASE, PAUSE) else 0.0
         if seconds is None:
             return Response(400, f"seconds should be above 0 and at most {LONGEST:g}\n".encode())
-        by = await asyncio.to_thread(lambda: peer.name or f"uid {peer.uid}")
         do: dict[str, Callable[[float, str], Response]]
         do = {RELEASE: self._release, TAKE: self._take, PAUSE: self._pause, RESUME: self._resume}
-        return await asyncio.to_thread(do[request.path], seconds, by)
+        return await asyncio.to_thread(lambda: do[path](seconds, by()))  # a name may come from far away
 
     def _release(self, seconds: float, by: str) -> Response:
         host, driver = self._hosts[0], self._hosts[0].nvml
@@ -79,9 +96,9 @@ class Gpus:
         return None, None
 
 
-def _seconds(query: str) -> float | None:
+def _seconds(given: Any) -> float | None:
     try:
-        seconds = float(parse_qs(query)["seconds"][0])
-    except (KeyError, ValueError):
+        seconds = float(given)
+    except (TypeError, ValueError, OverflowError):
         return None
     return seconds if math.isfinite(seconds) and 0 < seconds <= LONGEST else None

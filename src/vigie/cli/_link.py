@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vigie.agent.agent import is_loopback
@@ -11,8 +11,10 @@ from vigie.agent.exporters.known import exporters
 from vigie.agent.exporters.relay import Relay
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.client import Link, Peer
+from vigie.agent.link.commands import Commands
 from vigie.agent.link.credentials import Credentials, directory_of
 from vigie.agent.link.introduction import Introduction, introduction
+from vigie.agent.link.names import Order
 from vigie.agent.link.own import LinkTable
 from vigie.cli import _settings
 from vigie.config import ConfigError
@@ -22,7 +24,9 @@ from vigie.sinks._spool import Spool
 log = logging.getLogger(__name__)
 
 
-def parts(settings: _settings.Settings, node: str, token: str) -> tuple[list[Link], LinkTable]:
+def parts(
+    settings: _settings.Settings, node: str, token: str, orders: Mapping[str, Order]
+) -> tuple[list[Link], LinkTable]:
     """Return the links, and what they say of themselves; keys and backlogs stand in the data directory."""
     values = settings.section("link")
     labels = dict(pair.split("=", 1) for pair in values["labels"])
@@ -37,7 +41,8 @@ def parts(settings: _settings.Settings, node: str, token: str) -> tuple[list[Lin
         directory = directory_of(_settings.data_directory(settings), url)
         credentials = Credentials(directory / "key", Secret(file, "VIGIE_TOKEN"), token)
         peer = Peer(url, credentials, Tls(ca_file=values["ca_file"]), fingerprint)
-        links.append(Link(peer, me, _buffer(directory, me, int(values["buffer_megabytes"] * 1e6))))
+        buffer = _buffer(directory, me, int(values["buffer_megabytes"] * 1e6))
+        links.append(Link(peer, me, buffer, Commands(orders, values["refuse"])))
     return links, LinkTable(links)
 
 

@@ -14,6 +14,7 @@ from vigie import logs
 from vigie.agent import agent
 from vigie.agent.collector import Collector
 from vigie.agent.exposition import TEXT, Renderer
+from vigie.agent.gpus import Gpus
 from vigie.agent.loop import OwnTable
 from vigie.agent.reading import Outcome
 from vigie.agent.scrape_token import scrape_token
@@ -122,7 +123,7 @@ def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Pl
     if settings.section("link")["server"]:
         from vigie.cli import _link  # only when used: it needs a WebSocket client
 
-        found, link_table = _link.parts(settings, node, join_token)
+        found, link_table = _link.parts(settings, node, join_token, Gpus(collector.readings).orders())
         links, relay = found, _link.relay(settings, found)
         tables.append(link_table)
     token = _token(settings)

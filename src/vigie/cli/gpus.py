@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from urllib.parse import urlencode
+from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from vigie.agent.gpus import PAUSE, RELEASE, RESUME, TAKE
-from vigie.cli import _agent, _settings
+from vigie.cli import _agent, _server, _settings
 from vigie.query.errors import QueryError
 from vigie.server.api.parameters import Parameters
 
@@ -16,8 +18,9 @@ EXAMPLE = """examples:
   vigie gpus release --for 1h
   vigie gpus take                                 use the driver again at once
   vigie gpus pause --for 5m                       give DCGM's counters to a profiler, for every client
-  vigie gpus resume"""
-ERRORS = (*_settings.ERRORS, _agent.NoAgent, QueryError, ValueError)
+  vigie gpus resume
+  vigie gpus release --node n17 --for 1h          on another node, for admins; also take"""
+ERRORS = (*_settings.ERRORS, _agent.NoAgent, _server.Unanswered, QueryError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("do", choices=("release", "take", "pause", "resume"), help=what)
     parser.add_argument("--for", dest="length", default="10m", metavar="DURATION", help="(default: 10m)")
-    parser.add_argument("--data", default="", metavar="DIR", help="the data directory of the agent")
+    parser.add_argument("--node", default="", metavar="NODE", help="of this node, by way of the server")
+    parser.add_argument(
+        "--server", default=_server.DEFAULT, metavar="URL", help="with --node (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="of the agent; with --node of the server, whose token is there",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Tell the agent, and print what it says."""
+    if arguments.node:
+        return _ordered(arguments)
     target = {"release": RELEASE, "take": TAKE, "pause": PAUSE, "resume": RESUME}[arguments.do]
     if target in (RELEASE, PAUSE):
         length = Parameters(urlencode({"for": arguments.length}).encode()).duration("for")
@@ -40,3 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
     said = body.decode(errors="replace").rstrip()
     print(said if status == 200 else f"vigie gpus: {said}", file=sys.stdout if status == 200 else sys.stderr)
     return 0 if status == 200 else 1
+
+
+def _ordered(arguments: argparse.Namespace) -> int:
+    """Have the server tell a node, and print what that says."""
+    if arguments.do not in ("release", "take"):
+        raise ValueError(f"{arguments.do} --node: a server has nodes release and take only")
+    path = f"api/nodes/{quote(arguments.node, safe='')}/gpus/{arguments.do}"
+    body = _server.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length})}")
+    print(f"{arguments.node}: {json.loads(body)['said']}")
+    return 0

@@ -15,6 +15,7 @@ from vigie.agent.link.messages import MAX_MESSAGE
 from vigie.agent.notify import notify
 from vigie.server.connection import Connection
 from vigie.server.http import refusal
+from vigie.server.link.protocol import LinkProtocol
 
 MAX_CONNECTIONS = 20_000  # agents stay connected
 IDLE_SECONDS = 75
@@ -82,8 +83,9 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Connection,
-        ws="websockets-sansio",
+        ws=LinkProtocol,
         ws_per_message_deflate=False,
+        ws_ping_interval=None,  # a link asks for itself, and its agent too
         ws_max_size=MAX_MESSAGE,
         lifespan="off",
         log_config=None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import random
 import ssl
@@ -13,16 +12,17 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.exceptions import InvalidStatus, WebSocketException
 
 from vigie.agent.link import messages
 from vigie.agent.link.announcing import Announced
 from vigie.agent.link.asking import Asking
 from vigie.agent.link.buffer import Buffer
+from vigie.agent.link.commands import Commands
 from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertificate, pinned
 from vigie.agent.link.entries import binding_message, values_of
 from vigie.agent.link.introduction import Introduction, uptime_ms
-from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Malformed, Reply, Welcome
+from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Malformed, Welcome
 from vigie.agent.link.pace import Pace
 from vigie.connection import Tls
 from vigie.model import Binding, Event, Frame
@@ -69,11 +69,13 @@ class Counts:
 class Link:
     """One agent's way to one server."""
 
-    def __init__(self, peer: Peer, me: Introduction, buffer: Buffer) -> None:
+    def __init__(
+        self, peer: Peer, me: Introduction, buffer: Buffer, commands: Commands | None = None
+    ) -> None:
         self.url = redacted(peer.url)
         self.counts = Counts()
         self.buffer = buffer
-        self._peer, self._me = peer, me
+        self._peer, self._me, self._commands = peer, me, commands or Commands()
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._complain = Complaint(f"link to {self.url}")
@@ -286,8 +288,7 @@ class Link:
             elif isinstance(message, Answer):
                 self._asking.answered(message)
             elif isinstance(message, Command):
-                with contextlib.suppress(ConnectionClosed):  # the server's last word comes behind it
-                    await socket.send(messages.encode(_reply(message)))
+                self._commands.take(message, lambda reply: socket.send(messages.encode(reply)))
             elif isinstance(message, Goodbye):
                 raise (Removed if message.removed else Refused)(message.reason or "the server says goodbye")
 
@@ -342,12 +343,6 @@ async def _received(socket: ClientConnection) -> messages.Message | None:
     if isinstance(data, str):
         raise Malformed("the server speaks text, which is not our protocol")
     return messages.decode(data)
-
-
-def _reply(command: Command) -> Reply:
-    if command.name == "ping":
-        return Reply(command.number, uptime_ms=uptime_ms())
-    return Reply(command.number, refused=f"this agent does not know {command.name!r}")
 
 
 def _address(url: str) -> str:

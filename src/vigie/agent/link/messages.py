@@ -142,6 +142,7 @@ class Reply(Struct, tag="reply", omit_defaults=True):
     number: int
     refused: Text = ""
     uptime_ms: Time = 0
+    said: Text = ""  # what came of it
 
 
 class Ask(Struct, tag="ask"):

@@ -72,8 +72,8 @@ class Book(Ledger):
     def __init__(self, path: Path, keep_days: float = KEEP_DAYS, most: int = MAX_BINDINGS) -> None:
         self._keep_ms, self._most = int(keep_days * DAY_MS), most
         super().__init__(path, SCHEMA)
-        self.jobs = Jobs(self._database, self._guard)
-        self.users = Users(self._database, self._guard)
+        self.jobs = Jobs(self._database, self._guard, self.look)
+        self.users = Users(self.look)
 
     def add(self, node: str, binding: Binding) -> None:
         """Keep a binding, or what is new about it."""
@@ -113,9 +113,7 @@ class Book(Ledger):
     def words(self, column: str) -> list[str]:
         """Return every user, or every holder, that there is."""
         assert column in ("user", "holder")
-        with self._guard:
-            rows = self._database.execute(f"select distinct {column} from bindings").fetchall()  # noqa: S608
-        return [word for (word,) in rows]
+        return [word for (word,) in self.look(f"select distinct {column} from bindings")]  # noqa: S608
 
     def prune(self, now_ms: int) -> None:
         """Remove what ended too long ago, or is too much; what is held stays."""
@@ -168,12 +166,8 @@ class Book(Ledger):
             self.jobs.update(holder)
 
     def _select(self, condition: str, values: list[Any]) -> list[Kept]:
-        with self._guard:
-            rows = self._database.execute(
-                f"select {FIELDS} from bindings where {condition}",  # noqa: S608 - our own words only
-                values,
-            ).fetchall()
-        return [_kept(*row) for row in rows]
+        question = f"select {FIELDS} from bindings where {condition}"  # noqa: S608 - our own words only
+        return [_kept(*row) for row in self.look(question, values)]
 
 
 def _kept(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from vigie.model.binding import GPU
 from vigie.server.bindings.terms import ANY, JOB, QUEUE, UNHEARD, Wanted
+from vigie.server.ledger import Look
 
 STATES = WAITING, RUNNING, FINISHED, UNKNOWN = "waiting", "running", "finished", "unknown"
 JOBS_SCHEMA = """
@@ -48,8 +49,8 @@ class Job(NamedTuple):
 class Jobs:
     """The jobs in the database of bindings."""
 
-    def __init__(self, database: sqlite3.Connection, guard: threading.Lock) -> None:
-        self._database, self._guard = database, guard
+    def __init__(self, database: sqlite3.Connection, guard: threading.Lock, look: Look) -> None:
+        self._database, self._guard, self._look = database, guard, look
 
     def update(self, job: str) -> None:
         """Make the row of a job anew; within a transaction of whoever changed its bindings."""
@@ -92,16 +93,15 @@ class Jobs:
             parts.append("(start_ms, number) < (?, ?)")
             values += before
         condition = " and ".join(parts) or "1"
-        with self._guard:
-            rows = self._database.execute(
-                f"select {FIELDS} from jobs where {condition} "  # noqa: S608 - our own words only
-                "order by start_ms desc, number desc limit ?",
-                [*values, limit],
-            ).fetchall()
+        rows = self._look(
+            f"select {FIELDS} from jobs where {condition} "  # noqa: S608 - our own words only
+            "order by start_ms desc, number desc limit ?",
+            [*values, limit],
+        )
         return [_job(row) for row in rows]
 
     def of(self, user: str) -> frozenset[str]:
-        """Return which jobs a user has or had."""
+        """Return which jobs a user has or had; it waits for no longer question."""
         with self._guard:
             rows = self._database.execute("select id from jobs where user = ?", [user]).fetchall()
         return frozenset(job for (job,) in rows)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from typing import Any
 
 from vigie.model.binding import GPU
 from vigie.server.bindings.terms import ENDED, HELD, JOB, QUEUE, Wanted
+from vigie.server.ledger import Look
 
 HOUR_MS = 3_600_000
 # A job, its container and its environment hold one GPU together: of spans that overlap, only what an
@@ -59,21 +58,18 @@ class User:
 class Users:
     """The users in the database of bindings."""
 
-    def __init__(self, database: sqlite3.Connection, guard: threading.Lock) -> None:
-        self._database, self._guard = database, guard
+    def __init__(self, look: Look) -> None:
+        self._look = look
 
     def find(self, wanted: Wanted, start_ms: int, end_ms: int) -> list[User]:
         """Return every user of the wanted bindings, with hours between two times."""
         condition, values = wanted.condition()
         held, more = wanted._replace(state=HELD).condition()
-        with self._guard:
-            hours = self._database.execute(
-                HOURS.format(condition=condition), [start_ms, end_ms, end_ms, *values]
-            ).fetchall()
-            now = self._database.execute(
-                f"select user, node, resource, kind, holder from bindings where {held}",  # noqa: S608
-                more,
-            ).fetchall()
+        hours = self._look(HOURS.format(condition=condition), [start_ms, end_ms, end_ms, *values])
+        now = self._look(
+            f"select user, node, resource, kind, holder from bindings where {held}",  # noqa: S608
+            more,
+        )
         found = {name: User(name, held_ms) for name, held_ms in hours}
         for name, *holding in now if wanted.state != ENDED else ():
             if name in found:

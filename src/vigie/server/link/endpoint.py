@@ -5,23 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import sqlite3
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from starlette.responses import PlainTextResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from vigie.agent.link import messages
-from vigie.agent.link.messages import PROTOCOL, Goodbye, Hello, Malformed, Welcome
+from vigie.agent.link.messages import PROTOCOL, Goodbye, Hello, Malformed, Reply, Welcome
 from vigie.server.access.secrets import Identity
 from vigie.server.link.session import Session, Shared
 from vigie.server.link.writer import CannotStore
 from vigie.server.nodes.registry import NAME, REMOVED
+from vigie.sinks._complaint import Complaint
 
 log = logging.getLogger(__name__)
 
 HELLO_SECONDS = 10.0
 ANSWER_SECONDS = 3.0  # so long an older connection may take to show that it lives
+ORDER_SECONDS = 30.0  # a driver takes its time to close
 WATCH_SECONDS = 1.0
 BAD_DATA, TRY_LATER, UNWANTED = 1007, 1013, 1008
 BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
@@ -59,9 +62,15 @@ class Links:
 
     async def watch(self) -> None:
         """Look for nodes that went silent, for ever."""
+        complain = Complaint("the nodes")
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            self._shared.registry.watch()
+            try:
+                self._shared.registry.watch()
+            except sqlite3.Error as error:  # a full disk passes; until then nobody is lost
+                complain(f"cannot be saved: {error}")
+            else:
+                complain("")
 
     def add(self, node: str) -> str:
         """Expect a node, and return the key with which it may come."""
@@ -78,6 +87,11 @@ class Links:
             why = f"node {node} was removed; to let it in again, on the server: vigie nodes add {node}"
             self._live[node].end(why, removed=True)
         return removed
+
+    async def order(self, node: str, name: str, arguments: dict[str, Any]) -> Reply | None:
+        """Have a node do something of its list; return what it replies, nothing if it does not."""
+        session = self._live.get(node)
+        return await session.order(name, arguments, ORDER_SECONDS) if session else None
 
     async def answer(self, socket: WebSocket) -> None:
         """Serve one connection."""

@@ -22,6 +22,7 @@ from vigie.server.link.writer import LinkWriter
 from vigie.server.nodes.agents import agents
 from vigie.server.nodes.events import Events
 from vigie.server.nodes.events_routes import EventRoutes
+from vigie.server.nodes.orders import OrderRoutes
 from vigie.server.nodes.registry import Registry
 from vigie.server.nodes.registry_routes import NodeRoutes
 from vigie.server.scrape.target import Target
@@ -79,6 +80,7 @@ class Hub:
         return [
             WebSocketRoute("/link", self.links.answer),
             *NodeRoutes(self.registry, self.links).routes(),
+            *OrderRoutes(self.registry, self.links).routes(),
             *EventRoutes(self.events).routes(),
             *BindingRoutes(self.book, clock=self._clock).routes(),
         ]

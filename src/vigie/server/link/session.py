@@ -29,6 +29,7 @@ from vigie.agent.link.messages import (
     Reply,
 )
 from vigie.agent.link.messages import Table as TableMessage
+from vigie.agent.link.names import PING
 from vigie.model import Binding as ModelBinding
 from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
@@ -36,7 +37,7 @@ from vigie.model import Table, gauge
 from vigie.server.absence.absences import JOB, Absences
 from vigie.server.bindings.book import Book
 from vigie.server.link.clock import NodeClock
-from vigie.server.link.tables import Alike, Tables, job_of
+from vigie.server.link.tables import Alike, Tables
 from vigie.server.link.vouching import Vouching
 from vigie.server.link.writer import CannotStore, LinkWriter, Outcome
 from vigie.server.nodes.events import Events
@@ -46,9 +47,11 @@ from vigie.store.store import Store
 
 AHEAD_MS = 10 * 60_000
 PING_SECONDS = 30.0
+SILENT_SECONDS = 60.0  # after which an agent that does not answer is gone
 ROUND_TRIP_MS = 2_000  # a slower answer tells nothing about a clock
 QUESTIONS = 8  # of people on one node, at a time
 ON_THE_LINE = 64  # entries of one link that may wait to be stored
+FLOATS = np.dtype("<f8")
 
 METRICS = (
     UP := gauge("up", "1 at each frame of a node, 0 at each interval while it is late, lost or stopped."),
@@ -100,7 +103,7 @@ class Session:
         self.acknowledged = 0
         self.said_goodbye = False
         self._socket, self._shared = socket, shared
-        self._tables = Tables(shared.alike)
+        self._tables = Tables(shared.alike, HERE.source)  # that one is for us to write
         self._clock = NodeClock(boot_ms)
         self._room = asyncio.Semaphore(ON_THE_LINE)
         self._last = 0
@@ -108,7 +111,7 @@ class Session:
         self._news = asyncio.Event()
         self._failure: CannotStore | None = None
         self._closing: Goodbye | None = None
-        self._asked: dict[int, tuple[int, asyncio.Future[None]]] = {}
+        self._asked: dict[int, tuple[int, asyncio.Future[Reply]]] = {}
         self._commands = 0
         self._questions: set[asyncio.Future[None]] = set()
 
@@ -142,12 +145,15 @@ class Session:
 
     async def answers(self, seconds: float) -> bool:
         """Tell whether the agent is still there."""
+        return await self.order(PING, {}, seconds) is not None
+
+    async def order(self, name: str, arguments: dict[str, Any], seconds: float) -> Reply | None:
+        """Have the agent do something of its list; return what it replies, nothing if it does not."""
         try:
             async with asyncio.timeout(seconds):
-                await self._ask()
+                return await self._ask(name, arguments)
         except (TimeoutError, WebSocketDisconnect, RuntimeError):
-            return False
-        return True
+            return None
 
     async def _receive(self) -> None:
         while not self.said_goodbye:
@@ -193,13 +199,14 @@ class Session:
 
     def _frames(self, message: Frame) -> list[tuple[str, ModelFrame]]:
         """Return what each job has in the frame, with tables and numbers as the store takes them."""
-        jobs: dict[str, list[Any]] = {}
-        for number, data in message.parts:
-            table = self._tables[number]
-            if len(data) != 8 * len(table.series):
-                raise Malformed(f"{len(data)} bytes for {len(table.series)} series of table {table.source}")
-            if table.source != HERE.source:  # that one is for us to write
-                jobs.setdefault(job_of(table.source), []).append((table, np.frombuffer(data, "<f8")))
+        plan = self._tables.plan(tuple([number for number, _ in message.parts]))
+        sizes = [len(data) for _, data in message.parts]
+        if sizes != plan.sizes:
+            raise Malformed(f"{sum(sizes)} bytes of values for tables that have {sum(plan.sizes)}")
+        values = [np.frombuffer(data, FLOATS) for _, data in message.parts]
+        jobs: dict[str, list[Any]] = {
+            job: [(table, values[place]) for place, table in tables] for job, tables in plan.jobs.items()
+        }
         time_ms = self._clock.time_of(message)
         self._shared.registry.clock(self.hello.node, self._clock.offset_ms)
         if JOB in jobs or not jobs:  # what exporters said alone comes beside a frame of the same time
@@ -275,18 +282,17 @@ class Session:
                 return
 
     async def _ping(self) -> None:
-        while True:
-            await self._ask()
+        while await self.answers(SILENT_SECONDS):
             await asyncio.sleep(PING_SECONDS)
 
-    async def _ask(self) -> None:
+    async def _ask(self, name: str, arguments: dict[str, Any]) -> Reply:
         self._commands += 1
         number = self._commands
-        answer = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._asked[number] = (self._shared.clock(), answer)
         try:
-            await self._say(Command(number, "ping"))
-            await answer
+            await self._say(Command(number, name, arguments))
+            return await answer
         finally:
             del self._asked[number]
 
@@ -298,7 +304,7 @@ class Session:
         now = self._shared.clock()
         if reply.uptime_ms and 0 <= now - sent <= ROUND_TRIP_MS:
             self._measured(reply.uptime_ms, (sent + now) // 2)
-        answer.set_result(None)
+        answer.set_result(reply)
 
     def _measured(self, uptime_ms: int, at_ms: int) -> None:
         if uptime_ms and self._clock.measured(uptime_ms, at_ms):

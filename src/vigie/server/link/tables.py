@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import OrderedDict
+from typing import NamedTuple
 
 from vigie.agent.link import layouts
 from vigie.agent.link.layouts import Difference
@@ -17,6 +18,7 @@ from vigie.server.absence.absences import JOB
 EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LAYOUTS = 4096
 MAX_SERIES = 1_000_000  # of all tables of one connection
+MAX_PLANS = 16  # of one connection: not every table comes with every frame
 
 
 def job_of(source: str) -> str:
@@ -49,12 +51,20 @@ class Alike:
         return found
 
 
+class Plan(NamedTuple):
+    """What is known of every frame with the same tables: the bytes of each, and the tables of each job."""
+
+    sizes: list[int]
+    jobs: dict[str, list[tuple[int, Table]]]  # each with its place in the frame
+
+
 class Tables:
     """The tables of one connection, by their numbers."""
 
-    def __init__(self, alike: Alike) -> None:
-        self._alike = alike
+    def __init__(self, alike: Alike, ours: str) -> None:
+        self._alike, self._ours = alike, ours
         self._tables: dict[int, Table] = {}
+        self._plans: dict[tuple[int, ...], Plan] = {}
         self._series = 0
 
     def __getitem__(self, number: int) -> Table:
@@ -64,8 +74,23 @@ class Tables:
         except KeyError:
             raise Malformed(f"table {number} was not announced") from None
 
+    def plan(self, numbers: tuple[int, ...]) -> Plan:
+        """Return what is known of frames with these tables, or raise Malformed."""
+        plan = self._plans.get(numbers)
+        if plan is None:
+            tables = [self[number] for number in numbers]
+            plan = Plan([8 * len(table.series) for table in tables], {})
+            for place, table in enumerate(tables):
+                if table.source != self._ours:
+                    plan.jobs.setdefault(job_of(table.source), []).append((place, table))
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            self._plans[numbers] = plan
+        return plan
+
     def announce(self, message: TableMessage | Delta) -> None:
         """Take a table, or raise Malformed."""
+        self._plans.clear()
         if isinstance(message, TableMessage):
             table = Table(message.source, message.version, self._alike.series(message.layout))
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -17,7 +18,9 @@ from vigie.store.errors import Refused, StoreError
 from vigie.store.store import Store
 
 A_SYNC = 256  # entries that share a sync at most
+APART = 0.1  # seconds between two syncs, so that the entries of many nodes share one
 ROOM = 2048  # entries of all links that may wait to be stored
+CLOSE_SECONDS = 1.0  # for what waits then; the rest is not acknowledged, and sent again
 
 
 class CannotStore(Exception):
@@ -35,12 +38,20 @@ class _Job(NamedTuple):
 class LinkWriter:
     """Stores entries in the order in which they came, and tells when they are synced."""
 
-    def __init__(self, store: Store, events: Events, absences: Absences, book: Book) -> None:
+    def __init__(
+        self,
+        store: Store,
+        events: Events,
+        absences: Absences,
+        book: Book,
+        close_seconds: float = CLOSE_SECONDS,
+    ) -> None:
         self.syncs = 0
+        self._close_seconds, self._until = close_seconds, float("inf")
         self._store, self._events, self._absences, self._book = store, events, absences, book
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(ROOM)
-        self._jobs = Batches("link writer", self._take, A_SYNC)
+        self._jobs = Batches("link writer", self._take, A_SYNC, apart=APART)
 
     @property
     def waiting(self) -> int:
@@ -48,7 +59,8 @@ class LinkWriter:
         return self._jobs.waiting
 
     def close(self) -> None:
-        """Store what waits, and end."""
+        """Store what waits, as much as can be done in a moment, and end."""
+        self._until = time.monotonic() + self._close_seconds
         self._jobs.close()
 
     async def submit(self, store: Callable[[], None], done: Callable[[Outcome], None]) -> None:
@@ -65,13 +77,24 @@ class LinkWriter:
         self._jobs.put(_Job(call, None))
 
     def _take(self, jobs: list[_Job]) -> None:
-        outcomes = [(job, _stored(job)) for job in jobs]
+        outcomes = [(job, self._stored(job)) for job in jobs]
         failure = self._sync()
         told = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
         try:
             self._loop.call_soon_threadsafe(self._settle, told)
         except RuntimeError:
             pass  # the server has stopped; the agents send it again
+
+    def _stored(self, job: _Job) -> Outcome:
+        if job.done and time.monotonic() > self._until:
+            return CannotStore("the server is being stopped")
+        try:
+            job.store()
+        except Refused as error:
+            return str(error)
+        except (StoreError, sqlite3.Error) as error:
+            return CannotStore(str(error))
+        return None
 
     def _settle(self, told: list[tuple[Callable[[Outcome], None], Outcome]]) -> None:
         for done, outcome in told:
@@ -84,17 +107,7 @@ class LinkWriter:
             self._events.sync()
             self._absences.sync()
             self._book.sync()
-        except (StoreError, sqlite3.Error) as error:
+        except (StoreError, sqlite3.Error, OSError) as error:
             return CannotStore(str(error))
         self.syncs += 1
         return None
-
-
-def _stored(job: _Job) -> Outcome:
-    try:
-        job.store()
-    except Refused as error:
-        return str(error)
-    except (StoreError, sqlite3.Error) as error:
-        return CannotStore(str(error))
-    return None

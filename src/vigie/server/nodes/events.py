@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ create table if not exists events (
     end_ms integer, what text not null, place text not null, severity text not null,
     unique (node, kind, begin_ms, what));
 create index if not exists by_begin on events (begin_ms, id);
+create index if not exists by_kind on events (kind, begin_ms);
 """
 FIELDS = "id, node, kind, begin_ms, end_ms, what, place, severity"
 
@@ -109,6 +111,13 @@ class Events(Ledger):
         """Return what came or changed after a number, in that order."""
         condition, values = wanted.condition()
         return self._select(f"{condition} and id > ? order by id", [*values, number], limit)
+
+    def lasting(self, kinds: Collection[str], since_ms: int, until_ms: int, limit: int = 1000) -> list[Kept]:
+        """Return events of some kinds that began until a time, and ended since another or have no end."""
+        marks = ", ".join("?" * len(kinds))
+        condition = f"kind in ({marks}) and begin_ms <= ? and (end_ms is null or end_ms >= ?)"
+        values: list[Any] = [*kinds, until_ms, since_ms]
+        return self._select(f"{condition} order by begin_ms desc, id desc", values, limit)
 
     def last(self) -> int:
         """Return the number of what came last."""

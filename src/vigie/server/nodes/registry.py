@@ -118,10 +118,7 @@ class Registry:
         with self._guard:
             node = self._nodes.get(name)
             if node and node.state != REMOVED:
-                now = self._now()
-                self._heard(node, now)
-                if now - self._saved.get(name, 0) > SAVE_MS:
-                    self._save(node)
+                self._heard(node, self._now())
 
     def booted(self, name: str, boot_ms: int) -> None:
         """Note when, by our clock, a node was at uptime 0."""
@@ -164,10 +161,11 @@ class Registry:
         return True
 
     def watch(self) -> None:
-        """Look who has not been heard for too long; every second or so."""
+        """Look who has not been heard for too long, and save who was; every second or so."""
         now = self._now()
         with self._guard:
             lost = [node for node in self._nodes.values() if self._judge(node, now)]
+            self._save(*[node for node in self._nodes.values() if self._is_stale(node)])
         for node in lost:
             self._tell(_lost(node))
 
@@ -183,6 +181,10 @@ class Registry:
             return True
         node.state = LATE if silent > late_after(cadence) else UP
         return False
+
+    def _is_stale(self, node: Node) -> bool:
+        """Tell whether the time of last hearing on disk is too old."""
+        return node.last_seen_ms - self._saved.get(node.name, 0) > SAVE_MS
 
     def _heard(self, node: Node, now: int) -> None:
         node.last_seen_ms = now
@@ -230,6 +232,8 @@ class Registry:
             yield "node_renamed", f"this machine was {was.name} before, which is {was.state}", "info"
 
     def _save(self, *nodes: Node) -> None:
+        if not nodes:
+            return
         with self._database:
             self._database.executemany(
                 "insert or replace into nodes values (?, ?)",

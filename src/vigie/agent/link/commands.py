@@ -1,0 +1,49 @@
+"""What a server may ask of this node: a closed list, of which the node's configuration may refuse each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Mapping
+
+from websockets.exceptions import ConnectionClosed
+
+from vigie.agent.link.introduction import uptime_ms
+from vigie.agent.link.messages import Command, Reply
+from vigie.agent.link.names import PING, Order
+
+AT_ONCE = 4  # commands that are being done
+
+
+class Commands:
+    """Does what servers ask for, as far as this node wants."""
+
+    def __init__(self, orders: Mapping[str, Order] | None = None, refused: Collection[str] = ()) -> None:
+        self._orders, self._refused = orders or {}, refused
+        self._doing: set[asyncio.Future[None]] = set()
+
+    def take(self, command: Command, answer: Callable[[Reply], Awaitable[None]]) -> None:
+        """Have a command done and answered beside everything else."""
+        task = asyncio.ensure_future(self._done(command, answer))
+        self._doing.add(task)
+        task.add_done_callback(self._doing.discard)
+
+    async def _done(self, command: Command, answer: Callable[[Reply], Awaitable[None]]) -> None:
+        reply = await self._reply(command)
+        with contextlib.suppress(ConnectionClosed):  # the server's last word comes behind it
+            await answer(reply)
+
+    async def _reply(self, command: Command) -> Reply:
+        if command.name == PING:
+            return Reply(command.number, uptime_ms=uptime_ms())
+        order = self._orders.get(command.name)
+        if command.name in self._refused:
+            why = f"this node refuses {command.name} (link.refuse in its configuration)"
+        elif order is None:
+            why = f"this agent does not know {command.name!r}"
+        elif len(self._doing) > AT_ONCE:
+            why = f"this agent does {AT_ONCE} things at a time: ask again"
+        else:
+            done, said = await order(command.arguments)
+            return Reply(command.number, said=said) if done else Reply(command.number, refused=said)
+        return Reply(command.number, refused=why)

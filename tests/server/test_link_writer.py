@@ -1,0 +1,81 @@
+"""What comes over the links is stored in order, many entries with one sync, and a stop waits for few."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vigie.server.absence.absences import Absences
+from vigie.server.batches import Batches
+from vigie.server.bindings.book import Book
+from vigie.server.link.writer import CannotStore, LinkWriter, Outcome
+from vigie.server.nodes.events import Events
+from vigie.store.store import Store
+
+MANY = 100
+
+
+def test_what_comes_behind_a_batch_is_taken_together_and_a_lone_job_at_once() -> None:
+    taken: list[list[int]] = []
+    alone = threading.Event()
+
+    def take(jobs: list[int]) -> None:
+        taken.append(jobs)
+        alone.set()
+
+    batches = Batches("test", take, most=10, apart=3600.0)
+    batches.put(1)
+    assert alone.wait(20)
+    for job in (2, 3, 4):
+        batches.put(job)
+    batches.close()  # which waits for no interval
+    assert taken == [[1], [2, 3, 4]]
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[tuple[Store, Events, Absences, Book]]:
+    with (
+        Store(tmp_path / "store") as store,
+        contextlib.closing(Events(tmp_path / "e")) as events,
+        contextlib.closing(Absences(tmp_path / "a", store, lambda: 0)) as absences,
+        contextlib.closing(Book(tmp_path / "b")) as book,
+    ):
+        yield store, events, absences, book
+
+
+def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
+    parts: tuple[Store, Events, Absences, Book],
+) -> None:
+    async def test() -> None:
+        writer = LinkWriter(*parts, close_seconds=0.0)
+        stored, outcomes, own = list[int](), list[Outcome](), list[str]()
+        begun, free = threading.Event(), threading.Event()
+
+        def first() -> None:
+            begun.set()
+            assert free.wait(20)
+            stored.append(0)
+
+        await writer.submit(first, outcomes.append)
+        assert await asyncio.to_thread(begun.wait, 20)
+        for number in range(1, MANY):
+            await writer.submit(lambda number=number: stored.append(number), outcomes.append)  # type: ignore[misc]
+        writer.later(lambda: own.append("what the server itself has to say"))
+        closing = asyncio.ensure_future(asyncio.to_thread(writer.close))
+        while writer._until == float("inf"):
+            await asyncio.sleep(0)
+        free.set()
+        await closing
+        while len(outcomes) < MANY:
+            await asyncio.sleep(0)
+        assert stored == [0]
+        assert outcomes[0] is None
+        assert all(isinstance(outcome, CannotStore) for outcome in outcomes[1:])
+        assert own
+
+    asyncio.run(test())

@@ -7,19 +7,24 @@ STEP   := scripts/step
 # Programs are started by the hundred here: what is compiled once is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: up test check bench docs lock clean format
+WEB := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
+
+.PHONY: up test check bench docs lock clean format screenshots
 
 $(VENV)/.up: pyproject.toml requirements.lock
 	@$(STEP) "make $(VENV)" $(PYTHON) -m venv $(VENV)
 	@$(STEP) "install what vigie needs" $(PIP) --require-hashes -r requirements.lock
-	@$(STEP) "install vigie" $(PIP) --no-deps --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.up requirements-dev.lock
+$(VENV)/.page: $(VENV)/.up hatch_build.py scripts/page.py $(WEB)
+	@$(STEP) "install vigie, and build its page" $(PIP) --no-deps --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.page requirements-dev.lock
 	@$(STEP) "install the tools" $(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
-up: $(VENV)/.up ## watch this machine
+up: $(VENV)/.page ## watch this machine
 	@$(BIN)/vigie up
 
 test: $(VENV)/.dev ## everything, with the real peers
@@ -34,6 +39,7 @@ check: $(VENV)/.dev ## what CI checks before the tests
 	@$(STEP) "types of the tests" $(BIN)/mypy tests bench scripts
 	@$(STEP) "layers" $(BIN)/lint-imports
 	@$(STEP) "Python 3.9 where it must run" $(BIN)/vermin --quiet --no-tips --violations -t=3.9- --eval-annotations src/vigie/model src/vigie/sources
+	@$(STEP) "types and style of the page" $(BIN)/python scripts/page.py --check
 	@$(STEP) "generated pages are fresh" $(BIN)/python scripts/docs.py --check
 
 bench: $(VENV)/.dev ## side by side with the real peers
@@ -46,9 +52,14 @@ bench: $(VENV)/.dev ## side by side with the real peers
 	@$(BIN)/python bench/store/churn.py
 	@$(BIN)/python bench/store/remote_write.py
 	@$(BIN)/python bench/server/scrape.py
+	@$(BIN)/python bench/page/run.py
 
 docs: $(VENV)/.dev ## write the generated pages anew
 	@$(BIN)/python scripts/docs.py
+
+screenshots: $(VENV)/.dev ## every page, dark and light, wide and on a phone
+	@$(STEP) "real peers" scripts/peers
+	@$(BIN)/python scripts/screenshots.py
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
@@ -60,5 +71,5 @@ lock: $(VENV)/.dev ## pin everything anew
 	@$(LOCK) --group dev --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist web/node_modules src/vigie/page .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from vigie.agent import holding, own
+from vigie.agent import holding, outcomes, own
 from vigie.agent.events import happenings
 from vigie.agent.events.rules import RULES as CHANGES
 from vigie.agent.link import own as link_own
@@ -45,6 +45,7 @@ from vigie.store.retention import Retention
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ("bindings", "Who holds what on the node, as its sources say.", holding.METRICS),
+    ("outcomes", "Which sources give nothing, and why; with every frame.", outcomes.METRICS),
     ("events", "How often what happened on the node.", happenings.METRICS),
     ("link", "What the links to servers say of themselves, with every frame.", link_own.METRICS),
     (
@@ -191,6 +192,7 @@ def events_page() -> Iterator[str]:
     yield "| xid | by its number | see below; one that the kernel's log tells too is one event |"
     yield "| gpu_lost | critical | the GPU is lost or hangs, until it answers again |"
     yield "| gpus_released | info | the agent let go of the driver: vigie gpus release |"
+    yield "| profiling_paused | info | DCGM's profiling counters stand still: vigie gpus pause |"
     yield "\n## From metrics\n\n| kind | severity | metric | what |\n|---|---|---|---|"
     for rule in CHANGES:
         yield f"| {rule.kind} | {rule.severity} | `{rule.metric}` | {rule.what.replace('{by:g}', 'N')} |"

@@ -35,7 +35,8 @@ WATCH = """
 new MutationObserver((_, self) => {
   if (!document.querySelector('.verdict, table tbody tr')) return;
   self.disconnect();
-  requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.painted = performance.now(); }));
+  const told = () => { document.documentElement.dataset.painted = performance.now(); };
+  requestAnimationFrame(() => setTimeout(told));
 }).observe(document, { childList: true, subtree: true });
 """
 PAINTED = "Number(document.documentElement.dataset.painted)"

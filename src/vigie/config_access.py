@@ -80,6 +80,14 @@ ACCESS = (
         "Labels of series, besides user, job_id, command and the like, that `privacy = own` is to hide.",
         words,
     ),
+    Setting(
+        "server",
+        "hide_hosts",
+        False,
+        "Whether names and addresses of hosts are pseudonyms in all that viewers are told; users and admins "
+        "see them.",
+        switch,
+    ),
     Setting("server", "tls_cert", "", "A certificate in PEM form, with its chain: TLS is spoken.", text),
     Setting("server", "tls_key", "", "The key of tls_cert, when it does not stand in it.", text),
 )

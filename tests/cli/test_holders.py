@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 
 from tests.server.serving import listening
 from vigie.cli import main
-from vigie.cli._lists import lasting
 from vigie.model import Binding
 from vigie.server.bindings.book import Book
 from vigie.server.bindings.routes import BindingRoutes
+from vigie.views.text.times import lasting
 
 NOW = time.time_ns() // 1_000_000
 HOUR = 3_600_000
@@ -73,14 +73,23 @@ def test_jobs_tells_what_runs_and_waits_and_on_request_what_is_over(
     assert "no such jobs" in capsys.readouterr().out
 
 
+def test_narrow_terminal_gets_rows_of_two_lines(
+    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = said(capsys, "jobs", "--server", url)
+    assert rows[:2] == [["job", "state", "user", "name", "gpus", "for"], ["nodes", "reason"]]
+    assert [row for row in rows[2:] if row[0] in ("17", "18")] == rows[2::2]
+
+
 def test_pages_are_put_together(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(said(capsys, "jobs", "--server", url, "--state", "all", "--limit", "2")) == 3
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0s"), (59, "59s"), (3600, "1h"), (3661, "1h1m"), (90_000, "1d1h"), (-5, "0s")]
+    ("seconds", "text"), [(0, "0s"), (59, "59s"), (3620, "1h"), (3661, "1h1m"), (90_000, "1d1h"), (-5, "0s")]
 )
-def test_length_of_time_is_told_in_its_two_largest_units(seconds: int, text: str) -> None:
+def test_length_of_time_is_told_in_its_largest_unit_and_the_one_below(seconds: int, text: str) -> None:
     assert lasting(seconds * 1000) == text
 
 

@@ -11,7 +11,7 @@ from bench.programs import free_port
 
 from tests.server.serving import NOW, Server, series, serving
 from vigie.cli import main
-from vigie.cli.query import sparkline
+from vigie.views.text.sparkline import sparkline
 
 AT = str(NOW / 1000)
 

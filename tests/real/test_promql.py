@@ -162,7 +162,7 @@ def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     semantics = Semantics.PROMETHEUS_2 if request.param else Semantics.PROMETHEUS_3
     port = free_port()
     with (
-        running(_prometheus(folder, port), port, "/"),
+        running(prometheus_line(folder, port), port, "/"),
         contextlib.closing(Peer(port)) as peer,
         Store(folder / "ours") as store,
     ):
@@ -177,7 +177,7 @@ def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield Sides(peer, engines, request.param)
 
 
-def _prometheus(folder: Path, port: int) -> list[str]:
+def prometheus_line(folder: Path, port: int) -> list[str]:
     (folder / "prometheus.yml").write_text("")
     return [
         need("prometheus"),
@@ -206,9 +206,9 @@ def test_generated_queries_get_the_answers_of_prometheus(sides: Sides) -> None:
             tally["empty"] += theirs.status == 200 and not theirs.series and theirs.kind != "string"
             tally["refused"] += theirs.status != 200
             for name, engine in engines.items():
-                difference = _difference(question, theirs, question.of_engine(engine), engine)
-                if difference:
-                    wrong.append(f"{name}: {question}: {difference}")
+                wrong_by = difference(question, theirs, question.of_engine(engine), engine)
+                if wrong_by:
+                    wrong.append(f"{name}: {question}: {wrong_by}")
     print(dict(tally))
     assert wrong[:10] == [], f"{len(wrong)} of {tally['asked']} differ, seed {SEED}"
     assert tally["nested"] >= 0.3 * QUERIES
@@ -232,7 +232,7 @@ def test_long_queries_get_the_answers_of_prometheus(sides: Sides, query: str) ->
     for question in _questions(random.Random(1), query, sides.on_boundaries):
         theirs = question.of_peer(sides.peer)
         for engine in sides.engines.values():
-            assert _difference(question, theirs, question.of_engine(engine), engine) == ""
+            assert difference(question, theirs, question.of_engine(engine), engine) == ""
 
 
 @pytest.mark.parametrize("query", PLACES)
@@ -266,7 +266,7 @@ def _questions(chance: random.Random, text: str, on_boundaries: bool) -> list[Qu
     return [Question(text, moment, moment, 0), Question(text, begin, begin + 45 * 60_000, step)]
 
 
-def _difference(question: Question, theirs: Said, ours: Said, engine: Engine) -> str:
+def difference(question: Question, theirs: Said, ours: Said, engine: Engine) -> str:
     """Return in what two answers differ, or nothing."""
     if (theirs.status, theirs.kind) != (ours.status, ours.kind):
         return f"{theirs.status} {theirs.kind} became {ours.status} {ours.kind}"

@@ -34,6 +34,7 @@ RESTRICTED = {
     "/link",
     "POST /api/nodes/{name}",
     "DELETE /api/nodes/{name}",
+    "/api/nodes/{name}/gpus/{do}",
 }
 # Who may what, said once more in other words than the table's.
 MAY: dict[str, Callable[[str], bool]] = {
@@ -190,8 +191,10 @@ def test_method_that_a_route_does_not_take_is_refused_before_it_is_told(
 
 
 def test_route_learns_who_is_calling(everything: ASGIApp, shown: dict[str, dict[str, str]]) -> None:
-    assert call(everything, "GET", "/api/session", shown["user"]).json == {"role": "user", "name": "user"}
-    assert call(everything, "GET", "/api/session").json == {"role": "viewer", "name": ""}
+    user = call(everything, "GET", "/api/session", shown["user"]).json
+    assert (user["role"], user["name"], user["home"]) == ("user", "user", "user/user")
+    nobody = call(everything, "GET", "/api/session").json
+    assert (nobody["role"], nobody["name"], nobody["home"]) == ("viewer", "", "")
     assert call(everything, "GET", "/metrics", shown["admin"]).body.decode() == str(
         Identity("admin", "admin")
     )
@@ -222,10 +225,11 @@ def behind(secrets: Secrets) -> ASGIApp:
 @pytest.mark.parametrize("client", ["10.1.2.3", "fd00::1"])
 def test_listed_proxy_is_believed_about_who_has_signed_in(behind: ASGIApp, client: str) -> None:
     def who(name: str) -> Any:
-        return call(behind, "GET", "/api/session", {"X-Remote-User": name}, client=client).json
+        said = call(behind, "GET", "/api/session", {"X-Remote-User": name}, client=client).json
+        return said["role"], said["name"]
 
-    assert who("user") == {"role": "user", "name": "user"}
-    assert who("somebody") == {"role": "viewer", "name": "somebody"}
+    assert who("user") == ("user", "user")
+    assert who("somebody") == ("viewer", "somebody")
 
 
 @pytest.mark.parametrize("client", ["10.2.0.1", "127.0.0.1", "fd00:0:0:1::1", None])

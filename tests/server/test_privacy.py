@@ -251,8 +251,11 @@ def test_labels_of_others_keep_their_names_and_emptiness_and_hide_their_values(
 
 def test_names_of_another_engine_cannot_be_hidden_and_the_key_is_for_its_owner(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needs the embedded store"):
-        privacy({"privacy": "own", "store": "http://elsewhere", "privacy_labels": []}, tmp_path)
-    own = {"privacy": "own", "store": "", "privacy_labels": ["team"]}
+        privacy(
+            {"privacy": "own", "store": "http://elsewhere", "privacy_labels": [], "hide_hosts": False},
+            tmp_path,
+        )
+    own = {"privacy": "own", "store": "", "privacy_labels": ["team"], "hide_hosts": False}
     first, again = (privacy(own, tmp_path).mask(Identity("viewer", "")) for _ in range(2))
     assert first is not None
     assert again is not None

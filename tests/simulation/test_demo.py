@@ -28,10 +28,10 @@ class Demo:
     """A running demo, and what it answers."""
 
     def __init__(self, port: int) -> None:
-        self._address = f"http://127.0.0.1:{port}"
+        self.address = f"http://127.0.0.1:{port}"
 
     def get(self, path: str, **parameters: object) -> Any:
-        with urlopen(f"{self._address}/{path}?{urlencode(parameters)}", timeout=30) as answer:
+        with urlopen(f"{self.address}/{path}?{urlencode(parameters)}", timeout=30) as answer:
             return json.loads(answer.read())
 
     def query(self, query: str, **parameters: object) -> list[dict[str, Any]]:

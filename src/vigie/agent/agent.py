@@ -22,6 +22,7 @@ from vigie.agent.holding import Holding
 from vigie.agent.local_pages import LocalPages
 from vigie.agent.loop import Consumer, Loop, OwnTable
 from vigie.agent.notify import notify
+from vigie.agent.outcomes import Outcomes
 from vigie.agent.pages import Pages
 from vigie.agent.reading import Outcome
 from vigie.model import Binding, Event, Frame
@@ -103,7 +104,8 @@ async def run(plan: Plan) -> None:
     if plan.relay:
         consumers.append(plan.relay)
     loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=consumers)
-    tables = [holding.table, happenings.table, *plan.tables]
+    outcomes = Outcomes(plan.collector.readings)
+    tables = [outcomes.table, holding.table, happenings.table, *plan.tables]
     host, port = split(plan.listen)
     pages = Pages(
         plan.node,

@@ -32,14 +32,16 @@ def tls(values: Mapping[str, Any]) -> Certificate | None:
 
 
 def privacy(values: Mapping[str, Any], data: Path) -> Privacy:
-    """Return what hides people from each other, with a key of its own where it does."""
-    if values["privacy"] == "open":
+    """Return what hides people from each other and hosts from viewers, with a key of its own."""
+    own, hosts = values["privacy"] == "own", values["hide_hosts"]
+    if not own and not hosts:
         return Privacy()
     if values["store"]:
         raise ConfigError(
-            "server.privacy = own needs the embedded store: answers of server.store are not ours"
+            f"server.{'privacy = own' if own else 'hide_hosts'} needs the embedded store: "
+            "answers of server.store are not ours"
         )
-    return Privacy(token_of(data / "privacy-key"), values["privacy_labels"])
+    return Privacy(token_of(data / "privacy-key"), values["privacy_labels"], own=own, hosts=hosts)
 
 
 def admin_password(values: Mapping[str, Any]) -> str:

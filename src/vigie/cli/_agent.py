@@ -17,10 +17,10 @@ class NoAgent(Exception):
     """No agent answers on this machine; the message says where one was looked for."""
 
 
-def asked(places: list[Path], target: str) -> tuple[int, bytes]:
+def asked(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[int, bytes]:
     """Return status and body of the answer of the first agent that is there."""
     for place in places:
-        client = _Client(place)
+        client = _Client(place, seconds)
         try:
             client.request("GET", target)
             answer = client.getresponse()
@@ -52,12 +52,12 @@ def places(arguments: argparse.Namespace) -> list[Path]:
 class _Client(http.client.HTTPConnection):
     """An HTTP client over a Unix socket."""
 
-    def __init__(self, place: Path) -> None:
-        super().__init__("localhost", timeout=SECONDS)
+    def __init__(self, place: Path, seconds: float) -> None:
+        super().__init__("localhost", timeout=seconds)
         self._place = place
 
     def connect(self) -> None:
         """Connect to the socket."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(SECONDS)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._place))

@@ -1,16 +1,18 @@
-"""Lists that a server answers page by page, and how their times are told to people."""
+"""Lists that a server answers page by page, as tables for people or as lines of JSON."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from vigie.cli import _server
-from vigie.cli.query import aligned
+from vigie.views.text import output
+from vigie.views.text.layout import Column
+from vigie.views.text.table import table
 
 A_PAGE = 1000
 
@@ -37,24 +39,12 @@ def rows(
     return found
 
 
-def show(found: Sequence[Mapping[str, Any]], table: Sequence[Sequence[str]], as_json: bool) -> None:
-    """Print a line of JSON for each row, or the table."""
-    lines = map(json.dumps, found) if as_json else aligned(table)
-    for line in lines:
-        print(line)
+def show(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line of JSON for each row."""
+    output.show(map(json.dumps, found))
 
 
-def since(begin_ms: int) -> str:
-    """Return how long ago something began."""
-    return lasting(time.time() * 1000 - begin_ms)
-
-
-def lasting(milliseconds: float) -> str:
-    """Return a length of time in its two largest units, such as 1d4h."""
-    left = max(0, round(milliseconds / 1000))
-    words: list[str] = []
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, left = divmod(left, length)
-        if count or (unit == "s" and not words):
-            words.append(f"{count}{unit}")
-    return "".join(words[:2])
+def show_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table that fits where it is printed."""
+    most, colour = output.columns(sys.stdout), output.colourful(sys.stdout)
+    output.show(table(columns, rows, most, colour))

@@ -35,34 +35,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def asked(arguments: argparse.Namespace, method: str, path: str, form: bytes | None = None) -> bytes:
+def asked(
+    arguments: argparse.Namespace,
+    method: str,
+    path: str,
+    form: bytes | None = None,
+    seconds: float = SECONDS,
+) -> bytes:
     """Return the body of the answer; a token is shown if there is one, since it may let us see more."""
     if arguments.server == AGENT:
-        return _by_agent(arguments, method, path, form)
+        return _by_agent(arguments, method, path, form, seconds)
     url = f"{arguments.server.rstrip('/')}/{path}"
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError(f"--server {arguments.server!r} should be an address such as http://127.0.0.1:8000")
     token = os.environ.get("VIGIE_TOKEN") or _local_token(arguments)
     try:
-        status, body = _sent(method, url, form, token)
+        status, body = _sent(method, url, form, token, seconds)
     except Unanswered:
         if arguments.server == DEFAULT and _agent.is_there(_agent.places(arguments)):
-            return _by_agent(arguments, method, path, form)  # the server is elsewhere, and the agent knows it
+            # The server is elsewhere, and the agent knows where.
+            return _by_agent(arguments, method, path, form, seconds)
         raise
     if status == 401 and token and "VIGIE_TOKEN" not in os.environ:
-        status, body = _sent(method, url, form, "")  # the token is another server's; looking may be free
+        status, body = _sent(
+            method, url, form, "", seconds
+        )  # the token is another server's; looking may be free
     if status == 200:
         return body
     raise Unanswered(f"{arguments.server} says {status}: {_reason(body)}")
 
 
-def _by_agent(arguments: argparse.Namespace, method: str, path: str, form: bytes | None) -> bytes:
+def _by_agent(
+    arguments: argparse.Namespace, method: str, path: str, form: bytes | None, seconds: float
+) -> bytes:
     """Return what the server of this machine's agent answers to us, for whom the agent vouches."""
     if method == "DELETE" or (method == "POST" and form is None):
         raise Unanswered("by way of the agent one may look only; changes need --server and a token")
     query = f"{'&' if '?' in path else '?'}{form.decode()}" if form else ""
     try:
-        status, body = _agent.asked(_agent.places(arguments), f"/server/{path}{query}")
+        status, body = _agent.asked(_agent.places(arguments), f"/server/{path}{query}", seconds)
     except _agent.NoAgent as error:
         raise Unanswered(f"{error}; to start one: vigie agent --server URL") from None
     if status == 200:
@@ -70,11 +81,11 @@ def _by_agent(arguments: argparse.Namespace, method: str, path: str, form: bytes
     raise Unanswered(f"by way of the agent: {status}: {_reason(body)}")
 
 
-def _sent(method: str, url: str, form: bytes | None, token: str) -> tuple[int, bytes]:
+def _sent(method: str, url: str, form: bytes | None, token: str, seconds: float) -> tuple[int, bytes]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(url, form, headers, method=method)  # noqa: S310 - the scheme is checked
     try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:

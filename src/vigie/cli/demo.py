@@ -20,6 +20,7 @@ from vigie.simulation.cluster.fleet import fleet
 from vigie.simulation.cluster.nodes import Node
 from vigie.simulation.cluster.past import head_of, write_past
 from vigie.simulation.cluster.present import Present
+from vigie.simulation.cluster.server_columns import TARGET
 from vigie.simulation.cluster.story import Story
 
 EXAMPLE = """examples:
@@ -55,11 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="vigie-demo-") as scratch:
         if arguments.data is None:
             arguments.data = scratch  # a demo leaves nothing behind
-        plan = server_command.prepared(arguments)
+        plan = server_command.prepared(arguments)._replace(simulated=True, itself=TARGET["instance"])
         nodes = made(story)
         _write(story, nodes, plan, history_ms)
         if arguments.now:
-            server_command.serve(plan._replace(clock=lambda: now), Beside(None))
+            server_command.serve(plan._replace(clock=lambda: now, itself=""), Beside(None))
         else:
             server_command.serve(plan, Beside(Present(story, nodes, plan.data)))
     return 0

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from vigie.cli import _server, _settings
 from vigie.query.errors import QueryError
 from vigie.server.api.parameters import Parameters
+from vigie.views.text import output
+from vigie.views.text.events import lines
 
 EXAMPLE = """examples:
   vigie events                                    the last 50
@@ -43,13 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
         length = Parameters(urlencode({"since": arguments.since}).encode()).duration("since")
         since["since"] = time.time() - length / 1000
     answer = _asked(arguments, {**filters, **since, "limit": arguments.limit})
-    for event in reversed(answer["events"]):
-        _print(event, arguments.json)
+    _show(answer["events"][::-1], arguments.json)
     while arguments.follow:
         time.sleep(EVERY_SECONDS)
         answer = _asked(arguments, {**filters, "after": answer["last"], "limit": 1000})
-        for event in answer["events"]:
-            _print(event, arguments.json)
+        _show(answer["events"], arguments.json)
     return 0
 
 
@@ -63,20 +63,8 @@ def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict
     return answer
 
 
-def _print(event: Mapping[str, Any], as_json: bool) -> None:
+def _show(events: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(event), flush=True)
-        return
-    print(line(event), flush=True)
-
-
-def line(event: Mapping[str, Any]) -> str:
-    """Return an event as a line for people."""
-    begin = datetime.fromtimestamp(event["begin_ms"] / 1000, UTC).astimezone()
-    lasted = ""
-    if event["end_ms"] is not None:
-        lasted = f" (for {max(0, event['end_ms'] - event['begin_ms']) / 1000:.0f} s)"
-    node = event["node"] or "-"
-    return (
-        f"{begin:%Y-%m-%d %H:%M:%S}  {event['severity']:<8}  {node}  {event['kind']}: {event['what']}{lasted}"
-    )
+        output.show(map(json.dumps, events))
+    else:
+        output.show(lines(events, output.columns(sys.stdout), output.colourful(sys.stdout)))

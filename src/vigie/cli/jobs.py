@@ -7,13 +7,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from vigie.cli import _lists, _server, _settings
+from vigie.views.text.layout import Column
+from vigie.views.text.times import lasting, since
 
 EXAMPLE = """examples:
   vigie jobs                                      those that run or wait
   vigie jobs --state finished --user ada
   vigie jobs --state all --node n17 --json"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
-HEADS = ("job", "state", "user", "name", "gpus", "nodes", "for", "reason")
+COLUMNS = (
+    Column("job"),
+    Column("state"),
+    Column("user", least=6, rank=1),
+    Column("name", least=8, rank=2),
+    Column("gpus"),
+    Column("nodes", least=8, rank=4),
+    Column("for"),
+    Column("reason", least=8, rank=3),
+)
 NOW = ("running", "waiting", "unknown")
 STATES = ("now", "all", "running", "waiting", "finished", "unknown")
 SHOWN = 3  # nodes that are named
@@ -39,16 +50,18 @@ def run(arguments: argparse.Namespace) -> int:
     found: list[dict[str, Any]] = []
     for state in states:
         found += _lists.rows(arguments, "jobs", {**filters, "state": state}, arguments.limit - len(found))
-    if not found and not arguments.json:
+    if arguments.json:
+        _lists.show(found)
+    elif found:
+        _lists.show_table(COLUMNS, [*map(_row, found)])
+    else:
         print("no such jobs; vigie jobs --state all tells of finished ones too")
-        return 0
-    _lists.show(found, [HEADS, *map(_row, found)], arguments.json)
     return 0
 
 
 def _row(job: Mapping[str, Any]) -> list[str]:
     nodes = ",".join(job["nodes"][:SHOWN]) + (f" +{more}" if (more := len(job["nodes"]) - SHOWN) > 0 else "")
     end = job["end_ms"]
-    lasted = _lists.since(job["start_ms"]) if end is None else _lists.lasting(end - job["start_ms"])
+    lasted = since(job["start_ms"]) if end is None else lasting(end - job["start_ms"])
     words = [job["id"], job["state"], job["user"] or "-", job["name"] or "-", str(len(job["gpus"]))]
     return [*words, nodes or "-", lasted, job["facts"].get("reason", "") or "-"]

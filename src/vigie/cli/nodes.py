@@ -15,8 +15,8 @@ from urllib.parse import quote, urlsplit
 from vigie import config
 from vigie.agent.agent import is_loopback, split
 from vigie.agent.scrape_token import kept_token
-from vigie.cli import _server, _settings
-from vigie.cli.query import aligned
+from vigie.cli import _lists, _server, _settings
+from vigie.views.text.layout import Column
 
 EXAMPLE = """examples:
   vigie nodes                                     who is there, and how they are
@@ -26,7 +26,15 @@ EXAMPLE = """examples:
   vigie nodes join                                on the server: the line to paste on a node"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
 LOCAL = ("127.0.0.1", "localhost", "::1")
-HEADS = ("node", "state", "last heard", "address", "version", "labels", "missing")
+COLUMNS = (
+    Column("node"),
+    Column("state", tells=True),
+    Column("last heard"),
+    Column("address", least=9, rank=2),
+    Column("version", least=5, rank=3),
+    Column("labels", least=8, rank=4),
+    Column("missing", least=8, rank=1),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +73,7 @@ def _list(arguments: argparse.Namespace) -> int:
     if not nodes:
         print("no nodes yet; to add one, on the server: vigie nodes join")
         return 0
-    for line in aligned([HEADS, *(_row(node) for node in nodes)]):
-        print(line)
+    _lists.show_table(COLUMNS, [*map(_row, nodes)])
     return 0
 
 

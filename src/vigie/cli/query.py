@@ -6,23 +6,24 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from vigie.cli import _server, _settings
+from vigie.cli import _lists, _server, _settings
 from vigie.cli._server import Unanswered, asked
 from vigie.query.errors import QueryError
 from vigie.server.api.parameters import Parameters
+from vigie.views.text import output
+from vigie.views.text.layout import Column
+from vigie.views.text.sparkline import sparkline
 
 EXAMPLE = """examples:
   vigie query up
   vigie query 'topk(3, node_load1)' --json
   vigie query 'rate(node_cpu_seconds_total{mode="user"}[5m])' --range 6h --step 1m"""
-WIDTH = 60
-BARS = "▁▂▃▄▅▆▇█"
-
-
+POINTS, LEAST_POINTS = 60, 10
+PLACES = ("instance", "node", "gpu", "device", "user")  # labels that say which; others mostly say the same
 ERRORS = (*_settings.ERRORS, Unanswered, QueryError, ValueError)
 
 
@@ -46,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     said = _read(body)
     for remark in (*said.get("warnings", ()), *said.get("infos", ())):
         print(f"vigie query: {remark}", file=sys.stderr)
-    for line in shown(said["data"]):
-        print(line)
+    _show(said["data"])
     return 0
 
 
@@ -60,7 +60,7 @@ def _request(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
             raise ValueError("--step needs --range, such as --range 1h")
         return "query", {"query": arguments.promql, "time": at / 1000}
     length = parameters.duration("range")
-    step = parameters.duration_or_none("step") or max(length // WIDTH, 1000)
+    step = parameters.duration_or_none("step") or max(length // POINTS, 1000)
     span = {"start": (at - length) / 1000, "end": at / 1000, "step": step / 1000}
     return "query_range", {"query": arguments.promql, **span}
 
@@ -76,55 +76,37 @@ def _read(body: bytes) -> dict[str, Any]:
     return said
 
 
-def shown(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a table."""
+def _show(data: Mapping[str, Any]) -> None:
     kind, result = data["resultType"], data["result"]
     if kind in ("scalar", "string"):
-        yield str(result[1])
+        output.show([str(result[1])])
         return
     names = sorted(
         {name for series in result for name in series["metric"]}, key=lambda n: (n != "__name__", n)
     )
-    rows = [[*(series["metric"].get(name, "") for name in names), *_cells(series)] for series in result]
+    room = output.columns(sys.stdout)
+    points = 2 * POINTS if room is None else max(LEAST_POINTS, min(2 * POINTS, room // 3))
+    rows = [
+        [*(series["metric"].get(name, "") for name in names), *_cells(series, points)] for series in result
+    ]
     if not rows:
-        yield "no series"
+        output.show(["no series"])
         return
-    heads = ["metric" if name == "__name__" else name for name in names]
-    heads += ["value"] if kind == "vector" else ["min", "max", "last", "points"]
-    yield from aligned([heads, *rows])
+    values = ("value",) if kind == "vector" else ("min", "max", "last", "points")
+    _lists.show_table([*map(_label, names), *map(Column, values)], rows)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows whose columns stand below each other."""
-    widths = [max(map(len, column)) for column in zip(*(row[: len(rows[0])] for row in rows), strict=True)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        yield "  ".join([*cells[:-1], row[-1]]).rstrip()
+def _label(name: str) -> Column:
+    if name == "__name__":
+        return Column("metric", least=12, rank=3)
+    return Column(name, least=8, rank=1 if name in PLACES else 2)
 
 
-def sparkline(values: Sequence[float]) -> str:
-    """Return the numbers as bars of eight heights; one that is no number is a blank."""
-    finite = [value for value in values if abs(value) != float("inf") and value == value]
-    if not finite:
-        return " " * len(values)
-    low, high = min(finite), max(finite)
-    return "".join(_bar(value, low, high) for value in values)
-
-
-def _bar(value: float, low: float, high: float) -> str:
-    if value != value:
-        return " "
-    if high == low:
-        return BARS[0]
-    height = (min(max(value, low), high) - low) / (high - low)
-    return BARS[min(int(height * len(BARS)), len(BARS) - 1)]
-
-
-def _cells(series: Mapping[str, Any]) -> list[str]:
+def _cells(series: Mapping[str, Any], points: int) -> list[str]:
     if "value" in series:
         return [series["value"][1]]
     texts = [text for _, text in series["values"]]
     real = [text for text in texts if text != "NaN"] or texts
-    every = max(1, -(-len(texts) // (2 * WIDTH)))
+    every = max(1, -(-len(texts) // points))
     line = sparkline([float(text) for text in texts[::every]])
     return [min(real, key=float), max(real, key=float), texts[-1], line]

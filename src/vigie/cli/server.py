@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import logging
 import os
+import socket
 import sys
 from functools import partial
 
@@ -92,6 +93,7 @@ def _plan(settings: _settings.Settings) -> server.Plan:
         admin_password=_access.admin_password(values),
         scrape=_scrape.rules(settings.section("scrape")),
         file_sd=_scrape.file_sd(settings.section("scrape")),
+        itself=socket.gethostname(),
     )
     if settings.values["remote_write.url"].value:
         target(settings).check()

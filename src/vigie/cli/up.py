@@ -10,17 +10,21 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from vigie.agent import ports
 from vigie.agent.scrape_token import kept_token
 from vigie.cli import server as server_command
+from vigie.server.listening import on_this_machine
+from vigie.server.run import Beside, Plan
 from vigie.server.tls import fingerprint
 
 EXAMPLE = """examples:
   vigie up                                        http://127.0.0.1:8000, with data within seconds
   vigie up --listen 0.0.0.0:8000                  for other machines and people too
-  vigie up --data /srv/vigie"""
+  vigie up --data /srv/vigie
+  vigie up --publish /srv/monitoring              and files for a Prometheus and a Grafana"""
 ERRORS = server_command.ERRORS
 
 log = logging.getLogger(__name__)
@@ -33,6 +37,17 @@ PR_SET_PDEATHSIG = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     server_command.add_arguments(parser)
+    parser.add_argument(
+        "--publish",
+        type=Path,
+        metavar="DIR",
+        help="keep files for a Prometheus and a Grafana there, as vigie publish does",
+    )
+    parser.add_argument(
+        "--anonymous-viewer",
+        action="store_true",
+        help="let everybody look at that Grafana without an account",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,8 +57,36 @@ def run(arguments: argparse.Namespace) -> int:
     if plan.flags.get("tls-cert"):
         flags += ["--fingerprint", fingerprint(Path(plan.flags["tls-cert"]))]
     flags += ["--log-format", plan.flags["log-format"]]  # they share a log
-    server_command.serve(plan, LocalAgent(plan.data, flags))
+    beside: list[Beside] = [LocalAgent(plan.data, flags)]
+    if arguments.publish:
+        beside.append(_publishing(arguments, plan))
+    server_command.serve(plan, Together(beside))
     return 0
+
+
+def _publishing(arguments: argparse.Namespace, plan: Plan) -> Beside:
+    from vigie.publishing.beside import Publishing  # only when used
+
+    return Publishing(
+        arguments.publish.resolve(), plan.data, plan.flags.get("tls-cert", ""), arguments.anonymous_viewer
+    )
+
+
+class Together:
+    """Several things that run beside the server; the last that began ends first."""
+
+    def __init__(self, parts: Sequence[Beside]) -> None:
+        self._parts = parts
+
+    def start(self, address: str) -> None:
+        """Start all."""
+        for part in self._parts:
+            part.start(address)
+
+    async def stop(self) -> None:
+        """End all."""
+        for part in reversed(self._parts):
+            await part.stop()
 
 
 class LocalAgent:
@@ -57,8 +100,7 @@ class LocalAgent:
     def start(self, address: str) -> None:
         """Start the agent of a server that listens there."""
         print(address, flush=True)
-        here = address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        flags = [*self._flags, "--server", here, "--listen", f"127.0.0.1:{_free_port()}"]
+        flags = [*self._flags, "--server", on_this_machine(address), "--listen", f"127.0.0.1:{_free_port()}"]
         self._keeping = asyncio.ensure_future(self._keep([*flags, "--data", str(self._data)]))
 
     async def stop(self) -> None:

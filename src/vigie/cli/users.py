@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vigie import config
-from vigie.cli import _settings
-from vigie.cli.query import aligned
+from vigie.cli import _lists, _settings
 from vigie.server.access.accounts import ROLES, Account, Accounts
 from vigie.server.access.passwords import MOST, first_line
 from vigie.server.access.secrets_file import SecretsError, SecretsFile
 from vigie.server.access.tokens import Tokens
+from vigie.views.text.layout import Column
 
 EXAMPLE = """examples:
   vigie users list
@@ -28,6 +28,7 @@ EXAMPLE = """examples:
   vigie users add prometheus --role writer              the same, for remote write
   vigie users passwd admin --password-file /run/secrets/admin"""
 ERRORS = (*_settings.ERRORS, SecretsError, ValueError)
+COLUMNS = (Column("name"), Column("role"), Column("signs in by"), Column("since"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,8 +76,7 @@ def _list(accounts: Accounts, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return
-    for line in aligned([["name", "role", "signs in by", "since"], *(list(row.values()) for row in rows)]):
-        print(line)
+    _lists.show_table(COLUMNS, [list(row.values()) for row in rows])
 
 
 def _row(account: Account) -> dict[str, str]:

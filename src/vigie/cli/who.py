@@ -7,13 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from vigie.cli import _lists, _server, _settings
+from vigie.views.text.layout import Column
+from vigie.views.text.times import since
 
 EXAMPLE = """examples:
   vigie who                                       everything that is held
   vigie who --node n17                            on one node
   vigie who --user ada --json"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
-HEADS = ("node", "what", "user", "holder", "name", "for")
+COLUMNS = (
+    Column("node", least=8, rank=1),
+    Column("what"),
+    Column("user", least=6, rank=2),
+    Column("holder", least=10, rank=1),
+    Column("name", least=8, rank=3),
+    Column("for"),
+)
 FILTERS = {
     "node": "on this node",
     "gpu": "this GPU, by its index",
@@ -36,10 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
     filters = {name: getattr(arguments, name) for name in FILTERS}
     found = _lists.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit)
     found = sorted((row for row in found if row["resource"] != "queue"), key=_place)
-    if not found and not arguments.json:
+    if arguments.json:
+        _lists.show(found)
+    elif found:
+        _lists.show_table(COLUMNS, [*map(_row, found)])
+    else:
         print("nobody holds anything that vigie knows of; vigie nodes tells which nodes are there")
-        return 0
-    _lists.show(found, [HEADS, *map(_row, found)], arguments.json)
     return 0
 
 
@@ -52,4 +63,4 @@ def _row(row: Mapping[str, Any]) -> list[str]:
     what = f"gpu {row['gpu']}" if row["gpu"] else row["resource"]
     holder = f"{row['kind']} {row['holder']}"
     name = row["facts"].get("name", "")
-    return [row["node"], what, row["user"] or "-", holder, name or "-", _lists.since(row["from_ms"])]
+    return [row["node"], what, row["user"] or "-", holder, name or "-", since(row["from_ms"])]

@@ -15,6 +15,7 @@ from vigie.server.access.private_storage import PrivateReaders
 from vigie.server.api.queries import Queries, now_ms
 from vigie.server.api.status import Status
 from vigie.server.api.write import Write, WriteRoute
+from vigie.server.dashboards_routes import dashboard_routes
 from vigie.server.http import Asks, Handler, answered
 from vigie.server.own import Own
 from vigie.server.scrape.active_targets import NOTHING_SCRAPED, ActiveTargets
@@ -42,7 +43,7 @@ class Parts(NamedTuple):
 
 def build(parts: Parts) -> Access:
     """Return the application over the embedded store."""
-    readers = PrivateReaders(parts.readers) if parts.callers.privacy.own else parts.readers
+    readers = PrivateReaders(parts.readers) if parts.callers.privacy.hides else parts.readers
     asks = Queries(readers, parts.limits, parts.own, parts.clock)
     status = Status(readers, parts.own, parts.flags, parts.retention, parts.clock, parts.families)
     routes: list[BaseRoute] = [
@@ -65,6 +66,7 @@ def build(parts: Parts) -> Access:
         *_api("write", WriteRoute(parts.write).answer, ("POST",)),
         Route("/federate", answered(status.federate), methods=["GET"]),
         *about(parts.own, parts.reasons),
+        *dashboard_routes(),
         *parts.more,
     ]
     return guarded(routes, parts.callers)

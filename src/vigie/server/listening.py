@@ -45,6 +45,11 @@ def address(bound: socket.socket, encrypted: bool) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def on_this_machine(address: str) -> str:
+    """Return where programs on this machine find a server that may listen everywhere."""
+    return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
 def _reason(error: OSError) -> str:
     """Return why; Python adds the address once more."""
     return (error.strerror or str(error)).partition(" (while attempting")[0]

@@ -62,6 +62,10 @@ class Own:
 
     def render(self, form: Format) -> bytes:
         """Return the exposition; it asks the store, and so may wait for it."""
+        return self._renderer.render(self.values(), form).encode()
+
+    def values(self) -> list[Values]:
+        """Return all tables as of now; the store is asked."""
         blocks, log, damages, series = self._stored()
         numbers: list[float] = [1]
         for counted in (self._asked, self._failed, self._seconds):
@@ -69,7 +73,7 @@ class Own:
         numbers += [self._forks(), self.writes, self.refused, self.write_bytes, self.samples, self.syncs]
         numbers += [blocks, log, damages, series, *self._process.values()]
         others = [Values(*table(), True) for table in self.tables]
-        return self._renderer.render([Values(self._table, tuple(numbers), True), *others], form).encode()
+        return [Values(self._table, tuple(numbers), True), *others]
 
 
 def _series() -> Iterator[Series]:

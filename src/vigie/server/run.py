@@ -29,15 +29,21 @@ from vigie.server.api.readers import Readers
 from vigie.server.api.writer import Writer
 from vigie.server.front import Front
 from vigie.server.greeting import advice, greet
-from vigie.server.home import home
 from vigie.server.lasting import Lasting
 from vigie.server.link.hub import Hub
 from vigie.server.listening import address, listening
+from vigie.server.nodes.hosts import known_hosts
+from vigie.server.outlook.asking import Embedded
+from vigie.server.outlook.known import Ledgers
+from vigie.server.outlook.outlook import Outlook
+from vigie.server.outlook.routes import OutlookRoutes
 from vigie.server.own import Own
+from vigie.server.page import page_routes
 from vigie.server.queues import Queues
 from vigie.server.readiness import Readiness, room_on
 from vigie.server.scrape.parts import Scraping
 from vigie.server.scrape.rules import Rules
+from vigie.server.self_watch import SelfWatch
 from vigie.server.tls import Certificate
 from vigie.server.traffic import Traffic
 from vigie.sinks._remote_write_metrics import RemoteWriteTable
@@ -71,6 +77,8 @@ class Plan(NamedTuple):
     remote_write: Callable[[], RemoteWrite] | None = None  # what is taken goes there too
     access_log: str = "changes"  # or all, or off
     clock: Callable[[], int] = now_ms
+    simulated: bool = False  # nothing of it is real, and every page says so
+    itself: str = ""  # the instance under which the server keeps its own metrics; empty: it does not
 
 
 class Beside(Protocol):
@@ -168,15 +176,24 @@ def application(
         pass_on=sink,
     )
     hub.scraped = scraping.targets.has
+    callers.privacy.hosts = lambda: known_hosts(hub.registry.nodes(), scraping.targets.all())
     opened.callback(scraping.close)
     own.tables.append(scraping.table)
     waiting = {"questions": lambda: readers.waiting, "writes": lambda: writer.waiting}
     own.tables.append(Queues({**waiting, "links": lambda: hub.waiting}))
+    if plan.itself:
+        opened.callback(SelfWatch(own, store, plan.clock, plan.itself, sink).close)
     parts = app.Parts(readers, writer.write, own, callers, plan.limits, plan.flags)
     days = f"{age_ms / 86_400_000:g}d"
     parts = parts._replace(targets=scraping.active, families=scraping.families)
     parts = parts._replace(reasons=readiness.reasons, clock=plan.clock)
-    more = [*scraping.routes(), *hub.routes(), home(hub.registry.nodes)]
+    callers.simulated = plan.simulated
+    ledgers = Ledgers(hub.registry, hub.events, hub.book)
+    outlook = Outlook(Embedded(readers), ledgers, plan.clock)
+    opened.callback(outlook.close)
+    outlook.warm()
+    pages = OutlookRoutes(outlook, simulated=plan.simulated)
+    more = [*scraping.routes(), *hub.routes(), *pages.routes(), *page_routes()]
     built = app.build(parts._replace(retention=days, more=more))
     hub.vouching.app = built if plan.doors.vouching else None
     return built

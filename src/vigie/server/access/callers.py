@@ -61,6 +61,7 @@ class Callers:
         self.secrets, self.doors = secrets, doors or Doors()
         self.privacy, self.counts = privacy or Privacy(), Counts()
         self.tell: Callable[[Event], None] = lambda _: None
+        self.simulated = False  # whether what they see is real
         self._throttle = throttle or Throttle()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting, self._most = 0, waiting

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import BaseRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from vigie.server.access.callers import IDENTITY, Callers
+from vigie.server.access.hidden_hosts import HiddenHosts
 from vigie.server.access.login_page import login_page, wants_page
 from vigie.server.access.origin import same_origin
-from vigie.server.access.privacy import sees_through
+from vigie.server.access.privacy import current_mask, sees_through
 from vigie.server.access.refusals import HOW, Refused, refusing
 from vigie.server.access.roles import OPEN, Rule, Rules
 from vigie.server.access.secrets import Identity
@@ -49,7 +50,7 @@ class Access:
             except SecretsError:
                 await _answer(Refused(503, "who you are cannot be looked up now"), scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        await self._answering(scope, receive, send)
 
     async def vouched(self, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of somebody of whom a node says who it is; he may look, and change nothing."""
@@ -58,7 +59,14 @@ class Access:
             await refusing(Refused(403, "on the word of a node one may look only"))(scope, receive, send)
             return
         self._let_in(scope, identity)
-        await self._app(scope, receive, send)
+        await self._answering(scope, receive, send)
+
+    async def _answering(self, scope: Scope, receive: Receive, send: Send) -> None:
+        mask = current_mask() if scope["type"] == "http" and IDENTITY in scope else None
+        app: ASGIApp = self._app
+        if mask and mask.hosts:
+            app = HiddenHosts(app, mask, self._callers.privacy.hosts())
+        await app(scope, receive, send)
 
     def _let_in(self, scope: Scope, identity: Identity) -> None:
         scope[IDENTITY] = identity

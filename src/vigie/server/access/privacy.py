@@ -1,4 +1,4 @@
-"""`privacy = own`: names, jobs and commands of others are pseudonyms in every answer.
+"""`privacy = own`: names, jobs and commands of others are pseudonyms in every answer; `hide_hosts`: hosts.
 
 A pseudonym is the same wherever a name stands, so that answers can still be joined and counted, and is made
 with a key of this server, so that nobody can try names until one fits.
@@ -37,6 +37,25 @@ LABELS = {
     "environment": "environment",
     "cgroup": "cgroup",
 }
+HOST = "node"  # the kind of word that stands for a host
+HOSTS = dict.fromkeys(
+    (
+        "instance",
+        "exported_instance",
+        "node",
+        "nodename",
+        "domainname",
+        "host",
+        "hostname",
+        "Hostname",
+        "host_cpu",
+        "host_gpu",
+        "address",
+        "ip",
+        "server",
+    ),
+    HOST,
+)
 # Labels that tell of people only when they hold a path of cgroups.
 PATHS = {"id": "/", "resource": "cgroup:"}
 USERS = ("user", "username", "owner")
@@ -45,13 +64,22 @@ HARMLESS = ("reason", "limit", "partition", "state")  # facts of a job that tell
 
 
 class Mask:
-    """What one caller sees: his own as it is, and of others pseudonyms."""
+    """What one caller sees: his own as it is, and of others pseudonyms; of hosts, too, if they are hidden."""
 
     def __init__(
-        self, key: bytes, name: str, jobs: Collection[str] = (), labels: Mapping[str, str] = LABELS
+        self,
+        key: bytes,
+        name: str,
+        jobs: Collection[str] = (),
+        labels: Mapping[str, str] = LABELS,
+        *,
+        people: bool = True,
+        hosts: bool = False,
     ) -> None:
-        self.name, self.jobs = name, jobs
-        self._key, self._labels = key, labels
+        self.name, self.jobs, self.hosts = name, jobs, hosts
+        self._key, self._people = key, people
+        self._labels = {**(labels if people else {}), **(HOSTS if hosts else {})}
+        self._paths = PATHS if people else {}
         self._words: dict[tuple[str, str], str] = {}
 
     def word(self, kind: str, text: str) -> str:
@@ -66,20 +94,24 @@ class Mask:
 
     def hides(self, label: str) -> bool:
         """Tell whether values of a label may be pseudonyms."""
-        return label in self._labels or label in PATHS
+        return label in self._labels or label in self._paths
 
     def owns(self, user: str, job: str = "") -> bool:
-        """Tell whether something is the caller's own: by its user, or if nobody is named, by its job."""
+        """Tell whether something is as good as his: by its user, or if nobody is named, by its job."""
+        if not self._people:
+            return True
         if user:
             return user == self.name
         return bool(job) and job in self.jobs
 
     def labels(self, labels: Mapping[str, str]) -> Mapping[str, str]:
         """Return the labels of a series as the caller sees them."""
-        hidden = [name for name in labels if name in self._labels or labels[name].startswith(_path(name))]
-        if not hidden or self.owns(_first(labels, USERS), _first(labels, JOBS)):
-            return labels
-        return {**labels, **{name: self._hidden(name, labels) for name in hidden}}
+        hidden = [
+            name for name in labels if name in self._labels or labels[name].startswith(self._path(name))
+        ]
+        if hidden and self.owns(_first(labels, USERS), _first(labels, JOBS)):
+            hidden = [name for name in hidden if self._labels.get(name) == HOST]
+        return {**labels, **{name: self._hidden(name, labels) for name in hidden}} if hidden else labels
 
     def binding(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a binding, ready for JSON, as the caller sees it."""
@@ -122,6 +154,9 @@ class Mask:
         """Return a user's name as the caller sees it."""
         return name if self.owns(name) else self.word("user", name)
 
+    def _path(self, name: str) -> str:
+        return self._paths.get(name, "\0")
+
     def _hidden(self, name: str, labels: Mapping[str, str]) -> str:
         kind = self._labels.get(name, "cgroup")
         if name == "holder":
@@ -132,22 +167,29 @@ class Mask:
 class Privacy:
     """Says what a caller may see; without a key, everything."""
 
-    def __init__(self, key: str = "", labels: Collection[str] = ()) -> None:
+    def __init__(
+        self, key: str = "", labels: Collection[str] = (), *, own: bool = True, hosts: bool = False
+    ) -> None:
+        """Take a key of the server, labels to hide besides, and what is hidden: other people, hosts."""
         self.jobs_of: Callable[[str], Collection[str]] = lambda _: ()
+        self.hosts: Callable[[], Collection[str]] = lambda: ()  # names and addresses of all that are known
+        self.own, self.hides_hosts = bool(key) and own, bool(key) and hosts
         self._key = key.encode()
         self._labels = {**LABELS, **dict.fromkeys(labels, "hidden")}
 
     @property
-    def own(self) -> bool:
+    def hides(self) -> bool:
         """Tell whether anything is hidden from anybody."""
-        return bool(self._key)
+        return self.own or self.hides_hosts
 
     def mask(self, identity: Identity) -> Mask | None:
-        """Return what hides the others from somebody, or nothing if he may see them."""
-        if not self._key or identity.role == "admin":
+        """Return what hides the others, or hosts, from somebody; nothing if he may see everything."""
+        hosts = self.hides_hosts and identity.role == "viewer"
+        if identity.role == "admin" or not (self.own or hosts):
             return None
         name = identity.name if identity.role == "user" else ""
-        return Mask(self._key, name, self.jobs_of(name) if name else (), self._labels)
+        jobs = self.jobs_of(name) if name else ()
+        return Mask(self._key, name, jobs, self._labels, people=self.own, hosts=hosts)
 
 
 _mask: ContextVar[Mask | None] = ContextVar("mask", default=None)
@@ -165,10 +207,6 @@ def current_mask() -> Mask | None:
 
 def _harmless(facts: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in facts.items() if name in HARMLESS}
-
-
-def _path(name: str) -> str:
-    return PATHS.get(name, "\0")
 
 
 def _first(labels: Mapping[str, str], names: Collection[str]) -> str:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from starlette.routing import BaseRoute, Match, Mount, Route, WebSocketRoute
 from starlette.types import Scope
 
+from vigie.server.addresses import ADDRESSES, ASSET, ICON
+
 ROUTE = "vigie.route"  # where the scope of a request tells the path of its route, as the routes spell it
 # Which roles meet a demand. Whoever may change may look; a node's key and a writer's token may do one thing.
 MEETS = {
@@ -37,7 +39,7 @@ ADMIN = Rule("admin", changes=True)
 
 # By path as the routes spell it; a row with a method goes before one without.
 TABLE = {
-    "/": VIEW,
+    **dict.fromkeys((*ADDRESSES, ASSET, ICON), VIEW),
     "/healthz": OPEN,
     "/readyz": OPEN,
     "/login": OPEN,
@@ -75,10 +77,24 @@ TABLE = {
     "/api/nodes/{name}": VIEW,
     "POST /api/nodes/{name}": ADMIN,
     "DELETE /api/nodes/{name}": ADMIN,
+    "/api/nodes/{name}/gpus/{do}": ADMIN,
     "/api/events": VIEW,
     "/api/bindings": VIEW,
     "/api/jobs": VIEW,
     "/api/users": VIEW,
+    "/api/outlook/cluster": VIEW,
+    "/api/outlook/attention": VIEW,
+    "/api/outlook/jobs": VIEW,
+    "/api/outlook/jobs/{id}": VIEW,
+    "/api/outlook/nodes": VIEW,
+    "/api/outlook/nodes/{name}": VIEW,
+    "/api/outlook/gpus/{node}/{gpu}": VIEW,
+    "/api/outlook/users": VIEW,
+    "/api/outlook/users/{name}": VIEW,
+    "/api/search": VIEW,
+    "/api/findings": VIEW,
+    "/api/dashboards": VIEW,
+    "/api/dashboards/{slug}": VIEW,
 }
 
 

@@ -95,8 +95,9 @@ class Secrets:
 
     def new_node_key(self, node: str) -> str:
         """Return a new key of a node; the one before stays valid until this one is used."""
-        self._tokens.keep_newest(NODE_KEY, node, UNUSED_KEYS - 1)
-        return self._tokens.new(NODE_KEY, node)
+        with self._file.changes():  # one sync for both: a thousand nodes may join at once
+            self._tokens.keep_newest(NODE_KEY, node, UNUSED_KEYS - 1)
+            return self._tokens.new(NODE_KEY, node)
 
     def revoke(self, node: str) -> None:
         """Let every key of a node be valid no more."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+import vigie
 from vigie.server.access.callers import COOKIE, Callers, identity_of
 from vigie.server.access.login_page import HEADERS, login_page
 from vigie.server.access.origin import is_encrypted, same_origin
@@ -81,8 +82,18 @@ class SignIn:
         return response
 
     async def session(self, request: Request) -> Response:
-        """Tell who is signed in."""
-        return JSONResponse(identity_of(request)._asdict(), headers={"Cache-Control": "no-store"})
+        """Tell who is signed in, and what the page should know of the server."""
+        role, name = identity_of(request)
+        told = {
+            "role": role,
+            "name": name,
+            "user": name,
+            "simulated": self._callers.simulated,
+            "version": vigie.__version__,
+            "privacy": "own" if self._callers.privacy.own else "open",
+            "home": f"user/{quote(name, safe='')}" if role == "user" else "",
+        }
+        return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
     def _opened(self, request: Request, response: Response, session: str) -> Response:
         secure = is_encrypted(request, self._callers.doors.proxies)

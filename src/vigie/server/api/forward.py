@@ -14,11 +14,17 @@ from vigie.http_client import Client, Unreachable
 from vigie.server.about import about
 from vigie.server.access.callers import Callers
 from vigie.server.access.guard import Access, guarded
+from vigie.server.api.queries import now_ms
 from vigie.server.api.write import MAX_BODY, RETRY
 from vigie.server.app import BOTH
-from vigie.server.home import home
+from vigie.server.dashboards_routes import dashboard_routes
 from vigie.server.http import MAX_FORM, TooLarge, answered, body_of, refusal
+from vigie.server.outlook.asking import Elsewhere, Engines
+from vigie.server.outlook.known import Nothing
+from vigie.server.outlook.outlook import Outlook
+from vigie.server.outlook.routes import OutlookRoutes
 from vigie.server.own import Own
+from vigie.server.page import page_routes
 
 PASSED = ("content-type", "content-encoding", "x-prometheus-remote-write-version", "user-agent")
 WRITE_SECONDS = 30.0
@@ -31,8 +37,8 @@ PATHS = (
 )  # fmt: skip
 
 
-class Forwards(Protocol):
-    """A way to an engine elsewhere."""
+class Forwards(Engines, Protocol):
+    """A way to an engine elsewhere: for requests as they are, and for questions of our own."""
 
     async def forward(
         self, method: str, path: str, query: str, body: bytes, content_type: str
@@ -47,7 +53,10 @@ def build(reading: Forwards, writing: WriteOn | None, own: Own, callers: Callers
     routes.append(Route("/federate", passing))
     write = writing.answer if writing else _no_write
     routes.append(Route("/api/v1/write", answered(write), methods=["POST"]))
-    return guarded([*routes, *about(own, list), home(list)], callers)
+    pages = OutlookRoutes(Outlook(Elsewhere(reading), Nothing(), now_ms))
+    return guarded(
+        [*routes, *about(own, list), *dashboard_routes(), *pages.routes(), *page_routes()], callers
+    )
 
 
 class Passing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.server.openapi.fields import BAD, COUNTS, LABELS, OBJECTS, TIME, WHOLE
+from vigie.server.openapi.fields import BAD, COUNTS, DURATION, LABELS, OBJECTS, TIME, WHOLE
 from vigie.server.openapi.words import (
     STRING,
     Content,
@@ -29,6 +29,8 @@ EVENT = record(
     severity=STRING,
 )
 MISSING = refused("There is none of this name.")
+UNWILLING = refused("The node does not do it, and says why.")
+AWAY = refused("The node is not connected, or gives no answer.")
 DETAIL = record("detail", detail=STRING)
 REGISTERED = json_of("It is so.", record("message", message=STRING))
 PAGED = "Them; `next` is there while there is more."
@@ -81,6 +83,16 @@ OPERATIONS = {
         (Parameter("name", "The node's name."),),
         refusals={404: MISSING},
     ),
+    "POST /api/nodes/{name}/gpus/{do}": Operation(
+        "Have a node let go of its GPUs' driver for a while, or take it again.",
+        json_of("What the node says.", record("node said", node=STRING, said=STRING)),
+        (
+            Parameter("name", "The node's name."),
+            Parameter("do", "What.", choice("release", "take")),
+            Parameter("for", "For how long, such as 10m (the default); at most 7d.", DURATION),
+        ),
+        refusals={400: BAD, 404: MISSING, 409: UNWILLING, 503: AWAY},
+    ),
     "/api/events": Operation(
         "List what happened, the newest first.",
         json_of(
@@ -115,6 +127,35 @@ OPERATIONS = {
         json_of(PAGED, record("users", users=OBJECTS, next=STRING)),
         (*HOLDING, Parameter("state", "Only these.", choice("held", "ended")), *PAGE),
         refusals={400: BAD},
+    ),
+    "/api/dashboards": Operation(
+        "List the dashboards.",
+        json_of(
+            "Them, by title.",
+            record(
+                "dashboards",
+                dashboards=items(
+                    record("slug title sentence", slug=STRING, title=STRING, sentence=STRING),
+                ),
+            ),
+        ),
+    ),
+    "/api/dashboards/{slug}": Operation(
+        "Give a dashboard: its sections of panels, with their questions in PromQL.",
+        json_of(
+            "It; variables stand in PromQL as `$name`, to be put in as patterns.",
+            record(
+                "slug title sentence sections variables listed",
+                slug=STRING,
+                title=STRING,
+                sentence=STRING,
+                sections=items(record("title panels", title=STRING, panels=OBJECTS)),
+                variables=OBJECTS,
+                listed={"type": "boolean"},
+            ),
+        ),
+        (Parameter("slug", "Its name in addresses."),),
+        refusals={404: MISSING},
     ),
     "/add_node": Operation(
         "Register exporters of a node; they are scraped from now on.",

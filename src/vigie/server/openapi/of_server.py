@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vigie.server.addresses import ADDRESSES, ASSET, ICON
 from vigie.server.openapi.words import (
     ANY,
     FORM,
@@ -23,11 +24,29 @@ IDENTITY = record("role name", role=STRING, name=STRING)
 NAMED = record(
     "name password", name={"type": "string", "minLength": 1}, password={"type": "string", "minLength": 1}
 )
+# A name with a line break is none, and one with a slash at its end is asked for without it.
+NONE = {
+    307: Content("The address without the slash at its end.", {}),
+    404: Content("There is no such page or file.", {**refused("").forms, TEXT: STRING}),
+}
+PAGE = Operation(
+    "Show the page.",
+    Content("The page.", {HTML: STRING}),
+    refusals={
+        **NONE,
+        503: Content("The page has not been built.", {**refused("").forms, HTML: STRING}),
+    },
+)
+FILES = ("text/javascript", "text/css")
 NOTHING = Content("Done; there is nothing to say.", {})
 
 
 OPERATIONS = {
-    "/": Operation("Show the nodes and the way to the API.", Content("The page.", {HTML: STRING})),
+    **dict.fromkeys(ADDRESSES, PAGE),
+    ASSET: Operation(
+        "A file of the page.", Content("The file.", dict.fromkeys(FILES, STRING)), refusals=NONE
+    ),
+    ICON: Operation("The page's icon.", Content("The icon.", {"image/svg+xml": STRING}), refusals=NONE),
     "/login": Operation(
         "Show the page that asks for name and password, or sign in by a link that is used once.",
         Content("The page.", {HTML: STRING}),
@@ -51,7 +70,22 @@ OPERATIONS = {
         },
     ),
     "/api/logout": Operation("Sign out.", NOTHING, status=204),
-    "/api/session": Operation("Tell who is signed in.", json_of("Role and name.", IDENTITY)),
+    "/api/session": Operation(
+        "Tell who is signed in, and what a page should know of the server.",
+        json_of(
+            "Role and name; `home` is the page to begin with.",
+            record(
+                "role name user simulated version privacy home",
+                role=STRING,
+                name=STRING,
+                user=STRING,
+                simulated={"type": "boolean"},
+                version=STRING,
+                privacy=STRING,
+                home=STRING,
+            ),
+        ),
+    ),
     "/metrics": Operation(
         "What the server says of itself, as a Prometheus exposition.",
         Content("An exposition.", {TEXT: STRING, "application/openmetrics-text": STRING}),

@@ -6,6 +6,11 @@ that is sent by POST and has no body of its own takes its parameters as a form.
 
 from __future__ import annotations
 
-from vigie.server.openapi import of_cluster, of_prometheus, of_server
+from vigie.server.openapi import of_cluster, of_outlook, of_prometheus, of_server
 
-OPERATIONS = {**of_prometheus.OPERATIONS, **of_cluster.OPERATIONS, **of_server.OPERATIONS}
+OPERATIONS = {
+    **of_prometheus.OPERATIONS,
+    **of_cluster.OPERATIONS,
+    **of_outlook.OPERATIONS,
+    **of_server.OPERATIONS,
+}

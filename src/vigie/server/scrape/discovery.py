@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from vigie.server.http import sent
 from vigie.server.scrape.target import Target
+from vigie.yaml_text import document
 
 log = logging.getLogger(__name__)
 
@@ -89,24 +90,8 @@ class FileSd:
 
 def yaml(entries: Iterable[Entry]) -> str:
     """Return the entries as YAML."""
-    lines = ["# The targets of vigie, for file_sd_configs. Written anew whenever they change."]
-    for entry in entries:
-        lines.append(f"- targets: [{', '.join(map(_quoted, entry.targets))}]")
-        lines.append("  labels:")
-        lines += [f"    {name}: {_quoted(value)}" for name, value in entry.labels.items()]
-    if len(lines) == 1:
-        lines.append("[]")
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return "\\" + letter
-    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"
+    note = "The targets of vigie, for file_sd_configs. Written anew whenever they change."
+    return document([entry._asdict() for entry in entries], note)
 
 
 def _replace(path: Path, text: str) -> None:

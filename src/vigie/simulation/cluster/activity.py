@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.simulation.cluster.cast import (
+    ENVIRONMENTS,
     IDLE,
     INFERENCE,
     LINGERING,
@@ -21,6 +22,7 @@ from vigie.simulation.cluster.story import MINUTE, Story
 
 CHECKPOINT_EVERY, CHECKPOINT_LASTS = 20 * MINUTE, MINUTE
 CAPPED = 1095 / 1980  # of its clock is what a GPU under the power brake has left
+TYPED = 0.35  # share of the time in which somebody in an environment runs something, and of the memory
 STARVED_TO, FLAPPING_TO, CROWDED_TO = 0.33, 0.55, 0.5
 
 
@@ -48,6 +50,11 @@ def work_of(story: Story, node: str, gpu: int, times: Times) -> Work:
             there = story.during(times, job.begin, job.end).astype(np.float64)
             done = _done(story, job, ranks.index((node, gpu)), len(ranks), times)
             total = Work(*(was + more * there for was, more in zip(total, done, strict=True)))
+    for one in ENVIRONMENTS:
+        if one.place.node == node and gpu in one.place.gpus:
+            there = story.within(times, one.since, None)
+            typed = _typed(story, one.eid, TYPED, TYPED * there, there, times)
+            total = Work(*(was + more * there for was, more in zip(total, typed, strict=True)))
     return total
 
 
@@ -85,13 +92,19 @@ def _done(story: Story, job: Job, rank: int, ranks: int, times: Times) -> Work:
         return resting(times)._replace(memory=memory, process=process)
     jitter = story.noise.around(f"{job.id}/{rank}", times, 5_000, 0.05)
     if job.behaviour == NOTEBOOK:
-        bursts = story.noise.uniform(f"{job.id}/cell", times, 3 * MINUTE) < job.activity
-        busy: Numbers = np.where(bursts, np.clip(0.7 * jitter, 0, 1), 0.0)
-        return Work(busy, busy * 0.5, np.zeros(len(times)), memory, process)
+        return _typed(story, job.id, job.activity, memory, process, times)
     if job.behaviour == INFERENCE:
         asked = requests(story, job, times)
         return Work(np.clip(asked * jitter, 0, 1), asked * 0.55, asked * 0.05, memory, process)
     return _trained(story, job, rank, ranks, times, jitter, memory, process)
+
+
+def _typed(story: Story, who: str, activity: float, memory: Numbers, process: Numbers, times: Times) -> Work:
+    """Return the work of somebody who types: now and then a few minutes."""
+    jitter = story.noise.around(f"{who}/0", times, 5_000, 0.05)
+    bursts = story.noise.uniform(f"{who}/cell", times, 3 * MINUTE) < activity
+    busy: Numbers = np.where(bursts, np.clip(0.7 * jitter, 0, 1), 0.0)
+    return Work(busy, busy * 0.5, np.zeros(len(times)), memory, process)
 
 
 def _trained(

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vigie.agent import holding, outcomes, own
+from vigie.agent.link import own as link_own
 from vigie.model import ABSENT, Metric
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.sources import _containers, _genv, _slurm, _triton
@@ -43,7 +45,13 @@ class Undeclared(Exception):
 
 @cache
 def _declared() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
-    others = (_containers.METRICS, _genv.METRICS, _slurm.METRICS, _triton.METRICS)
+    others: tuple[tuple[Metric, ...], ...] = (
+        _containers.METRICS,
+        _genv.METRICS,
+        _slurm.METRICS,
+        _triton.METRICS,
+    )
+    others += (own.METRICS, holding.METRICS, outcomes.METRICS, link_own.METRICS)
     every = [metric for source in find() for metric in source.metrics]
     every += [metric for metrics in others for metric in metrics]
     plain = {metric.name: metric for metric in every if "*" not in metric.name}

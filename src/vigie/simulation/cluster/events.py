@@ -76,7 +76,9 @@ def _killed(story: Story, incident: Incident) -> Told:
 
 
 def _drained(story: Story, incident: Incident) -> Told:
-    yield _lasting(story, incident, "node_drained", incident.truth, {}, "info")
+    reason = incident.truth.partition("'")[2].rpartition("'")[0]
+    what = f"the scheduler gives the node no work: {reason}"
+    yield _lasting(story, incident, "node_drained", what, {"reason": reason}, "info")
 
 
 TELLERS: dict[str, Callable[[Story, Incident], Told]] = {

@@ -10,12 +10,14 @@ from vigie.simulation.cluster.columns import Column, gauge, rate
 from vigie.simulation.cluster.fleet import Gpu, Machine
 from vigie.simulation.cluster.gpus import LANES, Readings
 from vigie.simulation.cluster.incidents import ROW_REMAP
-from vigie.simulation.cluster.names import pci_address, uuid
+from vigie.simulation.cluster.names import pci_address, process_id, uuid
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.simulation.cluster.story import Story
 
 DRIVER = {"nvidia": "570.86.15", "amd": "6.12.12"}
 MIB = 2.0**20
+TAKEN_BY_DRIVER = 620 * MIB
+SLOWDOWN = 90.0  # degrees Celsius
 REASONS = ("hw_power_brake", "power_cap", "hw_thermal", "sw_thermal", "hw_slowdown")
 
 
@@ -50,7 +52,7 @@ def gpu_columns(
             parts.append(_slices(card, len(times)))
         for part in parts:
             for column in part:
-                yield column._replace(there=reading.there)
+                yield column if column.there is not None else column._replace(there=reading.there)
 
 
 def _neutral(card: Card, reading: Readings) -> Iterator[Column]:
@@ -71,13 +73,29 @@ def _neutral(card: Card, reading: Readings) -> Iterator[Column]:
     yield gauge("vigie_gpu_pcie_width_max", one * LANES, *card.small)
     if kind.vendor == "amd":
         yield gauge("vigie_amdgpu_temperature_celsius", reading.temperature + 9, *card.small, "junction")
+        for found in ("correctable", "uncorrectable"):
+            yield rate("vigie_amdgpu_ras_errors_total", one * 0, *card.small, "umc", found)
         return
+    if card.kind.profiled:
+        yield gauge("vigie_gpu_memory_temperature_celsius", np.round(reading.temperature + 6), *card.small)
+    else:
+        yield gauge("vigie_gpu_fan_ratio", np.round(reading.temperature / 100, 2), *card.small)
     held = dict.fromkeys(REASONS, one * 0) | {"hw_power_brake": reading.capped, "power_cap": reading.hot}
     for reason, values in held.items():
         yield gauge("vigie_gpu_throttled", values, *card.small, reason)
     yield gauge("vigie_gpu_processes", reading.work.process, *card.small)
+    yield _process(card, reading)
     for link in range(kind.links):
         yield gauge("vigie_gpu_nvlink_up", one, *card.small, str(link))
+
+
+def _process(card: Card, reading: Readings) -> Column:
+    """Return the memory of the process that computes on the GPU, while there is one."""
+    pid = process_id(int(card.small[0]))
+    held = gauge(
+        "vigie_gpu_process_memory_bytes", _used(card, reading) - TAKEN_BY_DRIVER, *card.small, pid, ""
+    )
+    return held._replace(there=reading.there * (reading.work.process > 0))
 
 
 def _device(card: Card, reading: Readings) -> Iterator[Column]:
@@ -101,6 +119,8 @@ def _device(card: Card, reading: Readings) -> Iterator[Column]:
     yield gauge("DCGM_FI_DEV_PSTATE", np.where(reading.work.busy > 0.02, 0.0, 2.0), *labels)
     yield gauge("DCGM_FI_DEV_PCIE_LINK_WIDTH", reading.pcie_width, *labels)
     yield gauge("DCGM_FI_DEV_PCIE_LINK_GEN", one * kind.pcie_generation, *labels)
+    yield gauge("DCGM_FI_DEV_SLOWDOWN_TEMP", one * SLOWDOWN, *labels)
+    yield gauge("DCGM_FI_DEV_MAX_SM_CLOCK", one * kind.clock_mhz, *labels)
     yield gauge("DCGM_FI_DEV_POWER_MGMT_LIMIT", one * kind.limit_watts, *labels)
     yield rate("DCGM_FI_DEV_POWER_VIOLATION", (reading.capped + 0.3 * reading.hot) * 1e9, *labels)
     yield rate("DCGM_FI_DEV_THERMAL_VIOLATION", one * 0, *labels)
@@ -114,6 +134,8 @@ def _health(card: Card, remapped: Numbers) -> Iterator[Column]:
         return  # a GeForce has no ECC
     yield gauge("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", remapped * 3, *labels)
     yield gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", remapped, *labels)
+    yield gauge("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", remapped * 3 + 2, *labels)
+    yield gauge("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", remapped, *labels)
     yield gauge("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", remapped, *labels)
     yield gauge("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", zero, *labels)
     yield gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", zero, *labels)
@@ -152,7 +174,7 @@ def _slices(card: Card, steps: int) -> Iterator[Column]:
 
 
 def _used(card: Card, reading: Readings) -> Numbers:
-    used: Numbers = np.round(reading.work.memory * card.kind.memory_bytes / MIB + 620) * MIB
+    used: Numbers = np.round(reading.work.memory * card.kind.memory_bytes / MIB) * MIB + TAKEN_BY_DRIVER
     return used
 
 

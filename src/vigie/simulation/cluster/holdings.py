@@ -13,18 +13,24 @@ SLURM, GENV, DOCKER = "slurm", "genv", "docker"
 
 def bindings(story: Story, head: str) -> Iterator[tuple[str, Binding]]:
     """Yield each binding with its node; what waits is told by the node of the scheduler."""
-    for job in story.jobs:
-        yield from _held(story, job)
-    for waiting in story.waiting:
-        yield head, _queued(story, waiting)
+    for node in story.machines:
+        for binding in bindings_on(story, node, head=node == head):
+            yield node, binding
+
+
+def bindings_on(story: Story, node: str, *, head: bool) -> Iterator[Binding]:
+    """Yield what the sources of one node would say."""
+    for job in story.jobs_on(node):
+        yield from _held(story, job, node)
+    if head:
+        yield from (_queued(story, waiting) for waiting in story.waiting)
     for one in ENVIRONMENTS:
-        machine = story.machines.get(one.place.node)
-        for gpu in one.place.gpus if machine else ():
+        for gpu in one.place.gpus if one.place.node == node else ():
             begin = story.at(one.since)
-            yield one.place.node, Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
+            yield Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
 
 
-def _held(story: Story, job: Job) -> Iterator[tuple[str, Binding]]:
+def _held(story: Story, job: Job, node: str) -> Iterator[Binding]:
     begin, end = story.at(job.begin), None if job.end is None else story.at(job.end)
     facts = {
         "name": job.name,
@@ -33,12 +39,12 @@ def _held(story: Story, job: Job) -> Iterator[tuple[str, Binding]]:
         "state": job.state,
         "limit": f"{job.limit_hours:g}h",
     }
-    for place in job.places:
-        for resource in [f"gpu:{gpu}" for gpu in place.gpus] or ["node"]:
-            yield place.node, Binding(resource, "job", job.id, begin, end, job.user, SLURM, facts)
-            if job.image:
-                name, more = f"{job.name}-{job.id}", {"image": job.image, "job": job.id}
-                yield place.node, Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
+    gpus = next(place.gpus for place in job.places if place.node == node)
+    for resource in [f"gpu:{gpu}" for gpu in gpus] or ["node"]:
+        yield Binding(resource, "job", job.id, begin, end, job.user, SLURM, facts)
+        if job.image:
+            name, more = f"{job.name}-{job.id}", {"image": job.image, "job": job.id}
+            yield Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
 
 
 def _queued(story: Story, waiting: Waiting) -> Binding:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.model import Frame, Table
+from vigie.simulation.cluster.agent_columns import agent_columns, holder_columns
 from vigie.simulation.cluster.columns import Column, Counters, metric_of
 from vigie.simulation.cluster.fabric_columns import fabric_columns
 from vigie.simulation.cluster.fleet import Machine
@@ -18,6 +19,7 @@ from vigie.simulation.cluster.gpus import Gpus
 from vigie.simulation.cluster.host_columns import host_columns
 from vigie.simulation.cluster.hosts import host
 from vigie.simulation.cluster.incidents import LOST
+from vigie.simulation.cluster.kernel_columns import kernel_columns
 from vigie.simulation.cluster.noise import Times
 from vigie.simulation.cluster.slurm_columns import Scheduler
 from vigie.simulation.cluster.story import Story
@@ -55,6 +57,7 @@ class Node:
         if not len(times):
             return []
         columns = list(self._columns(times))
+        columns += agent_columns(self._story, self.machine, columns, times)
         values = self._counters.added(times, columns)
         made = []
         together = sorted(zip(columns, values, strict=True), key=lambda both: _source(both[0]))
@@ -75,6 +78,7 @@ class Node:
         state = host(story, machine, times)
         readings = self._gpus.readings(times) if self._gpus else []
         yield from host_columns(story, machine, state, times)
+        yield from kernel_columns(story, machine, state, times)
         yield from fabric_columns(story, machine, state, times)
         yield from gpu_columns(story, machine, readings, times)
         yield from container_columns(story, machine, times)
@@ -82,6 +86,7 @@ class Node:
         yield from genv_columns(story, machine, readings, times)
         if self._head:
             yield from Scheduler(story, times).columns()
+        yield from holder_columns(story, machine.name, times, head=self._head)
 
     def _table(self, source: str, columns: Sequence[Column]) -> Table:
         key = tuple((column.name, column.labels) for column in columns)

@@ -19,6 +19,7 @@ from vigie.simulation.cluster.holdings import bindings
 from vigie.simulation.cluster.incidents import LOST
 from vigie.simulation.cluster.introductions import introduction_of
 from vigie.simulation.cluster.nodes import Node
+from vigie.simulation.cluster.server_columns import TARGET, server_stretch
 from vigie.simulation.cluster.story import MINUTE, Story
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.loading import Loader
@@ -31,14 +32,19 @@ ADDRESS = "127.0.0.1"
 def write_past(story: Story, nodes: Sequence[Node], data: Path, history_ms: int) -> None:
     """Write samples, events, bindings and the registry's knowledge, up to the story's now."""
     times = np.arange(story.now_ms - history_ms, story.now_ms + 1, STEP_MS, dtype=np.int64)
+    links, series = np.zeros(len(times)), 0
     with Loader(data / FOLDER) as store:
         for node in nodes:
             labels = {"instance": node.machine.name, "job": "node"}
             for stretch in node.stretches(times):
                 store.load(labels, stretch.table, stretch.times, stretch.values)
+                series += len(stretch.table.series)
             here = node.alive(times)
+            links += np.isin(times, here)
             if len(here):
                 store.load(labels, HERE, here, np.tile([1.0, 0.0], (len(here), 1)))
+        table, values = server_stretch(story, series, links, times)
+        store.load(TARGET, table, times, values)
     with closing(Absences(data / "absences.sqlite", MemoryStorage([]), lambda: story.now_ms)) as absences:
         for node in nodes:
             for moment in node.alive(times).tolist():

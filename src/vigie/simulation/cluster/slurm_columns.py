@@ -64,24 +64,36 @@ class Scheduler:
             totals["alloc"] = totals["alloc"] + used
             totals["idle"] = totals["idle"] + (machine.cores - used) * usable
             totals["other"] = totals["other"] + machine.cores * (1 - usable)
-            yield from self._node(machine, used, usable)
+            yield from self._node(machine, used, gone, drained)
         for name, values in states.items():
             yield gauge(f"slurm_nodes_{name}", values)
         for name, values in totals.items():
             yield gauge(f"slurm_cpus_{name}", values)
         yield gauge("slurm_cpus_total", self._sum(totals.values()))
 
-    def _node(self, machine: Machine, used: Numbers, usable: Numbers) -> Iterator[Column]:
-        last = usable[-1], used[-1]
-        status = "drained" if not last[0] else "idle" if not last[1] else "mixed"
-        labels = machine.name, "allocated" if last[1] >= machine.cores else status
+    def _node(self, machine: Machine, used: Numbers, gone: Numbers, drained: Numbers) -> Iterator[Column]:
+        """Yield what is said of a node, under the status that it has at each time."""
+        usable, full = (1 - gone) * (1 - drained), used >= machine.cores
         memory = self._zero + machine.memory_bytes / 2**20
-        yield gauge("slurm_node_cpu_alloc", used, *labels)
-        yield gauge("slurm_node_cpu_idle", (machine.cores - used) * usable, *labels)
-        yield gauge("slurm_node_cpu_other", machine.cores * (1 - usable), *labels)
-        yield gauge("slurm_node_cpu_total", self._zero + machine.cores, *labels)
-        yield gauge("slurm_node_mem_alloc", memory * used / machine.cores, *labels)
-        yield gauge("slurm_node_mem_total", memory, *labels)
+        statuses = {
+            "down": gone > 0,
+            "drained": (drained > 0) & (gone == 0),
+            "allocated": (usable > 0) & full,
+            "mixed": (usable > 0) & (used > 0) & ~full,
+            "idle": (usable > 0) & (used == 0),
+        }
+        for status, there in statuses.items():
+            labels = machine.name, status
+            for column in (
+                gauge("slurm_node_cpu_alloc", used, *labels),
+                gauge("slurm_node_cpu_idle", (machine.cores - used) * usable, *labels),
+                gauge("slurm_node_cpu_other", machine.cores * (1 - usable), *labels),
+                gauge("slurm_node_cpu_total", self._zero + machine.cores, *labels),
+                gauge("slurm_node_mem_alloc", memory * used / machine.cores, *labels),
+                gauge("slurm_node_mem_total", memory, *labels),
+            ):
+                if there.any():
+                    yield column._replace(there=there.astype(np.float64))
 
     def _partitions(self) -> Iterator[Column]:
         for partition in sorted({machine.partition for machine in self._story.machines.values()}):

@@ -12,6 +12,7 @@ from vigie.simulation.cluster.cast import ENVIRONMENTS, INFERENCE, Environment, 
 from vigie.simulation.cluster.columns import Column, gauge, rate
 from vigie.simulation.cluster.fleet import GIB, Machine
 from vigie.simulation.cluster.gpus import Readings
+from vigie.simulation.cluster.names import process_id
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.simulation.cluster.story import Story
 
@@ -49,7 +50,12 @@ def _container(story: Story, job: Job, machine: Machine, times: Times) -> Iterat
         yield rate(f"container_network_{way}_bytes_total", one * share, *which, "eth0")
     yield rate("container_fs_reads_bytes_total", one * 2e7, *which, "/dev/nvme1n1")
     yield rate("container_fs_writes_bytes_total", one * 4e6, *which, "/dev/nvme1n1")
+    yield gauge("container_fs_usage_bytes", one * 3 * GIB, *which, "/dev/nvme1n1")
     yield gauge("container_processes", one * 18, *which)
+    for name in ("cpu_cfs_throttled_seconds_total", "memory_failcnt", "oom_events_total"):
+        yield rate(f"container_{name}", one * 0, *which)
+    for name in ("cpu", "io"):
+        yield rate(f"container_pressure_{name}_waiting_seconds_total", one * 0.003, *which)
 
 
 def triton_columns(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
@@ -97,6 +103,20 @@ def genv_columns(
     yield from _environments(story, here, times)
     processes = sum((reading.work.process for reading in readings), np.zeros(len(times)))
     yield gauge("genv_processes_total", processes)
+    yield from _processes(machine, here, readings)
+
+
+def _processes(
+    machine: Machine, here: Sequence[Environment], readings: Sequence[Readings]
+) -> Iterator[Column]:
+    """Yield the processes on the node's GPUs, with the environment that each belongs to."""
+    assert machine.gpu is not None
+    for gpu, reading in enumerate(readings):
+        which = process_id(gpu), next((one.eid for one in here if gpu in one.place.gpus), "")
+        there = (reading.work.process > 0).astype(np.float64)
+        used = np.round(reading.work.memory * machine.gpu.memory_bytes)
+        yield gauge("genv_process_devices_total", there, *which)._replace(there=there)
+        yield gauge("genv_process_used_gpu_memory_bytes", used, *which, str(gpu))._replace(there=there)
 
 
 def _environments(story: Story, here: Sequence[Environment], times: Times) -> Iterator[Column]:

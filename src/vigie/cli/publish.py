@@ -1,0 +1,70 @@
+"""Write what a Prometheus and a Grafana need beside a server: settings, rules, dashboards, a compose file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import threading
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from vigie import logs
+from vigie.cli import _publish, _settings
+from vigie.publishing.publisher import ERRORS as TROUBLES
+from vigie.publishing.tree import Outcome
+
+EXAMPLE = """examples:
+  vigie publish /srv/monitoring                        once; then: cd /srv/monitoring && docker compose up -d
+  vigie publish /srv/monitoring --watch --reload       keep it fresh, and have Prometheus read it again
+  vigie publish DIR --scrape-tokens /root/scrape-token for agents that listen beyond loopback
+  vigie up --publish DIR                               a server, an agent, and this"""
+ERRORS = (*_settings.ERRORS, *TROUBLES)
+WATCH_SECONDS, STOP_SECONDS = 10.0, 3.0
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("directory", type=Path, metavar="DIR", help="where to; it is made if need be")
+    _publish.add_arguments(parser)
+    parser.add_argument("--watch", action="store_true", help="go on, every 10 s, until interrupted")
+    parser.add_argument("--reload", action="store_true", help="have Prometheus read what has changed")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Publish once or until stopped."""
+    logs.configure("warning", "text")
+    publisher = _publish.publisher(arguments, _data(arguments))
+    tell = partial(_tell, arguments.directory, arguments.json)
+    if not arguments.watch:
+        outcome = publisher.once()
+        tell(outcome)
+        return 1 if outcome.foreign else 0
+    stop = threading.Event()
+    watching = threading.Thread(target=publisher.watch, args=(stop, WATCH_SECONDS, tell), daemon=True)
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    watching.start()
+    signal.sigwait(STOPS)
+    stop.set()
+    watching.join(STOP_SECONDS)  # a server that is slow to answer keeps nobody; no file is half written
+    return 0
+
+
+def _data(arguments: argparse.Namespace) -> Path | None:
+    """Return the directory that may be the server's."""
+    if arguments.data:
+        return Path(arguments.data)
+    here = urlsplit(arguments.server).hostname in ("127.0.0.1", "localhost", "::1")
+    return _settings.default_data() if here else None
+
+
+def _tell(root: Path, as_json: bool, outcome: Outcome) -> None:
+    if as_json:
+        print(json.dumps(outcome._asdict()), flush=True)
+        return
+    for word, paths in (("wrote", outcome.written), ("removed", outcome.removed)):
+        for path in paths:
+            print(f"{word} {root / path}", flush=True)

@@ -1,0 +1,73 @@
+"""Show the cluster in this terminal: what needs attention, who holds which GPU, and the jobs."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import shutil
+import sys
+
+from vigie.cli import _server, _settings
+from vigie.views.terminal import app
+from vigie.views.terminal.feed import NoAnswer
+from vigie.views.terminal.lines import Look
+from vigie.views.text import output
+
+EXAMPLE = """examples:
+  vigie top                                       ? shows the keys, q quits
+  vigie top --server http://head:8000
+  vigie top --once                                print it once, for a file or a mail"""
+ERRORS = (*_settings.ERRORS, _server.Unanswered, NoAnswer, ValueError)
+SECONDS = 10.0  # that an answer may take
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--once", action="store_true", help="print the cluster and end")
+    parser.add_argument("--plain", action="store_true", help="no colours, and no characters beyond ASCII")
+    parser.add_argument(
+        "--every", type=float, default=3.0, metavar="SECONDS", help="how often to ask (default: %(default)g)"
+    )
+    parser.add_argument("--json", action="store_true", help="print what the server says once, as it is")
+    _server.add_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the cluster until the reader quits, or once."""
+    if not 1 <= arguments.every <= 3600:
+        raise ValueError(f"--every {arguments.every:g} should be from 1 to 3600 seconds")
+    first = _asked(
+        arguments, "api/outlook/cluster"
+    )  # a server that is not there is said at once, as elsewhere
+    if arguments.json:
+        output.show([json.dumps(first)])
+        return 0
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    look = Look(output.colourful(sys.stdout) and not arguments.plain, arguments.plain or encoding != "utf8")
+    drawable = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if arguments.once or not drawable:
+        output.show(app.once(lambda _: first, look, shutil.get_terminal_size().columns))
+        return 0
+    app.run(lambda path: _asked_on(arguments, path), look, arguments.every)
+    return 0
+
+
+def _asked(arguments: argparse.Namespace, path: str) -> object:
+    try:
+        return json.loads(_server.asked(arguments, "GET", path, seconds=SECONDS))
+    except (OSError, http.client.HTTPException) as error:
+        raise NoAnswer(f"{arguments.server}: {error}") from None
+    except _server.Unanswered as error:
+        raise NoAnswer(str(error)) from None
+    except json.JSONDecodeError:
+        raise NoAnswer(f"{arguments.server}: the answer is not that of a vigie server") from None
+
+
+def _asked_on(arguments: argparse.Namespace, path: str) -> object:
+    """Ask again; by now the reader knows where, so that a line has room for why there is no answer."""
+    try:
+        return _asked(arguments, path)
+    except NoAnswer as error:
+        raise NoAnswer(str(error).removeprefix(f"{arguments.server.rstrip('/')}/{path}: ")) from None

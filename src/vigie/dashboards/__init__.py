@@ -1,0 +1,22 @@
+"""What to show, defined once, as data: one file a dashboard."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from vigie.model.panel import Dashboard
+
+
+@cache
+def all_dashboards() -> tuple[Dashboard, ...]:
+    """Return every dashboard of this package, by its title; those that are not listed come last."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
+    found = [importlib.import_module(f"{__name__}.{name}").DASHBOARD for name in names]
+    return tuple(sorted(found, key=lambda board: (not board.listed, board.title.lower())))
+
+
+def dashboard(slug: str) -> Dashboard | None:
+    """Return the dashboard of this slug, if there is one."""
+    return next((board for board in all_dashboards() if board.slug == slug), None)

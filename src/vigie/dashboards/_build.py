@@ -1,0 +1,33 @@
+"""Short ways to write panels and PromQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigie.model.panel import Panel, Query, Threshold
+
+WINDOW = "[$__rate_interval]"
+RATIO_HIGH = (Threshold(0.9, "warning"), Threshold(0.97, "critical"))
+ANY = (Threshold(1, "warning"),)
+ANY_BAD = (Threshold(1, "critical"),)
+NOT_UP = (Threshold(0, "critical", below=True),)
+
+
+def one(title: str, why: str, unit: str, promql: str, legend: str = "", **rest: Any) -> Panel:
+    """Return a panel with a single query."""
+    return Panel(title, why, (Query(promql, legend),), unit, **rest)
+
+
+def some(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
+    """Return a panel with several queries, by legend."""
+    return Panel(title, why, tuple(Query(promql, legend) for legend, promql in queries.items()), unit, **rest)
+
+
+def rate(metric: str, selector: str = "") -> str:
+    """Return a counter's growth a second."""
+    return f"rate({metric}{f'{{{selector}}}' if selector else ''}{WINDOW})"
+
+
+def grown(metric: str, selector: str, span: str = "1h") -> str:
+    """Return by how much a counter grew in the span."""
+    return f"increase({metric}{{{selector}}}[{span}])"

@@ -1,0 +1,20 @@
+"""The variables that several dashboards share, and the selectors that use them."""
+
+from __future__ import annotations
+
+from vigie.model.panel import Variable
+
+HOW = Variable("how", "Across GPUs", choices=("avg", "min", "max"), default="avg")
+NODES = Variable("node", "Nodes", metric='up{job="node"}', by="instance", multi=True)
+A_NODE = Variable("node", "Node", metric='up{job="node"}', by="instance")
+A_GPU_NODE = Variable("node", "Node", metric="vigie_gpu_info", by="instance")
+GPUS = Variable("gpu", "GPUs", metric='vigie_gpu_info{instance=~"$node"}', by="gpu", multi=True)
+A_GPU = Variable("gpu", "GPU", metric='vigie_gpu_info{instance=~"$node"}', by="gpu")
+A_JOB = Variable("job", "Job", metric='vigie_holder_info{kind="job"}', by="holder")
+A_USER = Variable("user", "User", metric='vigie_holder_info{user!=""}', by="user")
+
+ON_NODE = 'instance=~"$node"'
+ON_GPU = 'instance=~"$node", gpu=~"$gpu"'
+OF_JOB = 'vigie_holder_info{kind="job", holder=~"$job", resource!="queue"}'
+OF_USER = 'vigie_holder_info{user=~"$user"}'
+NAME = "{{instance}}:{{gpu}}"

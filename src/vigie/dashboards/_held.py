@@ -1,0 +1,31 @@
+"""How many GPUs are held, and how many of those work: the questions that several dashboards ask."""
+
+from __future__ import annotations
+
+from vigie.model.panel import Panel, Query
+
+# A GPU that ran something for less of the last five minutes does not work.
+WORKING = "avg_over_time(vigie_gpu_busy_ratio[5m]) >= bool 0.05"
+NEEDS = "a source that knows who holds GPUs: Slurm, containers or genv"
+
+
+def held(holders: str) -> str:
+    """Return the number of GPUs that these holders have; 0 only where GPUs are known."""
+    return f"count(count by (instance, gpu) ({holders})) or 0 * count(vigie_gpu_info)"
+
+
+def working(holders: str) -> str:
+    """Return the number of GPUs that these holders have and that are busy."""
+    return f"sum(({WORKING}) and on (instance, gpu) {holders})"
+
+
+def held_and_working(who: str, holders: str) -> Panel:
+    """Return the chart of what is held, works, and is held in vain."""
+    return Panel(
+        f"GPUs held and working, {who}",
+        "A gap between the two is paid for and does nothing: look for one that stays.",
+        (Query(held(holders), "held"), Query(working(holders), "working")),
+        "count",
+        floor=0,
+        needs=NEEDS,
+    )

@@ -1,0 +1,293 @@
+"""Cluster overview: every node beside every other."""
+
+from __future__ import annotations
+
+from vigie.dashboards._build import ANY, NOT_UP, RATIO_HIGH, one, rate
+from vigie.dashboards._choices import HOW, NODES, ON_NODE
+from vigie.dashboards._held import held_and_working
+from vigie.model.panel import Dashboard, Panel, Query, Section
+
+_GPU_NEEDS = "the nvidia or amdgpu source"
+_IB_NEEDS = "the infiniband source"
+_WIRES = f'{ON_NODE}, device!="lo"'
+_ROOT = f'{ON_NODE}, mountpoint="/"'
+_IDLE = rate("node_cpu_seconds_total", f'{ON_NODE}, mode="idle"')
+_MEMORY = f"1 - node_memory_MemAvailable_bytes{{{ON_NODE}}} / node_memory_MemTotal_bytes{{{ON_NODE}}}"
+_DISK = f"1 - node_filesystem_avail_bytes{{{_ROOT}}} / node_filesystem_size_bytes{{{_ROOT}}}"
+_SWAP = (
+    f"1 - node_memory_SwapFree_bytes{{{ON_NODE}}} / (node_memory_SwapTotal_bytes{{{ON_NODE}}} > 0)"
+    f" or 0 * node_memory_SwapTotal_bytes{{{ON_NODE}}}"
+)
+_FULL = f"vigie_gpu_memory_used_bytes{{{ON_NODE}}} / vigie_gpu_memory_total_bytes{{{ON_NODE}}}"
+_SENT = rate("node_infiniband_port_data_transmitted_bytes_total", ON_NODE)
+_RECEIVED = rate("node_infiniband_port_data_received_bytes_total", ON_NODE)
+_DOWN = f"node_infiniband_physical_state_id{{{ON_NODE}}} != bool 5"
+
+
+def _each(
+    title: str, why: str, unit: str, promql: str, needs: str = "", ceiling: float | None = None
+) -> Panel:
+    """Return a band over nodes."""
+    return one(title, why, unit, promql, "{{instance}}", kind="band", needs=needs, floor=0, ceiling=ceiling)
+
+
+def _across(title: str, why: str, unit: str, metric: str, ceiling: float | None = None) -> Panel:
+    """Return a band over nodes of the least, mean or most of each node's GPUs."""
+    return _each(title, why, unit, f"$how by (instance) ({metric}{{{ON_NODE}}})", _GPU_NEEDS, ceiling)
+
+
+_NOW = (
+    one(
+        "Nodes up",
+        "Fewer than yesterday means one is lost.",
+        "count",
+        f'sum(up{{job="node", {ON_NODE}}})',
+        kind="number",
+    ),
+    one(
+        "GPUs present",
+        "Fewer than were bought means one fell off the bus or its node is gone.",
+        "count",
+        f"count(vigie_gpu_info{{{ON_NODE}}})",
+        kind="number",
+        needs=_GPU_NEEDS,
+    ),
+    one(
+        "GPUs busy on average",
+        "The cluster's worth in one number, though busy is not yet useful.",
+        "ratio",
+        f"avg(vigie_gpu_busy_ratio{{{ON_NODE}}})",
+        kind="number",
+        needs=_GPU_NEEDS,
+    ),
+    one(
+        "GPU memory in use",
+        "Memory in use with little busy is held in vain.",
+        "ratio",
+        f"sum(vigie_gpu_memory_used_bytes{{{ON_NODE}}}) / sum(vigie_gpu_memory_total_bytes{{{ON_NODE}}})",
+        kind="number",
+        needs=_GPU_NEEDS,
+    ),
+    one(
+        "GPU power",
+        "What all GPUs draw: the power that must be cooled.",
+        "watts",
+        f"sum(vigie_gpu_power_watts{{{ON_NODE}}})",
+        kind="number",
+        needs=_GPU_NEEDS,
+    ),
+    one(
+        "InfiniBand ports down",
+        "Any port that is down slows the jobs on its node.",
+        "count",
+        f"sum({_DOWN})",
+        kind="number",
+        thresholds=ANY,
+        needs=_IB_NEEDS,
+    ),
+)
+
+_TABLES = (
+    Panel(
+        "Every node",
+        "Sort by a column: the first rows are the fullest, hottest or emptiest machines.",
+        (
+            Query(f"max by (instance) (time() - node_boot_time_seconds{{{ON_NODE}}})", "up for", "seconds"),
+            Query(f"1 - avg by (instance) ({_IDLE})", "CPU", "ratio"),
+            Query(f"max by (instance) ({_MEMORY})", "memory", "ratio"),
+            Query(f"max by (instance) (node_memory_MemTotal_bytes{{{ON_NODE}}})", "memory, total", "bytes"),
+            Query(f"max by (instance) ({_SWAP})", "swap", "ratio"),
+            Query(f"max by (instance) ({_DISK})", "disk at /", "ratio"),
+            Query(f"count by (instance) (vigie_gpu_info{{{ON_NODE}}})", "GPUs", "count"),
+            Query(f"avg by (instance) (vigie_gpu_busy_ratio{{{ON_NODE}}})", "GPUs busy", "ratio"),
+            Query(f"avg by (instance) ({_FULL})", "GPU memory", "ratio"),
+            Query(
+                f"sum by (instance) (vigie_gpu_memory_total_bytes{{{ON_NODE}}})", "GPU memory, total", "bytes"
+            ),
+            Query(f"sum by (instance) (vigie_gpu_power_watts{{{ON_NODE}}})", "GPU power", "watts"),
+        ),
+        kind="table",
+        wide=True,
+    ),
+    one(
+        "Which GPUs",
+        "A node with fewer GPUs of its model than its siblings has lost one.",
+        "count",
+        f"count by (instance, model) (vigie_gpu_info{{{ON_NODE}}})",
+        "GPUs",
+        kind="table",
+        needs=_GPU_NEEDS,
+    ),
+    one(
+        "Last XID",
+        "The number of the last error that NVIDIA's driver told: see Events for its meaning.",
+        "count",
+        f"DCGM_FI_DEV_XID_ERRORS{{{ON_NODE}}} > 0",
+        "{{instance}}:{{gpu}}",
+        kind="table",
+        thresholds=ANY,
+        needs="the nvidia source; empty is good",
+    ),
+)
+
+_GPUS = (
+    _across(
+        "GPU busy",
+        "A node below the band while its job runs holds the others up.",
+        "ratio",
+        "vigie_gpu_busy_ratio",
+        1,
+    ),
+    _across(
+        "Memory busy",
+        "How much of the time memory is read or written: high with low SM is memory-bound.",
+        "ratio",
+        "vigie_gpu_memory_busy_ratio",
+        1,
+    ),
+    _across(
+        "SM activity",
+        "The honest measure of work: share of the multiprocessors in use.",
+        "ratio",
+        "DCGM_FI_PROF_SM_ACTIVE",
+        1,
+    ),
+    _each(
+        "GPU memory",
+        "Bands near 1 are at risk of running out.",
+        "ratio",
+        f"$how by (instance) ({_FULL})",
+        _GPU_NEEDS,
+        1,
+    ),
+    _across(
+        "GPU clock",
+        "One node lower than the rest is held back by power, heat or a setting.",
+        "hertz",
+        "vigie_gpu_clock_hertz",
+    ),
+    _across("Memory clock", "It should not move while GPUs work.", "hertz", "vigie_gpu_memory_clock_hertz"),
+    _across(
+        "GPU temperature",
+        "A node above the band has a cooling problem.",
+        "celsius",
+        "vigie_gpu_temperature_celsius",
+    ),
+    _across(
+        "Memory temperature",
+        "Memory gets hot before the GPU does; beyond 95 it slows down.",
+        "celsius",
+        "vigie_gpu_memory_temperature_celsius",
+    ),
+    _across("GPU power", "Power tells working nodes from waiting ones.", "watts", "vigie_gpu_power_watts"),
+    one(
+        "GPUs held back, by reason",
+        "Any but a power cap points at heat or hardware.",
+        "count",
+        f"sum by (reason) (vigie_gpu_throttled{{{ON_NODE}}})",
+        "{{reason}}",
+        stack=True,
+        floor=0,
+        needs=_GPU_NEEDS,
+    ),
+)
+
+_HOSTS = (
+    _each(
+        "CPU busy",
+        "A node that is full starves its GPUs of data.",
+        "ratio",
+        f"1 - avg by (instance) ({_IDLE})",
+        ceiling=1,
+    ),
+    _each(
+        "CPU clock",
+        "A node with a lower clock is hot or set to save power.",
+        "hertz",
+        f"$how by (instance) (node_cpu_scaling_frequency_hertz{{{ON_NODE}}})",
+        "the cpufreq source",
+    ),
+    _each("Memory used", "A line that climbs alone is a leak.", "ratio", _MEMORY, ceiling=1),
+    _each(
+        "Memory available",
+        "What jobs can still take before the kernel kills.",
+        "bytes",
+        f"node_memory_MemAvailable_bytes{{{ON_NODE}}}",
+    ),
+    _each("Swap used", "Any swapping on a node that computes is too much.", "ratio", _SWAP, ceiling=1),
+    one(
+        "Disk used at /",
+        "A full root stops logins and jobs.",
+        "ratio",
+        _DISK,
+        "{{instance}}",
+        kind="band",
+        thresholds=RATIO_HIGH,
+        floor=0,
+        ceiling=1,
+    ),
+)
+
+_FABRIC = (
+    _each(
+        "InfiniBand sent, by port",
+        "Nodes of one job send alike; min and max across ports find the silent one.",
+        "bytes/s",
+        f"$how by (instance) ({_SENT})",
+        _IB_NEEDS,
+    ),
+    _each(
+        "InfiniBand received, by port",
+        "As sent; a node that only sends has a link that loses.",
+        "bytes/s",
+        f"$how by (instance) ({_RECEIVED})",
+        _IB_NEEDS,
+    ),
+    one(
+        "All InfiniBand links up",
+        "0 means that at least one port of the node is down.",
+        "bool",
+        f"min by (instance) (node_infiniband_physical_state_id{{{ON_NODE}}} == bool 5)",
+        "{{instance}}",
+        thresholds=NOT_UP,
+        floor=0,
+        ceiling=1,
+        needs=_IB_NEEDS,
+    ),
+    one(
+        "Links that went down in the last hour",
+        "A link that falls again and again has a bad cable or optic.",
+        "count",
+        f"increase(node_infiniband_link_downed_total{{{ON_NODE}}}[1h]) > 0",
+        "{{instance}} {{device}}:{{port}}",
+        kind="table",
+        thresholds=ANY,
+        needs=f"{_IB_NEEDS}; empty is good",
+    ),
+    _each(
+        "Ethernet in",
+        "File servers and downloads show here.",
+        "bytes/s",
+        f"sum by (instance) ({rate('node_network_receive_bytes_total', _WIRES)})",
+    ),
+    _each(
+        "Ethernet out",
+        "A node that sends far more than the rest serves or leaks.",
+        "bytes/s",
+        f"sum by (instance) ({rate('node_network_transmit_bytes_total', _WIRES)})",
+    ),
+)
+
+DASHBOARD = Dashboard(
+    "cluster",
+    "Cluster overview",
+    "Every node beside every other: what is up, full, hot, slow or silent.",
+    (
+        Section("Now", _NOW),
+        Section("Nodes", _TABLES),
+        Section("GPUs, by node", (held_and_working("all", 'vigie_holder_info{gpu!=""}'), *_GPUS)),
+        Section("Hosts", _HOSTS),
+        Section("Fabric and network", _FABRIC),
+    ),
+    (HOW, NODES),
+)

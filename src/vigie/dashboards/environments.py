@@ -1,0 +1,164 @@
+"""Environments and users: genv's environments, and who holds how many GPUs."""
+
+from __future__ import annotations
+
+from vigie.dashboards._build import one, some
+from vigie.dashboards._held import NEEDS as HOLDERS
+from vigie.dashboards._held import WORKING
+from vigie.model.panel import Dashboard, Panel, Section
+
+_NEEDS = "the genv source (state files of genv on a node)"
+_DEVICE = "{{instance}}:{{index}}"
+_BUSY = "genv_device_utilization / 100"
+_FULL = "genv_device_memory_used_bytes / genv_device_memory_total_bytes"
+_ALL = "count(genv_process_devices_total)"
+_WITHIN = 'count(genv_process_devices_total{eid!=""})'
+_HELD = 'max by (instance, gpu, user) (vigie_holder_info{gpu!="", user!=""})'
+
+
+def _number(title: str, why: str, unit: str, promql: str) -> Panel:
+    return one(title, why, unit, promql, kind="number", needs=_NEEDS)
+
+
+def _by(label: str, title: str, why: str, metric: str, unit: str = "count") -> Panel:
+    return one(
+        title, why, unit, f"sum by (instance, {label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS, floor=0
+    )
+
+
+_NOW = (
+    _number(
+        "Nodes with genv",
+        "Of those that were asked; below 1 some of them lack it.",
+        "ratio",
+        "avg(genv_is_installed)",
+    ),
+    _number("Environments", "How many are open now.", "count", "sum(genv_environments_total)"),
+    _number("Users", "Who have an environment.", "count", "sum(genv_users_total)"),
+    _number(
+        "GPUs attached",
+        "Of all GPUs that genv sees.",
+        "ratio",
+        "sum(genv_attached_devices_total) / count(genv_device_utilization)",
+    ),
+    _number(
+        "Processes within environments",
+        "Below 1 somebody works past genv.",
+        "ratio",
+        f"({_WITHIN} or 0 * {_ALL}) / {_ALL}",
+    ),
+    _number("GPUs busy", "On average over all.", "ratio", f"avg({_BUSY})"),
+    _number("GPU memory in use", "On average over all.", "ratio", f"avg({_FULL})"),
+    _number("GPU temperature", "On average over all.", "celsius", "avg(genv_device_temperature)"),
+)
+_DEVICES = (
+    some(
+        "GPUs busy",
+        "One apart from the average is idle or overloaded.",
+        "ratio",
+        {"average": f"avg({_BUSY})", _DEVICE: _BUSY},
+        needs=_NEEDS,
+        floor=0,
+        ceiling=1,
+    ),
+    some(
+        "GPU memory in use",
+        "Full ones cannot be shared.",
+        "ratio",
+        {"average": f"avg({_FULL})", _DEVICE: _FULL},
+        needs=_NEEDS,
+        floor=0,
+        ceiling=1,
+    ),
+    one(
+        "GPU temperature",
+        "One apart from the rest is badly cooled.",
+        "celsius",
+        "genv_device_temperature",
+        _DEVICE,
+        needs=_NEEDS,
+    ),
+)
+_ENVIRONMENTS = (
+    _by(
+        "eid",
+        "Processes, by environment",
+        "None for long: it is open and does nothing.",
+        "genv_environment_processes_total",
+    ),
+    _by("eid", "GPUs, by environment", "What each has attached.", "genv_environment_attached_devices_total"),
+    _by(
+        "eid",
+        "GPU memory, by environment",
+        "Without an environment is memory that nobody asked genv for.",
+        "genv_process_used_gpu_memory_bytes",
+        "bytes",
+    ),
+    _by(
+        "username",
+        "Environments, by user",
+        "More than one each are easily forgotten.",
+        "genv_user_environments_total",
+    ),
+    _by(
+        "username",
+        "Processes, by user",
+        "None for long with GPUs attached: to be given back.",
+        "genv_user_processes_total",
+    ),
+    _by("username", "GPUs, by user in genv", "What each has attached.", "genv_user_attached_devices_total"),
+)
+_USERS = (
+    one(
+        "GPUs held, by user",
+        "Whoever holds the most, by jobs, containers or environments.",
+        "count",
+        f"count by (user) ({_HELD})",
+        "{{user}}",
+        stack=True,
+        needs=HOLDERS,
+        floor=0,
+    ),
+    one(
+        "GPUs working, by user",
+        "Compare with what is held: the rest is idle.",
+        "count",
+        f"sum by (user) (({WORKING}) * on (instance, gpu) group_right () {_HELD})",
+        "{{user}}",
+        stack=True,
+        needs=HOLDERS,
+        floor=0,
+    ),
+    one(
+        "Busy, by user",
+        "The mean over all GPUs that a user holds.",
+        "ratio",
+        f"avg by (user) (vigie_gpu_busy_ratio * on (instance, gpu) group_right () {_HELD})",
+        "{{user}}",
+        needs=HOLDERS,
+        floor=0,
+        ceiling=1,
+    ),
+    one(
+        "Power, by user",
+        "What each user's GPUs draw.",
+        "watts",
+        f"sum by (user) (vigie_gpu_power_watts * on (instance, gpu) group_right () {_HELD})",
+        "{{user}}",
+        stack=True,
+        needs=HOLDERS,
+        floor=0,
+    ),
+)
+
+DASHBOARD = Dashboard(
+    "environments",
+    "Environments and users",
+    "genv's environments, and who holds how many GPUs by any means.",
+    (
+        Section("genv now", _NOW),
+        Section("genv's GPUs", _DEVICES),
+        Section("genv's environments and users", _ENVIRONMENTS),
+        Section("All users", _USERS),
+    ),
+)

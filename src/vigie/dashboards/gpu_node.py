@@ -1,0 +1,161 @@
+"""GPU node detail: the GPUs of one node side by side, and the host under them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigie.dashboards import _host
+from vigie.dashboards._build import one, some
+from vigie.dashboards._choices import A_GPU_NODE, GPUS, HOW, ON_GPU, ON_NODE
+from vigie.model.panel import Dashboard, Panel, Section, Threshold
+
+_NEEDS = "the nvidia or amdgpu source"
+_PROFILED = "the nvidia_profiling source (Hopper or newer)"
+_GPU = "GPU {{gpu}}"
+_NO_ROOM = (Threshold(0.99, "warning"),)  # many programs take nearly all at once
+
+
+def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
+    return one(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
+
+
+def _each(
+    title: str, why: str, unit: str, metric: str, needs: str = _NEEDS, ceiling: float | None = None
+) -> Panel:
+    """Return each GPU's line, and the chosen one across them."""
+    series = f"{metric}{{{ON_GPU}}}"
+    lines = {_GPU: series, "across GPUs": f"$how({series})"}
+    return some(title, why, unit, lines, needs=needs, floor=0, ceiling=ceiling)
+
+
+_NOW = (
+    _number(
+        "GPUs",
+        "Fewer than the node has means that one fell off the bus.",
+        "count",
+        f"count(vigie_gpu_info{{{ON_NODE}}})",
+    ),
+    _number(
+        "GPUs busy", "Across the node, as chosen above.", "ratio", f"$how(vigie_gpu_busy_ratio{{{ON_GPU}}})"
+    ),
+    _number(
+        "GPU memory in use",
+        "Near 1 there is no room for a larger batch.",
+        "ratio",
+        f"sum(vigie_gpu_memory_used_bytes{{{ON_GPU}}}) / sum(vigie_gpu_memory_total_bytes{{{ON_GPU}}})",
+        thresholds=_NO_ROOM,
+    ),
+    _number(
+        "GPU memory, total",
+        "What there is on all GPUs.",
+        "bytes",
+        f"sum(vigie_gpu_memory_total_bytes{{{ON_GPU}}})",
+    ),
+    _number("GPU power", "Of all GPUs of the node.", "watts", f"sum(vigie_gpu_power_watts{{{ON_GPU}}})"),
+    _number(
+        "GPU temperature",
+        "Across the node, as chosen above.",
+        "celsius",
+        f"$how(vigie_gpu_temperature_celsius{{{ON_GPU}}})",
+    ),
+)
+_WORK = (
+    _each(
+        "GPU busy",
+        "GPUs of one job are busy alike; one apart is the odd one.",
+        "ratio",
+        "vigie_gpu_busy_ratio",
+        ceiling=1,
+    ),
+    _each("SM active", "Useful work: above 0.8 is good.", "ratio", "DCGM_FI_PROF_SM_ACTIVE", _PROFILED, 1),
+    _each(
+        "Tensor active",
+        "What training should use most.",
+        "ratio",
+        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+        _PROFILED,
+        1,
+    ),
+    _each("GPU memory", "A line that only climbs is a leak.", "bytes", "vigie_gpu_memory_used_bytes"),
+    one(
+        "GPU memory in use",
+        "How near each GPU is to its end.",
+        "ratio",
+        f"vigie_gpu_memory_used_bytes{{{ON_GPU}}} / vigie_gpu_memory_total_bytes{{{ON_GPU}}}",
+        _GPU,
+        thresholds=_NO_ROOM,
+        needs=_NEEDS,
+        floor=0,
+        ceiling=1,
+    ),
+    one(
+        "Memory by process",
+        "Which process holds it: one that should have ended is left over.",
+        "bytes",
+        f"vigie_gpu_process_memory_bytes{{{ON_GPU}}}",
+        "GPU {{gpu}}, process {{pid}}",
+        needs="the nvidia_processes source",
+        floor=0,
+    ),
+)
+_BODY = (
+    _each("Power", "Power tells working GPUs from waiting ones.", "watts", "vigie_gpu_power_watts"),
+    _each(
+        "GPU temperature",
+        "One apart from the rest is badly cooled.",
+        "celsius",
+        "vigie_gpu_temperature_celsius",
+    ),
+    _each(
+        "Memory temperature",
+        "Beyond 95 memory slows down.",
+        "celsius",
+        "vigie_gpu_memory_temperature_celsius",
+    ),
+    _each(
+        "GPU clock",
+        "The lowest clock sets the pace of a job over all GPUs.",
+        "hertz",
+        "vigie_gpu_clock_hertz",
+    ),
+    _each("Memory clock", "Fixed while a GPU works.", "hertz", "vigie_gpu_memory_clock_hertz"),
+    one(
+        "Held back, by reason",
+        "1 while the reason holds: heat and hardware are for the operator.",
+        "bool",
+        f"vigie_gpu_throttled{{{ON_GPU}}} > 0",
+        "GPU {{gpu}}: {{reason}}",
+        needs=f"{_NEEDS}; empty is good",
+        floor=0,
+        ceiling=1,
+    ),
+    _each(
+        "NVLink sent",
+        "In waves with the steps of the job, alike on all GPUs.",
+        "bytes/s",
+        "DCGM_FI_PROF_NVLINK_TX_BYTES",
+        _PROFILED,
+    ),
+    _each(
+        "PCIe received",
+        "Data that comes in from the host.",
+        "bytes/s",
+        "DCGM_FI_PROF_PCIE_RX_BYTES",
+        _PROFILED,
+    ),
+)
+
+DASHBOARD = Dashboard(
+    "gpu-node",
+    "GPU node detail",
+    "The GPUs of one node side by side, and the host under them.",
+    (
+        Section("Now", _NOW),
+        Section("Work", _WORK),
+        Section("Power, heat, clocks and links", _BODY),
+        Section(
+            "Host", (_host.CPU, _host.MEMORY, _host.PRESSURE, _host.DISK_IO, _host.NETWORK, _host.INFINIBAND)
+        ),
+    ),
+    (A_GPU_NODE, GPUS, HOW),
+)

@@ -1,0 +1,119 @@
+"""Jobs: all running ones side by side."""
+
+from __future__ import annotations
+
+from vigie.dashboards._build import one
+from vigie.dashboards._held import NEEDS, WORKING, held_and_working
+from vigie.model.panel import Dashboard, Panel, Query, Section, Variable
+
+_JOBS = 'vigie_holder_info{kind="job", holder=~"$job", user=~"$user", gpu!=""}'
+_VARIABLES = (
+    Variable("user", "Users", metric='vigie_holder_info{kind="job"}', by="user", multi=True, optional=True),
+    Variable("job", "Jobs", metric='vigie_holder_info{kind="job", user=~"$user"}', by="holder", multi=True),
+)
+_NAME = "{{holder}} ({{user}})"
+
+
+def joined(how: str, series: str) -> str:
+    """Return a measure of GPUs by the job that holds them."""
+    once = f"max by (instance, gpu) ({series})"
+    return f"{how} by (holder, user) ({once} * on (instance, gpu) group_right () {_JOBS})"
+
+
+def _each(title: str, why: str, unit: str, promql: str, ceiling: float | None = None) -> Panel:
+    return one(title, why, unit, promql, _NAME, kind="band", needs=NEEDS, floor=0, ceiling=ceiling)
+
+
+_SPREAD = f"{joined('max', 'vigie_gpu_power_watts')} - {joined('min', 'vigie_gpu_power_watts')}"
+_NOW = (
+    Panel(
+        "Every running job",
+        "Sort by busy or SM: the last rows hold GPUs and do little with them.",
+        (
+            Query(f"count by (holder, user) ({_JOBS})", "GPUs", "count"),
+            Query(joined("sum", WORKING), "GPUs working", "count"),
+            Query(joined("avg", "vigie_gpu_busy_ratio"), "busy", "ratio"),
+            Query(joined("avg", "DCGM_FI_PROF_SM_ACTIVE"), "SM", "ratio"),
+            Query(joined("avg", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), "tensor", "ratio"),
+            Query(joined("sum", "vigie_gpu_memory_used_bytes"), "GPU memory", "bytes"),
+            Query(joined("sum", "vigie_gpu_power_watts"), "power", "watts"),
+        ),
+        kind="table",
+        wide=True,
+        needs=NEEDS,
+    ),
+    held_and_working("by jobs", _JOBS),
+    one(
+        "GPUs held, by job",
+        "Who has the most.",
+        "count",
+        f"count by (holder, user) ({_JOBS})",
+        _NAME,
+        stack=True,
+        needs=NEEDS,
+        floor=0,
+    ),
+)
+_WORK = (
+    _each(
+        "Busy, by job",
+        "The mean over a job's GPUs: a line near 0 is a job that holds and does nothing.",
+        "ratio",
+        joined("avg", "vigie_gpu_busy_ratio"),
+        1,
+    ),
+    _each(
+        "Slowest GPU of each job",
+        "A job is as fast as its slowest rank.",
+        "ratio",
+        joined("min", "vigie_gpu_busy_ratio"),
+        1,
+    ),
+    _each(
+        "SM active, by job",
+        "Useful work: compare jobs of one kind.",
+        "ratio",
+        joined("avg", "DCGM_FI_PROF_SM_ACTIVE"),
+        1,
+    ),
+    _each(
+        "Tensor active, by job",
+        "Near 0 the job does not use what the GPU is best at.",
+        "ratio",
+        joined("avg", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"),
+        1,
+    ),
+    _each(
+        "GPU memory, by job",
+        "A climb that never falls is a leak.",
+        "bytes",
+        joined("sum", "vigie_gpu_memory_used_bytes"),
+    ),
+    _each("Power, by job", "What a job costs.", "watts", joined("sum", "vigie_gpu_power_watts")),
+    _each(
+        "Spread of power within a job",
+        "Wide means that its ranks do not do the same: by design, or one of them is ill.",
+        "watts",
+        _SPREAD,
+    ),
+    _each(
+        "Lowest clock, by job",
+        "One GPU that is held back slows all ranks.",
+        "hertz",
+        joined("min", "vigie_gpu_clock_hertz"),
+    ),
+    _each(
+        "Highest temperature, by job",
+        "The hottest GPU of a job is the next to be held back.",
+        "celsius",
+        joined("max", "vigie_gpu_temperature_celsius"),
+    ),
+)
+
+DASHBOARD = Dashboard(
+    "jobs",
+    "Jobs",
+    "All running jobs side by side: what they hold, and what they do with it.",
+    (Section("Now", _NOW), Section("Work", _WORK)),
+    _VARIABLES,
+)

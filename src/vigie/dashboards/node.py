@@ -1,0 +1,89 @@
+"""Node (CPU) detail: all that the host sources say of one node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigie.dashboards import _host
+from vigie.dashboards._build import RATIO_HIGH, one, rate
+from vigie.dashboards._choices import A_NODE, ON_NODE
+from vigie.dashboards._host_kernel import CLOCK, KERNEL, PROCESSES, SOCKETS
+from vigie.dashboards._host_more import CPUS, DISKS, FILES, HARDWARE, MEMORY, NETWORK
+from vigie.model.panel import Dashboard, Panel, Section
+
+_ROOT = f'{ON_NODE}, mountpoint="/"'
+_TOTAL = f"node_memory_MemTotal_bytes{{{ON_NODE}}}"
+_SWAP = f"node_memory_SwapTotal_bytes{{{ON_NODE}}}"
+_CORES = f'count(count by (instance, cpu) (node_cpu_seconds_total{{{ON_NODE}, mode="idle"}}))'
+_IDLE = rate("node_cpu_seconds_total", f'{ON_NODE}, mode="idle"')
+
+
+def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
+    return one(title, why, unit, promql, kind="number", **rest)
+
+
+_NOW = (
+    _number(
+        "CPU busy",
+        "Near 1 for long means that work waits.",
+        "ratio",
+        f"1 - avg({_IDLE})",
+        thresholds=RATIO_HIGH,
+    ),
+    _number(
+        "Load of 15 minutes for each core",
+        "Above 1 tasks queue for a core or for a disk.",
+        "ratio",
+        f"sum(node_load15{{{ON_NODE}}}) / {_CORES}",
+    ),
+    _number(
+        "Memory taken",
+        "What programs cannot give back.",
+        "ratio",
+        f"1 - node_memory_MemAvailable_bytes{{{ON_NODE}}} / {_TOTAL}",
+        thresholds=RATIO_HIGH,
+    ),
+    _number(
+        "Swap taken",
+        "Any at all slows a node that computes.",
+        "ratio",
+        f"1 - node_memory_SwapFree_bytes{{{ON_NODE}}} / ({_SWAP} > 0) or 0 * {_SWAP}",
+    ),
+    _number(
+        "Root file system used",
+        "A full root stops everything.",
+        "ratio",
+        f"1 - node_filesystem_avail_bytes{{{_ROOT}}} / node_filesystem_size_bytes{{{_ROOT}}}",
+        thresholds=RATIO_HIGH,
+    ),
+    _number(
+        "Up for",
+        "A short time means that the node was booted lately.",
+        "seconds",
+        f"node_time_seconds{{{ON_NODE}}} - node_boot_time_seconds{{{ON_NODE}}}",
+    ),
+    _number("Cores", "As the kernel sees them; fewer than bought are switched off.", "count", _CORES),
+    _number("Memory, total", "Less than bought means that a module failed.", "bytes", _TOTAL),
+    _number("Swap, total", "How much could be swapped out.", "bytes", _SWAP),
+    _number("Root file system, total", "Its size.", "bytes", f"node_filesystem_size_bytes{{{_ROOT}}}"),
+)
+
+DASHBOARD = Dashboard(
+    "node",
+    "Node detail",
+    "All that the host sources say of one node: CPU, memory, disks, network, kernel.",
+    (
+        Section("Now", _NOW),
+        Section("CPU", (_host.CPU, *CPUS, _host.PRESSURE)),
+        Section("Memory", (_host.MEMORY, *MEMORY)),
+        Section("Disks", (_host.DISK_IO, *DISKS)),
+        Section("File systems", (_host.SPACE, *FILES)),
+        Section("Network", (_host.NETWORK, *NETWORK, _host.INFINIBAND)),
+        Section("Sockets and protocols", SOCKETS),
+        Section("Processes", PROCESSES),
+        Section("Clock", CLOCK),
+        Section("Hardware", (_host.TEMPERATURES, _host.POWER, *HARDWARE)),
+        Section("Kernel and the agent", KERNEL),
+    ),
+    (A_NODE,),
+)

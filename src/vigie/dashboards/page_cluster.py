@@ -1,0 +1,47 @@
+"""The charts of the page Cluster."""
+
+from __future__ import annotations
+
+from vigie.dashboards._held import held_and_working
+from vigie.model.panel import Dashboard, Panel, Query, Section
+
+_SENT = "rate(node_infiniband_port_data_transmitted_bytes_total[$__rate_interval])"
+
+DASHBOARD = Dashboard(
+    "page-cluster",
+    "Cluster",
+    "Is anything broken, is it used, by whom?",
+    (
+        Section(
+            "Charts",
+            (
+                held_and_working("all", 'vigie_holder_info{gpu!=""}'),
+                Panel(
+                    "Power of all GPUs",
+                    "Power follows work: a fall while GPUs stay held means that they wait for something.",
+                    (
+                        Query("sum(vigie_gpu_power_watts)", "drawn"),
+                        Query("sum(vigie_gpu_power_limit_watts)", "allowed"),
+                    ),
+                    "watts",
+                    floor=0,
+                    needs="the nvidia or amdgpu source",
+                ),
+                Panel(
+                    "Fabric traffic",
+                    "Jobs over many nodes give a steady level; a fall to nothing is a hang or a lost link.",
+                    (
+                        Query(f"sum({_SENT})", "InfiniBand"),
+                        Query(
+                            'sum(rate(node_network_transmit_bytes_total{device!="lo"}[$__rate_interval]))',
+                            "Ethernet",
+                        ),
+                    ),
+                    "bytes/s",
+                    floor=0,
+                ),
+            ),
+        ),
+    ),
+    listed=False,
+)

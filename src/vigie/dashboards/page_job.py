@@ -1,0 +1,136 @@
+"""The charts of the page Job: its GPUs and nodes, as bands in which an odd rank stands out."""
+
+from __future__ import annotations
+
+from vigie.dashboards._choices import A_JOB, NAME, OF_JOB
+from vigie.model.panel import Dashboard, Panel, Query, Section
+
+_GPU = f"and on (instance, gpu) {OF_JOB}"
+_HOST = f"and on (instance) {OF_JOB}"
+_IDLE = 'rate(node_cpu_seconds_total{mode="idle"}[$__rate_interval])'
+_IOWAIT = 'rate(node_cpu_seconds_total{mode="iowait"}[$__rate_interval])'
+_SENT = "rate(node_infiniband_port_data_transmitted_bytes_total[$__rate_interval])"
+
+_CHARTS = (
+    Panel(
+        "SM and tensor activity",
+        "Ranks of one step should move together: one below the band slows all the others.",
+        (
+            Query(f"DCGM_FI_PROF_SM_ACTIVE {_GPU}", f"SM {NAME}"),
+            Query(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE {_GPU}", f"tensor {NAME}"),
+        ),
+        "ratio",
+        "band",
+        floor=0,
+        ceiling=1,
+        needs="the nvidia_profiling source (Hopper or newer)",
+    ),
+    Panel(
+        "GPU memory",
+        "A slow climb ends in an out-of-memory error; a rank with much less has another share of the model.",
+        (Query(f"vigie_gpu_memory_used_bytes {_GPU}", NAME),),
+        "bytes",
+        "band",
+        floor=0,
+        needs="the nvidia or amdgpu source",
+    ),
+    Panel(
+        "GPU power",
+        "Power tells work from waiting where activity does not: a rank far below the median only waits.",
+        (Query(f"vigie_gpu_power_watts {_GPU}", NAME),),
+        "watts",
+        "band",
+        floor=0,
+        needs="the nvidia or amdgpu source",
+    ),
+    Panel(
+        "Fabric, sent",
+        "All nodes send alike in each step: silence on all of them is a hang, on one of them a bad link.",
+        (
+            Query(f"sum by (instance) ({_SENT}) {_HOST}", "InfiniBand {{instance}}"),
+            Query(f"sum by (instance) (DCGM_FI_PROF_NVLINK_TX_BYTES {_GPU})", "NVLink {{instance}}"),
+        ),
+        "bytes/s",
+        "band",
+        floor=0,
+        needs="the infiniband or nvidia_profiling source",
+    ),
+    Panel(
+        "CPU and I/O wait of its nodes",
+        "I/O wait or full cores while the GPUs sink mean that data does not come fast enough.",
+        (
+            Query(f"1 - avg by (instance) ({_IDLE}) {_HOST}", "busy {{instance}}"),
+            Query(f"avg by (instance) ({_IOWAIT}) {_HOST}", "I/O wait {{instance}}"),
+        ),
+        "ratio",
+        "band",
+        floor=0,
+        ceiling=1,
+    ),
+    Panel(
+        "Disk read of its nodes",
+        "Reading goes in waves with the epochs: a flat line at the disk's limit starves the GPUs.",
+        (
+            Query(
+                f"sum by (instance) (rate(node_disk_read_bytes_total[$__rate_interval])) {_HOST}",
+                "{{instance}}",
+            ),
+        ),
+        "bytes/s",
+        "band",
+        floor=0,
+    ),
+)
+
+_MORE = (
+    Panel(
+        "GPU busy",
+        "Busy says only that some kernel ran: all at 1 with little SM activity is a poor sort of busy.",
+        (Query(f"vigie_gpu_busy_ratio {_GPU}", NAME),),
+        "ratio",
+        "band",
+        floor=0,
+        ceiling=1,
+        needs="the nvidia or amdgpu source",
+    ),
+    Panel(
+        "GPU clock",
+        "One rank with a lower clock is held back by power or heat and makes the rest wait.",
+        (Query(f"vigie_gpu_clock_hertz {_GPU}", NAME),),
+        "hertz",
+        "band",
+        floor=0,
+        needs="the nvidia or amdgpu source",
+    ),
+    Panel(
+        "GPU temperature",
+        "One far above its siblings has a cooling problem that will cost clock.",
+        (Query(f"vigie_gpu_temperature_celsius {_GPU}", NAME),),
+        "celsius",
+        "band",
+        needs="the nvidia or amdgpu source",
+    ),
+    Panel(
+        "Memory of its nodes",
+        "A share that only grows ends with the kernel killing the job.",
+        (
+            Query(
+                f"1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes {_HOST}",
+                "{{instance}}",
+            ),
+        ),
+        "ratio",
+        "band",
+        floor=0,
+        ceiling=1,
+    ),
+)
+
+DASHBOARD = Dashboard(
+    "page-job",
+    "Job",
+    "Does it do useful work, which rank is odd, what happened?",
+    (Section("Charts", _CHARTS), Section("More", _MORE)),
+    (A_JOB,),
+    listed=False,
+)

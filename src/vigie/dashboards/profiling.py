@@ -1,0 +1,103 @@
+"""Profiling counters: which parts of each GPU work."""
+
+from __future__ import annotations
+
+from vigie.dashboards._build import one, some
+from vigie.dashboards._choices import NAME, ON_GPU
+from vigie.model.panel import Dashboard, Panel, Section, Variable
+
+NEEDS = "the nvidia_profiling source (Hopper or newer)"
+_NODES = Variable("node", "Nodes", metric="DCGM_FI_PROF_SM_ACTIVE", by="instance", multi=True)
+_GPUS = Variable("gpu", "GPUs", metric='DCGM_FI_PROF_SM_ACTIVE{instance=~"$node"}', by="gpu", multi=True)
+
+
+def _share(title: str, why: str, name: str) -> Panel:
+    return one(
+        title,
+        why,
+        "ratio",
+        f"DCGM_FI_PROF_{name}{{{ON_GPU}}}",
+        NAME,
+        kind="band",
+        needs=NEEDS,
+        floor=0,
+        ceiling=1,
+    )
+
+
+def _flow(title: str, why: str, name: str) -> Panel:
+    return one(
+        title, why, "bytes/s", f"DCGM_FI_PROF_{name}{{{ON_GPU}}}", NAME, kind="band", needs=NEEDS, floor=0
+    )
+
+
+_MULTIPROCESSORS = (
+    _share(
+        "Graphics engine active", "Any work at all: the upper bound of everything below.", "GR_ENGINE_ACTIVE"
+    ),
+    _share(
+        "SM active",
+        "Above 0.8 the GPU is well used; below 0.5 kernels are too few or too small.",
+        "SM_ACTIVE",
+    ),
+    _share(
+        "SM occupancy", "Low with SM active high may be fine: big kernels need few warps.", "SM_OCCUPANCY"
+    ),
+    _share(
+        "Tensor active",
+        "Where training and inference should spend their time; near 0 they do not use it.",
+        "PIPE_TENSOR_ACTIVE",
+    ),
+    _share("FP64 active", "Work in double precision: unexpected in a training job.", "PIPE_FP64_ACTIVE"),
+    _share(
+        "FP32 active",
+        "High with tensor low means that mixed precision is not switched on.",
+        "PIPE_FP32_ACTIVE",
+    ),
+    _share("FP16 active", "Half precision outside the tensor cores.", "PIPE_FP16_ACTIVE"),
+)
+_MEMORY = (
+    _share("DRAM active", "Above 0.8 the work is bound by memory, whatever else is low.", "DRAM_ACTIVE"),
+    one(
+        "Tensor for each SM",
+        "How much of the work the tensor cores do: compare jobs of one kind.",
+        "ratio",
+        f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{{{ON_GPU}}} / (DCGM_FI_PROF_SM_ACTIVE{{{ON_GPU}}} > 0.01)",
+        NAME,
+        kind="band",
+        needs=NEEDS,
+        floor=0,
+    ),
+)
+_LINKS = (
+    _flow("NVLink sent", "Steps of a job over GPUs of one node: ranks alike, in waves.", "NVLINK_TX_BYTES"),
+    _flow("NVLink received", "One that receives much less waits for a neighbour.", "NVLINK_RX_BYTES"),
+    _flow("PCIe sent", "Results and checkpoints that leave the GPU.", "PCIE_TX_BYTES"),
+    _flow(
+        "PCIe received", "Data that comes in: a level at the link's limit starves the GPU.", "PCIE_RX_BYTES"
+    ),
+    some(
+        "All links of a node",
+        "Where the bytes go: between the GPUs of the node, or out of it.",
+        "bytes/s",
+        {
+            "NVLink {{instance}}": f"sum by (instance) (DCGM_FI_PROF_NVLINK_TX_BYTES{{{ON_GPU}}})",
+            "PCIe {{instance}}": f"sum by (instance) (DCGM_FI_PROF_PCIE_TX_BYTES{{{ON_GPU}}})",
+        },
+        kind="band",
+        needs=NEEDS,
+        floor=0,
+    ),
+)
+
+DASHBOARD = Dashboard(
+    "profiling",
+    "Profiling counters",
+    "Which parts of each GPU work: multiprocessors, tensor cores, memory and links.",
+    (
+        Section("Multiprocessors", _MULTIPROCESSORS),
+        Section("Memory", _MEMORY),
+        Section("Links", _LINKS),
+    ),
+    (_NODES, _GPUS),
+)

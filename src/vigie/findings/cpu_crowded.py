@@ -1,0 +1,21 @@
+"""The cores of a node are all taken, and what feeds its GPUs has to wait."""
+
+from __future__ import annotations
+
+from vigie.findings._finding import MINUTE_MS, WARNING, Finding
+from vigie.findings._promql import HELD_NODES
+
+FINDING = Finding(
+    name="cpu-crowded",
+    title="CPU crowded",
+    severity=WARNING,
+    what="A noisy neighbour: the CPUs of {node} are all taken, and processes wait for one "
+    "{value} of the time{hurt}.",
+    was="A noisy neighbour: the CPUs of {node} were all taken for {lasted}{hurt}.",
+    do="Find who takes the cores (`top` on {node}); bind jobs to their own cores (cgroups, --cpus-per-task).",
+    when=f"""(rate(node_pressure_cpu_waiting_seconds_total[5m]) > 0.3)
+  and on (instance) ({HELD_NODES} > 0)""",
+    lag_ms=2 * MINUTE_MS,
+    chip="CPU short",
+    unit="ratio",
+)

@@ -1,0 +1,20 @@
+"""The memory of a node will be used up within the hour if it goes on like that."""
+
+from __future__ import annotations
+
+from vigie.findings._finding import MINUTE_MS, WARNING, Finding
+
+FINDING = Finding(
+    name="memory-leak",
+    title="memory runs out",
+    severity=WARNING,
+    what="The memory of {node} runs out: something leaks, and it is gone within the hour{hurt}.{killed}",
+    was="The memory of {node} ran out: something leaked{hurt}.{killed}",
+    do="Find the process that grows (`ps --sort=-rss` on {node}) and end it, or let its owner know, "
+    "before the kernel kills one.",
+    when="""(predict_linear(node_memory_MemAvailable_bytes[30m], 3600) < 0)
+  and (node_memory_MemAvailable_bytes < 0.5 * node_memory_MemTotal_bytes)""",
+    lag_ms=30 * MINUTE_MS,
+    explains=("oom-kill",),
+    chip="leaks memory",
+)

@@ -1,0 +1,24 @@
+"""One rank of a job does nothing while the others are busy: they wait for it in a collective."""
+
+from __future__ import annotations
+
+from vigie.findings._finding import CRITICAL, MINUTE_MS, Finding
+from vigie.findings._promql import of_jobs
+
+_BUSY = of_jobs("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[5m]))")
+FINDING = Finding(
+    name="rank-hung",
+    title="one rank hangs",
+    severity=CRITICAL,
+    what="A rank of job {job} hangs: {places} does nothing while the others spin and wait for it.",
+    was="A rank of job {job} hung for {lasted}: {places} did nothing while the others waited.",
+    do="Look what the process on {places} does (py-spy dump); if it does not come back, "
+    "let {user} cancel the job: scancel {job_id}.",
+    when=f"""(({_BUSY}) < 0.02)
+  and on (holder) (quantile by (holder) (0.5, {_BUSY}) > 0.7)
+  and on (instance, gpu) (max_over_time(vigie_gpu_processes[10m]) > 0)""",
+    lag_ms=5 * MINUTE_MS,
+    explains=("spinning", "idle-holder", "finished-holding"),
+    chip="hangs",
+    by_job=True,
+)

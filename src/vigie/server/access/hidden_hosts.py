@@ -1,0 +1,110 @@
+"""`hide_hosts`: in what routes tell a viewer, names and addresses of hosts are pseudonyms.
+
+Answers to PromQL are made over pseudonyms already (see private_storage). Everything else is JSON that is
+rewritten on its way out, whatever route it comes from; what a viewer asks for is turned back on its way in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import Any
+
+import msgspec
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vigie.server.access.privacy import HOST, Mask
+from vigie.server.access.roles import ROUTE
+
+# Routes that ask the store, which shows a viewer pseudonyms only.
+MASKED = frozenset(
+    {
+        "/federate",
+        "/api/v1/query",
+        "/api/v1/query_range",
+        "/api/v1/query_exemplars",
+        "/api/v1/format_query",
+        "/api/v1/series",
+        "/api/v1/labels",
+        "/api/v1/label/{name:path}/values",
+    }
+)
+JSON = "application/json"
+_WORD = re.compile(r"\w(?:[\w.-]*\w)?")  # a name or an IPv4 address, without what stands around it
+_COLONS = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")  # or an IPv6 address
+
+
+class HiddenHosts:
+    """Answers a viewer; hosts in the answer are pseudonyms."""
+
+    def __init__(self, app: ASGIApp, mask: Mask, hosts: Collection[str]) -> None:
+        self._app = app
+        self._out = {host: mask.word(HOST, host) for host in hosts if host}
+        self._in = {pseudonym: host for host, pseudonym in self._out.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope.get(ROUTE) in MASKED:
+            await self._app(scope, receive, send)
+            return
+        await self._app(self._meant(scope), receive, _Rewriting(send, self.hidden))
+
+    def hidden(self, value: Any) -> Any:
+        """Return JSON whose texts name no host; its keys are words of ours."""
+        if isinstance(value, str):
+            return _COLONS.sub(self._hide, _WORD.sub(self._hide, value))
+        if isinstance(value, list):
+            return [self.hidden(part) for part in value]
+        if isinstance(value, dict):
+            return {key: self.hidden(part) for key, part in value.items()}
+        return value
+
+    def _hide(self, found: re.Match[str]) -> str:
+        """Return the pseudonym of a host, also of one that is named with its domain, or the word itself."""
+        word = found[0]
+        return self._out.get(word) or self._out.get(word.partition(".")[0]) or word
+
+    def _meant(self, scope: Scope) -> Scope:
+        """Return the request about the hosts that are meant; its answer must not be compressed."""
+
+        def meant(text: str) -> str:
+            return _WORD.sub(lambda found: self._in.get(found[0], found[0]), text)
+
+        headers = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
+        changed = {"path": meant(scope["path"]), "headers": headers}
+        for name in ("raw_path", "query_string"):
+            if scope.get(name):
+                changed[name] = meant(scope[name].decode("latin-1")).encode("latin-1")
+        return {**scope, **changed}
+
+
+class _Rewriting:
+    """Collects an answer, and sends it rewritten if it is JSON."""
+
+    def __init__(self, send: Send, change: Callable[[Any], Any]) -> None:
+        self._send, self._change = send, change
+        self._start: Message | None = None
+        self._body = bytearray()
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=message["headers"])
+            if headers.get("content-type", "").startswith(JSON):
+                self._start = message
+                return
+        if self._start is None or message["type"] != "http.response.body":
+            await self._send(message)
+            return
+        self._body += message.get("body", b"")
+        if not message.get("more_body"):
+            await self._finish(self._start)
+
+    async def _finish(self, start: Message) -> None:
+        body = bytes(self._body)
+        if body:
+            body = msgspec.json.encode(self._change(msgspec.json.decode(body)))
+        headers = MutableHeaders(raw=start["headers"])
+        headers["content-length"] = str(len(body))
+        await self._send(start)
+        await self._send({"type": "http.response.body", "body": body})

@@ -1,0 +1,104 @@
+"""A row about a job: what it holds, how much of that works, and what is odd about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from vigie.server.bindings.jobs import UNKNOWN, Job
+from vigie.server.outlook.attention import ordered
+from vigie.server.outlook.picture import Picture, Place, place_of
+from vigie.server.outlook.seen import Seen
+
+LIMIT = re.compile(r"(?:(\d+)-)?(\d+):(\d+)(?::(\d+))?")  # as Slurm writes it: days-hours:minutes:seconds
+SHORT = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+STEPS = ("process", "busy", "sm", "tensor")
+
+
+class JobRows:
+    """Makes the rows of a picture as one caller sees them."""
+
+    def __init__(self, picture: Picture, seen: Seen) -> None:
+        self._picture, self._seen = picture, seen
+        self._chips = {
+            job: trouble.finding
+            for trouble in reversed(ordered(picture.troubles))
+            if trouble.end_ms is None and trouble.finding.chip
+            for job in trouble.jobs
+        }
+
+    def of(self, job: Job) -> dict[str, Any]:
+        """Return the row of a job."""
+        row, state = self._seen.job(job), self._picture.job_state(job)
+        facts = row["facts"]
+        odd = self._chips.get(job.id) if state == "running" else None
+        return {
+            "id": row["id"],
+            "name": row["name"] or row["id"],
+            "user": row["user"],
+            "account": facts.get("account", ""),
+            "partition": facts.get("partition", ""),
+            "state": state,
+            "reason": _reason(job, state, facts),
+            "queued_ms": job.queued_ms,
+            "start_ms": None if state == "waiting" else job.start_ms,
+            "end_ms": job.end_ms if state == "finished" else None,
+            "limit_seconds": limit_seconds(facts.get("limit", "")),
+            "nodes": job.nodes,
+            "gpus": job.gpus,
+            "wanted_gpus": _number(facts.get("gpus", "")),
+            "ladder": self.ladder(job) if state == "running" else dict.fromkeys(("held", *STEPS)),
+            "chip": odd.chip if odd else "",
+            "why": odd.title if odd else "",
+        }
+
+    def ladder(self, job: Job) -> dict[str, float | None]:
+        """Return of how many GPUs a job makes use, step by step; a step that nobody measures is absent."""
+        places, picture = [place_of(text) for text in job.gpus], self._picture
+
+        def total(of: Callable[[Place], float | None]) -> float | None:
+            parts = [of(place) for place in places]
+            known = [part for part in parts if part is not None]
+            return round(sum(known), 2) if known else None
+
+        def process(place: Place) -> float | None:
+            count = picture.number("processes", *place)
+            return None if count is None else float(count > 0)
+
+        return {
+            "held": len(places),
+            "process": total(process),
+            "busy": total(lambda place: picture.number("busy_5m", *place)),
+            "sm": total(lambda place: picture.number("sm_5m", *place)),
+            "tensor": total(lambda place: picture.number("tensor_5m", *place)),
+        }
+
+
+def limit_seconds(text: str) -> int | None:
+    """Return a time limit in seconds.
+
+    >>> limit_seconds("24h"), limit_seconds("1-12:00:00"), limit_seconds("30:00"), limit_seconds("UNLIMITED")
+    (86400, 129600, 1800, None)
+    """
+    short, long = SHORT.fullmatch(text), LIMIT.fullmatch(text)
+    if short:
+        return round(float(short[1]) * UNITS[short[2]])
+    if not long:
+        return None
+    days, first, second, third = (int(part or 0) for part in long.groups())
+    hours, minutes, seconds = (first, second, third) if long[4] or long[1] else (0, first, second)
+    return days * 86_400 + hours * 3600 + minutes * 60 + seconds
+
+
+def _reason(job: Job, state: str, facts: dict[str, str]) -> str:
+    if job.state == UNKNOWN:
+        return "nothing is heard of its nodes any more"
+    if state == "waiting":
+        return facts.get("reason", "")
+    return facts.get("state", "") if state == "finished" else ""
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else None

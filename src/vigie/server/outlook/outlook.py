@@ -1,0 +1,134 @@
+"""Takes pictures of the cluster, and keeps each for a moment: many who look cost what one costs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vigie.server.bindings.terms import Wanted
+from vigie.server.outlook.asking import Asker, Found
+from vigie.server.outlook.known import Known
+from vigie.server.outlook.picture import Card, Picture, Place, cards_of, held_of
+from vigie.server.outlook.questions import GPU_ASKS, HOLDER_ASK, KNOWN_GPUS, NODE_ASKS
+from vigie.server.outlook.watch import Watch
+
+FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
+PAST_SECONDS = 30.0  # and one of the past
+REST = 5  # times what a picture took it is good, so that a large cluster is not asked all the time
+SLOW_SECONDS = 0.5  # who would wait longer for a new picture gets the last one
+OLD_SECONDS = 60.0  # unless that is too old
+WARM_SECONDS = 1.0
+LIVE_MS = 30_000  # a moment that is not older than this is now, as far as states go
+KEPT = 8  # pictures
+SEEN_MS = 600_000  # how long it is remembered which GPUs there were
+NAMED_MS = 60_000  # how long names of metrics are remembered
+WEEK_MS = 7 * 86_400_000
+
+
+class _Taking(NamedTuple):
+    """A picture that is being taken, and until when it is good."""
+
+    task: asyncio.Task[Picture]
+    until: float
+    before: asyncio.Task[Picture] | None = None  # the last one, where waiting for this takes long
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it came to nothing."""
+        return self.task.done() and (self.task.cancelled() or self.task.exception() is not None)
+
+
+class Outlook:
+    """Gives the picture of a moment; made within an event loop."""
+
+    def __init__(self, asker: Asker, known: Known, clock: Callable[[], int]) -> None:
+        self.asker, self.known, self.clock = asker, known, clock
+        # Where nobody keeps bindings, samples still tell who holds what now.
+        more = {"held": HOLDER_ASK} if known.missing else {}
+        self._asks = {**GPU_ASKS, **NODE_ASKS, **more}
+        self._watch = Watch(asker, known, clock)
+        self._cost = 0.0  # seconds of the last picture
+        self._warming: asyncio.TimerHandle | None = None
+        self._names: tuple[int, list[str]] = (-1, [])
+        self._taken: OrderedDict[int | None, _Taking] = OrderedDict()
+        self._cards: OrderedDict[int, dict[Place, Card]] = OrderedDict()
+
+    def warm(self) -> None:
+        """Look at the last hours soon, before anybody asks for them."""
+        self._warming = asyncio.get_running_loop().call_later(WARM_SECONDS, self._taking, None)
+
+    def close(self) -> None:
+        """End what is under way; nobody waits for it any more."""
+        if self._warming:
+            self._warming.cancel()
+        self._watch.close()
+        for taking in self._taken.values():
+            taking.task.cancel()
+
+    async def at(self, at_ms: int | None = None) -> Picture:
+        """Return the picture of a moment; without one, of now."""
+        # Whoever leaves first must not take the picture away from the others who wait for it.
+        return await asyncio.shield(self._taking(at_ms))
+
+    def _taking(self, at_ms: int | None) -> asyncio.Task[Picture]:
+        """Return the picture that is being taken or was lately; those who ask share it."""
+        now = time.monotonic()
+        known = self._taken.get(at_ms)
+        if known and not known.failed and now < known.until:
+            return known.task if known.task.done() else known.before or known.task
+        clock = self.clock()
+        task = asyncio.ensure_future(self._take(clock if at_ms is None else min(at_ms, clock)))
+        task.add_done_callback(_noticed)
+        lasts = PAST_SECONDS if at_ms else max(FRESH_SECONDS, REST * self._cost)
+        good = (
+            known is not None and known.task.done() and not known.failed and now < known.until + OLD_SECONDS
+        )
+        before = known.task if known and good and self._cost > SLOW_SECONDS and at_ms is None else None
+        self._taken[at_ms] = _Taking(task, now + lasts, before)
+        while len(self._taken) > KEPT:
+            self._taken.popitem(last=False)
+        return before or task
+
+    async def names(self, at_ms: int) -> list[str]:
+        """Return the names of metrics, as of a while ago at most."""
+        turn = at_ms // NAMED_MS
+        if self._names[0] != turn:
+            self._names = turn, await self.asker.names(at_ms)
+        return self._names[1]
+
+    async def _take(self, at_ms: int) -> Picture:
+        begun = time.monotonic()
+        found = await self.asker.ask(self._asks, at_ms)
+        cards = {**await self._known_cards(at_ms), **cards_of(found, "info")}
+        picture = await asyncio.to_thread(self._made, at_ms, found, cards)
+        self._cost = time.monotonic() - begun
+        picture.troubles = await self._watch.troubles(picture)
+        if self._watch.trouble:
+            picture.errors["findings"] = self._watch.trouble
+        return picture
+
+    def _made(self, at_ms: int, found: Found, cards: dict[Place, Card]) -> Picture:
+        live = self.clock() - at_ms <= LIVE_MS
+        held = held_of(found, "held", at_ms) if self.known.missing else self.known.held(at_ms, at_ms)
+        jobs = self.known.jobs(Wanted(since_ms=at_ms - WEEK_MS, until_ms=at_ms))
+        nodes = self.known.nodes()
+        return Picture(at_ms, found, cards, nodes, held, jobs, live=live, missing=self.known.missing)
+
+    async def _known_cards(self, at_ms: int) -> dict[Place, Card]:
+        """Return the GPUs of the last hours; those that are gone are to be seen as lost, not forgotten."""
+        turn = at_ms // SEEN_MS
+        if turn not in self._cards:
+            found = await self.asker.ask({"known": KNOWN_GPUS}, at_ms)
+            self._cards[turn] = cards_of(found, "known")
+            while len(self._cards) > KEPT:
+                self._cards.popitem(last=False)
+        return self._cards[turn]
+
+
+def _noticed(task: asyncio.Task[Picture]) -> None:
+    """Look at how a picture went, even if everybody who wanted it has left."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,1 @@
+"""How to show it: one folder for each way of showing."""

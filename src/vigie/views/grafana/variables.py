@@ -1,0 +1,71 @@
+"""What a reader may choose, as Grafana's template variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigie.model.panel import Variable
+from vigie.views.grafana.panels import SOURCE
+
+Json = dict[str, Any]
+ALL = {"selected": True, "text": ["All"], "value": ["$__all"]}
+WHEN_THE_TIME_CHANGES, NATURAL_ORDER = 2, 7
+
+
+def source(name: str, uid: str) -> Json:
+    """Return the choice of the data source, which every question names."""
+    return {
+        "name": "datasource",
+        "label": "Data source",
+        "type": "datasource",
+        "query": "prometheus",
+        "current": {"selected": True, "text": name, "value": uid},
+        "hide": 0,
+        "multi": False,
+        "includeAll": False,
+    }
+
+
+def chosen(variable: Variable) -> Json:
+    """Return one variable."""
+    common: Json = {"name": variable.name, "label": variable.label, "multi": variable.multi}
+    common["includeAll"] = variable.multi
+    if variable.multi:
+        common["allValue"] = variable.everything
+    return common | (_fixed(variable) if variable.choices else _asked(variable))
+
+
+def question(variable: Variable) -> str:
+    """Return what Grafana asks for the values."""
+    return f"label_values({variable.metric}, {variable.by})"
+
+
+def _asked(variable: Variable) -> Json:
+    made: Json = {
+        "type": "query",
+        "datasource": SOURCE,
+        "query": {"query": question(variable), "refId": "StandardVariableQuery", "qryType": 1},
+        "refresh": WHEN_THE_TIME_CHANGES,
+        "sort": NATURAL_ORDER,
+    }
+    made["query"] |= {"metric": variable.metric, "label": variable.by}
+    if variable.default:
+        made["current"] = _one(variable.default)
+    elif variable.multi:
+        made["current"] = ALL
+    return made
+
+
+def _fixed(variable: Variable) -> Json:
+    first = variable.default or variable.choices[0]
+    options = [_one(choice) | {"selected": choice == first} for choice in variable.choices]
+    return {
+        "type": "custom",
+        "query": ",".join(variable.choices),
+        "options": options,
+        "current": ALL if variable.multi and not variable.default else _one(first),
+    }
+
+
+def _one(value: str) -> Json:
+    return {"selected": True, "text": value, "value": value}

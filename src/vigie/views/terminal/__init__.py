@@ -1,0 +1,1 @@
+"""The cluster in a terminal: pages as lines, and the loop that shows them."""

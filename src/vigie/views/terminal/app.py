@@ -1,0 +1,63 @@
+"""The loop: what is known becomes a screen, keys become a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vigie.views.terminal.feed import Feed
+from vigie.views.terminal.frame import Seen, body_height, everything, frame, page_of
+from vigie.views.terminal.lines import Look, plain
+from vigie.views.terminal.page import Page
+from vigie.views.terminal.screen import Screen
+from vigie.views.terminal.state import State, pressed
+
+Ask = Callable[[str], object]
+
+
+class Pages:
+    """Keeps the last page: choosing does not change it, and one of a thousand nodes takes a while to make."""
+
+    def __init__(self) -> None:
+        self._made_of: tuple[object, ...] = ()
+        self._page = Page("", (), ())
+
+    def of(self, state: State, seen: Seen, size: tuple[int, int]) -> Page:
+        """Return the page that is open."""
+        made_of = (
+            state.here.route,
+            state.here.words,
+            state.measure,
+            size,
+            id(seen.answer),
+            bool(seen.problem),
+        )
+        if made_of != self._made_of:
+            self._page, self._made_of = page_of(state, seen, *size), made_of
+            self._answer = seen.answer  # kept, so that no other answer gets its id
+        return self._page
+
+
+def once(ask: Ask, look: Look, columns: int) -> list[str]:
+    """Return the Cluster page as plain lines."""
+    state, feed = State(), Feed(ask, 0, lambda: None)
+    feed.refresh()
+    seen = feed.seen(state.here.route)
+    page = page_of(state, seen, columns, 0)
+    return [plain(line, look) for line in everything(state, seen, page, columns)]
+
+
+def run(ask: Ask, look: Look, every: float) -> None:
+    """Show pages until the reader quits."""
+    state, screen, pages = State(), Screen(look), Pages()
+    feed = Feed(ask, every, screen.wake)
+    with screen:
+        feed.start()
+        while not state.ended:
+            size = screen.size()
+            seen = feed.seen(state.here.route)
+            page = pages.of(state, seen, size)
+            screen.draw(frame(state, seen, page, *size), size)
+            for key in screen.keys(every):
+                page = pages.of(state, feed.seen(state.here.route), size)
+                state = pressed(state, key, page, body_height(state, seen, page, *size))
+                feed.want(state.here.route)

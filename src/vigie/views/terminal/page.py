@@ -1,0 +1,82 @@
+"""A page: its opening lines, and rows of which parts can be chosen and opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vigie.views.terminal.lines import Line, Span, line
+from vigie.views.text.layout import GAP, Column, layout
+from vigie.views.text.style import BOLD, DIM, tone
+from vigie.views.text.width import padded
+
+
+class Spot(NamedTuple):
+    """A part of a row that can be chosen: where it stands, what opens, and what is said of it."""
+
+    start: int
+    end: int
+    key: str
+    route: str = ""
+    note: str = ""
+
+
+class Row(NamedTuple):
+    """A line of the body."""
+
+    line: Line
+    spots: tuple[Spot, ...] = ()
+    title: bool = False
+
+
+class Page(NamedTuple):
+    """What a view shows at a width; about says more of what it is of."""
+
+    about: str
+    opening: tuple[Line, ...]
+    rows: tuple[Row, ...]
+    at_ms: float | None = None
+    simulated: bool = False
+
+
+class Entry(NamedTuple):
+    """A row of a table: its cells, the styles of some of them, and what opens."""
+
+    cells: Sequence[str]
+    key: str
+    route: str = ""
+    note: str = ""
+    style: str = ""  # of its first cell, which marks trouble
+
+
+def titled(title: str, hint: str = "") -> Row:
+    """Return the row above a section."""
+    spans = [Span(title, BOLD)]
+    return Row(line(*spans, Span(f"  {hint}" if hint else "", DIM)), title=True)
+
+
+def worded(spans: Line, key: str, most: int) -> Row:
+    """Return a row of words; it leads nowhere, and can be chosen so that one can scroll to it."""
+    return Row((Span(" " * GAP), *spans), (Spot(0, most, key),))
+
+
+def table(columns: Sequence[Column], entries: Sequence[Entry], most: int, head: bool = True) -> list[Row]:
+    """Return the rows of a table; columns for which there is no room are left out."""
+    if not entries:
+        return []
+    places = layout(columns, [entry.cells for entry in entries], max(1, most - GAP))[0]
+    rows = []
+    if head:
+        heads = [
+            padded(columns[place.column].head, place.width, columns[place.column].right) for place in places
+        ]
+        rows.append(Row(line("  ", Span((" " * GAP).join(heads), DIM))))
+    for entry in entries:
+        spans = [Span(" " * GAP)]
+        for number, place in enumerate(places):
+            column, cell = columns[place.column], entry.cells[place.column]
+            style = tone(cell) if column.tells else entry.style if place.column == 0 else ""
+            gap = " " * GAP if number else ""
+            spans += [Span(gap), Span(padded(cell, place.width, column.right), style)]
+        rows.append(Row(tuple(spans), (Spot(0, most, entry.key, entry.route, entry.note),)))
+    return rows

@@ -1,0 +1,1 @@
+"""One file a page: from what the server said to rows."""

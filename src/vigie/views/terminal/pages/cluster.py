@@ -1,0 +1,48 @@
+"""The Cluster page: what needs attention, the map, and the jobs."""
+
+from __future__ import annotations
+
+from vigie.views.terminal import parts
+from vigie.views.terminal.cells import Measure, letters
+from vigie.views.terminal.grid import grid
+from vigie.views.terminal.lines import Span
+from vigie.views.terminal.opening import opening
+from vigie.views.terminal.page import Page, Row, titled, worded
+from vigie.views.terminal.parts import Matches
+from vigie.views.terminal.said import Said
+from vigie.views.text.style import DIM
+
+
+def page(answer: Said, measure: Measure, matches: Matches, most: int) -> Page:
+    """Return the page."""
+    now = answer.number("at_ms")
+    nodes, jobs, waiting = answer.parts("nodes"), answer.parts("jobs"), answer.parts("waiting")
+    known = letters(jobs, nodes)
+    unfiltered = matches()  # no words at all match where there is no filter, and only there
+    shown = nodes if unfiltered else [node for node in nodes if matches(*_words(node))]
+    running = [job for job in jobs if matches(*job_words(job))]
+    rows: list[Row] = [*parts.attention(answer, matches, most)]
+    gpus = any(node.parts("cells") for node in nodes)
+    title = (
+        titled(f"GPUs by {measure.name}", measure.legend) if gpus else titled("Nodes", "no GPUs are known")
+    )
+    rows += [title, *grid(shown, measure, known, most)]
+    if not shown:
+        why = "no node matches" if nodes else "no nodes yet; on the server: vigie nodes join"
+        rows.append(worded((Span(why, DIM),), "no nodes", most))
+    rows += parts.jobs(f"Jobs ({len(jobs)} running, {len(waiting)} waiting)", running, now, known, most)
+    rows += parts.waiting([job for job in waiting if matches(*job_words(job))], now, most)
+    return Page("", opening(answer, most), tuple(rows), now, bool(answer.flag("simulated")))
+
+
+def job_words(job: Said) -> list[str]:
+    """Return what a job can be found by."""
+    return [*(job.text(name) for name in ("id", "name", "user", "partition", "chip")), *job.texts("nodes")]
+
+
+def _words(node: Said) -> list[str]:
+    holders = [cell.part("holder") for cell in node.parts("cells")]
+    held = {holder.text(name) for holder in holders for name in ("id", "name", "user")}
+    labels = [f"{name}={value}" for name, value in node.part("labels").pairs()]
+    models = {cell.text("model") for cell in node.parts("cells")}
+    return [node.text("name"), node.text("state"), *labels, *held, *models]

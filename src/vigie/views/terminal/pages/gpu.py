@@ -1,0 +1,88 @@
+"""The GPU page: its health, who held it, and how its siblings do."""
+
+from __future__ import annotations
+
+from vigie.views.terminal import parts
+from vigie.views.terminal.cells import ABSENT, Measure
+from vigie.views.terminal.lines import Span
+from vigie.views.terminal.opening import opening
+from vigie.views.terminal.page import Entry, Page, Row, table, titled, worded
+from vigie.views.terminal.parts import Matches
+from vigie.views.terminal.said import Said, route
+from vigie.views.text.layout import Column
+from vigie.views.text.style import CRITICAL
+from vigie.views.text.times import clock, lasting
+from vigie.views.text.units import told
+from vigie.views.text.width import wrapped
+
+HELD = (
+    Column("holder"),
+    Column("name", least=8, rank=1),
+    Column("user", least=6, rank=1),
+    Column("from"),
+    Column("for"),
+)
+HEALTH = (Column("fact"), Column("value"), Column("state", tells=True), Column("why", least=12, rank=1))
+
+
+def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+    """Return the page."""
+    now, cell, health = answer.number("at_ms"), answer.part("cell"), answer.part("health")
+    rows: list[Row] = [*parts.attention(answer, matches, most)]
+    rows += parts.gpus("Now", [cell] if cell else [], most)
+    rows += parts.facts("Card", _card(cell, answer.part("info")), most)
+    rows += _xids(health.parts("xids"), most)
+    rows += _health(health.parts("facts"), most)
+    rows += _held([one for one in answer.parts("holders") if matches(*dict(one.pairs()).values())], now, most)
+    rows += parts.gpus("Siblings", answer.parts("siblings"), most)
+    rows += parts.gpus("The job's other GPUs", answer.parts("ranks"), most)
+    return Page(cell.text("model"), opening(answer, most), tuple(rows), now)
+
+
+def _card(cell: Said, info: Said) -> list[tuple[str, str]]:
+    told_above = ("node", "gpu", "uuid", "model", "vendor")
+    return [("UUID", cell.text("uuid")), *(pair for pair in info.pairs() if pair[0] not in told_above)]
+
+
+def _xids(found: list[Said], most: int) -> list[Row]:
+    rows = [titled("XIDs")] if found else []
+    for one in found:
+        begin = one.number("begin_ms")
+        when = "" if begin is None else clock(begin)
+        texts = wrapped(f"{when} {one.text('what')}", max(1, most - 2), "  ")
+        rows += [
+            worded((Span(text, CRITICAL),), f"xid:{len(rows) + n}", most) for n, text in enumerate(texts)
+        ]
+    return rows
+
+
+def _health(found: list[Said], most: int) -> list[Row]:
+    entries = [
+        Entry(
+            [one.text("label"), _value(one), one.text("state") or "-", one.text("why") or "-"],
+            f"fact:{one.text('label')}",
+            "",
+            one.text("why"),
+        )
+        for one in found
+    ]
+    return [titled("Health"), *table(HEALTH, entries, most)] if entries else []
+
+
+def _value(one: Said) -> str:
+    value = one.number("value")
+    return told(value, one.text("unit")) if value is not None else one.text("value") or ABSENT
+
+
+def _held(found: list[Said], now: float | None, most: int) -> list[Row]:
+    entries = []
+    for number, one in enumerate(found):
+        begin, end = one.number("from_ms"), one.number("to_ms") or now
+        times = ["-", "-"] if begin is None or end is None else [clock(begin), lasting(end - begin)]
+        who = f"{one.text('kind')} {one.text('id')}"
+        target = route("job", one.text("id")) if one.text("kind") == "job" else ""
+        cells = [who, one.text("name") or "-", one.text("user") or "-", *times]
+        entries.append(
+            Entry(cells, f"held:{number}:{who}", target, "" if one.number("to_ms") else "holds it now")
+        )
+    return [titled("Holders"), *table(HELD, entries, most)] if entries else []

@@ -1,0 +1,121 @@
+"""The Job page: what it makes of what it holds, and which rank is odd."""
+
+from __future__ import annotations
+
+from vigie.views.terminal import cells, parts
+from vigie.views.terminal.cells import Measure
+from vigie.views.terminal.opening import opening
+from vigie.views.terminal.page import Entry, Page, Row, table, titled
+from vigie.views.terminal.parts import Matches
+from vigie.views.terminal.said import Said, route
+from vigie.views.text.layout import Column
+from vigie.views.text.style import WARNING
+from vigie.views.text.times import clock
+from vigie.views.text.units import told
+
+STEPS = (
+    Column("step"),
+    Column("gpus", right=True),
+    Column("lost GPU hours", right=True),
+    Column("reason", least=12, rank=1),
+)
+MEASURED = (
+    ("sm", "SM", "ratio", 0),
+    ("tensor", "tensor", "ratio", 1),
+    ("memory", "memory", "ratio", 1),
+    ("power", "power", "watts", 1),
+    ("clock", "clock", "hertz", 1),
+    ("nvlink", "NVLink", "bytes/s", 3),
+    ("infiniband", "IB", "bytes/s", 2),
+    ("cpu", "CPU", "ratio", 2),
+)
+RANKS = (
+    Column(""),
+    Column("rank", right=True),
+    Column("gpu"),
+    *(Column(head, right=True, rank=rank) for _, head, _, rank in MEASURED),
+    Column("odd", least=8),
+)
+
+
+def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+    """Return the page."""
+    now, job = answer.number("at_ms"), answer.part("job")
+    rows: list[Row] = [*parts.attention(answer, matches, most)]
+    rows += parts.facts("Job", _facts(job), most)
+    rows += parts.facts(
+        "Free now", [pair for pair in answer.part("free").pairs() if pair[0] != "sentence"], most
+    )
+    rows += _ladder(answer.parts("ladder"), most)
+    rows += _ranks(
+        [rank for rank in answer.parts("ranks") if matches(_place(rank))], answer.part("medians"), most
+    )
+    return Page(job.text("name"), opening(answer, most), tuple(rows), now)
+
+
+def _facts(job: Said) -> list[tuple[str, str]]:
+    begin, limit = job.number("start_ms"), job.number("limit_seconds")
+    return [
+        *((name, job.text(name)) for name in ("user", "account", "partition", "state", "reason")),
+        ("since", "" if begin is None else clock(begin)),
+        ("limit", "" if limit is None else told(limit, "seconds")),
+        ("nodes", " ".join(job.texts("nodes"))),
+        ("GPUs", str(len(job.texts("gpus")))),
+    ]
+
+
+def _ladder(found: list[Said], most: int) -> list[Row]:
+    entries = [
+        Entry(
+            [
+                one.text("step"),
+                _plain(one.number("gpus")),
+                _plain(one.number("lost_gpu_hours")),
+                one.text("reason") or "-",
+            ],
+            f"step:{one.text('step')}",
+            "",
+            one.text("reason"),
+        )
+        for one in found
+    ]
+    return [titled("What it makes of its GPUs"), *table(STEPS, entries, most)] if entries else []
+
+
+def _ranks(found: list[Said], medians: Said, most: int) -> list[Row]:
+    entries = []
+    for rank in found:
+        odd = rank.texts("odd")
+        words = [
+            "!" if odd else " ",
+            rank.text("rank"),
+            _place(rank),
+            *_measured(rank),
+            ", ".join(odd) or "-",
+        ]
+        target = route("gpu", rank.text("node"), rank.text("gpu"))
+        note = "  ".join(
+            f"{name} {text}, the job's median {_of(medians, name)}"
+            for name in odd
+            if (text := _of(rank, name))
+        )
+        entries.append(Entry(words, f"rank:{rank.text('rank')}:{_place(rank)}", target, note, WARNING))
+    return [titled("Ranks", "the oddest first"), *table(RANKS, entries, most)] if entries else []
+
+
+def _measured(rank: Said) -> list[str]:
+    return [_of(rank, name) for name, _, _, _ in MEASURED]
+
+
+def _of(one: Said, name: str) -> str:
+    unit = next((unit for field, _, unit, _ in MEASURED if field == name), "")
+    value = one.number(name)
+    return cells.ABSENT if value is None else told(value, unit)
+
+
+def _place(rank: Said) -> str:
+    return f"{rank.text('node')}:{rank.text('gpu')}"
+
+
+def _plain(value: float | None) -> str:
+    return cells.ABSENT if value is None else told(value, "count")

@@ -1,0 +1,85 @@
+"""The Node page: its GPUs, who is on it, and how its sources are."""
+
+from __future__ import annotations
+
+from vigie.views.terminal import parts
+from vigie.views.terminal.cells import Measure
+from vigie.views.terminal.opening import opening
+from vigie.views.terminal.page import Entry, Page, Row, table, titled
+from vigie.views.terminal.parts import Matches
+from vigie.views.terminal.said import Said
+from vigie.views.text.layout import Column
+from vigie.views.text.units import told
+
+SOURCES = (Column("source"), Column("state", tells=True), Column("reason", least=12, rank=1))
+ORDER = {"error": 0, "stale": 1, "ok": 2, "unavailable": 3}
+WHO = (Column("what", least=8), Column("user", least=6, rank=1), Column("uses", least=10, rank=2))
+USES = (("gpu_memory_bytes", "bytes"), ("memory_bytes", "bytes"), ("rss_bytes", "bytes"), ("cpu", ""))
+
+
+def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+    """Return the page."""
+    now, node, who = answer.number("at_ms"), answer.part("node"), answer.part("who")
+    rows: list[Row] = [*parts.attention(answer, matches, most)]
+    rows += parts.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
+    rows += parts.jobs("Jobs", who.parts("jobs"), now, {}, most)
+    for name in ("containers", "processes"):
+        rows += _holders(name, [one for one in who.parts(name) if matches(*dict(one.pairs()).values())], most)
+    rows += parts.facts("Machine", _facts(node), most)
+    sources = sorted(answer.parts("sources"), key=lambda one: ORDER.get(one.text("state"), 0))
+    rows += _sources([one for one in sources if matches(one.text("source"), one.text("state"))], most)
+    return Page(node.text("model"), opening(answer, most), tuple(rows), now)
+
+
+def cell_words(cell: Said) -> list[str]:
+    """Return what a GPU can be found by."""
+    holder = cell.part("holder")
+    held = [holder.text(name) for name in ("id", "name", "user")]
+    return [f"{cell.text('node')}:{cell.text('gpu')}", cell.text("model"), cell.text("health"), *held]
+
+
+def _facts(node: Said) -> list[tuple[str, str]]:
+    uptime, slurm, agent = node.number("uptime_seconds"), node.part("slurm"), node.part("agent")
+    memory = agent.number("rss_bytes")
+    return [
+        ("state", node.text("state")),
+        ("Slurm", ", ".join(filter(None, (slurm.text("state"), slurm.text("reason"))))),
+        ("up", "" if uptime is None else told(uptime, "seconds")),
+        *((name, node.text(name)) for name in ("model", "driver", "kernel")),
+        *node.part("labels").pairs(),
+        ("agent", agent.text("version")),
+        ("agent's memory", "" if memory is None else told(memory, "bytes")),
+        ("missing", ", ".join(node.texts("missing"))),
+    ]
+
+
+def _holders(name: str, found: list[Said], most: int) -> list[Row]:
+    entries = [
+        Entry([_named(one), one.text("user") or "-", _uses(one)], f"{name}:{number}", "", _named(one))
+        for number, one in enumerate(found)
+    ]
+    return [titled(name.capitalize()), *table(WHO, entries, most)] if entries else []
+
+
+def _named(one: Said) -> str:
+    words = (one.text("name"), one.text("id") or one.text("pid"), one.text("command"))
+    return " ".join(filter(None, words)) or "-"
+
+
+def _uses(one: Said) -> str:
+    words = [f"gpu {gpu}" for gpu in one.texts("gpus") or filter(None, [one.text("gpu")])]
+    words += [told(value, unit) for name, unit in USES if (value := one.number(name)) is not None]
+    return ", ".join(words) or "-"
+
+
+def _sources(found: list[Said], most: int) -> list[Row]:
+    entries = [
+        Entry(
+            [one.text("source"), one.text("state"), one.text("reason") or "-"],
+            f"source:{one.text('source')}",
+            "",
+            one.text("reason"),
+        )
+        for one in found
+    ]
+    return [titled("Sources"), *table(SOURCES, entries, most)] if entries else []

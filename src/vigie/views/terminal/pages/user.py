@@ -1,0 +1,29 @@
+"""The User page: what somebody holds, and what of it lies idle."""
+
+from __future__ import annotations
+
+from vigie.views.terminal import parts
+from vigie.views.terminal.cells import Measure
+from vigie.views.terminal.opening import opening
+from vigie.views.terminal.page import Entry, Page, Row, table, titled
+from vigie.views.terminal.pages.cluster import job_words
+from vigie.views.terminal.pages.node import cell_words
+from vigie.views.terminal.parts import Matches
+from vigie.views.terminal.said import Said
+from vigie.views.text.layout import Column
+
+IDLE = (Column("what", least=20), Column("to type", least=20, rank=1))
+
+
+def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+    """Return the page."""
+    now = answer.number("at_ms")
+    idle = [
+        Entry([one.text("what"), one.text("command") or "-"], f"idle:{number}", "", one.text("command"))
+        for number, one in enumerate(answer.parts("idle"))
+    ]
+    rows: list[Row] = [titled("Held but idle"), *table(IDLE, idle, most)] if idle else []
+    found = [job for job in answer.parts("jobs") if matches(*job_words(job))]
+    rows += parts.jobs("Jobs", found, now, {}, most)
+    rows += parts.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
+    return Page("", opening(answer, most), tuple(rows), now)

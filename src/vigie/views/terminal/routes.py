@@ -1,0 +1,62 @@
+"""Where one can go: the web page's own addresses, and what the server is asked for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import parse_qs, quote, unquote, urlencode
+
+from vigie.views.terminal.cells import Measure
+from vigie.views.terminal.page import Page
+from vigie.views.terminal.pages import cluster, gpu, job, node, user
+from vigie.views.terminal.parts import Matches
+from vigie.views.terminal.said import Said
+
+Builder = Callable[[Said, Measure, Matches, int], Page]
+
+
+class Kind(NamedTuple):
+    """A kind of page: what people and the server call it, how many names it needs, and how it is made."""
+
+    title: str
+    asked: str
+    names: int
+    page: Builder
+
+
+KINDS = {
+    "": Kind("Cluster", "cluster", 0, cluster.page),
+    "node": Kind("Node", "nodes", 1, node.page),
+    "gpu": Kind("GPU", "gpus", 2, gpu.page),
+    "job": Kind("Job", "jobs", 1, job.page),
+    "user": Kind("User", "users", 1, user.page),
+}
+
+
+class Route(NamedTuple):
+    """A page of the terminal, now or at a moment."""
+
+    kind: str = ""
+    names: tuple[str, ...] = ()
+    at: str = ""
+
+    @property
+    def path(self) -> str:
+        """Return what the server is asked."""
+        words = ["api/outlook", KINDS[self.kind].asked, *(quote(name, safe="") for name in self.names)]
+        return "/".join(words) + (f"?{urlencode({'at': self.at})}" if self.at else "")
+
+    @property
+    def title(self) -> str:
+        """Return what the page is called before its answer is there."""
+        return f"{KINDS[self.kind].title} {':'.join(self.names)}".rstrip()
+
+
+def parsed(address: str) -> Route | None:
+    """Return the page of a link, or None if the terminal has no such page."""
+    path, _, query = address.partition("?")
+    kind, *names = [unquote(word) for word in path.strip("/").split("/")]
+    at = parse_qs(query).get("at", [""])[0]
+    if kind not in KINDS or KINDS[kind].names != len(names) or not all(names):
+        return None
+    return Route(kind, tuple(names), at)

@@ -1,0 +1,131 @@
+"""Where the reader is and what they chose; what a key changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vigie.views.terminal import choosing
+from vigie.views.terminal.cells import MEASURES
+from vigie.views.terminal.page import Page
+from vigie.views.terminal.routes import Route, parsed
+
+MOST_VISITS, MOST_WORDS = 50, 200
+
+
+class Visit(NamedTuple):
+    """A page that was opened, what is chosen on it, and the words that its rows must have."""
+
+    route: Route = Route()
+    chosen: str = ""
+    row: int = 0  # where the chosen stood, for when it is there no more
+    words: str = ""
+
+
+class State(NamedTuple):
+    """Everything that keys change."""
+
+    visits: tuple[Visit, ...] = (Visit(),)
+    measure: int = 0
+    typing: bool = False
+    helping: bool = False
+    remark: str = ""
+    ended: bool = False
+
+    @property
+    def here(self) -> Visit:
+        """Return the page that is open."""
+        return self.visits[-1]
+
+    def at(self, visit: Visit) -> State:
+        """Return the state with the open page changed."""
+        return self._replace(visits=(*self.visits[:-1], visit))
+
+    def matches(self, *texts: str) -> bool:
+        """Tell whether what is written has every word of the filter."""
+        written = " ".join(texts).casefold()
+        return all(word in written for word in self.here.words.casefold().split())
+
+
+def pressed(state: State, key: str, page: Page, height: int) -> State:
+    """Return the state after a key."""
+    state = state._replace(remark="")
+    if state.typing:
+        return _typed(state, key)
+    if state.helping:
+        return state._replace(helping=False, ended=key == "q")
+    if key in KEYS:
+        return KEYS[key](state, page)
+    if key.isdecimal():
+        return _gpu(state, page, key)
+    return _moved(state, key, page, height)
+
+
+def _moved(state: State, key: str, page: Page, height: int) -> State:
+    here = state.here
+    row, spot = choosing.moved(page, choosing.place(page, here.chosen, here.row), key, height)
+    return state.at(here._replace(chosen=choosing.key_at(page, row, spot), row=row))
+
+
+def _opened(state: State, page: Page) -> State:
+    spot = choosing.chosen(page, state.here.chosen, state.here.row)
+    if spot is None or not spot.route:
+        return state
+    return _gone(state, spot.route)
+
+
+def _gone(state: State, address: str) -> State:
+    route = parsed(address)
+    if route is None:
+        return state._replace(remark=f"the terminal has no such page; in a browser: /{address}")
+    if route == state.here.route:
+        return state
+    at = route.at or state.here.route.at
+    return state._replace(visits=(*state.visits[-MOST_VISITS:], Visit(route._replace(at=at))))
+
+
+def _gpu(state: State, page: Page, digit: str) -> State:
+    spot = choosing.chosen(page, state.here.chosen, state.here.row)
+    if spot is None or not spot.route.startswith("node/"):
+        return state
+    return _gone(state, f"gpu/{spot.route.removeprefix('node/')}/{digit}")
+
+
+def _back(state: State, _: Page) -> State:
+    if state.here.words:
+        return state.at(state.here._replace(words=""))
+    return state._replace(visits=state.visits[:-1]) if len(state.visits) > 1 else state
+
+
+def _now(state: State, _: Page) -> State:
+    return state.at(state.here._replace(route=state.here.route._replace(at="")))
+
+
+def _typed(state: State, key: str) -> State:
+    here = state.here
+    if key in ("enter", "esc"):
+        state = state._replace(typing=False)
+        return state.at(here._replace(words="")) if key == "esc" else state
+    words = here.words
+    if key == "backspace":
+        words = words[:-1]
+    elif len(key) == 1:
+        words += key
+    return state.at(here._replace(words=words[:MOST_WORDS]))
+
+
+def _turned(step: int) -> Callable[[State, Page], State]:
+    return lambda state, _: state._replace(measure=(state.measure + step) % len(MEASURES))
+
+
+KEYS: dict[str, Callable[[State, Page], State]] = {
+    "q": lambda state, _: state._replace(ended=True),
+    "?": lambda state, _: state._replace(helping=True),
+    "/": lambda state, _: state._replace(typing=True),
+    "m": _turned(1),
+    "M": _turned(-1),
+    "t": _now,
+    "enter": _opened,
+    "esc": _back,
+    "backspace": _back,
+}

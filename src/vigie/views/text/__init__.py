@@ -1,0 +1,1 @@
+"""Words in lines: tables, times, numbers and colours for whoever types a command."""

@@ -1,0 +1,33 @@
+"""What happened, in lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from vigie.views.text.style import painted, tone
+from vigie.views.text.times import clock
+from vigie.views.text.width import clean, padded, width, wrapped
+
+WORD = 8  # as long as "critical"
+
+
+def lines(events: Sequence[Mapping[str, Any]], most: int | None, colour: bool = False) -> Iterator[str]:
+    """Yield each event, with the nodes below each other; a long one goes on on further lines, indented."""
+    nodes = max((width(_node(event)) for event in events), default=0)
+    for event in events:
+        line = f"{clock(event['begin_ms'])}  {event['severity']:<{WORD}}  {padded(_node(event), nodes)}"
+        line = f"{line}  {clean(event['kind'])}: {clean(event['what'])}{_lasted(event)}"
+        first, *rest = [line] if most is None else wrapped(line, most, "  ")
+        yield painted(first, tone(event["severity"])) if colour else first
+        yield from rest
+
+
+def _node(event: Mapping[str, Any]) -> str:
+    return clean(event["node"]) or "-"
+
+
+def _lasted(event: Mapping[str, Any]) -> str:
+    if event["end_ms"] is None:
+        return ""
+    return f" (for {max(0, event['end_ms'] - event['begin_ms']) / 1000:.0f} s)"

@@ -1,0 +1,35 @@
+"""Tables whose columns stand below each other, as wide as the terminal lets them be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vigie.views.text.layout import GAP, Column, Place, indent, layout
+from vigie.views.text.style import painted, tone
+from vigie.views.text.width import clean, padded
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    most: int | None = None,
+    colour: bool = False,
+) -> Iterator[str]:
+    """Yield the head and the rows; a record that does not fit on a line goes on on the next, indented."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    lines = layout(columns, cells, most)
+    blank = " " * indent(most)
+    for number, row in enumerate([[column.head for column in columns], *cells]):
+        first, *further = [_line(columns, row, places, colour and number > 0) for places in lines]
+        yield first
+        yield from (f"{blank}{line}".rstrip() for line in further)
+
+
+def _line(columns: Sequence[Column], row: Sequence[str], places: Sequence[Place], colour: bool) -> str:
+    words = [_cell(columns[place.column], row[place.column], place.width, colour) for place in places]
+    return (" " * GAP).join(words).rstrip()
+
+
+def _cell(column: Column, text: str, columns: int, colour: bool) -> str:
+    cell = padded(text, columns, column.right)
+    return painted(cell, tone(text)) if colour and column.tells else cell

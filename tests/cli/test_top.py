@@ -1,0 +1,63 @@
+"""vigie top without a terminal: printed once, as JSON, and errors that say what to type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from tests.server.serving import listening
+from tests.views import outlooks
+from vigie.cli import main
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    async def cluster(_: object) -> JSONResponse:
+        return JSONResponse(outlooks.cluster())
+
+    with listening(Starlette(routes=[Route("/api/outlook/cluster", cluster)])) as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_once_prints_the_cluster(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--once", "--server", url]) == 0
+    said = capsys.readouterr().out
+    assert "1 thing needs you." in said
+    assert "gpu01 AAAAAAAA  gpu02 bbbX····" in said
+    assert "\x1b" not in said
+
+
+def test_plain_is_ascii(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--once", "--plain", "--server", url]) == 0
+    assert capsys.readouterr().out.isascii()
+
+
+def test_output_that_is_no_terminal_is_printed_once_too(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--server", url]) == 0
+    assert "1 thing needs you." in capsys.readouterr().out
+
+
+def test_json_is_what_the_server_says(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--json", "--server", url]) == 0
+    assert json.loads(capsys.readouterr().out) == outlooks.cluster()
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--server", "http://127.0.0.1:1"], "is it running? vigie server"),
+        (["--server", "file:///etc/passwd"], "should be an address"),
+        (["--every", "0"], "--every 0 should be from 1 to 3600 seconds"),
+    ],
+    ids=["nobody", "no address", "every"],
+)
+def test_error_is_one_plain_line(flags: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", *flags]) == 1
+    said = capsys.readouterr().err
+    assert why in said
+    assert said.count("\n") == 1

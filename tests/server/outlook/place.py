@@ -1,0 +1,138 @@
+"""A small cluster for tests of the pages: two nodes, a few GPUs, jobs of two people, over a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.server.known import known_secrets
+from tests.server.serving import TOKEN, Server, listening
+from vigie.agent.link.messages import PROTOCOL, Hello
+from vigie.model import Binding, Event
+from vigie.query.budget import Limits
+from vigie.server.access.callers import Callers
+from vigie.server.access.privacy import Privacy
+from vigie.server.bindings.book import Book
+from vigie.server.nodes.events import Events
+from vigie.server.nodes.registry import Registry
+from vigie.server.readiness import Readiness
+from vigie.server.run import Plan, application
+from vigie.server.traffic import Traffic
+from vigie.store.loose import Samples
+from vigie.store.place import FOLDER
+from vigie.store.retention import Retention
+from vigie.store.store import Store
+
+NOW = 1_700_000_000_000
+MINUTE = 60_000
+GPU = {"uuid": "GPU-1", "vendor": "nvidia", "model": "A GPU"}
+
+
+def sample(name: str, value: float, node: str = "n1", minutes: int = 60, /, **labels: str) -> Samples:
+    """Return a series that has had one value for an hour, or so many minutes."""
+    times = [NOW - MINUTE * minute for minute in range(minutes, -1, -1)]
+    values = [value] * len(times)
+    return Samples({"__name__": name, "instance": node, "job": "node", **labels}, times, values)
+
+
+def gpu(number: int, busy: float, node: str = "n1") -> list[Samples]:
+    """Return what is known of a GPU."""
+    which = {**GPU, "gpu": str(number), "uuid": f"GPU-{node}-{number}"}
+    return [
+        sample("vigie_gpu_info", 1, node, **which, driver="570", pci_bus_id=f"00000000:0{number}:00.0"),
+        sample("vigie_gpu_busy_ratio", busy, node, **which),
+        sample("vigie_gpu_processes", 1, node, **which),
+        sample("vigie_gpu_power_watts", 100 + 300 * busy, node, **which),
+        sample("vigie_gpu_memory_used_bytes", 4e9, node, **which),
+        sample("vigie_gpu_memory_total_bytes", 8e9, node, **which),
+    ]
+
+
+class Place:
+    """What a data directory is filled with before a server runs on it."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.samples: list[Samples] = []
+        self.bindings: list[tuple[str, Binding]] = []
+        self.events: list[Event] = []
+        self.nodes: list[str] = []
+
+    def node(self, name: str) -> None:
+        """Let a node be up."""
+        self.nodes.append(name)
+        self.samples.append(sample("up", 1, name))
+
+    def job(self, job: str, user: str, held: list[tuple[str, int]], **facts: str) -> None:
+        """Let a job hold GPUs for half an hour, or wait if it has none."""
+        begin = NOW - 30 * MINUTE
+        for node, number in held:
+            one = Binding(f"gpu:{number}", "job", job, begin, None, user, "slurm", facts)
+            self.bindings.append((node, one))
+            labels = {"gpu": str(number), "resource": f"gpu:{number}", "kind": "job", "holder": job}
+            self.samples.append(sample("vigie_holder_info", 1, node, 30, **labels, user=user))
+        if not held:
+            self.bindings.append(("n1", Binding("queue", "job", job, begin, None, user, "slurm", facts)))
+
+    def write(self) -> None:
+        """Write it all."""
+        with Store(self.data / FOLDER) as store:
+            store.append_series(self.samples)
+            store.sync()
+        with contextlib.closing(Book(self.data / "bindings.sqlite")) as book:
+            for node, binding in self.bindings:
+                book.add(node, binding)
+            book.sync()
+        with contextlib.closing(Events(self.data / "events.sqlite")) as events:
+            for event in self.events:
+                events.add(event)
+            events.sync()
+        with contextlib.closing(Registry(self.data / "nodes.sqlite", _ignored, lambda: NOW)) as registry:
+            for name in self.nodes:
+                hello = Hello(PROTOCOL, name, "start", host=name, labels={"partition": "train"}, cadence=10)
+                registry.connected(hello, "10.0.0.1", joined=False)
+
+
+def _ignored(_: Event) -> None:
+    pass
+
+
+class Asked(Server):
+    """A client of the server of a place."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def page(self, path: str, _headers: Mapping[str, str] | None = None, /, **given: str) -> Any:
+        """Return a page of the API, which must be there."""
+        said = self.ask("GET", f"/api/{path}?{urlencode(given)}", headers=_headers)
+        assert said.status == 200, said.body
+        return said.json
+
+    def status(self, path: str, **given: str) -> tuple[int, str]:
+        """Return status and error of an answer."""
+        said = self.ask("GET", f"/api/{path}?{urlencode(given)}")
+        return said.status, "" if said.status == 200 else said.json["error"]
+
+
+@contextlib.contextmanager
+def serving_place(place: Place, privacy: Privacy | None = None) -> Iterator[tuple[Asked, dict[str, Any]]]:
+    """Serve a place, and give the headers by which its users are known."""
+    place.write()
+    with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
+        secrets.accounts.add("ada", "user")
+        callers = Callers(secrets, privacy=privacy)
+        plan = Plan("127.0.0.1:0", place.data, Limits(), Retention(), {}, clock=lambda: NOW)
+
+        async def made() -> Any:
+            return application(plan, callers, opened, Traffic(), Readiness())
+
+        app = asyncio.run(made())
+        shown = {"ada": {"Authorization": f"Bearer {secrets.accounts.new_token('ada')}"}, "nobody": {}}
+        shown["admin"] = {"Authorization": f"Bearer {TOKEN}"}
+        with listening(app) as port:
+            yield Asked(port), shown

@@ -1,0 +1,210 @@
+"""Pictures are shared by those who look, taken again when they are old, and say what could not be asked."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import time
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.server.outlook.place import MINUTE, NOW, gpu, sample
+from vigie.query.engine import Engine
+from vigie.query.errors import ExecutionError, QueryError
+from vigie.server.outlook import job_rows, selecting, words
+from vigie.server.outlook import outlook as module
+from vigie.server.outlook.asking import Ask, Elsewhere, Found, Span
+from vigie.server.outlook.cluster import cluster
+from vigie.server.outlook.jobs_page import jobs_page
+from vigie.server.outlook.known import NO_LEDGERS, Nothing
+from vigie.server.outlook.outlook import Outlook
+from vigie.server.outlook.seen import Seen
+from vigie.server.outlook.watch import Watch
+from vigie.simulation.memory_storage import MemoryStorage
+from vigie.store.loose import Samples
+
+
+class There(Engine):
+    """An engine elsewhere, over samples in memory."""
+
+    def __init__(self, *samples: Samples) -> None:
+        self.storage = MemoryStorage()
+        for one in samples:
+            self.storage.add(one.labels, one.times, one.values)
+        super().__init__(self.storage)
+
+    def label_values(self, *given: Any) -> list[str]:
+        return self.storage.label_values(*given)
+
+
+class Counting:
+    """Counts what is asked, and fails when it is told to."""
+
+    def __init__(self, *samples: Samples) -> None:
+        self._asker = Elsewhere(There(*samples))
+        self.asked: list[int | Span] = []
+        self.error: QueryError | None = None
+
+    async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+        self.asked.append(at)
+        if self.error:
+            raise self.error
+        return await self._asker.ask(asks, at, seconds)
+
+    async def names(self, at_ms: int) -> list[str]:
+        return await self._asker.names(at_ms)
+
+    @property
+    def moments(self) -> int:
+        """Tell how many questions were about one moment."""
+        return sum(not isinstance(at, Span) for at in self.asked)
+
+
+HELD = {"gpu": "0", "resource": "gpu:0", "kind": "job", "holder": "17", "user": "ada"}
+
+
+def run(test: Callable[[], Any]) -> None:
+    asyncio.run(test())
+
+
+def test_many_who_look_at_once_cost_what_one_costs() -> None:
+    async def test() -> None:
+        asker = Counting(sample("up", 1), *gpu(0, 0.5))
+        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        pictures = await asyncio.gather(*(outlook.at() for _ in range(20)))
+        assert len({id(picture) for picture in pictures}) == 1
+        assert asker.moments == 2  # the picture, and which GPUs there were lately
+
+    run(test)
+
+
+def test_whoever_leaves_takes_the_picture_from_nobody() -> None:
+    async def test() -> None:
+        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW)
+        first, second = (asyncio.ensure_future(outlook.at()) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert (await second).at_ms == NOW
+
+    run(test)
+
+
+def test_question_that_failed_is_asked_again() -> None:
+    async def test() -> None:
+        asker = Counting(sample("up", 1))
+        asker.error = ExecutionError("too much")
+        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        with pytest.raises(ExecutionError):
+            await outlook.at()
+        asker.error = None
+        assert (await outlook.at()).nodes.keys() == {"n1"}
+
+    run(test)
+
+
+def test_pictures_that_are_kept_are_bounded() -> None:
+    async def test() -> None:
+        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW)
+        for minute in range(3 * module.KEPT):
+            await outlook.at(NOW - minute * MINUTE)
+        assert len(outlook._taken) == module.KEPT
+
+    run(test)
+
+
+def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
+    class Slow(Counting):
+        pause: asyncio.Event | None = None
+
+        async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+            if self.pause:
+                await self.pause.wait()
+            return await super().ask(asks, at, seconds)
+
+    async def test() -> None:
+        asker = Slow(sample("up", 1))
+        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        first = await outlook.at()
+        outlook._cost = 10.0  # as if it had taken so long
+        outlook._taken[None] = outlook._taken[None]._replace(until=time.monotonic())
+        asker.pause = asyncio.Event()
+        assert await outlook.at() is first
+        assert await outlook.at() is first
+        asker.pause.set()
+        taking = outlook._taken[None].task
+        assert await taking is not first
+        assert await outlook.at() is taking.result()
+
+    run(test)
+
+
+def test_future_is_not_looked_at() -> None:
+    async def test() -> None:
+        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW)
+        assert (await outlook.at(NOW + 10**12)).at_ms == NOW
+
+    run(test)
+
+
+def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
+    async def test() -> None:
+        asker = Elsewhere(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
+        picture = await Outlook(asker, Nothing(), lambda: NOW).at()
+        page = cluster(picture, Seen(None), simulated=False)
+        assert page["nodes"][0]["cells"][0]["holder"]["id"] == "17"
+        assert (
+            page["verdict"]["sentence"] == "Nothing needs you. 1 of 1 GPU held, 1 working, 0 held but idle."
+        )
+        jobs = next(row for row in page["numbers"] if row["key"] == "jobs")
+        assert (jobs["value"], jobs["reason"]) == (None, NO_LEDGERS)
+        assert NO_LEDGERS in jobs_page(picture, Seen(None), "")["verdict"]["sentence"]
+
+    run(test)
+
+
+def test_history_is_carried_on_by_what_is_new() -> None:
+    async def test() -> None:
+        now = [NOW - 10 * MINUTE]
+        asker = Counting(sample("up", 0))
+        watch = Watch(asker, Nothing(), lambda: now[0])
+        outlook = Outlook(asker, Nothing(), lambda: now[0])
+        picture = await outlook.at()
+        (lost,) = await watch.troubles(picture)
+        assert (lost.finding.name, lost.begin_ms) == ("node-lost", NOW - 62 * MINUTE)
+        now[0] += MINUTE
+        picture = await outlook.at(now[0])
+        (again,) = await watch.troubles(picture)
+        assert again.begin_ms == lost.begin_ms
+        spans = [at for at in asker.asked if isinstance(at, Span)]
+        assert spans[-1].end - spans[-1].start <= MINUTE
+
+    run(test)
+
+
+def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def test() -> None:
+        asker = Counting(sample("up", 1))
+        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        picture = await outlook.at()
+        asker.error = ExecutionError("too many samples")
+        watch = Watch(asker, Nothing(), lambda: NOW)
+        assert await watch.troubles(picture) == []
+        assert watch.trouble == "too many samples"
+        picture.errors["findings"] = watch.trouble
+        said = cluster(picture, Seen(None), simulated=False)["verdict"]
+        assert said["state"] == "unknown"
+        assert "Not all is known: too many samples." in said["sentence"]
+
+    run(test)
+    assert "too many samples" in caplog.text
+
+
+@pytest.mark.parametrize("each", [words, selecting, job_rows], ids=lambda each: each.__name__)
+def test_words_are_as_their_examples_say(each: ModuleType) -> None:
+    tried = doctest.testmod(each)
+    assert (tried.failed, tried.attempted > 0) == (0, True)

@@ -1,0 +1,113 @@
+"""Ranks, sources and health: small parts of pages, with numbers that are missing or odd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vigie.server.outlook.asking import Found, Row
+from vigie.server.outlook.gpu_health import facts
+from vigie.server.outlook.ladder import ladder, span_of
+from vigie.server.outlook.picture import Picture
+from vigie.server.outlook.ranks import FIELDS, ranks
+from vigie.server.outlook.sources import WITHOUT, sources
+
+NOW = 1_700_000_000_000
+NONE = Found({}, {})
+
+
+def row(value: float, *labels: str) -> Row:
+    return Row(labels, [NOW], [value])
+
+
+def picture(**questions: list[Row]) -> Picture:
+    return Picture(NOW, Found(questions, {}), {}, [], [], [], live=True, missing="")
+
+
+def ranked(clocks: Sequence[float | None]) -> list[dict[str, object]]:
+    rows = [
+        row(clock, "vigie_gpu_clock_hertz", "n1", str(n))
+        for n, clock in enumerate(clocks)
+        if clock is not None
+    ]
+    return ranks(picture(plain=rows), [("n1", str(n)) for n in range(len(clocks))], NONE)[0]
+
+
+def test_rank_that_is_far_from_the_middle_comes_first_and_says_by_what() -> None:
+    first, *others = ranked([1980e6, 1980e6, 1095e6, 1980e6])
+    assert (first["rank"], first["odd"]) == (2, ["clock"])
+    assert all(other["odd"] == [] for other in others)
+
+
+def test_ranks_that_differ_by_design_are_not_odd() -> None:
+    assert all(one["odd"] == [] for one in ranked([1.0, 0.85, 0.7, 0.55]))
+
+
+def test_small_differences_of_alike_ranks_are_not_odd() -> None:
+    assert all(one["odd"] == [] for one in ranked([100.0, 100.0, 100.0, 105.0]))
+
+
+def test_rank_without_a_value_is_neither_zero_nor_odd() -> None:
+    rows = ranked([1980e6, None, 1980e6])
+    assert next(one for one in rows if one["rank"] == 1)["clock"] is None
+    assert all(one["odd"] == [] for one in rows)
+
+
+@given(st.lists(st.none() | st.floats(0, 1e12), max_size=12))
+def test_every_rank_has_a_row_with_every_field(clocks: list[float | None]) -> None:
+    rows = ranked(clocks)
+    assert sorted(int(str(one["rank"])) for one in rows) == list(range(len(clocks)))
+    assert all(set(FIELDS) <= one.keys() and 0 <= float(str(one["oddness"])) <= 99 for one in rows)
+
+
+def test_source_is_told_with_its_reason_its_cost_and_trouble_first() -> None:
+    found = Found(
+        {
+            "success": [row(1, "cpu"), row(0, "zfs"), row(0, "nfs"), row(0, "xfs"), row(1, "nvme")],
+            "duration": [row(0.25, "cpu")],
+            "age": [row(900, "nvme")],
+            "outcome": [
+                row(1, "zfs", "error", "garbage in line 3"),
+                row(1, "nfs", "unavailable", "no mount"),
+            ],
+        },
+        {},
+    )
+    assert [tuple(one.values()) for one in sources(found)] == [
+        ("zfs", "error", "garbage in line 3", None),
+        ("nvme", "stale", "last read 900 s ago", None),
+        ("cpu", "ok", "", 0.25),
+        ("nfs", "unavailable", "no mount", None),
+        ("xfs", "unavailable", WITHOUT, None),
+    ]
+
+
+def test_health_that_nobody_tells_is_unknown_and_bad_health_says_what_to_do() -> None:
+    unknown = {one["label"]: one for one in facts(NONE)}
+    assert {one["state"] for one in unknown.values()} == {"unknown"}
+    assert all(one["value"] is None and one["why"] for one in unknown.values())
+    told = facts(Found({"rows_pending": [row(1)], "links": [row(4)], "links_up": [row(3)]}, {}))
+    states = {one["label"]: one["state"] for one in told}
+    assert states["Row remap pending"] == "critical"
+    assert states["NVLinks up, of 4"] == "warning"
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**12))
+def test_life_of_a_job_is_looked_at_a_bounded_number_of_times(start: int, length: int) -> None:
+    span = span_of(start, start + length)
+    assert span.start <= span.end == start + length
+    assert (span.end - span.start) // span.step <= 241
+    assert span.step >= 60_000
+
+
+def test_step_of_the_ladder_that_is_absent_costs_nothing_and_says_why() -> None:
+    found = Found({"busy": [Row(("n1", "0"), [0, 60_000], [0.5, 0.5])]}, {})
+    now: dict[str, float | None] = {"held": 1, "process": None, "busy": 0.5, "sm": None, "tensor": None}
+    steps = {one["key"]: one for one in ladder(now, [("n1", "0")], found, 3_600_000)}
+    assert steps["process"]["lost_gpu_hours"] is None
+    assert steps["process"]["reason"]
+    assert steps["busy"]["lost_gpu_hours"] == pytest.approx(1.0)
+    assert steps["sm"]["lost_gpu_hours"] is None

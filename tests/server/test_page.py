@@ -1,0 +1,140 @@
+"""The page: one document at each address of it, files that browsers keep, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.server.asgi import Answer, call
+from tests.server.known import known_secrets
+from tests.server.serving import TOKEN
+from vigie.server.access.callers import Callers, Doors
+from vigie.server.access.guard import Access, guarded
+from vigie.server.addresses import ADDRESSES
+from vigie.server.page import HERE, base_of, page_routes
+
+SCRIPT = b"console.log('x')" * 100
+INDEX = f"<!doctype html><head>{HERE}<script src='./assets/index-1.js'></script></head>"
+EXAMPLES = {
+    "{id:path}": "4711",
+    "{name}": "n1",
+    "{name:path}": "ada",
+    "{node}": "n1",
+    "{gpu:path}": "0",
+    "{slug}": "jobs",
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(tmp_path_factory.mktemp("page"))
+    (folder / "assets").mkdir()
+    (folder / "index.html").write_text(INDEX)
+    (folder / "icon.svg").write_text("<svg/>")
+    (folder / "assets" / "index-1.js").write_bytes(SCRIPT)
+    (folder / "assets" / "index-1.js.gz").write_bytes(gzip.compress(SCRIPT, mtime=0))
+    (folder / "assets" / "plain-1.css").write_text("a {}")
+    (folder.parent / "secret").write_text("secret")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def app(built: Path) -> Iterator[Access]:
+    with known_secrets(TOKEN) as secrets:
+        yield guarded(page_routes(built), Callers(secrets))
+
+
+def addresses() -> list[str]:
+    found = []
+    for address in ADDRESSES:
+        for place, example in EXAMPLES.items():
+            address = address.replace(place, example)
+        found.append(address)
+    return found
+
+
+def get(app: Access, path: str, **headers: str) -> Answer:
+    return call(app, "GET", path, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+@pytest.mark.parametrize("address", addresses())
+def test_every_address_shows_the_document_with_its_files_below_any_prefix(app: Access, address: str) -> None:
+    answer = get(app, address)
+    assert answer.status == 200
+    base = answer.body.decode().partition('<base href="')[2].partition('"')[0]
+    for prefix in ("", "/some/where"):
+        page = urljoin(f"http://here{prefix}{address}", base)
+        assert urljoin(page, "./assets/index-1.js") == f"http://here{prefix}/assets/index-1.js"
+
+
+def test_base_follows_the_address_as_the_browser_wrote_it() -> None:
+    assert base_of({"path": "/job/a/b", "raw_path": b"/job/a%2Fb"}) == "../"
+    assert base_of({"path": "/job/a/b", "raw_path": b"/job/a/b?x=/"}) == "../../"
+    assert base_of({"path": "/"}) == "./"
+
+
+def test_document_loads_nothing_from_elsewhere_and_is_asked_for_anew(app: Access) -> None:
+    answer = get(app, "/")
+    policy = answer.header("content-security-policy")
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert answer.header("cache-control") == "no-cache"
+
+
+def test_files_are_kept_for_good_and_sent_packed(app: Access) -> None:
+    packed = get(app, "/assets/index-1.js", accept_encoding="gzip")
+    assert packed.header("content-encoding") == "gzip"
+    assert "immutable" in packed.header("cache-control")
+    assert packed.header("content-type").startswith("text/javascript")
+    assert gzip.decompress(packed.body) == SCRIPT == get(app, "/assets/index-1.js").body
+    assert get(app, "/assets/plain-1.css", accept_encoding="gzip").body == b"a {}"
+    assert get(app, "/icon.svg").header("content-type") == "image/svg+xml"
+
+
+@pytest.mark.parametrize("path", ["/", "/assets/index-1.js", "/icon.svg"])
+def test_what_the_browser_has_is_not_sent_again(app: Access, path: str) -> None:
+    tag = get(app, path).header("etag")
+    known = get(app, path, if_none_match=f'"other", W/{tag}')
+    assert (known.status, known.body) == (304, b"")
+    assert get(app, path, if_none_match='"other"').status == 200
+
+
+@given(st.text(max_size=30))
+def test_no_name_leads_out_of_the_folder(app: Access, name: str) -> None:
+    asked = name.partition("?")[0]
+    assert get(app, f"/assets/{name}").status != 200 or asked in (
+        "index-1.js",
+        "index-1.js.gz",
+        "plain-1.css",
+    )
+
+
+@pytest.mark.parametrize("name", ["../secret", "..%2F..%2Fsecret", ".", "..", "nothing.js", "index-1.js%00"])
+def test_file_that_is_none_is_not_found(app: Access, name: str) -> None:
+    answer = get(app, f"/assets/{name}")
+    assert answer.status == 404
+    assert b"secret" not in answer.body
+
+
+def test_page_that_is_not_built_says_what_to_type(tmp_path: Path) -> None:
+    with known_secrets(TOKEN) as secrets:
+        answer = get(guarded(page_routes(tmp_path), Callers(secrets)), "/job/1")
+    assert answer.status == 503
+    assert b"pip install ." in answer.body
+
+
+def test_whoever_may_not_look_gets_the_sign_in_at_the_same_address(built: Path) -> None:
+    with known_secrets(TOKEN) as secrets:
+        shut = guarded(page_routes(built), Callers(secrets, Doors(auth="always")))
+        answer = get(shut, "/gpu/n1/0", accept="text/html")
+        assert answer.status == 401
+        assert b'action="../../api/login"' in answer.body
+        assert get(shut, "/assets/index-1.js").status == 401
+        assert get(shut, "/gpu/n1/0", authorization=f"Bearer {TOKEN}").status == 200

@@ -1,0 +1,32 @@
+"""What we write as YAML is read back by others as what it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from yaml import safe_load  # type: ignore[import-untyped]
+
+from vigie.yaml_text import document
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=12)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(VALUES)
+def test_anything_is_read_back_as_it_was(value: Any) -> None:
+    assert safe_load(document(value, "a note\nin two lines")) == value
+
+
+@given(st.text(max_size=20))
+def test_text_never_leaves_its_line(text: str) -> None:
+    assert len(document({"a": text}).splitlines()) == 1
+
+
+def test_promql_stays_readable() -> None:
+    assert document({"expr": 'up{job="node"} == 0'}) == "expr: 'up{job=\"node\"} == 0'\n"

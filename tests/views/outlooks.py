@@ -1,0 +1,159 @@
+"""Answers of a server as its outlook routes give them, made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NOW = 1_794_808_800_000
+HOUR = 3_600_000
+
+
+def cell(node: str, gpu: int, **other: Any) -> dict[str, Any]:
+    """Return a GPU that is free and well."""
+    made: dict[str, Any] = {"node": node, "gpu": str(gpu), "uuid": f"GPU-{node}-{gpu}", "model": "H100"}
+    made |= {"vendor": "nvidia", "holder": None, "working": None, "busy": 0.0, "sm": None, "memory": 0.01}
+    made |= {"power": 70.0, "power_limit": 700.0, "temperature": 32.0, "clock": 1.98e9, "throttled": []}
+    return made | {"health": "ok", "why": "", "mig": []} | other
+
+
+def held(node: str, gpu: int, job: str, user: str, **other: Any) -> dict[str, Any]:
+    """Return a GPU on which a job works."""
+    holder = {"kind": "job", "id": job, "name": f"train-{job}", "user": user}
+    busy: dict[str, Any] = {"holder": holder, "working": True, "busy": 0.97, "sm": 0.6, "memory": 0.8}
+    return cell(node, gpu, **{**busy, "power": 640.0, "temperature": 66.0, **other})
+
+
+def job(number: str, gpus: list[str], **other: Any) -> dict[str, Any]:
+    """Return a job that runs."""
+    nodes = sorted({gpu.partition(":")[0] for gpu in gpus})
+    count = len(gpus)
+    made: dict[str, Any] = {"id": number, "name": f"train-{number}", "user": "ada", "account": "lab"}
+    made |= {"partition": "train", "state": "running", "reason": "", "queued_ms": NOW - 3 * HOUR}
+    made |= {"start_ms": NOW - 2 * HOUR, "end_ms": None, "limit_seconds": 86400, "nodes": nodes, "gpus": gpus}
+    ladder = {"held": count, "process": count, "busy": count * 0.9, "sm": count * 0.5, "tensor": None}
+    return made | {"ladder": ladder, "chip": "", "why": ""} | other
+
+
+def attention(**other: Any) -> dict[str, Any]:
+    """Return a GPU that has fallen off the bus."""
+    made: dict[str, Any] = {"id": "xid:gpu02:3", "finding": "gpu_lost", "severity": "critical"}
+    made |= {"what": "the GPU fell off the bus (XID 79)", "where": {"node": "gpu02", "gpu": "3"}}
+    made |= {"since_ms": NOW - 600_000, "until_ms": None, "link": "gpu/gpu02/3?at=1794808200000"}
+    hits = {"jobs": [{"id": "2", "name": "train-2"}], "users": ["bob"], "gpus": 1}
+    return made | {"hits": hits, "do": "check the card's seating, then reboot gpu02"} | other
+
+
+def node(name: str, cells: list[dict[str, Any]], **other: Any) -> dict[str, Any]:
+    """Return a node that is up."""
+    made: dict[str, Any] = {"name": name, "state": "up", "why": "", "labels": {"rack": "r1"}, "slurm": None}
+    return made | {"cpu": 0.31, "memory": 0.5, "cells": cells} | other
+
+
+def cluster() -> dict[str, Any]:
+    """Return two busy nodes, an idle job, a lost GPU, a node without GPUs, and a job that waits."""
+    first = [held("gpu01", n, "1", "ada") for n in range(8)]
+    second = [held("gpu02", n, "2", "bob", working=False, busy=0.0, sm=0.0) for n in range(4)]
+    second[3] |= {"health": "lost", "why": "fell off the bus"}
+    second += [cell("gpu02", n) for n in range(4, 8)]
+    names = [f"gpu01:{n}" for n in range(8)]
+    idle = job("2", [f"gpu02:{n}" for n in range(4)], user="bob", chip="idle", why="held, but nothing runs")
+    return {
+        "at_ms": NOW,
+        "simulated": True,
+        "verdict": {"state": "critical", "sentence": "1 thing needs you. 12 of 16 GPUs held, 8 working."},
+        "numbers": [
+            {"key": "gpus", "label": "GPUs", "value": 15, "of": 16, "unit": "count", "state": "warning"},
+            {"key": "held", "label": "held", "value": 12, "of": None, "unit": "count", "state": "ok"},
+            {
+                "key": "power",
+                "label": "power",
+                "value": None,
+                "of": None,
+                "unit": "watts",
+                "reason": "no source",
+            },
+        ],
+        "attention": [attention()],
+        "attention_more": 0,
+        "nodes": [node("gpu01", first), node("gpu02", second), node("cpu01", [], cpu=0.9, state="late")],
+        "jobs": [job("1", names), idle],
+        "waiting": [job("3", [], state="waiting", reason="Priority", start_ms=None, wanted_gpus=64)],
+    }
+
+
+def node_page() -> dict[str, Any]:
+    """Return the page of the node with the lost GPU."""
+    given = cluster()
+    about = {"name": "gpu02", "state": "up", "uptime_seconds": 90_000, "model": "X640", "driver": "550.54"}
+    return {
+        "at_ms": NOW,
+        "verdict": {"state": "critical", "sentence": "One GPU does not answer."},
+        "numbers": [],
+        "node": {**about, "agent": {"version": "0.1.0", "rss_bytes": 30_000_000}, "missing": ["gpu 3"]},
+        "cells": given["nodes"][1]["cells"],
+        "who": {"jobs": [given["jobs"][1]], "containers": [], "processes": [{"pid": 7, "command": "python"}]},
+        "sources": [
+            {"source": "rapl", "state": "unavailable", "reason": "only root may read it", "seconds": 0}
+        ],
+        "attention": given["attention"],
+    }
+
+
+def gpu_page() -> dict[str, Any]:
+    """Return the page of the lost GPU."""
+    cells = cluster()["nodes"][1]["cells"]
+    holder = {
+        "kind": "job",
+        "id": "2",
+        "name": "train-2",
+        "user": "bob",
+        "from_ms": NOW - HOUR,
+        "to_ms": None,
+    }
+    xid = {"begin_ms": NOW - 600_000, "what": "XID 79, fallen off the bus"}
+    fact = {"label": "remapped rows", "value": 2, "unit": "count", "state": "warning", "why": "after a reset"}
+    return {
+        "at_ms": NOW,
+        "verdict": {"state": "critical", "sentence": "It does not answer."},
+        "numbers": [],
+        "cell": cells[3],
+        "info": {"serial": "1234"},
+        "holders": [holder],
+        "health": {"xids": [xid], "facts": [fact]},
+        "siblings": cells[:3],
+        "ranks": [],
+        "attention": [attention()],
+    }
+
+
+def job_page() -> dict[str, Any]:
+    """Return the page of a job with a slow rank."""
+    ranks = [
+        {"rank": n, "node": "gpu01", "gpu": str(n), "sm": 0.6, "clock": 1.98e9, "odd": []} for n in range(8)
+    ]
+    ranks.insert(0, {**ranks.pop(5), "clock": 1.2e9, "odd": ["clock"]})
+    return {
+        "at_ms": NOW,
+        "verdict": {"state": "warning", "sentence": "Rank 5 is slow."},
+        "numbers": [],
+        "job": cluster()["jobs"][0],
+        "ladder": [{"step": "held", "gpus": 8, "lost_gpu_hours": None, "reason": ""}],
+        "ranks": ranks,
+        "medians": {"clock": 1.98e9},
+        "attention": [],
+        "free": {},
+    }
+
+
+def user_page() -> dict[str, Any]:
+    """Return the page of somebody whose job is idle."""
+    given = cluster()
+    return {
+        "at_ms": NOW,
+        "user": "bob",
+        "verdict": {"state": "warning", "sentence": "4 GPUs are held and idle."},
+        "numbers": [],
+        "cells": given["nodes"][1]["cells"][:4],
+        "idle": [{"what": "job 2 holds 4 GPUs and uses none", "command": "scancel 2", "cells": []}],
+        "jobs": [given["jobs"][1]],
+    }

@@ -1,0 +1,60 @@
+"""The feed: a server that goes away and comes back."""
+
+from __future__ import annotations
+
+import threading
+
+from vigie.views.terminal.feed import MOST_KEPT, Feed, NoAnswer
+from vigie.views.terminal.routes import Route
+
+
+class Server:
+    """Answers, or is not there."""
+
+    def __init__(self) -> None:
+        self.there = True
+
+    def ask(self, path: str) -> object:
+        if not self.there:
+            raise NoAnswer("refused")
+        return {"path": path}
+
+
+def test_what_was_known_stays_while_the_server_is_away_and_it_heals() -> None:
+    server = Server()
+    feed = Feed(server.ask, 60, lambda: None)
+    feed.refresh()
+    server.there = False
+    feed.refresh()
+    lost = feed.seen(Route())
+    assert (lost.answer, lost.problem) == ({"path": "api/outlook/cluster"}, "refused")
+    feed.refresh()
+    assert feed.seen(Route()).lost_ms == lost.lost_ms
+    server.there = True
+    feed.refresh()
+    assert (feed.seen(Route()).problem, feed.seen(Route()).lost_ms) == ("", 0)
+
+
+def test_page_that_is_opened_is_asked_for_at_once() -> None:
+    asked: list[str] = []
+    heard = threading.Event()
+
+    def ask(path: str) -> object:
+        asked.append(path)
+        if path.endswith("jobs/7"):
+            heard.set()
+        return {}
+
+    feed = Feed(ask, 600, lambda: None)
+    feed.start()
+    feed.want(Route("job", ("7",)))
+    assert heard.wait(10)
+
+
+def test_answers_are_kept_for_few_pages() -> None:
+    feed = Feed(Server().ask, 60, lambda: None)
+    for number in range(2 * MOST_KEPT):
+        feed.want(Route("job", (str(number),)))
+        feed.refresh()
+    assert feed.seen(Route("job", ("0",))).answer is None
+    assert feed.seen(Route("job", (str(2 * MOST_KEPT - 1),))).answer is not None

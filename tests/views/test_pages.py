@@ -1,0 +1,208 @@
+"""The pages in a terminal: what they say, at any size, of whatever a server answers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.views import outlooks
+from vigie.views.terminal.cells import MEASURES
+from vigie.views.terminal.frame import Seen, everything, frame, page_of
+from vigie.views.terminal.help import HELP
+from vigie.views.terminal.lines import Line, Look, encoded, length, plain
+from vigie.views.terminal.routes import Route
+from vigie.views.terminal.state import State, Visit, pressed
+
+PAGES: dict[Route, Callable[[], dict[str, Any]]] = {
+    Route(): outlooks.cluster,
+    Route("node", ("gpu02",)): outlooks.node_page,
+    Route("gpu", ("gpu02", "3")): outlooks.gpu_page,
+    Route("job", ("1",)): outlooks.job_page,
+    Route("user", ("bob",)): outlooks.user_page,
+}
+CLUSTER = Route()
+ROUTES = st.sampled_from(sorted(PAGES))
+GARBAGE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def screen(state: State, seen: Seen, columns: int = 80, rows: int = 24) -> list[Line]:
+    return frame(state, seen, page_of(state, seen, columns, rows), columns, rows)
+
+
+def shown(route: Route = CLUSTER, columns: int = 80, rows: int = 24, **given: Any) -> str:
+    state = State((Visit(route, **given),))
+    return "\n".join(plain(line, Look()) for line in screen(state, Seen(PAGES[route]()), columns, rows))
+
+
+def test_cluster_fits_a_small_terminal_with_everything_that_matters() -> None:
+    text = shown()
+    assert "1 thing needs you. 12 of 16 GPUs held, 8 working." in text
+    assert "15 of 16 GPUs   12 held   power: ░ no source" in text
+    assert "X  the GPU fell off the bus (XID 79)  gpu02:3  10m" in text
+    assert "gpu01 AAAAAAAA  gpu02 bbbX····  cpu01 cpu 90 %" in text
+    assert "A  1    train-1  ada      8  2h   ▉▉▉▉▓▓▓▒" in text
+    assert "3    train-3  ada     64  3h   Priority" in text
+    assert "check the card's seating, then reboot gpu02" in text
+    assert "? help  q quit" in text
+
+
+def test_every_measure_draws_what_is_known_and_hatches_what_is_not() -> None:
+    tiles = {}
+    for number, measure in enumerate(MEASURES):
+        state = State(measure=number)
+        lines = [plain(line, Look()) for line in screen(state, Seen(outlooks.cluster()))]
+        tiles[measure.name] = next(line for line in lines if line.startswith("  gpu01")).split()[1:4]
+    assert tiles == {
+        "holder": ["AAAAAAAA", "gpu02", "bbbX····"],
+        "busy": ["████████", "gpu02", "▁▁▁X▁▁▁▁"],
+        "SM": ["▅▅▅▅▅▅▅▅", "gpu02", "▁▁▁X░░░░"],
+        "memory": ["▇▇▇▇▇▇▇▇", "gpu02", "▇▇▇X▁▁▁▁"],
+        "power": ["████████", "gpu02", "███X▁▁▁▁"],
+        "temperature": ["▅▅▅▅▅▅▅▅", "gpu02", "▅▅▅X▁▁▁▁"],
+        "health": ["········", "gpu02", "···X····"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("route", "words"),
+    [
+        (
+            Route("node", ("gpu02",)),
+            ["Node gpu02", "gpu02:3", "python", "rapl", "only root may read it", "1d1h"],
+        ),
+        (
+            Route("gpu", ("gpu02", "3")),
+            ["GPU gpu02:3", "XID 79, fallen", "remapped rows", "train-2", "gpu02:0"],
+        ),
+        (Route("job", ("1",)), ["Job 1  train-1", "Rank 5 is slow.", "1.2 GHz", "clock", "limit 1d"]),
+        (Route("user", ("bob",)), ["User bob", "scancel 2", "train-2", "gpu02:3"]),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Route) else "",
+)
+def test_page_says_what_there_is(route: Route, words: list[str]) -> None:
+    text = shown(route, rows=60)
+    for word in words:
+        assert word in text
+
+
+def test_odd_rank_comes_with_the_jobs_median() -> None:
+    assert "clock 1.2 GHz, the job's median 2.0 GHz" in shown(Route("job", ("1",)), chosen="rank:5:gpu01:5")
+
+
+def test_filter_leaves_what_has_all_its_words() -> None:
+    text = shown(words="BOB train")
+    assert "gpu02" in text
+    assert "gpu01 " not in text
+    assert "no node matches" in shown(words="nobody")
+
+
+def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
+    seen = Seen(outlooks.cluster(), "http://n1:8000: Connection refused", outlooks.NOW)
+    lines = [plain(line, Look()) for line in screen(State(), seen)]
+    assert lines[0].endswith("lost")
+    assert "gpu01 AAAAAAAA" in "\n".join(lines)
+    assert lines[-1].startswith("no answer since ")
+    assert sum("Connection refused" in line for line in lines) == 1
+
+
+def test_page_of_another_moment_says_so() -> None:
+    state = State((Visit(Route(at="1794808200")),))
+    assert "not now (t: now)" in plain(screen(state, Seen(outlooks.cluster()))[0], Look())
+
+
+def test_plain_look_is_ascii_of_the_same_width() -> None:
+    for route, answer in PAGES.items():
+        state = State((Visit(route),))
+        for line in screen(state, Seen(answer()), 120, 60):
+            drawn = encoded(line, Look(colour=False, ascii=True))
+            assert drawn.isascii()
+            assert len(plain(line, Look(ascii=True))) <= 120
+
+
+def test_cluster_without_gpus_shows_its_nodes_by_cpu() -> None:
+    answer = outlooks.cluster() | {"nodes": [outlooks.node("n1", []), outlooks.node("n2", [], cpu=None)]}
+    text = "\n".join(plain(line, Look()) for line in screen(State(), Seen(answer)))
+    assert "Nodes  no GPUs are known" in text
+    assert "n1 cpu 31 %  n2 cpu ░" in text
+    empty = answer | {"nodes": []}
+    assert "vigie nodes join" in "\n".join(plain(line, Look()) for line in screen(State(), Seen(empty)))
+
+
+def test_help_fits_a_small_terminal() -> None:
+    assert len(HELP) <= 17
+    assert max(map(len, HELP)) <= 80
+
+
+def test_without_colour_the_choice_is_still_marked() -> None:
+    lines = [encoded(line, Look(colour=False)) for line in screen(State(), Seen(outlooks.cluster()))]
+    assert sum("7m" in line for line in lines) == 1
+    assert not any("31m" in line or "33m" in line for line in lines)
+
+
+def test_everything_is_printed_once_without_keys() -> None:
+    state, seen = State(), Seen(outlooks.cluster())
+    lines = [plain(line, Look()) for line in everything(state, seen, page_of(state, seen, 80, 0), 80)]
+    assert lines[-1].split() == ["3", "train-3", "ada", "64", "3h", "Priority"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    ROUTES,
+    st.integers(1, 250),
+    st.integers(1, 80),
+    st.lists(st.sampled_from(["down", "right", "tab", "m", "?"])),
+)
+def test_screen_is_exactly_as_high_and_never_wider_than_the_terminal(
+    route: Route, columns: int, rows: int, keys: list[str]
+) -> None:
+    state, seen = State((Visit(route),)), Seen(PAGES[route]())
+    for key in keys:
+        state = pressed(state, key, page_of(state, seen, columns, rows), rows)
+    lines = screen(state, seen, columns, rows)
+    assert len(lines) == rows
+    assert all(length(line) <= columns for line in lines)
+
+
+@settings(max_examples=80, deadline=None)
+@given(ROUTES, st.data(), st.integers(1, 120))
+def test_odd_answer_costs_no_more_than_what_is_odd(route: Route, data: st.DataObject, columns: int) -> None:
+    answer = copy.deepcopy(PAGES[route]())
+    for _ in range(3):
+        spoil(answer, data)
+    lines = screen(State((Visit(route),)), Seen(answer), columns, 50)
+    assert all(length(line) <= columns for line in lines)
+    assert not any(
+        char in encoded(line, Look(colour=False)).replace("\x1b[", "")
+        for line in lines
+        for char in "\x1b\n\x07"
+    )
+
+
+def spoil(value: Any, data: st.DataObject) -> None:
+    """Replace something deep within by garbage."""
+    while True:
+        keys = sorted(value) if isinstance(value, dict) else list(range(len(value)))
+        if not keys:
+            return
+        key = data.draw(st.sampled_from(keys))
+        if isinstance(value[key], dict | list) and value[key] and data.draw(st.integers(0, 3)):
+            value = value[key]
+        else:
+            value[key] = data.draw(GARBAGE)
+            return
+
+
+@given(GARBAGE)
+@settings(deadline=None)
+def test_answer_that_is_nothing_of_the_kind_is_an_empty_page(answer: object) -> None:
+    for route in PAGES:
+        assert len(screen(State((Visit(route),)), Seen(answer))) == 24

@@ -1,0 +1,51 @@
+"""What is written: a terminal that gets only the changes shows the same as one that gets everything."""
+
+from __future__ import annotations
+
+import pyte
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vigie.views.terminal.lines import Line, Look, Span, clipped, highlighted, plain
+from vigie.views.terminal.painting import changes, written
+from vigie.views.text.style import COLOURS
+
+ROWS = 4
+SPANS = st.builds(Span, st.text("ab 日█…", max_size=12), st.sampled_from(["", *sorted(COLOURS)]))
+LINES = st.lists(SPANS, max_size=4).map(tuple)
+FRAMES = st.lists(st.lists(LINES, min_size=ROWS, max_size=ROWS), min_size=1, max_size=4)
+
+
+def shows(screen: pyte.Screen) -> list[str]:
+    return [line.rstrip() for line in screen.display]
+
+
+@settings(deadline=None)
+@given(FRAMES, st.integers(1, 30), st.booleans())
+def test_changes_alone_give_the_same_picture(
+    frames: list[list[Line]], columns: int, ascii_only: bool
+) -> None:
+    screen = pyte.Screen(columns, ROWS)
+    screen.reset_mode(7, private=True)  # no wrapping, as vigie top asks for
+    stream = pyte.Stream(screen)
+    look = Look(ascii=ascii_only)
+    before: list[str] = []
+    for frame in frames:
+        lines = [clipped(line, columns) for line in frame]
+        wanted = written(lines, columns, look)
+        stream.feed(changes(before, wanted))
+        before = wanted
+        assert shows(screen) == [plain(line, look) for line in lines]
+
+
+def test_what_did_not_change_is_not_written() -> None:
+    before = written([(Span("one"),), (Span("two"),)], 10, Look())
+    wanted = written([(Span("one"),), (Span("2"),)], 10, Look())
+    assert changes(before, wanted) == "\x1b[2;1H2\x1b[K"
+    assert changes(before, before) == ""
+
+
+@given(LINES, st.integers(0, 20), st.integers(0, 20))
+def test_choosing_marks_and_changes_no_words(line: Line, start: int, size: int) -> None:
+    marked = highlighted(line, start, start + size)
+    assert plain(marked, Look()) == plain(line, Look())

@@ -1,0 +1,130 @@
+"""Keys: what they choose, open and change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.views import outlooks
+from vigie.views.terminal import choosing
+from vigie.views.terminal.frame import Seen, page_of
+from vigie.views.terminal.page import Page
+from vigie.views.terminal.routes import Route, parsed
+from vigie.views.terminal.state import MOST_VISITS, State, Visit, pressed
+
+HEIGHT = 10
+
+
+def page(state: State, answer: dict[str, Any] | None = None) -> Page:
+    return page_of(state, Seen(answer or outlooks.cluster()), 80, 24)
+
+
+def after(*keys: str, state: State | None = None) -> State:
+    state = state or State()
+    for key in keys:
+        state = pressed(state, key, page(state), HEIGHT)
+    return state
+
+
+def chosen(state: State) -> str:
+    spot = choosing.chosen(page(state), state.here.chosen, state.here.row)
+    return spot.key if spot else ""
+
+
+def test_arrows_go_through_attention_map_and_jobs() -> None:
+    assert chosen(State()) == "attention:xid:gpu02:3"
+    assert chosen(after("down")) == "node:gpu01"
+    assert chosen(after("down", "right")) == "node:gpu02"
+    assert chosen(after("j", "l", "l", "l")) == "job:1"
+    assert chosen(after("down", "down", "down")) == "job:2"
+    assert chosen(after("end")) == "waiting:3"
+    assert chosen(after("end", "down", "home", "up")) == "attention:xid:gpu02:3"
+    assert chosen(after("down", "left")) == "attention:xid:gpu02:3"
+
+
+def test_tab_goes_from_section_to_section_and_round() -> None:
+    assert chosen(after("tab")) == "node:gpu01"
+    assert chosen(after("tab", "tab")) == "job:1"
+    assert chosen(after("tab", "tab", "tab", "tab")) == "attention:xid:gpu02:3"
+    assert chosen(after("back tab")) == "waiting:3"
+
+
+def test_enter_opens_what_is_chosen_and_escape_goes_back_to_it() -> None:
+    opened = after("down", "right", "enter")
+    assert opened.here.route == Route("node", ("gpu02",))
+    back = after("esc", state=opened)
+    assert (back.here.route, chosen(back)) == (Route(), "node:gpu02")
+    assert after("tab", "tab", "enter").here.route == Route("job", ("1",))
+
+
+def test_what_lasts_opens_as_it_is_now() -> None:
+    assert after("enter").here.route == Route("gpu", ("gpu02", "3"))
+
+
+def test_what_is_over_opens_at_its_minute_and_t_comes_back_to_now() -> None:
+    answer = outlooks.cluster()
+    answer["attention"][0]["until_ms"] = outlooks.NOW
+    opened = pressed(State(), "enter", page(State(), answer), HEIGHT)
+    assert opened.here.route == Route("gpu", ("gpu02", "3"), "1794808200000")
+    assert after("t", state=opened).here.route == Route("gpu", ("gpu02", "3"))
+
+
+def test_digit_opens_that_gpu_of_the_chosen_node() -> None:
+    assert after("down", "right", "5").here.route == Route("gpu", ("gpu02", "5"))
+    assert after("5").here.route == Route()
+
+
+def test_measure_goes_round_both_ways() -> None:
+    assert after("m").measure == 1
+    assert after("M", "m").measure == 0
+
+
+def test_filter_is_typed_kept_and_cleared() -> None:
+    typing = after("/", "g", "q", "backspace", "p")
+    assert (typing.typing, typing.here.words, typing.ended) == (True, "gp", False)
+    kept = after("enter", state=typing)
+    assert (kept.typing, kept.here.words) == (False, "gp")
+    assert after("esc", state=kept).here.words == ""
+    assert after("esc", state=typing).here.words == ""
+
+
+def test_help_is_closed_by_any_key_and_q_ends() -> None:
+    assert after("?").helping
+    assert not after("?", "x").helping
+    assert after("q").ended
+
+
+def test_chosen_stays_chosen_when_other_rows_come_and_go() -> None:
+    state = after("tab", "tab", "down")
+    answer = outlooks.cluster()
+    answer["attention"] = []
+    spot = choosing.chosen(page(state, answer), state.here.chosen, state.here.row)
+    assert spot is not None
+    assert spot.key == "job:2"
+    answer["jobs"] = answer["jobs"][:1]
+    near = choosing.chosen(page(state, answer), state.here.chosen, state.here.row)
+    assert near is not None
+    assert near.key.startswith(("job:", "waiting:"))
+
+
+def test_visits_are_bounded() -> None:
+    state = State()
+    for number in range(3 * MOST_VISITS):
+        state = after("home", "down", "enter", state=state.at(Visit(Route("job", (str(number),)))))
+    assert len(state.visits) <= MOST_VISITS + 1
+
+
+def test_links_are_those_of_the_web_page() -> None:
+    assert parsed("") == Route()
+    assert parsed("node/a%2Fb") == Route("node", ("a/b",))
+    assert parsed("gpu/n1/0?at=17") == Route("gpu", ("n1", "0"), "17")
+    assert Route("node", ("a/b",), "17").path == "api/outlook/nodes/a%2Fb?at=17"
+    assert parsed("events?kind=xid") is None
+    assert parsed("gpu/n1") is None
+
+
+def test_link_that_only_the_web_page_has_is_said_so() -> None:
+    answer = outlooks.cluster()
+    answer["attention"][0]["link"] = "events?kind=xid"
+    state = pressed(State(), "enter", page(State(), answer), HEIGHT)
+    assert state.here.route == Route()
+    assert "in a browser: /events" in state.remark

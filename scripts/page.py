@@ -42,8 +42,8 @@ def build(force: bool = False) -> bool:
     if not force and mark.is_file() and mark.read_text() == source:
         return False
     if not _installed("vite"):
-        _run([*_npm(), *INSTALL, "--omit=dev"])
-    _run([*_node(), str(WEB / "node_modules" / "vite" / "bin" / "vite.js"), "build", "--logLevel=warn"])
+        _run([*npm(), *INSTALL, "--omit=dev"])
+    _run([*node(), str(WEB / "node_modules" / "vite" / "bin" / "vite.js"), "build", "--logLevel=warn"])
     for file in BUILT.rglob("*"):
         if file.suffix in (".js", ".css"):
             file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes(), 9, mtime=0))
@@ -54,8 +54,8 @@ def build(force: bool = False) -> bool:
 def check() -> None:
     """Check types and style of the source, or raise Unbuilt with what was found."""
     if not _installed("typescript"):
-        _run([*_npm(), *INSTALL])
-    _run([*_npm(), "run", "--silent", "check"])
+        _run([*npm(), *INSTALL])
+    _run([*npm(), "run", "--silent", "check"])
 
 
 def fingerprint(web: Path) -> str:
@@ -95,13 +95,15 @@ def _machine_node() -> str | None:
     return node if found and (int(found[1]), int(found[2])) >= LEAST_NODE else None
 
 
-def _node() -> list[str]:
+def node() -> list[str]:
+    """Return the command that runs Node."""
     if not needs_wheel():
         return [str(_machine_node())]
     return [sys.executable, "-m", _wheel()]
 
 
-def _npm() -> list[str]:
+def npm() -> list[str]:
+    """Return the command that runs npm."""
     if not needs_wheel():
         return [str(shutil.which("npm"))]
     return [sys.executable, "-m", f"{_wheel()}.npm"]

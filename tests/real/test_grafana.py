@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.conftest import need, output
+from tests.page_script import page_script
+from tests.real.conftest import output
 from vigie.dashboards import all_dashboards
 from vigie.views.grafana.boards import Default, board_of
 from vigie.views.grafana.provisioning import OF_SERVER
@@ -34,7 +35,9 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("grafana")
     for name in ("package.json", "package-lock.json", ".npmrc", "types.ts", "tsconfig.json"):
         shutil.copy(HERE / name, home)
-    done = output(need("npm"), "ci", "--prefix", str(home), "--ignore-scripts", "--no-audit", "--no-fund")
+    done = output(
+        *page_script().npm(), "ci", "--prefix", str(home), "--ignore-scripts", "--no-audit", "--no-fund"
+    )
     if done.returncode:
         message = f"npm could not install @grafana/schema: {done.stderr.strip()[-300:]}"
         pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
@@ -50,5 +53,6 @@ def test_every_dashboard_has_the_types_that_grafana_wants(schema: Path) -> None:
         lines += ["// @ts-expect-error it is wrong", f"export const bad{number}: Board = {bad};"]
     (schema / "made").mkdir()
     (schema / "made" / "boards.ts").write_text("\n".join(lines))
-    done = output(str(schema / "node_modules" / ".bin" / "tsc"), "-p", str(schema))
+    tsc = schema / "node_modules" / "typescript" / "bin" / "tsc"
+    done = output(*page_script().node(), str(tsc), "-p", str(schema))
     assert done.returncode == 0, done.stdout[:4000]

@@ -1,0 +1,127 @@
+// Ctrl-K: nodes, GPUs, jobs, users, events, metrics and pages by name.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask } from "../lib/api";
+import type { Found } from "../lib/types";
+import { go, link } from "../lib/url";
+
+const PAUSE = 120; // ms without a key before the server is asked
+
+export function Search() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [open]);
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const typing = (event.target as HTMLElement).closest?.("input, textarea, select, .editor");
+      const wanted = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+      if (!wanted && !(event.key === "/" && !typing)) return;
+      event.preventDefault();
+      setOpen(true);
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+  return (
+    <>
+      <button type="button" class="search" onClick={() => setOpen(true)}>
+        <span>Search</span> <kbd>Ctrl K</kbd>
+      </button>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself */}
+      <dialog
+        ref={dialog}
+        class="finder"
+        aria-label="Search"
+        onClose={() => setOpen(false)}
+        onClick={(event) => event.target === dialog.current && setOpen(false)}
+      >
+        {open && <Finder close={() => setOpen(false)} />}
+      </dialog>
+    </>
+  );
+}
+
+function Finder({ close }: { close: () => void }) {
+  const [text, setText] = useState("");
+  const [found, setFound] = useState<Found[]>([]);
+  const [asked, setAsked] = useState<string | null>(null); // what `found` fits
+  const eager = useRef(false); // Enter was pressed before the answer came
+  const [chosen, setChosen] = useState(0);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      ask<{ found: Found[] }>(`api/search?q=${encodeURIComponent(text)}`, stop.signal)
+        .then((answer) => {
+          if (eager.current) open(answer.found[0]);
+          eager.current = false;
+          setFound(answer.found);
+          setAsked(text);
+          setChosen(0);
+          setTrouble(answer.found.length || !text ? "" : "Nothing has this name.");
+        })
+        .catch((error: Error) => !stop.signal.aborted && setTrouble(error.message));
+    }, PAUSE);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [text]);
+  const open = (one: Found | undefined) => {
+    if (!one) return;
+    close();
+    setText("");
+    go(link(one.link));
+  };
+  const key = (event: KeyboardEvent) => {
+    if (event.key === "ArrowDown") setChosen(Math.min(chosen + 1, found.length - 1));
+    else if (event.key === "ArrowUp") setChosen(Math.max(chosen - 1, 0));
+    else if (event.key === "Enter" && asked !== text) eager.current = true;
+    else if (event.key === "Enter") open(found[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  // The field of the results below, which a <datalist> could not show.
+  const field: object = {
+    role: "combobox",
+    "aria-expanded": found.length > 0,
+    "aria-controls": "found",
+    "aria-activedescendant": found.length ? `found-${chosen}` : undefined,
+  };
+  return (
+    <div class="finding">
+      <input
+        {...field}
+        aria-label="Search nodes, GPUs, jobs, users, events and metrics"
+        placeholder="Node, GPU, job, user, event, metric"
+        value={text}
+        autofocus
+        onInput={(event) => {
+          eager.current = false;
+          setText(event.currentTarget.value);
+        }}
+        onKeyDown={key}
+      />
+      <div id="found" role="listbox" aria-label="Found">
+        {found.map((one, i) => (
+          // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useKeyWithClickEvents: as above
+          <div
+            key={one.link + one.name}
+            id={`found-${i}`}
+            role="option"
+            aria-selected={i === chosen}
+            onMouseMove={() => setChosen(i)}
+            onClick={() => open(one)}
+          >
+            <span class="kind">{one.kind}</span>
+            <span class="name">{one.name}</span>
+            <span class="note">{one.note}</span>
+          </div>
+        ))}
+      </div>
+      {trouble && <p class="calm">{trouble}</p>}
+    </div>
+  );
+}

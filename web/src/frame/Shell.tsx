@@ -1,0 +1,34 @@
+// The frame of every page: top bar, menu, banner, and what is said when the connection is lost.
+import type { ComponentChildren } from "preact";
+import { useOnce } from "../lib/api";
+import type { Session } from "../lib/types";
+import { Lost } from "./Lost";
+import { Menu } from "./Menu";
+import { Top } from "./Top";
+
+export function Shell({ children }: { children: ComponentChildren }) {
+  const { data: session } = useOnce<Session>("api/session");
+  return (
+    <>
+      <a
+        class="skip"
+        href="."
+        onClick={(event) => {
+          event.preventDefault();
+          document.querySelector("main")?.focus();
+        }}
+      >
+        Skip to the content
+      </a>
+      <Top session={session} />
+      <Lost />
+      {session?.simulated && (
+        <p class="banner" role="note">
+          A simulated cluster: nothing here is real. <code>vigie up</code> watches this machine.
+        </p>
+      )}
+      <Menu session={session} />
+      <main tabIndex={-1}>{children}</main>
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+// Asks the server, keeps the last answer while the next is on its way, and the last few for the Back button.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { reportLost, useBeat } from "./live";
+import { moment } from "./time";
+import { address, usePlace } from "./url";
+
+const DEADLINE = 30_000; // ms
+const MOST = 60; // answers kept
+
+/** The server refused, and said why. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    why: string,
+  ) {
+    super(why);
+  }
+}
+
+export interface Answer<T> {
+  data: T | null;
+  error: Error | null;
+  loading: boolean;
+}
+
+const kept = new Map<string, unknown>();
+
+function keep(path: string, data: unknown): void {
+  kept.delete(path);
+  kept.set(path, data);
+  if (kept.size > MOST) kept.delete(kept.keys().next().value as string);
+}
+
+/** Return the JSON at a path such as "api/session". */
+export async function ask<T>(path: string, signal?: AbortSignal, body?: URLSearchParams): Promise<T> {
+  const deadline = AbortSignal.timeout(DEADLINE);
+  const any = signal ? AbortSignal.any([signal, deadline]) : deadline;
+  let answer: Response;
+  try {
+    answer = await fetch(address(path), { signal: any, method: body ? "POST" : "GET", body: body ?? null });
+  } catch (error) {
+    if (deadline.aborted) throw new Error(`no answer came within ${DEADLINE / 1000} s`);
+    if (!signal?.aborted) reportLost(error);
+    throw error;
+  }
+  if (answer.status === 401) location.reload(); // the server shows its sign-in instead
+  if (!answer.ok) throw new Refused(answer.status, await why(answer));
+  return (await answer.json()) as T;
+}
+
+async function why(answer: Response): Promise<string> {
+  const text = await answer.text();
+  try {
+    const said = JSON.parse(text) as { error?: string };
+    return said.error ?? text;
+  } catch {
+    return text.slice(0, 200) || `the server answered ${answer.status}`;
+  }
+}
+
+/** Return what a path answers, asked anew whenever it or `turn` changes; null asks nothing. */
+export function useAnswer<T>(path: string | null, turn: unknown = 0): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>(() => first<T>(path));
+  const asking = useRef<{ path: string; stop: AbortController } | null>(null);
+  useEffect(() => {
+    setAnswer(first<T>(path));
+    return () => {
+      asking.current?.stop.abort();
+      asking.current = null;
+    };
+  }, [path]);
+  useEffect(() => {
+    if (path === null || asking.current) return; // a slow answer is waited for, not asked for again
+    const mine = { path, stop: new AbortController() };
+    asking.current = mine;
+    const settled = (done: (old: Answer<T>) => Answer<T>) => {
+      if (asking.current !== mine) return;
+      asking.current = null;
+      setAnswer(done);
+    };
+    ask<T>(path, mine.stop.signal)
+      .then((data) => {
+        keep(path, data);
+        settled(() => ({ data, error: null, loading: false }));
+      })
+      .catch((error: Error) => settled((old) => ({ data: old.data, error, loading: false })));
+  }, [path, turn]);
+  return answer;
+}
+
+function first<T>(path: string | null): Answer<T> {
+  const data = path === null ? null : ((kept.get(path) as T | undefined) ?? null);
+  return { data, error: null, loading: path !== null };
+}
+
+/** Return an outlook such as "nodes/gpu01" at the moment the page looks at, asked anew at each heartbeat. */
+export function useOutlook<T>(name: string | null, query: Record<string, string> = {}): Answer<T> {
+  const at = usePlace().query.get("at");
+  const { now, lost } = useBeat();
+  const said = new URLSearchParams(query);
+  const when = moment(at, now);
+  if (when !== null) said.set("at", String(when / 1000));
+  const path = name === null ? null : `api/outlook/${name}${said.size ? `?${said}` : ""}`;
+  return useAnswer<T>(path, at ? lost === null : `${now} ${lost === null}`);
+}
+
+/** Ask once the heartbeat has found the server, for what seldom changes. */
+export function useOnce<T>(path: string | null): Answer<T> {
+  return useAnswer<T>(path, useBeat().lost === null);
+}

@@ -1,0 +1,85 @@
+// The page's heartbeat: it tells the server's time, and shows at once when the connection is lost or back.
+import { store, useStore } from "./store";
+import { type Range, rangeOf, setUsual } from "./time";
+import { address, usePlace } from "./url";
+
+export interface Beat {
+  now: number; // the server's time, in ms
+  lost: number | null; // since when nothing is heard, by this machine's clock
+  why: string;
+}
+
+const EVERY = 5000; // ms
+const DEADLINE = 8000;
+const RETRY = [500, 1000, 2000, 4000];
+
+export const beat = store<Beat>({ now: 0, lost: null, why: "" });
+let failures = 0;
+let timer = 0;
+
+// 180 if the server has heard of a node for hours, 60 if for a while, nothing if it is new.
+const AGE = "(vector(180) and on () (up offset 150m)) or (vector(60) and on () (up offset 12m))";
+const YOUNG = 15;
+
+async function learnAge(): Promise<void> {
+  const { data } = (await asked(AGE)) as { data: { result: { value: [number, string] }[] } };
+  setUsual(Number(data.result[0]?.value[1] ?? YOUNG));
+}
+
+async function serverTime(): Promise<number> {
+  const { data } = (await asked("time()")) as { data: { result: [number, string] } };
+  return Number(data.result[1]) * 1000;
+}
+
+async function asked(promql: string): Promise<unknown> {
+  const path = `api/v1/query?query=${encodeURIComponent(promql)}`;
+  const answer = await fetch(address(path), { signal: AbortSignal.timeout(DEADLINE) });
+  if (answer.status === 401) location.reload(); // the server shows its sign-in instead
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return answer.json();
+}
+
+async function pulse(): Promise<void> {
+  clearTimeout(timer);
+  let wait = EVERY;
+  try {
+    const age = beat.get().now ? null : learnAge().catch(() => undefined); // then it is as usual
+    const now = await serverTime();
+    await age;
+    failures = 0;
+    if (now !== beat.get().now || beat.get().lost) beat.set({ now, lost: null, why: "" });
+  } catch (error) {
+    reportLost(error);
+    wait = RETRY[Math.min(failures++, RETRY.length - 1)] ?? EVERY;
+  }
+  clearTimeout(timer);
+  if (!document.hidden) timer = window.setTimeout(pulse, wait);
+}
+
+/** Say that a request did not reach the server. */
+export function reportLost(error: unknown): void {
+  const { now, lost } = beat.get();
+  const why = error instanceof Error ? error.message : String(error);
+  if (lost === null) beat.set({ now: now || Date.now(), lost: Date.now(), why });
+}
+
+/** Begin; while nobody looks at the page it rests. */
+export async function start(): Promise<void> {
+  document.addEventListener("visibilitychange", () => !document.hidden && void pulse());
+  addEventListener("online", () => void pulse());
+  await pulse();
+}
+
+export function useBeat(): Beat {
+  return useStore(beat);
+}
+
+export function useNow(): number {
+  return useBeat().now;
+}
+
+/** Return the time range of the page, which moves on while it ends now. */
+export function useRange(): Range {
+  const { query } = usePlace();
+  return rangeOf(query, useNow());
+}

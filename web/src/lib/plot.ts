@@ -1,0 +1,196 @@
+// A uPlot drawn our way: neutral tones, the median in its band, one cursor for all charts of a page.
+import uPlot from "uplot";
+import { type Drawing, stackedUp } from "./lines";
+import { drawAbsence, drawMarks, drawThresholds } from "./marks";
+import { colour } from "./theme";
+import type { Range } from "./time";
+import type { Happening, Panel } from "./types";
+import { said } from "./units";
+
+export interface Shown {
+  panel: Panel;
+  drawing: Drawing;
+  range: Range;
+  events: Happening[];
+  height: number;
+}
+
+export interface Plotted {
+  uplot: uPlot;
+  show: (shown: Shown) => void;
+}
+
+const TONES = ["n5", "n3", "n4", "n2"];
+const ODD = [
+  [5, 2],
+  [2, 2],
+  [9, 3],
+];
+const DASHES = [[], [6, 3], [2, 2]];
+export const HEIGHT = 148;
+export { drawMarks, hatching } from "./marks";
+
+/** Return the tone and the dash of the nth line; an odd one is told by its name, and colour is for what is wrong. */
+export function strokeOf(index: number, odd: boolean | undefined): { tone: string; dash: number[] } {
+  if (odd) return { tone: "n5", dash: ODD[index % ODD.length]! };
+  return {
+    tone: TONES[index % TONES.length]!,
+    dash: DASHES[Math.floor(index / TONES.length) % DASHES.length]!,
+  };
+}
+
+/** Return the index of each line among those that are drawn alike. */
+export function ranks(drawing: Drawing): number[] {
+  let plain = 0;
+  let odd = 0;
+  return drawing.lines.map((line) => (line.odd ? odd++ : plain++));
+}
+
+function dataOf({ drawing }: Shown): uPlot.AlignedData {
+  const lines = drawing.stacked ? stackedUp(drawing.lines) : drawing.lines.map(({ values }) => values);
+  const bands = drawing.bands.flatMap(({ low, high }) => [low, high]);
+  return [drawing.times, ...bands, ...lines] as uPlot.AlignedData;
+}
+
+function seriesOf(shown: Shown): uPlot.Series[] {
+  const { drawing } = shown;
+  const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
+  const order = ranks(drawing);
+  const lines = drawing.lines.map((line, i) => {
+    const { tone, dash: dashed } = strokeOf(order[i]!, line.odd);
+    const dash = drawing.stacked ? [] : dashed;
+    const series: uPlot.Series = {
+      stroke: colour(tone),
+      width: line.odd ? 1.25 : 1.5,
+      dash,
+      points: { show: false },
+    };
+    if (drawing.stacked && i === 0) series.fill = colour(`${tone}-fill`);
+    return series;
+  });
+  return [{}, ...drawing.bands.flatMap(() => [edge, edge]), ...lines];
+}
+
+function bandsOf({ drawing }: Shown): uPlot.Band[] {
+  if (drawing.bands.length)
+    return drawing.bands.map((_, i) => ({ series: [2 * i + 2, 2 * i + 1], fill: colour("band") }));
+  if (!drawing.stacked) return [];
+  const order = ranks(drawing);
+  return drawing.lines
+    .slice(1)
+    .map((_, i) => ({ series: [i + 2, i + 1], fill: colour(`${strokeOf(order[i + 1]!, false).tone}-fill`) }));
+}
+
+function scaleOf(now: () => Shown): uPlot.Scale.Range {
+  return (_plot, low, high) => {
+    const { panel } = now();
+    const [least, most] = [low ?? 0, high ?? 1];
+    const bottom = panel.floor ?? (least >= 0 && least < most / 2 ? 0 : null);
+    const room = (most - (bottom ?? least)) * 0.08 || Math.abs(most) * 0.1 || 1;
+    const top = panel.ceiling !== null ? Math.max(panel.ceiling, most) : most + room;
+    return [bottom !== null ? Math.min(bottom, least) : least - room, top];
+  };
+}
+
+function look(): Partial<uPlot.Axis> {
+  const font = `11px ${getComputedStyle(document.body).fontFamily}`;
+  const grid = { stroke: () => colour("grid"), width: 1 };
+  return { stroke: () => colour("ink-3"), font, ticks: { show: false }, grid };
+}
+
+const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/** Return the axis of time, so many pixels high. */
+export function timeAxis(size: number): uPlot.Axis {
+  return {
+    ...look(),
+    grid: { show: false },
+    size,
+    space: 64,
+    values: (_plot, splits, _axis, _space, gap) =>
+      splits.map((s, i) => {
+        const when = new Date(s * 1000);
+        const midnight = when.getHours() + when.getMinutes() === 0;
+        return gap >= 86_400 || (midnight && i > 0) ? DAY.format(when) : TIME.format(when);
+      }),
+  };
+}
+
+// Bytes are counted by powers of two, so that an axis says 32 GiB and not 29.8 GiB.
+const BINARY = Array.from({ length: 60 }, (_, power) => 2 ** power);
+
+function valueAxis(now: () => Shown): uPlot.Axis {
+  return {
+    ...look(),
+    ...(now().panel.unit === "bytes" ? { incrs: BINARY } : {}),
+    size: (_plot, values) => 12 + Math.max(...(values ?? []).map((text) => text.length), 2) * 6.2,
+    space: 28,
+    values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit)),
+  };
+}
+
+/** Tell which stretch of time was drawn over with the pointer. */
+export function zoomed(plot: uPlot, zoom: (from: number, to: number) => void): void {
+  if (plot.select.width < 4) return;
+  const from = plot.posToVal(plot.select.left, "x") * 1000;
+  const to = plot.posToVal(plot.select.left + plot.select.width, "x") * 1000;
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  zoom(Math.round(from), Math.round(to));
+}
+
+/** Draw a chart into an element. */
+export function plot(
+  into: HTMLElement,
+  width: number,
+  first: Shown,
+  told: { cursor: (index: number | null) => void; zoom: (from: number, to: number) => void },
+): Plotted {
+  let shown = first;
+  const now = () => shown;
+  const uplot = new uPlot(
+    {
+      width,
+      height: first.height,
+      padding: [6, 16, 0, 0],
+      legend: { show: false },
+      cursor: {
+        sync: { key: "page", setSeries: false },
+        drag: { x: true, y: false, setScale: false },
+        points: { size: 5 },
+        y: false,
+      },
+      scales: {
+        x: { time: true, range: () => [shown.range.from / 1000, shown.range.to / 1000] },
+        y: { range: scaleOf(now) },
+      },
+      series: seriesOf(first),
+      bands: bandsOf(first),
+      axes: [timeAxis(22), valueAxis(now)],
+      hooks: {
+        drawClear: [(self) => drawAbsence(self, shown.drawing.times, shown.drawing.lines, shown.range)],
+        draw: [
+          (self) => drawThresholds(self, shown.panel.thresholds),
+          (self) => drawMarks(self, shown.range, shown.events),
+        ],
+        setCursor: [(self) => told.cursor(self.cursor.left! < 0 ? null : (self.cursor.idx ?? null))],
+        setSelect: [(self) => zoomed(self, told.zoom)],
+      },
+    },
+    dataOf(first),
+    into,
+  );
+  return {
+    uplot,
+    show: (next) => {
+      shown = next;
+      uplot.setData(dataOf(next));
+    },
+  };
+}
+
+/** Return what makes a chart another one, not the same with newer numbers. */
+export function shapeOf({ panel, drawing }: Shown): string {
+  const names = drawing.lines.map(({ name, odd }) => `${name}${odd ? "!" : ""}`);
+  return JSON.stringify([panel.title, panel.unit, names, drawing.stacked, drawing.bands.length]);
+}

@@ -1,0 +1,27 @@
+// A dashboard: its variables, and its panels section by section.
+import { useOnce } from "../lib/api";
+import type { Dashboard as Shown } from "../lib/types";
+import { link, path } from "../lib/url";
+import { Waiting } from "../parts/Absent";
+import { Sections } from "../parts/Charts";
+
+export default function DashboardPage({ parts }: { parts: string[] }) {
+  return <Dashboard slug={parts[0] ?? ""} />;
+}
+
+export function Dashboard({ slug }: { slug: string }) {
+  const { data, error } = useOnce<Shown>(`api/dashboards/${path(slug)}`);
+  if (!data) return <Waiting error={error} what="The dashboard" />;
+  return (
+    <div class="page" key={slug}>
+      <div class="heading">
+        <p class="above">
+          <a href={link("dashboards")}>Dashboards</a>
+        </p>
+        <h1>{data.title}</h1>
+        <p class="calm">{data.sentence}</p>
+      </div>
+      <Sections dashboard={data} headed />
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+// Is this GPU working, is it healthy, whose was it when?
+import { useMemo } from "preact/hooks";
+import { useOutlook } from "../lib/api";
+import { pattern } from "../lib/dash";
+import { useRange } from "../lib/live";
+import type { GpuOutlook } from "../lib/outlooks";
+import type { Cell } from "../lib/types";
+import { link, path } from "../lib/url";
+import { Waiting } from "../parts/Absent";
+import { Against } from "../parts/Against";
+import { AttentionList } from "../parts/Attention";
+import { Charts, useEvents } from "../parts/Charts";
+import { plainFact } from "../parts/Facts";
+import { GpuCards } from "../parts/GpuCards";
+import { type Fact, Head } from "../parts/Head";
+import { Health } from "../parts/Health";
+import { Numbers } from "../parts/Numbers";
+import { Timeline } from "../parts/Timeline";
+import { Verdict } from "../parts/Verdict";
+
+export default function Gpu({ parts }: { parts: string[] }) {
+  const [node = "", gpu = ""] = parts;
+  const { data, error } = useOutlook<GpuOutlook>(`gpus/${path(node, gpu)}`);
+  const range = useRange();
+  const all = useEvents(range, { node });
+  const events = useMemo(() => all.filter(({ where }) => (where.gpu ?? gpu) === gpu), [all, gpu]);
+  if (!data) return <Waiting error={error} what={`GPU ${node}:${gpu}`} />;
+  return (
+    <div class="page gpu">
+      <Head
+        kind="GPU"
+        title={`${node}:${gpu}`}
+        command={`vigie who --node ${node} --gpu ${gpu}`}
+        facts={factsOf(data)}
+      />
+      <Verdict verdict={data.verdict} />
+      <Numbers numbers={data.numbers} />
+      {data.attention.length > 0 && (
+        <section class="card">
+          <h2>What was found</h2>
+          <AttentionList items={data.attention} calm="" />
+        </section>
+      )}
+      <section class="card">
+        <h2>Whose it was when</h2>
+        <Timeline holders={data.holders} range={range} events={events} />
+      </section>
+      <Charts slug="page-gpu" fixed={{ node: pattern(node), gpu: pattern(gpu) }} about={{ node }} />
+      <section class="card">
+        <h2>Health</h2>
+        <Health health={data.health} />
+      </section>
+      <section class="card">
+        <h2>Against the others</h2>
+        <Against
+          cell={data.cell}
+          groups={[
+            ["its siblings on the node", data.siblings],
+            ["the other ranks of its job", data.ranks],
+          ]}
+        />
+      </section>
+      {data.siblings.length > 0 && (
+        <section class="card">
+          <h2>Its siblings</h2>
+          <GpuCards cells={data.siblings} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+function factsOf({ cell, info }: GpuOutlook): (Fact | null)[] {
+  return [
+    { label: "node", value: <a href={link(path("node", cell.node))}>{cell.node}</a> },
+    plainFact("model", cell.model),
+    plainFact("UUID", cell.uuid),
+    plainFact("driver", String(info.driver ?? "")),
+    plainFact("MIG", cell.mig.length ? cell.mig.map(({ profile }) => profile).join(", ") : null),
+    holderFact(cell),
+  ];
+}
+
+function holderFact({ holder }: Cell): Fact {
+  if (!holder) return { label: "held by", value: "nobody" };
+  const name = holder.name || holder.id;
+  return {
+    label: "held by",
+    value: (
+      <>
+        {holder.kind === "job" ? <a href={link(path("job", holder.id))}>{name}</a> : `${holder.kind} ${name}`}
+        {holder.user && (
+          <>
+            {" of "}
+            <a href={link(path("user", holder.user))}>{holder.user}</a>
+          </>
+        )}
+      </>
+    ),
+  };
+}

@@ -1,0 +1,128 @@
+// Does this job do useful work, which rank is odd, what happened?
+import { useMemo } from "preact/hooks";
+import { useOnce, useOutlook } from "../lib/api";
+import { pattern } from "../lib/dash";
+import { useRange } from "../lib/live";
+import type { JobOutlook } from "../lib/outlooks";
+import type { Dashboard, Happening, JobRow } from "../lib/types";
+import { Absent, Waiting } from "../parts/Absent";
+import { AttentionList } from "../parts/Attention";
+import { Sections, useEvents } from "../parts/Charts";
+import { EventTable } from "../parts/EventTable";
+import { nodesFact, plainFact, timeFact, userFact } from "../parts/Facts";
+import { type Fact, Head } from "../parts/Head";
+import { HeatStrip } from "../parts/HeatStrip";
+import { Ladder } from "../parts/Ladder";
+import { Numbers } from "../parts/Numbers";
+import { Processes } from "../parts/Processes";
+import { RankTable } from "../parts/RankTable";
+import { Tabs, useTab } from "../parts/Tabs";
+import { Verdict } from "../parts/Verdict";
+
+const TABS = [
+  { key: "processes", label: "Processes and containers" },
+  { key: "events", label: "Events on its nodes" },
+];
+
+export default function Job({ parts }: { parts: string[] }) {
+  const id = parts[0] ?? "";
+  const { data, error } = useOutlook<JobOutlook>(`jobs/${encodeURIComponent(id)}`);
+  if (!data) return <Waiting error={error} what={`Job ${id}`} />;
+  const { job } = data;
+  return (
+    <div class="page job">
+      <Head
+        kind="Job"
+        title={job.name || job.id}
+        command={`vigie jobs --job ${job.id} --state all`}
+        facts={factsOf(job, data.at_ms)}
+      />
+      <Verdict verdict={data.verdict} />
+      <Numbers numbers={data.numbers} />
+      {data.attention.length > 0 && (
+        <section class="card">
+          <h2>What was found</h2>
+          <AttentionList items={data.attention} calm="" />
+        </section>
+      )}
+      {job.state === "waiting" ? <Waits outlook={data} /> : <Works outlook={data} />}
+    </div>
+  );
+}
+
+function factsOf(job: JobRow, at: number): (Fact | null)[] {
+  return [
+    plainFact("id", job.id),
+    userFact(job.user),
+    plainFact("account", job.account),
+    plainFact("partition", job.partition),
+    plainFact("state", job.reason ? `${job.state} (${job.reason})` : job.state),
+    timeFact("started", job.start_ms, at),
+    timeFact("ended", job.end_ms, at),
+    nodesFact(job.nodes),
+    plainFact("GPUs", job.gpus.length ? String(job.gpus.length) : null),
+  ];
+}
+
+function Waits({ outlook: { job, free } }: { outlook: JobOutlook }) {
+  return (
+    <Absent height={100}>
+      {`It has not started, so there is nothing to measure. ${free?.sentence ?? ""} The scheduler says: ${job.reason || "no reason"}.`}
+    </Absent>
+  );
+}
+
+function Works({ outlook }: { outlook: JobOutlook }) {
+  const { job, ladder, ranks, medians, missing } = outlook;
+  return (
+    <>
+      {missing ? (
+        <Absent>{`There is no ladder and no rank to compare: ${missing}.`}</Absent>
+      ) : (
+        <>
+          <section class="card">
+            <h2>From held to useful</h2>
+            <Ladder steps={ladder} />
+          </section>
+          <section class="card">
+            <h2>Ranks, the oddest first</h2>
+            <RankTable ranks={ranks} medians={medians} />
+          </section>
+        </>
+      )}
+      <OverTime outlook={outlook} />
+      <Below job={job} />
+    </>
+  );
+}
+
+function OverTime({ outlook: { job, ranks } }: { outlook: JobOutlook }) {
+  const range = useRange();
+  const events = useEventsOn(job.nodes);
+  const { data: dashboard, error } = useOnce<Dashboard>("api/dashboards/page-job");
+  const values = { job: pattern(job.id) };
+  if (!dashboard) return <Waiting error={error} what="The charts" />;
+  const ordered = [...ranks].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+  return (
+    <>
+      {ranks.length > 0 && (
+        <HeatStrip dashboard={dashboard} values={values} ranks={ordered} range={range} events={events} />
+      )}
+      <Sections dashboard={dashboard} fixed={values} happened={events} />
+    </>
+  );
+}
+
+/** Return what happened on some nodes; the same list again while it is the same, for what draws it. */
+function useEventsOn(nodes: string[]): Happening[] {
+  const events = useEvents(useRange());
+  return useMemo(() => events.filter(({ node }) => nodes.includes(node)), [events, nodes.join()]);
+}
+
+function Below({ job }: { job: JobRow }) {
+  const events = useEventsOn(job.nodes);
+  const tab = useTab(TABS);
+  return (
+    <Tabs tabs={TABS}>{tab === "events" ? <EventTable events={events} /> : <Processes job={job.id} />}</Tabs>
+  );
+}

@@ -1,0 +1,123 @@
+// Is this node healthy, who is on it, what limits it?
+import { useOutlook } from "../lib/api";
+import { pattern } from "../lib/dash";
+import type { NodeOutlook, NodesOutlook, SourceRow } from "../lib/outlooks";
+import { said } from "../lib/units";
+import { link, path } from "../lib/url";
+import { Waiting } from "../parts/Absent";
+import { AttentionList } from "../parts/Attention";
+import { Charts } from "../parts/Charts";
+import { Happenings } from "../parts/EventTable";
+import { plainFact } from "../parts/Facts";
+import { GpuCards } from "../parts/GpuCards";
+import { type Fact, Head } from "../parts/Head";
+import { Inventory } from "../parts/Inventory";
+import { NodeState } from "../parts/NodeState";
+import { NoGpu } from "../parts/NoGpu";
+import { Numbers } from "../parts/Numbers";
+import { Sources } from "../parts/Sources";
+import { Tabs, useTab } from "../parts/Tabs";
+import { Verdict } from "../parts/Verdict";
+import { Who } from "../parts/Who";
+
+export default function Node({ parts }: { parts: string[] }) {
+  const name = parts[0] ?? "";
+  const { data, error } = useOutlook<NodeOutlook>(`nodes/${encodeURIComponent(name)}`);
+  if (!data) return <Waiting error={error} what={`Node ${name}`} />;
+  return (
+    <div class="page node">
+      <Head kind="Node" title={name} command={`vigie who --node ${name}`} facts={factsOf(data)} />
+      <Verdict verdict={data.verdict} />
+      <Numbers numbers={data.numbers} />
+      {data.attention.length > 0 && (
+        <section class="card">
+          <h2>What was found</h2>
+          <AttentionList items={data.attention} calm="" />
+        </section>
+      )}
+      {data.cells.length > 0 ? (
+        <section class="card">
+          <h2>GPUs</h2>
+          <GpuCards cells={data.cells} />
+        </section>
+      ) : (
+        <Alone sources={data.sources} />
+      )}
+      <section class="card">
+        <h2>Who is on it</h2>
+        <Who who={data.who} />
+      </section>
+      <Charts slug="page-node" fixed={{ node: pattern(name) }} about={{ node: name }} />
+      <Below name={name} outlook={data} />
+    </div>
+  );
+}
+
+/** What to do without a GPU, unless other nodes have some: then it is nothing to wonder about. */
+function Alone({ sources }: { sources: SourceRow[] }) {
+  const { data } = useOutlook<NodesOutlook>("nodes");
+  return data?.nodes.every(({ gpus }) => !gpus) ? <NoGpu sources={sources} /> : null;
+}
+
+function factsOf({ node }: NodeOutlook): (Fact | null)[] {
+  const { slurm, agent, labels } = node;
+  return [
+    { label: "state", value: <NodeState node={node} /> },
+    slurm && plainFact("Slurm", slurm.reason ? `${slurm.state}: ${slurm.reason}` : slurm.state),
+    plainFact("up for", node.uptime_seconds === null ? null : said(node.uptime_seconds, "seconds")),
+    plainFact("machine", node.model),
+    plainFact("GPUs", node.gpu_model),
+    plainFact("driver", node.driver),
+    plainFact("kernel", node.kernel),
+    plainFact("agent", cost(agent)),
+    ...Object.entries(labels).map(([label, value]) => plainFact(label, value)),
+  ];
+}
+
+function cost({ version, cpu_ratio, rss_bytes }: NodeOutlook["node"]["agent"]): string {
+  const parts = [
+    version,
+    cpu_ratio !== null && `${said(cpu_ratio, "ratio")} of a core`,
+    rss_bytes !== null && said(rss_bytes, "bytes"),
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+function Below({ name, outlook }: { name: string; outlook: NodeOutlook }) {
+  const troubled = outlook.sources.filter(({ state }) => state === "error" || state === "stale").length;
+  const tabs = [
+    { key: "events", label: "Events" },
+    { key: "host", label: "Full host panels" },
+    { key: "sources", label: troubled ? `Sources (${troubled} in trouble)` : "Sources" },
+    { key: "inventory", label: "Inventory" },
+  ];
+  const tab = useTab(tabs);
+  return (
+    <Tabs tabs={tabs}>
+      {tab === "events" && <Happenings asked={{ node: name }} />}
+      {tab === "host" && <Host name={name} gpus={outlook.cells.length > 0} />}
+      {tab === "sources" && <Sources sources={outlook.sources} />}
+      {tab === "inventory" && <Inventory node={outlook.node} />}
+    </Tabs>
+  );
+}
+
+const HOST = "node";
+const GPU = "gpu-node";
+
+function Host({ name, gpus }: { name: string; gpus: boolean }) {
+  const chosen = { "var-node": name };
+  return (
+    <>
+      <p class="calm">
+        <a href={link(path("dashboard", HOST), chosen)}>As a dashboard of its own</a>
+        {gpus && (
+          <>
+            , and <a href={link(path("dashboard", GPU), chosen)}>its GPUs</a>
+          </>
+        )}
+      </p>
+      <Charts slug={HOST} fixed={{ node: pattern(name) }} about={{ node: name }} />
+    </>
+  );
+}

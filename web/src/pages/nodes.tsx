@@ -1,0 +1,116 @@
+// Nodes: which are there, how each is and why, and the line that lets another one join.
+import { useOutlook } from "../lib/api";
+import type { ListedNode, NodesOutlook } from "../lib/outlooks";
+import { said } from "../lib/units";
+import { address, link, path } from "../lib/url";
+import { Absent, Missing, Waiting } from "../parts/Absent";
+import { Copy } from "../parts/CopyAs";
+import { Head } from "../parts/Head";
+import { NodeState } from "../parts/NodeState";
+import { type Column, Table } from "../parts/Table";
+import { Verdict } from "../parts/Verdict";
+
+const COLUMNS: Column<ListedNode>[] = [
+  {
+    key: "name",
+    head: "Node",
+    by: ({ name }) => name,
+    cell: ({ name }) => <a href={link(path("node", name))}>{name}</a>,
+  },
+  { key: "state", head: "State", by: ({ state }) => state, cell: (node) => <NodeState node={node} /> },
+  {
+    key: "slurm",
+    head: "Slurm",
+    by: ({ slurm }) => slurm?.state ?? null,
+    cell: ({ slurm }) =>
+      slurm && (
+        <span class="wraps">
+          {slurm.state} <span class="aside">{slurm.reason}</span>
+        </span>
+      ),
+  },
+  { key: "gpus", head: "GPUs", right: true, by: ({ gpus }) => gpus, cell: ({ gpus }) => gpus || "" },
+  share("cpu", "CPU"),
+  share("memory", "Memory"),
+  {
+    key: "attention",
+    head: "Found",
+    right: true,
+    by: ({ attention }) => attention,
+    cell: ({ attention }) => attention > 0 && <span class="chip">{attention}</span>,
+  },
+  {
+    key: "labels",
+    head: "Labels",
+    narrow: true,
+    cell: ({ labels }) => (
+      <span class="aside">
+        {Object.entries(labels)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(", ")}
+      </span>
+    ),
+  },
+  {
+    key: "version",
+    head: "Agent",
+    narrow: true,
+    by: ({ version }) => version,
+    cell: ({ version }) => <span class="aside">{version}</span>,
+  },
+];
+
+function share(key: "cpu" | "memory", head: string): Column<ListedNode> {
+  return {
+    key,
+    head,
+    right: true,
+    narrow: key === "memory",
+    by: (node) => node[key],
+    cell: (node) =>
+      node[key] === null ? (
+        <Missing why={node.why || "no source gives this here"} />
+      ) : (
+        said(node[key], "ratio")
+      ),
+  };
+}
+
+export default function Nodes() {
+  const { data, error } = useOutlook<NodesOutlook>("nodes");
+  return (
+    <div class="page nodes">
+      <Head title="Nodes" command="vigie nodes" />
+      {data && <Verdict verdict={data.verdict} />}
+      <section class="card">
+        {!data ? (
+          <Waiting error={error} what="The list of nodes" />
+        ) : data.nodes.length ? (
+          <Table name="nodes" columns={COLUMNS} rows={data.nodes} id={({ name }) => name} />
+        ) : (
+          <Absent>No node has joined yet.</Absent>
+        )}
+      </section>
+      <Join />
+    </div>
+  );
+}
+
+/** The way for another machine to join: the token is no viewer's to see, so the server prints the whole line. */
+export function Join() {
+  const agent = `VIGIE_TOKEN=TOKEN vigie agent --server ${address("").replace(/\/$/, "")}`;
+  return (
+    <section class="card join">
+      <h2>Let another machine join</h2>
+      <p>
+        On the server, <code>vigie nodes join</code> prints the line with its token. Paste it on the machine:
+        it needs no open port.
+      </p>
+      <p class="line">
+        <code>{agent}</code>
+        <Copy text="vigie nodes join" label="Copy the server's command" />
+        <Copy text={agent} label="Copy the line" />
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+// What does this user hold, is it used, what did it cost?
+import { useMemo } from "preact/hooks";
+import { useOutlook } from "../lib/api";
+import { pattern } from "../lib/dash";
+import { useRange } from "../lib/live";
+import type { NodesOutlook, UserOutlook } from "../lib/outlooks";
+import type { Cell, ClusterNode, Happening, JobRow, NodeRow } from "../lib/types";
+import { Absent, Waiting } from "../parts/Absent";
+import { AttentionList } from "../parts/Attention";
+import { Charts, useEvents } from "../parts/Charts";
+import { Copy } from "../parts/CopyAs";
+import { Days } from "../parts/Days";
+import { Head } from "../parts/Head";
+import { JobTable, WaitingJobs } from "../parts/JobTable";
+import { GpuMap } from "../parts/Map";
+import { Numbers } from "../parts/Numbers";
+import { Things } from "../parts/Things";
+import { Verdict } from "../parts/Verdict";
+
+export default function User({ parts }: { parts: string[] }) {
+  const user = parts[0] ?? "";
+  const { data, error } = useOutlook<UserOutlook>(`users/${encodeURIComponent(user)}`);
+  const events = useEventsOn(data?.cells ?? []);
+  if (!data) return <Waiting error={error} what={`User ${user}`} />;
+  return (
+    <div class="page user">
+      <Head kind="User" title={user} command={`vigie who --user ${user}`} />
+      <Verdict verdict={data.verdict} />
+      <Numbers numbers={data.numbers} />
+      {data.attention.length > 0 && (
+        <section class="card">
+          <h2>What was found about these jobs</h2>
+          <AttentionList items={data.attention} calm="" />
+        </section>
+      )}
+      <Idle idle={data.idle} />
+      <section class="card">
+        <h2>GPUs held</h2>
+        <Cells cells={data.cells} />
+      </section>
+      <Jobs jobs={data.jobs} />
+      <section class="card">
+        <h2>GPU-hours a day, held and worked</h2>
+        <Days days={data.days} />
+      </section>
+      <Charts slug="page-user" fixed={{ user: pattern(user) }} happened={events} />
+      {data.environments.length + data.containers.length > 0 && (
+        <section class="card">
+          <h2>Environments and containers</h2>
+          <Things
+            things={[
+              ["environment", data.environments],
+              ["container", data.containers],
+            ]}
+          />
+        </section>
+      )}
+    </div>
+  );
+}
+
+/** Return what happened where the user's cells are. */
+function useEventsOn(cells: Cell[]): Happening[] {
+  const events = useEvents(useRange());
+  const nodes = new Set(cells.map(({ node }) => node));
+  return useMemo(() => events.filter(({ node }) => nodes.has(node)), [events, [...nodes].join()]);
+}
+
+function Idle({ idle }: { idle: UserOutlook["idle"] }) {
+  if (!idle.length) return null;
+  return (
+    <section class="card">
+      <h2>Held but idle</h2>
+      <ul class="idle">
+        {idle.map(({ what, command }) => (
+          <li key={what}>
+            <span>{what}</span>
+            {command && (
+              <span class="line">
+                <code>{command}</code>
+                <Copy text={command} label="Copy" />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Cells({ cells }: { cells: Cell[] }) {
+  const { data: all } = useOutlook<NodesOutlook>("nodes");
+  if (!cells.length) return <p class="calm">None now.</p>;
+  return <GpuMap nodes={nodesOf(cells, all?.nodes ?? [])} />;
+}
+
+/** Return the nodes of some cells with these alone on them, for a map of one's own. */
+function nodesOf(cells: Cell[], all: NodeRow[]): ClusterNode[] {
+  const plain = { state: "up", why: "", labels: {}, slurm: null, cpu: null, memory: null };
+  const names = [...new Set(cells.map(({ node }) => node))];
+  return names.map((name) => ({
+    ...plain,
+    ...all.find((node) => node.name === name),
+    name,
+    cells: cells.filter(({ node }) => node === name),
+  }));
+}
+
+function Jobs({ jobs }: { jobs: JobRow[] }) {
+  const waiting = jobs.filter(({ state }) => state === "waiting");
+  const others = jobs.filter(({ state }) => state !== "waiting");
+  return (
+    <section class="card">
+      <h2>Jobs</h2>
+      {others.length ? <JobTable jobs={others} /> : <Absent>No job runs or has run.</Absent>}
+      {waiting.length > 0 && (
+        <>
+          <h3>Waiting</h3>
+          <WaitingJobs jobs={waiting} />
+        </>
+      )}
+    </section>
+  );
+}

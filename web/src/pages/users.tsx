@@ -1,0 +1,59 @@
+// Users: who holds how much, and how much of it works.
+import { useOutlook } from "../lib/api";
+import type { UserRow, UsersOutlook } from "../lib/outlooks";
+import { said } from "../lib/units";
+import { link, path } from "../lib/url";
+import { Absent, Missing, Waiting } from "../parts/Absent";
+import { Head } from "../parts/Head";
+import { type Column, Table } from "../parts/Table";
+
+const COLUMNS: Column<UserRow>[] = [
+  {
+    key: "user",
+    head: "User",
+    by: ({ user }) => user,
+    cell: ({ user }) => <a href={link(path("user", user))}>{user}</a>,
+  },
+  count("held", "GPUs held"),
+  count("working", "Working"),
+  count("idle", "Held but idle"),
+  count("waiting", "Jobs waiting"),
+  {
+    key: "gpu_hours",
+    head: "GPU-hours this week",
+    right: true,
+    by: ({ gpu_hours }) => gpu_hours,
+    cell: ({ gpu_hours }) =>
+      gpu_hours === null ? <Missing why="not known" /> : said(Math.round(gpu_hours * 10) / 10, ""),
+  },
+];
+
+function count(key: "held" | "working" | "idle" | "waiting", head: string): Column<UserRow> {
+  return {
+    key,
+    head,
+    right: true,
+    by: (row) => row[key],
+    cell: (row) => row[key] ?? <Missing why="no source gives this here" />,
+  };
+}
+
+export default function Users() {
+  const { data, error } = useOutlook<UsersOutlook>("users");
+  return (
+    <div class="page users">
+      <Head title="Users" command="vigie who" />
+      <section class="card">
+        {!data ? (
+          <Waiting error={error} what="The list of users" />
+        ) : data.users.length ? (
+          <Table name="users" columns={COLUMNS} rows={data.users} id={({ user }) => user} first="-held" />
+        ) : (
+          <Absent>
+            Nobody holds a GPU, and no source says who does: it needs Slurm, containers or genv.
+          </Absent>
+        )}
+      </section>
+    </div>
+  );
+}

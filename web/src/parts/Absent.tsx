@@ -1,0 +1,29 @@
+// What is not there: hatched, with the reason in a sentence; never a blank, never a zero.
+import type { ComponentChildren } from "preact";
+
+export function Absent({ children, height }: { children: ComponentChildren; height?: number }) {
+  return (
+    <div class="absent" style={height ? { minHeight: `${height}px` } : undefined}>
+      <p>{children}</p>
+    </div>
+  );
+}
+
+/** A value that may be absent, hatched with its reason as a hint. */
+export function Missing({ why }: { why: string }) {
+  return (
+    <span class="missing" title={why || "not measured"}>
+      <span class="unseen">{why || "not measured"}</span>
+    </span>
+  );
+}
+
+/** What a page shows until its first answer, and when there is none. */
+export function Waiting({ error, what }: { error: Error | null; what: string }) {
+  if (error) return <Absent height={120}>{`${what} cannot be shown: ${error.message}`}</Absent>;
+  return (
+    <div class="waiting" aria-busy="true">
+      <span class="unseen">{what} is on its way</span>
+    </div>
+  );
+}

@@ -1,0 +1,189 @@
+// A panel over time: title, why to look, the lines, and their names with the values under the cursor.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { filled, type Values } from "../lib/dash";
+import { type Band, drawingOf } from "../lib/lines";
+import { useMatrices } from "../lib/matrix";
+import { HEIGHT, type Plotted, plot, ranks, type Shown, shapeOf, strokeOf } from "../lib/plot";
+import { stepFor } from "../lib/prom";
+import { useSeen, useWidth } from "../lib/size";
+import { useStore } from "../lib/store";
+import { theme } from "../lib/theme";
+import { exact, type Range } from "../lib/time";
+import type { Happening, Panel, Threshold } from "../lib/types";
+import { said } from "../lib/units";
+import { go, here } from "../lib/url";
+import { Absent } from "./Absent";
+import { Frame } from "./Frame";
+
+export interface ChartProps {
+  panel: Panel;
+  values: Values;
+  range: Range;
+  events?: Happening[];
+}
+
+const NEAR = 4; // pixels between the cursor and an event that it tells
+
+export function Chart(props: ChartProps) {
+  const { panel, values, range } = props;
+  const step = stepFor(range.from, range.to, 600);
+  return (
+    <Frame panel={panel} queries={panel.queries.map(({ promql }) => filled(promql, values, step, range))}>
+      <Graph {...props} />
+    </Frame>
+  );
+}
+
+/** The lines of a panel with their names, without what stands around them. */
+export function Graph({
+  panel,
+  values,
+  range,
+  events = [],
+  height = HEIGHT,
+}: ChartProps & { height?: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  const seen = useSeen(box);
+  const step = stepFor(range.from, range.to, width || 600);
+  const queries = panel.queries.map(({ promql }) => filled(promql, values, step, range));
+  const { matrices, error } = useMatrices(
+    seen && width && range.to ? queries : null,
+    range.from,
+    range.to,
+    step,
+  );
+  const drawing = matrices && drawingOf(panel, matrices);
+  return (
+    <div ref={box} class="plotbox" style={{ minHeight: `${height}px` }}>
+      {drawing?.lines.length && width > 0 ? (
+        <Plot shown={{ panel, drawing, range, events, height }} width={width} />
+      ) : (
+        <Nothing panel={panel} asked={drawing !== null} error={error} height={height} />
+      )}
+    </div>
+  );
+}
+
+/** Why there is nothing to draw. */
+export function Nothing({
+  panel,
+  asked,
+  error,
+  height = HEIGHT,
+}: {
+  panel: Panel;
+  asked: boolean;
+  error: Error | null;
+  height?: number;
+}) {
+  if (error) return <Absent height={height}>{`The question failed: ${error.message}`}</Absent>;
+  if (!asked) return <div class="waiting" style={{ minHeight: `${height}px` }} />;
+  const [needs, good] = panel.needs.split("; ");
+  const source = needs ? ` It needs ${needs}.` : "";
+  const none = good ? "None in this time, as it should be." : "Nothing was measured in this time.";
+  return <Absent height={height}>{`${none}${source}`}</Absent>;
+}
+
+function Plot({ shown, width }: { shown: Shown; width: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  const drawn = useRef<Plotted | null>(null);
+  const [index, setIndex] = useState<number | null>(null);
+  const look = useStore(theme);
+  const shape = shapeOf(shown);
+  useEffect(() => {
+    const made = plot(box.current!, width, shown, {
+      cursor: setIndex,
+      zoom: (from, to) => go(here({ from, to, at: null })),
+    });
+    drawn.current = made;
+    return () => made.uplot.destroy();
+  }, [shape, width, look]);
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) drawn.current?.show(shown);
+    first.current = false;
+  }, [shown.drawing.times, shown.drawing.lines[0]?.values, shown.range.from, shown.range.to, shown.events]);
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the zoom buttons of the time range do the same by keyboard */}
+      <div ref={box} onDblClick={() => zoomOut(shown.range)} />
+      <Legend shown={shown} index={index} width={width} />
+    </>
+  );
+}
+
+function zoomOut({ from, to }: Range): void {
+  const half = (to - from) / 2;
+  go(here({ from: Math.round(from - half), to: Math.round(to + half), at: null }));
+}
+
+function Legend({ shown, index, width }: { shown: Shown; index: number | null; width: number }) {
+  const { panel, drawing, events, range } = shown;
+  const order = ranks(drawing);
+  const time = index === null ? null : drawing.times[index];
+  const near = ((range.to - range.from) / width) * NEAR;
+  const event =
+    time === null || time === undefined
+      ? null
+      : events.find((e) => Math.abs(e.begin_ms - time * 1000) < near);
+  return (
+    <div class="legend">
+      <ul>
+        {drawing.lines.slice(0, 8).map((line, i) => {
+          const value = valueAt(line.values, index);
+          return (
+            <li key={line.name} class={reached(value, panel.thresholds)}>
+              <Swatch rank={order[i]!} odd={line.odd} solid={drawing.stacked} />
+              <span class="name" title={line.name}>
+                {line.name}
+              </span>
+              <span class="value">{said(value, panel.unit)}</span>
+            </li>
+          );
+        })}
+        {drawing.bands.map((band) => (
+          <li key={`band ${band.name}`}>{bandAt(band, index, panel.unit)}</li>
+        ))}
+        {drawing.lines.length > 8 && <li>{drawing.lines.length - 8} more</li>}
+      </ul>
+      {time && <time class="when">{exact(time * 1000)}</time>}
+      {event && <p class="event">{event.node ? `${event.node}: ${event.what}` : event.what}</p>}
+    </div>
+  );
+}
+
+function Swatch({ rank, odd, solid }: { rank: number; odd: boolean | undefined; solid: boolean }) {
+  const { tone, dash } = strokeOf(rank, odd);
+  return (
+    <svg class={`swatch ${tone}`} viewBox="0 0 14 4" aria-hidden="true">
+      <line x1="0" x2="14" y1="2" y2="2" stroke-dasharray={solid ? "" : dash.join(" ")} />
+    </svg>
+  );
+}
+
+function bandAt({ name, low: least, high: most }: Band, index: number | null, unit: string) {
+  const low = said(valueAt(least, index), unit);
+  const high = said(valueAt(most, index), unit);
+  return (
+    <>
+      <span class="swatch band" aria-hidden="true" />
+      <span class="name">{name ? `${name}, all` : "all"}</span>
+      <span class="value">
+        {low} to {high}
+      </span>
+    </>
+  );
+}
+
+/** Return the value under the cursor, or the last one known. */
+function valueAt(values: (number | null)[], index: number | null): number | null {
+  return index !== null ? (values[index] ?? null) : (values.findLast((value) => value !== null) ?? null);
+}
+
+/** Return the state of the worst threshold that a value has reached. */
+export function reached(value: number | null, thresholds: Threshold[]): string {
+  if (value === null) return "";
+  const those = thresholds.filter((t) => (t.below ? value <= t.value : value >= t.value));
+  return those.some(({ state }) => state === "critical") ? "critical" : (those[0]?.state ?? "");
+}

@@ -1,0 +1,57 @@
+// GPU-hours a day: how many were held, and how many of them were worked.
+import type { UserOutlook } from "../lib/outlooks";
+import { said } from "../lib/units";
+import { Missing } from "./Absent";
+
+const DAY = new Intl.DateTimeFormat("en-GB", {
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  timeZone: "UTC",
+});
+
+export function Days({ days }: { days: UserOutlook["days"] }) {
+  const most = Math.max(1e-9, ...days.map(({ held }) => held ?? 0));
+  return (
+    <table class="days">
+      <thead class="unseen">
+        <tr>
+          <th>Day</th>
+          <th>Share</th>
+          <th>Held and worked</th>
+        </tr>
+      </thead>
+      <tbody>
+        {days.map(({ day, held, worked }) => (
+          <tr key={day}>
+            <th scope="row">{DAY.format(new Date(day))}</th>
+            <td>
+              <span class="day-bar" style={{ width: `${(100 * (held ?? 0)) / most}%` }}>
+                {worked !== null && held ? (
+                  <span style={{ width: `${Math.min(100, (100 * worked) / held)}%` }} />
+                ) : null}
+              </span>
+            </td>
+            <td class="right">
+              {held === null ? <Missing why="not known" /> : said(round(held), "")} held,{" "}
+              {worked === null ? (
+                held ? (
+                  <Missing why="nothing tells how busy they were" />
+                ) : (
+                  "0"
+                )
+              ) : (
+                said(round(worked), "")
+              )}{" "}
+              worked
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function round(hours: number): number {
+  return Math.round(hours * 10) / 10;
+}

@@ -1,0 +1,82 @@
+// What happened, as it was reported: when, how bad, what, where, and whether it is over.
+import { useAnswer } from "../lib/api";
+import { useBeat, useNow } from "../lib/live";
+import { clock, exact, span } from "../lib/time";
+import type { Happening } from "../lib/types";
+import { link, path } from "../lib/url";
+import { Absent, Waiting } from "./Absent";
+import { Mark } from "./Mark";
+import { type Column, Table } from "./Table";
+
+export interface Asked {
+  node?: string;
+  kind?: string;
+  severity?: string;
+  since?: string;
+  until?: string;
+}
+
+const MOST = 200;
+
+export function useHappenings(asked: Asked): { events: Happening[] | null; error: Error | null } {
+  const said = new URLSearchParams({ limit: String(MOST) });
+  for (const [name, value] of Object.entries(asked)) if (value) said.set(name, value);
+  const { now, lost } = useBeat();
+  const { data, error } = useAnswer<{ events: Happening[] }>(`api/events?${said}`, `${now} ${lost === null}`);
+  return { events: data?.events ?? null, error };
+}
+
+export function Happenings({ asked, fits }: { asked: Asked; fits?: (event: Happening) => boolean }) {
+  const { events, error } = useHappenings(asked);
+  if (!events) return <Waiting error={error} what="What happened" />;
+  const shown = fits ? events.filter(fits) : events;
+  return <EventTable events={shown} />;
+}
+
+export function EventTable({ events }: { events: Happening[] }) {
+  const now = useNow();
+  if (!events.length) return <Absent>Nothing has been reported of it.</Absent>;
+  return <Table name="events" columns={columns(now)} rows={events} id={({ id }) => String(id)} />;
+}
+
+function columns(now: number): Column<Happening>[] {
+  return [
+    {
+      key: "when",
+      head: "When",
+      by: (event) => event.begin_ms,
+      cell: (event) => (
+        <span class="node-state">
+          <Mark state={event.severity} />
+          <time title={exact(event.begin_ms)}>{clock(event.begin_ms, now)}</time>
+        </span>
+      ),
+    },
+    { key: "what", head: "What", cell: (event) => <span class="wraps">{event.what}</span> },
+    { key: "where", head: "Where", by: (event) => event.node, cell: (event) => <Where event={event} /> },
+    {
+      key: "kind",
+      head: "Kind",
+      narrow: true,
+      by: (event) => event.kind,
+      cell: (event) => <span class="aside">{event.kind}</span>,
+    },
+    {
+      key: "over",
+      head: "Lasted",
+      narrow: true,
+      cell: (event) =>
+        event.end_ms === null ? "" : <span>{span((event.end_ms - event.begin_ms) / 1000)}</span>,
+    },
+  ];
+}
+
+function Where({ event }: { event: Happening }) {
+  const { gpu, device } = event.where;
+  const at = { at: event.begin_ms };
+  return gpu ? (
+    <a href={link(path("gpu", event.node, gpu), at)}>{`${event.node}:${gpu}`}</a>
+  ) : (
+    <a href={link(path("node", event.node), at)}>{device ? `${event.node} ${device}` : event.node}</a>
+  );
+}

@@ -1,0 +1,67 @@
+// GPUs as cards: whose each is, what it does, and how it is.
+import type { Cell } from "../lib/types";
+import { said } from "../lib/units";
+import { link, path } from "../lib/url";
+import { Mark } from "./Mark";
+
+export function GpuCards({ cells, full = false }: { cells: Cell[]; full?: boolean }) {
+  return (
+    <ul class="tiles">
+      {cells.map((cell) => (
+        <li key={`${cell.node}:${cell.gpu}`} class={`tile health-${cell.health}`}>
+          <a class="tile-name" href={link(path("gpu", cell.node, cell.gpu))}>
+            {full ? `${cell.node}:${cell.gpu}` : `GPU ${cell.gpu}`}
+          </a>
+          {cell.health !== "ok" && <Mark state={cell.health} />}
+          <HeldBy cell={cell} />
+          {cell.health === "lost" ? <p class="tile-why">{cell.why}</p> : <Meters cell={cell} />}
+          {cell.health !== "ok" && cell.health !== "lost" && <p class="tile-why">{cell.why}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function HeldBy({ cell }: { cell: Cell }) {
+  const { holder, mig } = cell;
+  if (mig.length) {
+    const held = mig.filter(({ holder }) => holder).length;
+    return <span class="tile-holder">{`MIG: ${held} of ${mig.length} slices held`}</span>;
+  }
+  if (!holder) return <span class="tile-holder aside">nobody's</span>;
+  const name = holder.name || holder.id;
+  const where = holder.kind === "job" ? path("job", holder.id) : path("user", holder.user);
+  return (
+    <span class="tile-holder">
+      <a href={link(where)}>{name}</a> <span class="aside">{holder.user}</span>
+    </span>
+  );
+}
+
+function Meters({ cell }: { cell: Cell }) {
+  return (
+    <dl class="meters">
+      <Meter label="SM" share={cell.sm ?? cell.busy} text={said(cell.sm ?? cell.busy, "ratio")} />
+      <Meter label="Memory" share={cell.memory} text={said(cell.memory_bytes, "bytes")} />
+      <Meter label="Power" share={ratio(cell.power, cell.power_limit)} text={said(cell.power, "watts")} />
+    </dl>
+  );
+}
+
+function ratio(value: number | null, whole: number | null): number | null {
+  return value === null || !whole ? null : value / whole;
+}
+
+export function Meter({ label, share, text }: { label: string; share: number | null; text: string }) {
+  return (
+    <div class="meter">
+      <dt>{label}</dt>
+      <dd>
+        <span class={share === null ? "track hatched" : "track"}>
+          {share !== null && <span style={{ width: `${100 * Math.min(1, Math.max(0, share))}%` }} />}
+        </span>
+        <span class="value">{text}</span>
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+// The health of a GPU: what it reported by XID, with meaning and action, and the counts that should be zero.
+import type { GpuOutlook, HealthFact } from "../lib/outlooks";
+import { said } from "../lib/units";
+import { Missing } from "./Absent";
+import { EventTable } from "./EventTable";
+import { Mark } from "./Mark";
+
+export function Health({ health }: { health: GpuOutlook["health"] }) {
+  return (
+    <>
+      <dl class="health">
+        {health.facts.map((fact) => (
+          <One key={fact.label} fact={fact} />
+        ))}
+      </dl>
+      {health.xids.length ? (
+        <EventTable events={health.xids} />
+      ) : (
+        <p class="calm">No XID has been reported of it.</p>
+      )}
+    </>
+  );
+}
+
+function One({ fact }: { fact: HealthFact }) {
+  const { label, value, unit, state, why } = fact;
+  return (
+    <div class={state}>
+      <dt>{label}</dt>
+      <dd>
+        {value === null ? <Missing why={why} /> : typeof value === "number" ? said(value, unit) : value}
+        {state !== "ok" && state !== "unknown" && <Mark state={state} />}
+        {value !== null && why && <span class="aside"> {why}</span>}
+      </dd>
+    </div>
+  );
+}

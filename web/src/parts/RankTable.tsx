@@ -1,0 +1,110 @@
+// A job's ranks, the oddest first: each value is shaded by its distance from the job's median.
+import { useState } from "preact/hooks";
+import { MEASURES, type Measure, type Rank } from "../lib/outlooks";
+import { said } from "../lib/units";
+import { link, path } from "../lib/url";
+
+const SHOWN = 12; // rows before "show all"
+const FORMS: Record<Measure, { label: string; unit: string }> = {
+  sm: { label: "SM", unit: "ratio" },
+  tensor: { label: "Tensor", unit: "ratio" },
+  memory: { label: "Memory", unit: "ratio" },
+  power: { label: "Power", unit: "watts" },
+  clock: { label: "Clock", unit: "hertz" },
+  nvlink: { label: "NVLink", unit: "bytes/s" },
+  infiniband: { label: "InfiniBand", unit: "bytes/s" },
+  cpu: { label: "CPU", unit: "ratio" },
+};
+type Medians = Partial<Record<Measure, number | null>>;
+
+export function RankTable({ ranks, medians }: { ranks: Rank[]; medians: Medians }) {
+  const [all, setAll] = useState(false);
+  const sorted = [...ranks].sort(
+    (a, b) => (b.oddness ?? 0) - (a.oddness ?? 0) || (a.rank ?? 0) - (b.rank ?? 0),
+  );
+  const shown = all ? sorted : sorted.slice(0, SHOWN);
+  return (
+    <>
+      <div class="scroll">
+        <table class="table ranks">
+          <thead>
+            <tr>
+              <th class="right">Rank</th>
+              <th>GPU</th>
+              {MEASURES.map((measure) => (
+                <th key={measure} class="right">
+                  {FORMS[measure].label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((rank) => (
+              <Row key={`${rank.node}:${rank.gpu}`} rank={rank} medians={medians} />
+            ))}
+            <MedianRow medians={medians} />
+          </tbody>
+        </table>
+      </div>
+      {ranks.length > shown.length && (
+        <button type="button" class="button below" onClick={() => setAll(true)}>
+          Show all {ranks.length} ranks
+        </button>
+      )}
+    </>
+  );
+}
+
+function Row({ rank, medians }: { rank: Rank; medians: Medians }) {
+  return (
+    <tr>
+      <td class="right">{rank.rank ?? "–"}</td>
+      <td>
+        <a href={link(path("gpu", rank.node, rank.gpu))}>
+          {rank.node}:{rank.gpu}
+        </a>
+      </td>
+      {MEASURES.map((measure) => (
+        <Value key={measure} rank={rank} measure={measure} median={medians[measure] ?? null} />
+      ))}
+    </tr>
+  );
+}
+
+function Value({ rank, measure, median }: { rank: Rank; measure: Measure; median: number | null }) {
+  const value = rank[measure];
+  const { unit } = FORMS[measure];
+  if (value === null) return <td class="right hatched" title="no source gives this here" />;
+  const odd = rank.odd.includes(measure);
+  const far = distance(value, median);
+  return (
+    <td
+      class={`right shade${odd ? " odd" : ""}`}
+      style={{ "--far": String(far) }}
+      title={`the job's median is ${said(median, unit)}`}
+    >
+      {said(value, unit)}
+    </td>
+  );
+}
+
+/** Return how far a value is from the median, as 0 (at it) to 1 (half of it or more away). */
+function distance(value: number, median: number | null): number {
+  if (median === null) return 0;
+  const whole = Math.max(Math.abs(median), Math.abs(value));
+  return whole === 0 ? 0 : Math.min(1, (2 * Math.abs(value - median)) / whole);
+}
+
+function MedianRow({ medians }: { medians: Medians }) {
+  return (
+    <tr class="median">
+      <td />
+      <td>median of the job</td>
+      {MEASURES.map((measure) => (
+        <td key={measure} class="right">
+          {said(medians[measure] ?? null, FORMS[measure].unit)}
+        </td>
+      ))}
+    </tr>
+  );
+}

@@ -101,4 +101,4 @@ class Stored(RuleBasedStateMachine):
 
 
 TestStored = Stored.TestCase
-TestStored.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestStored.settings = settings(max_examples=15, stateful_step_count=25)

@@ -50,11 +50,21 @@ def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follo
         asked.append(numbers)
         return [(number, b"%d" % number) for number in numbers if number != 33]
 
-    _, places = bundled([bytes(FULL)] * 4)  # each in a row of its own
-    shelf = Shelf(read, [(first, Places(places)) for first in (10, 20, 30)])
+    places = b"".join((FULL * row).to_bytes(4, "little") for row in range(4))  # each in a row of its own
+    shelf = Shelf(read, [(first, Places(places, 4)) for first in (10, 20, 30)])
     assert [shelf.blob(place, 2) for place in (1, 2)] == [b"22", b"32"]
     assert asked == [(22, 32)]
     assert shelf.blob(0, 2) == b"12"
     assert shelf.blob(1, 2) == b"22"  # again, after it was handed out
     with pytest.raises(Damaged, match="33"):
         shelf.blob(2, 3)
+
+
+def test_a_blob_that_ends_in_the_next_row_is_put_together() -> None:
+    blobs = [bytes([i]) * FULL for i in range(4)]
+    rows, places = bundled(blobs)
+    stored = dict(enumerate(rows, 10))
+    shelf = Shelf(
+        lambda _, *numbers: [(each, stored[each]) for each in numbers], [(10, Places(places, len(rows)))]
+    )
+    assert [shelf.blob(0, i) for i in range(4)] == blobs

@@ -212,8 +212,8 @@ def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> Non
 
 
 def test_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "format").write_text("4\n")
-    with pytest.raises(NewerFormat, match="format 4, this vigie knows formats up to 3"):
+    (tmp_path / "format").write_text("5\n")
+    with pytest.raises(NewerFormat, match="format 5, this vigie knows formats up to 4"):
         Store(tmp_path)
 
 

@@ -37,7 +37,7 @@ CREATE INDEX IF NOT EXISTS chunk_by_age ON chunk (stop);
 CREATE INDEX IF NOT EXISTS chunk_small ON chunk (stream, start) WHERE small = 1;
 CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
 """
-_CHUNK = "SELECT number, layout, start, stop, count, first_blob, times, places FROM chunk WHERE "
+_CHUNK = "SELECT number, layout, start, stop, count, times, first_blob, blobs, places FROM chunk WHERE "
 _SPAN = "SELECT stream, layout, min(start), max(stop) FROM chunk WHERE "
 _OVERLAPPING = """
 stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
@@ -62,7 +62,7 @@ class StoredStream(NamedTuple):
 
 
 class Blocks:
-    """Chunks by stream and time; the values of a chunk's metrics are in rows that follow one another."""
+    """Chunks by stream and time; the values of a chunk's bands are in rows that follow one another."""
 
     def __init__(
         self, path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES
@@ -146,7 +146,7 @@ class Blocks:
         for number in chunk.replaces:
             self.remove_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
-        rows, places = bundled([chunk.blob(metric) for metric in range(len(chunk.layout.metrics))])
+        rows, places = bundled([chunk.blob(band) for band in range(len(chunk.bands))])
         self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
         cursor = self._db.execute(
@@ -261,12 +261,14 @@ class Blocks:
 
     def _chunks(self, where: str, *values: int) -> list[Chunk]:
         rows = self._read(_CHUNK + where, *values)
-        shelf = Shelf(self._read, [(row[5], Places(row[7])) for row in rows])
+        places = [Places(row[8], row[7]) for row in rows]
+        shelf = Shelf(self._read, [(row[6], each) for row, each in zip(rows, places, strict=True)])
         return [
-            Chunk(layout, start, stop, count, times, partial(shelf.blob, place), number=number)
-            for place, (number, of, start, stop, count, _, times, _) in enumerate(rows)
+            Chunk(layout, start, stop, count, times, bands, partial(shelf.blob, i), number=number)
+            for i, (number, of, start, stop, count, times, *_) in enumerate(rows)
             if number <= self._newest and number not in self.unsettled
             if (layout := self._layout(of)) is not None
+            for bands in [layout.metrics if len(places[i]) == len(layout.metrics) else layout.bands]
         ]
 
     def _layout(self, number: int) -> Layout | None:
@@ -286,7 +288,7 @@ def verify(connection: sqlite3.Connection) -> Iterator[str]:
             yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
     for chunk, first, count, places in connection.execute(_PLACES):
         rows = {number - first: row for number, row in connection.execute(_ROWS, (first, first + count))}
-        for wrong in dict.fromkeys(Places(places).faults(rows)):
+        for wrong in dict.fromkeys(Places(places, count).faults(rows)):
             yield f"values of chunk {chunk}: {wrong}"
 
 

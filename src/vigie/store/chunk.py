@@ -1,12 +1,14 @@
-"""Rows that are closed: times and, metric by metric, values as sealed bytes, in memory or on disk."""
+"""Rows that are closed: times and, band by band, values as sealed bytes, in memory or on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from vigie.store.bands import pack_bands
 from vigie.store.codec import (
     QUICK,
     THOROUGH,
@@ -18,40 +20,41 @@ from vigie.store.codec import (
 )
 from vigie.store.head import Head, absent_matrix
 from vigie.store.layout import Columns, Layout, Layouts
-from vigie.store.lines import fill_lines as fill_metric
-from vigie.store.lines import pack_lines
+from vigie.store.lines import fill_lines as fill_one
+
+Bands = Sequence[tuple[int, int]]  # the first column of each, and the one behind its last
 
 
 class Cut(NamedTuple):
-    """What a question wants of one metric's values: which of its lines, or all."""
+    """What a question wants of one band's values: which of its lines, or all."""
 
-    metric: int
+    band: int
     height: int
     wanted: Columns | None
 
 
-def cuts_of(layout: Layout, columns: Columns) -> list[Cut]:
-    """Return what these columns are, metric by metric, in a layout ordered by metric."""
-    cuts, at = [], 0
-    while at < len(columns):
-        metric = int(layout.metric_of[columns[at]])
-        start, stop = layout.metrics[metric]
-        till = at + int(columns[at:].searchsorted(stop))
-        whole = till - at == stop - start
-        cuts.append(Cut(metric, stop - start, None if whole else columns[at:till] - start))
-        at = till
+def cuts_of(bands: Bands, columns: Columns) -> list[Cut]:
+    """Return what these columns are, band by band."""
+    cuts = []
+    edges = columns.searchsorted([start for start, _ in bands] + [stop for _, stop in bands[-1:]]).tolist()
+    for band, (at, till) in enumerate(pairwise(edges)):
+        if at < till:
+            start, stop = bands[band]
+            whole = till - at == stop - start
+            cuts.append(Cut(band, stop - start, None if whole else columns[at:till] - start))
     return cuts
 
 
 class Chunk(NamedTuple):
-    """Reads like a head; only the metrics that are asked for are unpacked."""
+    """Reads like a head; only the bands are unpacked in which something is asked for."""
 
     layout: Layout  # each metric's columns side by side
     start: int
     end: int
     rows: int
     packed_times: bytes
-    blob: Callable[[int], bytes]  # the sealed values of the layout's n-th metric
+    bands: Bands  # the layout's; in what older versions wrote, its metrics
+    blob: Callable[[int], bytes]  # the sealed values of the n-th band
     since: int = 0
     replaces: Sequence[int] = ()
     number: int = 0  # in the blocks, which one; it may be in memory too, for quick reading
@@ -68,8 +71,8 @@ class Chunk(NamedTuple):
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one line for each of the columns, and whether a cell may be absent."""
-        cuts, lines = cuts_of(self.layout, columns), np.empty((len(columns), last - first))
-        blobs = [self.blob(cut.metric) for cut in cuts]
+        cuts, lines = cuts_of(self.bands, columns), np.empty((len(columns), last - first))
+        blobs = [self.blob(cut.band) for cut in cuts]
         return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
 
 
@@ -81,7 +84,7 @@ def fill_lines(
     for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
         sparse = sparse or not is_dense(blob)
         till = at + (height if wanted is None else len(wanted))
-        fill_metric(blob, height, rows, wanted, first, last, out[at:till])
+        fill_one(blob, height, rows, wanted, first, last, out[at:till])
         at = till
     return sparse
 
@@ -100,8 +103,10 @@ def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level:
     ordered = layouts.ordered(layout)
     lines = values.T if ordered is layout else values.T[layout.by_metric]
     lines = np.ascontiguousarray(lines)
-    blobs = pack_lines(lines, ordered.metrics, level)
-    return Chunk(ordered, int(times[0]), int(times[-1]), len(times), pack_times(times), blobs.__getitem__)
+    bands = ordered.bands
+    blobs = pack_bands(lines, bands, level)
+    start, end = int(times[0]), int(times[-1])
+    return Chunk(ordered, start, end, len(times), pack_times(times), bands, blobs.__getitem__)
 
 
 def reopen(chunk: Chunk, since: int) -> Head:

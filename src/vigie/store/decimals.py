@@ -17,9 +17,9 @@ LEAST = 128  # values for which it is worth the look
 _GLANCE = 64  # values that are looked at before all are
 
 
-def as_whole(values: Floats, least: int = LEAST) -> tuple[Whole, int] | None:
+def as_whole(values: Floats) -> tuple[Whole, int] | None:
     """Return whole numbers and how many decimals they stand for, if that gives every bit back."""
-    if len(values) < least:
+    if len(values) < LEAST:
         return None
     few = values[:: -(-len(values) // _GLANCE)]
     with np.errstate(all="ignore"):  # NaN and infinities are no whole numbers, which shows

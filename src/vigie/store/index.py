@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from vigie.query.storage import Matcher
-from vigie.store.chunk import Cut, cuts_of
+from vigie.store.chunk import Bands, Cut, cuts_of
 from vigie.store.condition import Condition, condition_of
 from vigie.store.layout import NAME, Columns, Layout, unique
 from vigie.store.outline import Outline
@@ -125,26 +125,19 @@ class Matches:
     """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
 
     def __init__(self) -> None:
-        self._metrics: dict[tuple[Layout, tuple[Condition, ...]], list[int]] = {}
         self._plans: dict[tuple[tuple[Layout, ...], tuple[Condition, ...]], Plan] = {}
 
     def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
         """Return the columns that meet the conditions."""
         return _fits_of(layout, conditions).columns
 
-    def cuts(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[Cut]:
-        """Return the same, metric by metric, in a layout ordered by metric."""
+    def cuts(self, layout: Layout, conditions: tuple[Condition, ...], bands: Bands) -> list[Cut]:
+        """Return the same, band by band."""
         fits = _fits_of(layout, conditions)
-        if fits.cuts is None:
-            fits.cuts = cuts_of(layout, fits.columns)
-        return fits.cuts
-
-    def metrics(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[int]:
-        """Return which metrics the columns belong to, in a layout ordered by metric."""
-        key = (layout, conditions)
-        if key not in self._metrics:
-            self._metrics[key] = np.unique(layout.metric_of[self.columns(layout, conditions)]).tolist()
-        return self._metrics[key]
+        cuts = fits.cuts.get(len(bands))
+        if cuts is None:
+            cuts = fits.cuts[len(bands)] = cuts_of(bands, fits.columns)
+        return cuts
 
     def plan(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
         """Return how the fitting columns of these layouts stand in one matrix."""
@@ -177,7 +170,7 @@ class _Fits:
     def __init__(self, layout: Layout, conditions: tuple[Condition, ...]) -> None:
         self.columns = layout.match(conditions)
         self.keys = tuple([layout.series[i] for i in self.columns.tolist()])
-        self.cuts: list[Cut] | None = None
+        self.cuts: dict[int, list[Cut]] = {}  # by how many bands there are
 
 
 # Kept beyond a question for as long as the layout lives: dashboards ask about the same metrics all the time.

@@ -18,6 +18,7 @@ from vigie.store.outline import Outline, outline_with
 
 Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
+BAND = 48  # columns, of which the format depends: more press a little better, fewer are unpacked faster
 _T = TypeVar("_T")
 
 
@@ -53,10 +54,17 @@ class Layout:
         return list(zip([0, *inner], [*inner, len(self)], strict=True)) if len(self) else []
 
     @cached_property
-    def metric_of(self) -> Columns:
-        """Return which of the metrics each column belongs to, in a layout ordered by metric."""
-        widths = np.array([stop - start for start, stop in self.metrics], dtype=np.intp)
-        return np.repeat(np.arange(len(widths)), widths)
+    def bands(self) -> list[tuple[int, int]]:
+        """Return the same of metrics that are pressed together, so that each band has enough columns."""
+        bands: list[tuple[int, int]] = []
+        first = 0
+        for _, stop in self.metrics:
+            if stop - first >= BAND:
+                bands.append((first, stop))
+                first = stop
+        if first < len(self):
+            bands.append((first, len(self)))
+        return bands
 
     def match(self, conditions: Sequence[Condition]) -> Columns:
         """Return the columns whose series meet all conditions."""

@@ -33,7 +33,7 @@ class Part:
     def __init__(self, pieces: Sequence[Piece], start: int, end: int) -> None:
         self._pieces = pieces
         self.layout = pieces[0].layout
-        self.is_pressed = isinstance(pieces[0], Chunk)
+        self.bands = pieces[0].bands if isinstance(pieces[0], Chunk) else ()
         times = _times_of(pieces)
         first = int(times.searchsorted(start)) if pieces[0].start < start else 0
         self._first = max(0, first - 1)  # one row more, to see what ended in the first one
@@ -62,14 +62,14 @@ def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
 
 
 def _bytes_of(chunks: Iterable[Chunk], cuts: Sequence[Cut]) -> list[tuple[int, list[bytes]]]:
-    return [(chunk.rows, [chunk.blob(cut.metric) for cut in cuts]) for chunk in chunks]
+    return [(chunk.rows, [chunk.blob(cut.band) for cut in cuts]) for chunk in chunks]
 
 
 @dataclass(frozen=True)
 class Pressed:
     """Some rows of chunks that follow one another, as bytes; all of them are kept once they are unpacked."""
 
-    chunks: list[tuple[int, list[bytes]]]  # how many rows each has, and the values of the wanted metrics
+    chunks: list[tuple[int, list[bytes]]]  # how many rows each has, and the values of the wanted bands
     cuts: Sequence[Cut]
     span: slice
     keep: Callable[[Lines], None] | None = None
@@ -178,12 +178,11 @@ def fetch_group(
     if not len(plan.columns):
         return NOTHING
     columns = {layout: matches.columns(layout, found.conditions) for layout in layouts}
-    pressed = {part.layout for part in parts if part.is_pressed}
-    cuts = {layout: matches.cuts(layout, found.conditions) for layout in pressed}
     rows = [
-        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts.get(layout, ()), unpacked))
+        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts, unpacked))
         for part in parts
         for layout in [part.layout]
+        for cuts in [matches.cuts(layout, found.conditions, part.bands)]
     ]
     return Fetched(plan, partial(_unpacked_group, found, plan, rows, start))
 
@@ -253,11 +252,17 @@ def _runs(pieces: Iterable[Piece]) -> Iterable[Sequence[Piece]]:
     runs: list[list[Piece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None
-        if piece.number and before is not None and before.number and before.layout is piece.layout:
+        if before is not None and _go_together(before, piece):
             runs[-1].append(piece)
         else:
             runs.append([piece])
     return runs
+
+
+def _go_together(before: Piece, piece: Piece) -> bool:
+    if isinstance(before, Head) or isinstance(piece, Head) or not (before.number and piece.number):
+        return False
+    return before.layout is piece.layout and before.bands is piece.bands
 
 
 def _readable(found: Found, pieces: Iterable[Piece], start: int, end: int) -> Iterable[Part]:

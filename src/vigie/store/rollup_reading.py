@@ -144,9 +144,8 @@ def _held(page: Chunk, ask: Ask) -> Chunk:
     if not ask.prompt:
         return page
     try:
-        blobs = {
-            metric: page.blob(metric) for metric in ask.matches.metrics(page.layout, ask.found.conditions)
-        }
+        cuts = ask.matches.cuts(page.layout, ask.found.conditions, page.bands)
+        blobs = {cut.band: page.blob(cut.band) for cut in cuts}
     except Damaged:
         return page  # said when it is read
     return page._replace(blob=blobs.__getitem__)

@@ -17,7 +17,7 @@ from vigie.store.records import StreamName
 from vigie.store.retention import Retention, expire
 from vigie.store.stream import BEFORE_ALL, Lengths, Stream
 
-FREED_PAGES = 10_000  # given back at once
+FREED_PAGES = 20_000  # given back at once
 
 Guard = AbstractContextManager[object]
 

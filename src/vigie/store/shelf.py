@@ -1,4 +1,4 @@
-"""Blobs of chunks that are read together: those of one metric come with one question to the disk."""
+"""Blobs of chunks that are read together: those of one band come with one question to the disk."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from typing import Any
 from vigie.store.bundles import Places
 from vigie.store.errors import Damaged
 
-AT_ONCE = 500
+AT_ONCE = 250
 
 
 class Shelf:
-    """Fetches, with a chunk's values of a metric, those of the chunks behind it, which are asked for next."""
+    """Fetches, with a chunk's values of a band, those of the chunks behind it, which are asked for next."""
 
     def __init__(self, read: Callable[..., list[Any]], chunks: Sequence[tuple[int, Places]]) -> None:
         self._read, self._chunks = read, chunks  # the number of each chunk's first row, and what is where
         self._fetched: dict[int, bytes] = {}
 
-    def blob(self, chunk: int, metric: int) -> bytes:
-        """Return the sealed values of a metric in one of the chunks."""
+    def blob(self, chunk: int, band: int) -> bytes:
+        """Return the sealed values of a band in one of the chunks."""
         first, places = self._chunks[chunk]
-        number = first + places.row(metric)
-        if number not in self._fetched:
+        rows = places.rows(band)
+        if any(first + row not in self._fetched for row in rows):
             behind = self._chunks[chunk : chunk + AT_ONCE]
-            self._fetch([first + each.row(metric) for first, each in behind if metric < len(each)])
-        if number not in self._fetched:
-            raise Damaged(f"the values {number} of a chunk are missing")
-        return places.cut(self._fetched[number], metric)
+            self._fetch([at + row for at, each in behind if band < len(each) for row in each.rows(band)])
+        for row in rows:
+            if first + row not in self._fetched:
+                raise Damaged(f"the values {first + row} of a chunk are missing")
+        return places.cut({row: self._fetched[first + row] for row in rows}, band)
 
     def _fetch(self, numbers: Sequence[int]) -> None:
         marks = ",".join("?" * len(numbers))

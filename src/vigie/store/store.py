@@ -96,6 +96,7 @@ class Store:
             )
             opened.callback(self._rollups.close)
             self._log = Log(self.directory / "log", self._layouts, segment_bytes, self._guard)
+            self._blocks.database.read_ahead()
             self._recover()
             opened.callback(self._log.close)
             self._opened = opened.pop_all()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import msgspec
 
 from vigie.store import codec
 from vigie.store.database import Database
@@ -21,6 +22,7 @@ CREATE TABLE IF NOT EXISTS layout (
 CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
 """
 KEPT_SERIES = 50_000  # of layouts that were read and that nothing else may hold
+_decoder = msgspec.json.Decoder(type=tuple[Key, ...])
 KEPT_OUTLINES = 100_000  # numbers of layouts whose outline is known without asking
 
 
@@ -132,10 +134,7 @@ def _checksum(content: bytes) -> int:
 
 
 def _series(content: bytes) -> tuple[Key, ...]:
-    keys: Sequence[Sequence[tuple[str, str]]] = json.loads(codec.unpack_text(content))
+    keys = _decoder.decode(codec.unpack_text(content))
     # Most pairs stand in many series: one object each, not one for every mention.
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
-    return tuple(
-        tuple(pairs.setdefault(pair, pair) for name, value in key for pair in ((name, value),))
-        for key in keys
-    )
+    return tuple([tuple([pairs.setdefault(pair, pair) for pair in key]) for key in keys])

@@ -19,7 +19,7 @@ from vigie.store.wal import Log, segment_of
 
 STREAMS_A_LOOK = 256  # while the guard is held
 STREAMS_A_COMMIT = 64
-PAGES_A_TIME = 4096
+PAGES_A_TIME = 8192
 FORGET_MS = 60_000  # how often memory is looked through for what is too old
 LAYOUTS_MS = 3_600_000  # how often layouts that nothing uses are looked for
 

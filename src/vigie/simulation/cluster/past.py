@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -83,12 +84,14 @@ def _register(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int, ke
             kept.add(event)
 
     with closing(Registry(data / "nodes.sqlite", tell, lambda: clock[0])) as registry:
-        for moment, node, comes in sorted(_turns(story, nodes, begin_ms), key=lambda turn: turn[0]):
+        turns = sorted(_turns(story, nodes, begin_ms), key=lambda turn: turn[0])
+        for moment, together in itertools.groupby(turns, key=lambda turn: turn[0]):
             clock[0] = max(clock[0], moment)
-            if comes:
-                hello = introduction_of(node.machine).hello("")
-                registry.connected(hello, ADDRESS, joined=False)
-            registry.heard(node.machine.name)
+            for _, node, comes in together:
+                if comes:
+                    hello = introduction_of(node.machine).hello("")
+                    registry.connected(hello, ADDRESS, joined=False)
+                registry.heard(node.machine.name)
             registry.watch()
         clock[0] = story.now_ms
         registry.watch()

@@ -8,15 +8,13 @@ import type { Cell } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Waiting } from "../parts/Absent";
 import { Against } from "../parts/Against";
-import { AttentionList } from "../parts/Attention";
 import { Charts, useEvents } from "../parts/Charts";
 import { plainFact } from "../parts/Facts";
 import { GpuCards } from "../parts/GpuCards";
 import { type Fact, Head } from "../parts/Head";
 import { Health } from "../parts/Health";
-import { Numbers } from "../parts/Numbers";
+import { Opening } from "../parts/Opening";
 import { Timeline } from "../parts/Timeline";
-import { Verdict } from "../parts/Verdict";
 
 export default function Gpu({ parts }: { parts: string[] }) {
   const [node = "", gpu = ""] = parts;
@@ -33,14 +31,7 @@ export default function Gpu({ parts }: { parts: string[] }) {
         command={`vigie who --node ${node} --gpu ${gpu}`}
         facts={factsOf(data)}
       />
-      <Verdict verdict={data.verdict} />
-      <Numbers numbers={data.numbers} />
-      {data.attention.length > 0 && (
-        <section class="card">
-          <h2>What was found</h2>
-          <AttentionList items={data.attention} calm="" />
-        </section>
-      )}
+      <Opening outlook={data} />
       <section class="card">
         <h2>Whose it was when</h2>
         <Timeline holders={data.holders} range={range} events={events} />

@@ -6,18 +6,16 @@ import { useRange } from "../lib/live";
 import type { JobOutlook } from "../lib/outlooks";
 import type { Dashboard, Happening, JobRow } from "../lib/types";
 import { Absent, Waiting } from "../parts/Absent";
-import { AttentionList } from "../parts/Attention";
 import { Sections, useEvents } from "../parts/Charts";
 import { EventTable } from "../parts/EventTable";
 import { nodesFact, plainFact, timeFact, userFact } from "../parts/Facts";
 import { type Fact, Head } from "../parts/Head";
 import { HeatStrip } from "../parts/HeatStrip";
 import { Ladder } from "../parts/Ladder";
-import { Numbers } from "../parts/Numbers";
+import { Opening } from "../parts/Opening";
 import { Processes } from "../parts/Processes";
 import { RankTable } from "../parts/RankTable";
 import { Tabs, useTab } from "../parts/Tabs";
-import { Verdict } from "../parts/Verdict";
 
 const TABS = [
   { key: "processes", label: "Processes and containers" },
@@ -37,14 +35,7 @@ export default function Job({ parts }: { parts: string[] }) {
         command={`vigie jobs --job ${job.id} --state all`}
         facts={factsOf(job, data.at_ms)}
       />
-      <Verdict verdict={data.verdict} />
-      <Numbers numbers={data.numbers} />
-      {data.attention.length > 0 && (
-        <section class="card">
-          <h2>What was found</h2>
-          <AttentionList items={data.attention} calm="" />
-        </section>
-      )}
+      <Opening outlook={data} />
       {job.state === "waiting" ? <Waits outlook={data} /> : <Works outlook={data} />}
     </div>
   );

@@ -5,7 +5,6 @@ import type { NodeOutlook, NodesOutlook, SourceRow } from "../lib/outlooks";
 import { said } from "../lib/units";
 import { link, path } from "../lib/url";
 import { Waiting } from "../parts/Absent";
-import { AttentionList } from "../parts/Attention";
 import { Charts } from "../parts/Charts";
 import { Happenings } from "../parts/EventTable";
 import { plainFact } from "../parts/Facts";
@@ -14,10 +13,9 @@ import { type Fact, Head } from "../parts/Head";
 import { Inventory } from "../parts/Inventory";
 import { NodeState } from "../parts/NodeState";
 import { NoGpu } from "../parts/NoGpu";
-import { Numbers } from "../parts/Numbers";
+import { Opening } from "../parts/Opening";
 import { Sources } from "../parts/Sources";
 import { Tabs, useTab } from "../parts/Tabs";
-import { Verdict } from "../parts/Verdict";
 import { Who } from "../parts/Who";
 
 export default function Node({ parts }: { parts: string[] }) {
@@ -27,14 +25,7 @@ export default function Node({ parts }: { parts: string[] }) {
   return (
     <div class="page node">
       <Head kind="Node" title={name} command={`vigie who --node ${name}`} facts={factsOf(data)} />
-      <Verdict verdict={data.verdict} />
-      <Numbers numbers={data.numbers} />
-      {data.attention.length > 0 && (
-        <section class="card">
-          <h2>What was found</h2>
-          <AttentionList items={data.attention} calm="" />
-        </section>
-      )}
+      <Opening outlook={data} />
       {data.cells.length > 0 ? (
         <section class="card">
           <h2>GPUs</h2>

@@ -36,6 +36,8 @@ from vigie.simulation.cluster.past import write_past
 from vigie.simulation.cluster.story import Story
 from vigie.store.retention import Retention
 
+pytestmark = pytest.mark.process
+
 NOW = 1_794_808_800_000
 HISTORY = 5 * 60_000
 ALL = {"match[]": '{__name__=~"up|vigie_gpu_info|node_uname_info|DCGM_FI_DEV_GPU_UTIL|slurm_node_cpu_total"}'}

@@ -208,7 +208,9 @@ def test_cast_and_incidents_are_as_rich_as_promised() -> None:
     assert sum(incident.begin >= -60 or (incident.end or -99) >= -60 for incident in INCIDENTS) >= 4
 
 
-@pytest.mark.parametrize(("nodes", "gpus"), [(1, 8), (3, 2), (16, 4), (40, 8)])
+@pytest.mark.parametrize(
+    ("nodes", "gpus"), [(1, 8), (3, 2), (16, 4), pytest.param(40, 8, marks=pytest.mark.process)]
+)
 def test_fleet_of_any_size_can_be_simulated(nodes: int, gpus: int) -> None:
     story = Story(fleet(nodes, gpus), NOW, 1)
     assert len(story.machines) == nodes

@@ -97,7 +97,9 @@ def said(store: Store, width: int, until: int) -> dict[str, NDArray[np.float64]]
     return {name: np.broadcast_to(getattr(group.buckets, name), shape)[series] for name in FIELDS}
 
 
-@pytest.mark.parametrize(("width", "hours"), [(5 * MINUTE, 14), (HOUR, 26)])
+@pytest.mark.parametrize(
+    ("width", "hours"), [(5 * MINUTE, 14), pytest.param(HOUR, 26, marks=pytest.mark.process)]
+)
 def test_a_page_whose_series_come_and_go_is_parted_and_says_the_same(
     width: int, hours: int, tmp_path: Path
 ) -> None:

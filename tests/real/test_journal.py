@@ -10,7 +10,8 @@ import pytest
 from tests.real.conftest import need
 from vigie.model import Happening
 from vigie.sources._host import Host, Roots
-from vigie.sources._journal import Journal, NoJournal
+from vigie.sources._journal import Journal
+from vigie.sources._source import Unavailable
 from vigie.sources.kernel_log import SOURCE
 
 WRITER = "/lib/systemd/systemd-journal-remote"
@@ -66,9 +67,9 @@ def test_kernel_lines_of_the_journal_are_events_once_over_a_restart(root: Path) 
 
 
 def test_journal_that_cannot_be_read_says_why(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(NoJournal, match="there is no journal"):
+    with pytest.raises(Unavailable, match="there is no journal"):
         Journal(str(tmp_path / "nothing"), {})
     (root / "root/var/log/journal" / MACHINE / "system.journal").write_bytes(b"garbage" * 100)
     broken = Journal(str(root / "root"), {"cursor": "nonsense"})
-    with pytest.raises(NoJournal, match="journalctl"):
+    with pytest.raises(Unavailable, match="journalctl"):
         list(broken.lines())

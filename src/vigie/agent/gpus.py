@@ -6,16 +6,18 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from vigie.agent.http import Request, Response
 from vigie.agent.link.names import GPUS_RELEASE, GPUS_TAKE, Order
 from vigie.agent.local import Peer
 from vigie.agent.reading import Reading
-from vigie.sources._dcgm.profiler import Profiler
 from vigie.sources._host import Host
 from vigie.sources._source import Unavailable
+
+if TYPE_CHECKING:
+    from vigie.sources._dcgm.profiler import Profiler
 from vigie.sources._tree import printable
 
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"

@@ -11,15 +11,12 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from vigie.sources._log_lines import Line
+from vigie.sources._source import Unavailable
 
 EVERY = 30.0  # seconds between two calls: each is a process
 SECONDS = 10.0  # for one call
 FIRST_LINES = 1000  # of what was there before we first looked
 PLACES = ("var/log/journal", "run/log/journal")
-
-
-class NoJournal(Exception):
-    """There is no journal, or it cannot be read; the message says why."""
 
 
 class Journal:
@@ -32,12 +29,12 @@ class Journal:
         self._cursor = kept.get("cursor", "")
         self._asked = float("-inf")
         if not self._places:
-            raise NoJournal("there is no journal")
+            raise Unavailable("there is no journal")
         if self._program is None:
-            raise NoJournal("there is no journalctl")
+            raise Unavailable("there is no journalctl")
 
     def lines(self) -> Iterator[Line]:
-        """Yield what the kernel has said since the last time, or raise NoJournal."""
+        """Yield what the kernel has said since the last time, or raise Unavailable."""
         if time.monotonic() - self._asked < self._every:
             return
         self._asked = time.monotonic()
@@ -62,11 +59,11 @@ class Journal:
                 [*command, "_TRANSPORT=kernel"], capture_output=True, timeout=SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise NoJournal(f"journalctl: {error}") from None
+            raise Unavailable(f"journalctl: {error}") from None
         if done.returncode:
             self._cursor = ""  # one that the journal no longer has is no reason to fail for ever
             why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise NoJournal(f"journalctl: {why or f'exit {done.returncode}'}")
+            raise Unavailable(f"journalctl: {why or f'exit {done.returncode}'}")
         return done.stdout.splitlines()
 
 

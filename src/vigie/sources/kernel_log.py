@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from vigie.model import Phase, Sample, counter
 from vigie.sources._host import Host
-from vigie.sources._journal import Journal, NoJournal
 from vigie.sources._kernel_rules import Finding, recognised
 from vigie.sources._kmsg import Kmsg, NoKmsg
 from vigie.sources._log_files import LogFile
 from vigie.sources._log_lines import Line, logged
 from vigie.sources._source import Source, Unavailable
 from vigie.sources._tree import number
+
+if TYPE_CHECKING:
+    from vigie.sources._journal import Journal
 
 METRICS = (
     LINES := counter("vigie_kernel_log_lines_total", "Lines of the kernel's log that were read.", "log"),
@@ -42,7 +45,7 @@ def read(host: Host) -> Iterator[Sample]:
             journal.keep()
             host.note("/dev/kmsg", f"{host.memory['why']}; the journal is read instead")
             return
-        except NoJournal as error:
+        except Unavailable as error:
             host.memory["no journal"] = str(error)
     path, file, texts = _file(host)
     yield LINES, (path,), _told(host, _kernel_lines(host, texts))
@@ -96,9 +99,11 @@ def _kmsg(host: Host) -> Kmsg | None:
 
 def _journal(host: Host) -> Journal | None:
     if "journal" not in host.memory:
+        from vigie.sources._journal import Journal  # most agents read /dev/kmsg, and are smaller without
+
         try:
             host.memory["journal"] = Journal(host.root.top, host.lasting)
-        except NoJournal as error:
+        except Unavailable as error:
             host.memory["journal"], host.memory["no journal"] = None, str(error)
     found: Journal | None = host.memory["journal"]
     return found

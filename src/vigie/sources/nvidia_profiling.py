@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref
-from typing import NamedTuple, Union
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from vigie.model import Sample
-from vigie.sources._dcgm.engine import Reading
-from vigie.sources._dcgm.profiler import AUTO, OFF, Profiler, Settings
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.asking import Found, Reader, driver_of, samples
@@ -19,6 +17,10 @@ from vigie.sources._nvml.library import NvmlError
 from vigie.sources._profiling import ROWS, Row, check, chosen
 from vigie.sources._source import Option, Source, Unavailable, seconds
 
+if TYPE_CHECKING:
+    from vigie.sources._dcgm.profiler import Profiler
+
+AUTO, OFF = "auto", "off"
 METRICS = tuple(row.metric for row in ROWS)
 NEEDS = "profiling counters without DCGM need Hopper or newer"
 NEEDS_WHOLE = "profiling counters of MIG instances need Hopper or newer"
@@ -44,6 +46,7 @@ FIELDS = Option(
 )
 PIPES = Option("pipes", "true", "Whether to count how busy each pipe is (tensor, 64, 32 and 16 bit).")
 
+Reading = Union[float, str]  # a number, or why there is none
 Counters = Mapping[str, Mapping[int, Reading]]
 
 
@@ -103,6 +106,9 @@ def _profiler(host: Host, rows: Sequence[Row]) -> Profiler | None:
     if engine == OFF:
         return None
     if "profiler" not in host.memory:
+        # Most machines need none of it: the agent is smaller without.
+        from vigie.sources._dcgm.profiler import Profiler, Settings
+
         profiler = host.memory["profiler"] = Profiler(
             Settings(
                 engine,

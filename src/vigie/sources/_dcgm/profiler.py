@@ -17,7 +17,7 @@ from vigie.sources._source import Unavailable
 
 DEADLINE = 3.0
 RETRY = 30.0
-AUTO, OFF, EMBEDDED = "auto", "off", "embedded"
+AUTO, EMBEDDED = "auto", "embedded"
 
 
 class Settings(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_
 class Partial(NamedTuple):
     """What an aggregation keeps of one part of its vector."""
 
-    labels: list[Labels]
+    labels: Sequence[Labels]
     state: State
 
 
@@ -58,12 +59,17 @@ def begun(fold: Fold, vector: Vector, grouper: Grouper) -> Partial | None:
 
 def joined(fold: Fold, parts: Iterable[Partial | None], steps: int) -> Vector:
     """Return the aggregation of all parts."""
-    whole = _Whole(fold)
+    whole, some = _Whole(fold), (part for part in parts if part is not None)
+    first = next(some, None)
+    if first is None:
+        return empty(steps)
     with np.errstate(all="ignore"):
-        for part in parts:
-            if part is not None:
-                whole.add(part)
-        return whole.ended(steps)
+        second = next(some, None)
+        if second is None:
+            return _ended(fold, *first)
+        for part in chain((first, second), some):
+            whole.add(part)
+        return whole.ended()
 
 
 class _Whole:
@@ -76,7 +82,7 @@ class _Whole:
         self._states: list[State] = []  # in the order of the rows, in pieces that follow one another
         self._starts: list[int] = []  # the first row of each piece
         # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
-        self._known: dict[int, tuple[list[Labels], Indices]] = {}
+        self._known: dict[int, tuple[Sequence[Labels], Indices]] = {}
 
     def add(self, part: Partial) -> None:
         """Put one more part to the others."""
@@ -84,7 +90,8 @@ class _Whole:
         if known is not None:
             self._join(known, part.state)
             return
-        keys = [key_of(labels) for labels in part.labels]
+        labels = list(part.labels)
+        keys = [key_of(each) for each in labels]
         found = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
         old, new = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
         if len(old):
@@ -92,18 +99,15 @@ class _Whole:
         if len(new):
             found[new] = np.arange(len(self._rows), len(self._rows) + len(new))
             self._rows.update((keys[i], int(found[i])) for i in new.tolist())
-            self._names += [part.labels[i] for i in new.tolist()]
+            self._names += [labels[i] for i in new.tolist()]
             self._starts.append(int(found[new[0]]))
             self._states.append(part.state if len(new) == len(keys) else tuple(e[new] for e in part.state))
         if len(self._known) < MOST_KINDS:
             self._known[id(part.labels)] = part.labels, found
 
-    def ended(self, steps: int) -> Vector:
+    def ended(self) -> Vector:
         """Return the aggregation of all parts that were added."""
-        if not self._states:
-            return empty(steps)
-        state = _together(self._states)
-        return Vector(self._names, self._fold.ended(state), state[0] > 0).without_empty_rows()
+        return _ended(self._fold, self._names, _together(self._states))
 
     def _join(self, rows: Indices, part: State) -> None:
         piece = bisect_right(self._starts, int(rows.min())) - 1
@@ -119,6 +123,10 @@ class _Whole:
         for each, new in zip(state, made, strict=True):
             each[rows] = new
         return state
+
+
+def _ended(fold: Fold, labels: Sequence[Labels], state: State) -> Vector:
+    return Vector(labels, fold.ended(state), state[0] > 0).without_empty_rows()
 
 
 def _together(states: list[State]) -> State:

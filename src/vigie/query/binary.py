@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 from promql_parser import BinaryExpr, LabelModifierType
 
 from vigie.query.errors import BadData
-from vigie.query.joins import Join, join, signatures
+from vigie.query.joins import Join, join
 from vigie.query.operators import SETS, computed
 from vigie.query.ranges import Value
-from vigie.query.vectors import Flags, Floats, Vector, stacked
+from vigie.query.signatures import numbered, seen
+from vigie.query.vectors import Floats, Vector, stacked
 
 
 def combine(expression: BinaryExpr, left: Value, right: Value) -> Value:
@@ -59,23 +59,12 @@ def with_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool,
 
 
 def _set(how: Join, left: Vector, right: Vector) -> Vector:
-    left_keys, right_keys = signatures(how, left.labels), signatures(how, right.labels)
+    left_keys, right_keys = numbered(left.labels, right.labels, how.labels, on=how.on)
     if how.operator == "or":
-        there = _seen(left, left_keys, right_keys)
+        there = seen(left_keys, left.present, right_keys)
         rest = Vector(right.labels, right.values, right.present & ~there)
         return stacked([left, rest.without_empty_rows()], left.values.shape[1]).merged()
-    there = _seen(right, right_keys, left_keys)
+    there = seen(right_keys, right.present, left_keys)
     if how.operator == "unless":
         there = ~there
     return Vector(left.labels, left.values, left.present & there).without_empty_rows()
-
-
-def _seen(vector: Vector, keys: list[object], wanted: list[object]) -> Flags:
-    """Return, for each wanted signature, at which steps the vector has a series of it."""
-    steps: dict[object, Flags] = {}
-    for row, key in enumerate(keys):
-        before = steps.get(key)
-        steps[key] = vector.present[row] if before is None else before | vector.present[row]
-    never = np.zeros(vector.present.shape[1], dtype=np.bool_)
-    seen = [steps.get(key, never) for key in wanted]
-    return np.array(seen, dtype=np.bool_).reshape(len(wanted), len(never))

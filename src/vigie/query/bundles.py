@@ -1,21 +1,39 @@
-"""A function of ranges at one step, over many blocks at once.
+"""Many blocks at one step: what becomes of them is made at once, and not once for each.
 
-The blocks of a hundred nodes differ in their times. Each is cut to its range, and those of equally many
-samples stand in one matrix: a function is called once for them, not once for each.
+The blocks of a hundred nodes differ in their times. For a function of ranges each is cut to its range, and
+those of equally many samples stand in one matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 
-from vigie.query.blocks import Block
+from vigie.query.blocks import Block, is_stale
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Floats, Times, Vector
+from vigie.query.vectors import Floats, Times, Vector, empty, one_after_another
 from vigie.query.windows import RangeFunction, Window, computed
 
 FEW = 1 << 14  # samples of a block; more are not worth being copied
+
+
+def newest_of_many(blocks: Sequence[Block], reference: int, lookback: int, semantics: Semantics) -> Vector:
+    """Return the newest value of every series, unless it is too old or the end of its series."""
+    oldest = reference - lookback + (1 if semantics.left_open else 0)
+    chosen: list[Block] = []
+    columns: list[Floats] = []
+    for block in blocks:
+        place = int(block.times.searchsorted(reference, side="right")) - 1
+        if place >= 0 and block.times[place] >= oldest:
+            chosen.append(block)
+            columns.append(block.values[:, place])
+    if not chosen:
+        return empty(1)
+    values = np.concatenate(columns)[:, np.newaxis]
+    labels = one_after_another([block.labels for block in chosen])
+    return Vector(labels, values, ~is_stale(values)).without_empty_rows()
 
 
 def apply_to_many(
@@ -27,26 +45,31 @@ def apply_to_many(
     semantics: Semantics,
     parameters: Sequence[Floats],
     check: Callable[[], None],
-) -> list[Vector]:
-    """Return what becomes of each block that has samples enough, in their order."""
+) -> Vector:
+    """Return what becomes of the blocks that have samples enough, in their order."""
     begins = ends - length
+    side: Literal["left", "right"] = "right" if semantics.left_open else "left"
     bundles: dict[int, list[tuple[int, Block]]] = {}
     for place, block in enumerate(blocks):
-        low = int(block.times.searchsorted(begins[0], side="right" if semantics.left_open else "left"))
+        low = int(block.times.searchsorted(begins[0], side=side))
         high = int(block.times.searchsorted(ends[0], side="right"))
         if high - low >= function.least:
             cut = Block(block.labels, block.times[low:high], block.values[:, low:high])
             bundles.setdefault(high - low, []).append((place, cut))
-    made: dict[int, Vector] = {}
+    if not bundles:
+        return empty(1)
+    values, places = [], []
     for count, bundle in bundles.items():
         some = [block for _, block in bundle]
         heights = [len(block.labels) for block in some]
         times = np.repeat(np.stack([block.times for block in some]), heights, axis=0)
-        values = np.concatenate([block.values for block in some])
         low_high = np.zeros(1, dtype=np.intp), np.full(1, count, dtype=np.intp)
-        window = Window(times, values, *low_high, begins, ends, now, semantics)
-        result = computed(function, window, low_high[0], parameters, check)
-        edges = np.cumsum(heights)[:-1]
-        for (place, block), part in zip(bundle, np.split(result, edges), strict=True):
-            made[place] = Vector(block.labels, part, np.ones(part.shape, dtype=np.bool_))
-    return [made[place] for place in sorted(made)]
+        lines = np.concatenate([block.values for block in some])
+        window = Window(times, lines, *low_high, begins, ends, now, semantics)
+        values.append(computed(function, window, low_high[0], parameters, check))
+        places.append(np.repeat([place for place, _ in bundle], heights))
+    order = np.argsort(np.concatenate(places), kind="stable")
+    ordered = np.concatenate(values)[order]
+    enough = sorted(place for bundle in bundles.values() for place, _ in bundle)
+    labels = one_after_another([blocks[place].labels for place in enough])
+    return Vector(labels, ordered, np.ones(ordered.shape, dtype=np.bool_))

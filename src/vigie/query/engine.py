@@ -17,9 +17,10 @@ from vigie.query.parse import parse
 from vigie.query.ranges import Range, Value, unwrapped, windows
 from vigie.query.scope import Scope
 from vigie.query.semantics import DEFAULT, Semantics
+from vigie.query.shared import Shared
 from vigie.query.sorting import label_order
 from vigie.query.storage import Labels, Storage
-from vigie.query.vectors import Floats, Times, Vector, key_of
+from vigie.query.vectors import Floats, Times, Vector, key_of, single
 
 LOOKBACK_MS = 5 * 60_000
 SUBQUERY_STEP_MS = 60_000
@@ -52,6 +53,7 @@ class Engine:
         semantics: Semantics = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
         lookback: int = LOOKBACK_MS,
+        shared: Shared | None = None,
     ) -> None:
         self.budget = Budget(limits, clock)  # of the last query
         self._lookback = lookback
@@ -59,6 +61,7 @@ class Engine:
         self._limits = limits
         self._semantics = semantics
         self._clock = clock
+        self._shared = shared
 
     def instant(self, query: str, at: int) -> Answer:
         """Return the answer at one time, in milliseconds."""
@@ -74,6 +77,21 @@ class Engine:
 
     def range(self, query: str, start: int, end: int, step: int) -> Answer:
         """Return the answer at every step from start to end, in milliseconds."""
+        scope, value = self._stepped(query, start, end, step)
+        return Answer("matrix", _matrix(value, scope.times), warnings=tuple(scope.warnings))
+
+    def vector(self, query: str, start: int, end: int, step: int) -> tuple[Times, Vector]:
+        """Return the same as numbers under labels, in no order; a step of 0 is one time, start."""
+        if step:
+            scope, value = self._stepped(query, start, end, step)
+        else:
+            scope = self._scope(np.array([start], dtype=np.int64), start, start)
+            value = _numeric(parse(query), scope)
+        if not isinstance(value, Vector):
+            return scope.times, single(value)
+        return scope.times, value.merged() if len(scope.times) > 1 else value
+
+    def _stepped(self, query: str, start: int, end: int, step: int) -> tuple[Scope, Vector | Floats]:
         if step <= 0:
             raise BadData(
                 'invalid parameter "step": zero or negative query resolution step widths are not accepted. '
@@ -88,9 +106,7 @@ class Engine:
             )
         expression = parse(query, step / 1000, (end - start) / 1000)
         scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end, step)
-        with _not_endless():
-            series = _matrix(_numeric(expression, scope), scope.times)
-        return Answer("matrix", series, warnings=tuple(scope.warnings))
+        return scope, _numeric(expression, scope)
 
     def _scope(self, times: Times, start: int, end: int, step: int = 0) -> Scope:
         self.budget = Budget(self._limits, self._clock)
@@ -104,6 +120,7 @@ class Engine:
             self._lookback,
             SUBQUERY_STEP_MS,
             step,
+            shared=self._shared,
         )
 
 
@@ -117,7 +134,8 @@ def _not_endless() -> Iterator[None]:
 
 def _numeric(expression: Expr, scope: Scope) -> Vector | Floats:
     inner = unwrapped(expression)
-    value = "range vector" if isinstance(inner, MatrixSelector | SubqueryExpr) else evaluate(inner, scope)
+    with _not_endless():
+        value = "range vector" if isinstance(inner, MatrixSelector | SubqueryExpr) else evaluate(inner, scope)
     if isinstance(value, str):
         kind = value if isinstance(inner, Range) else "string"
         raise BadData(

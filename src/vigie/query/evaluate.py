@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import promql_parser as tree
 
@@ -28,6 +30,12 @@ def evaluate(expression: tree.Expr, scope: Scope) -> Value:
     """Return the value of an expression at every step of the scope."""
     expression = unwrapped(expression)
     scope.budget.check_time()
+    if scope.shared is None:
+        return _evaluated(expression, scope)
+    return scope.shared.value(expression, scope.times, partial(_evaluated, expression, scope))
+
+
+def _evaluated(expression: tree.Expr, scope: Scope) -> Value:
     stream = stream_of(expression, scope, evaluate)
     if stream:
         return _stacked(stream, scope)
@@ -42,12 +50,19 @@ def evaluate(expression: tree.Expr, scope: Scope) -> Value:
             return _negated(evaluate(expression.expr, scope))
         case tree.BinaryExpr():
             left = evaluate(expression.lhs, scope)
+            if scope.shared and _decides(expression, left):
+                return left
             return combine(expression, left, evaluate(expression.rhs, scope))
         case tree.AggregateExpr():
             return _aggregated(expression, scope)
         case tree.Call():
             return _called(expression, scope)
     raise ExecutionError(f"unhandled expression of type {type(expression).__name__}")
+
+
+def _decides(expression: tree.BinaryExpr, left: Value) -> bool:
+    """Tell whether nothing can come of an operator, whatever stands on its right."""
+    return str(expression.op) != "or" and isinstance(left, Vector) and not len(left.labels)
 
 
 def _stacked(stream: Stream, scope: Scope) -> Vector:
@@ -74,7 +89,8 @@ def _negated(value: Value) -> Value:
 
 def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
     fold = FOLDS.get(str(expression.op))
-    stream = stream_of(expression.expr, scope, evaluate) if fold else None
+    # The numbers of one step are held soonest all together; their groups are then made only once.
+    stream = stream_of(expression.expr, scope, evaluate) if fold and len(scope.times) > 1 else None
     if fold and stream:
         grouper = Grouper(expression.modifier)
         partials = parts(stream, scope, lambda vector: begun(fold, vector, grouper))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import AggModifier, AggModifierType
 
+from vigie.query.joined_labels import TableLabels
 from vigie.query.label_rows import LabelRows
 from vigie.query.storage import Labels
 from vigie.query.vectors import NAME, Indices
@@ -19,13 +20,13 @@ FEW = 16  # series whose labels are made sooner than columns of them are numbere
 class Grouping(NamedTuple):
     """Rows sorted by group: group i holds order[starts[i]:starts[i + 1]] and is called labels[i]."""
 
-    labels: list[Labels]
+    labels: Sequence[Labels]
     order: Indices
     starts: Indices
 
     def members(self) -> list[Indices]:
         """Return the rows of each group."""
-        return np.split(self.order, self.starts[1:]) if self.labels else []
+        return np.split(self.order, self.starts[1:]) if len(self.labels) else []
 
 
 class Grouper:
@@ -66,7 +67,7 @@ def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
     return _sorted(labels, of_row)
 
 
-def _sorted(labels: list[Labels], of_row: Indices) -> Grouping:
+def _sorted(labels: Sequence[Labels], of_row: Indices) -> Grouping:
     if len(labels) == len(of_row):  # every series is a group of its own, numbered as it came
         return Grouping(labels, of_row, of_row.copy())
     order = np.argsort(of_row, kind="stable")
@@ -88,8 +89,14 @@ def _by_columns(series: LabelRows, modifier: AggModifier) -> Grouping:
     appearance = np.argsort(firsts)
     place = np.empty_like(appearance)
     place[appearance] = np.arange(len(appearance))
-    labels = [_kept(series[row], modifier) for row in firsts[appearance].tolist()]
-    return _sorted(labels, place[of_row.ravel()])
+    return _sorted(_called(series.taken(firsts[appearance]), modifier), place[of_row.ravel()])
+
+
+def _called(firsts: LabelRows, modifier: AggModifier) -> Sequence[Labels]:
+    """Return the names of groups, of which the first series are given."""
+    if modifier.type == AggModifierType.By:
+        return TableLabels({name: firsts.column(name) for name in modifier.labels}, len(firsts))
+    return [_kept(labels, modifier) for labels in firsts]
 
 
 def _names(series: LabelRows, modifier: AggModifier) -> list[str]:

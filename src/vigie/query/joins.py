@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.query.errors import ExecutionError
+from vigie.query.joined_labels import TableLabels
+from vigie.query.label_rows import LabelRows, metric_names, taken
 from vigie.query.operators import ARITHMETIC, computed
+from vigie.query.signatures import are_distinct, numbered, overlapping, pairs
 from vigie.query.storage import Labels
 from vigie.query.vectors import NAME, Flags, Indices, Vector, empty, key_of, without_name
 
@@ -24,21 +27,13 @@ class Join(NamedTuple):
     included: tuple[str, ...] = ()
 
 
-def signatures(how: Join, series: Sequence[Labels]) -> list[object]:
-    """Return for each series what must be equal for it to match another."""
-    if how.on:
-        return [tuple(labels.get(name, "") for name in how.labels) for labels in series]
-    ignored = {*how.labels, NAME}
-    return [frozenset(pair for pair in labels.items() if pair[0] not in ignored) for labels in series]
-
-
 def join(how: Join, left: Vector, right: Vector) -> Vector:
     """Return the operator's result for every pair of matching series."""
     swapped = how.grouping == "OneToMany"
     many, one = (right, left) if swapped else (left, right)
-    many_keys, one_keys = signatures(how, many.labels), signatures(how, one.labels)
+    many_keys, one_keys = numbered(many.labels, one.labels, how.labels, on=how.on)
     _refuse_two_of_one(one, one_keys, many.steps_with_any(), "left" if swapped else "right")
-    many_rows, one_rows = _pairs(many_keys, one_keys)
+    many_rows, one_rows = pairs(many_keys, one_keys)
     if not len(many_rows):
         return empty(left.values.shape[1])
     sides = many.values[many_rows], one.values[one_rows]
@@ -46,25 +41,46 @@ def join(how: Join, left: Vector, right: Vector) -> Vector:
     present = many.present[many_rows] & one.present[one_rows]
     if kept is not None:
         present &= kept
-    pairs = zip(many_rows.tolist(), one_rows.tolist(), strict=True)
-    labels = [_result(how, many.labels[row], one.labels[other]) for row, other in pairs]
-    _refuse_ambiguous(how, [many_keys[row] for row in many_rows.tolist()], labels, present)
+    keys = many_keys[many_rows]
+    labels = _results(how, many.labels, one.labels, many_rows, one_rows)
+    if _are_unlike(how, many.labels, many_rows, keys):
+        return Vector(labels, values, present).without_empty_rows()
+    labels = list(labels)
+    _refuse_ambiguous(how, keys, labels, present)
     return Vector(labels, values, present).without_empty_rows().merged()
 
 
-def _pairs(many: Sequence[object], one: Sequence[object]) -> tuple[Indices, Indices]:
-    """Return the rows of either side that match, pair by pair."""
-    places: dict[object, list[int]] = {}
-    for row, key in enumerate(one):
-        places.setdefault(key, []).append(row)
-    pairs = [(row, other) for row, key in enumerate(many) for other in places.get(key, ())]
-    rows = np.array(pairs, dtype=np.intp).reshape(-1, 2)
-    return rows[:, 0], rows[:, 1]
+def _are_unlike(how: Join, labels: Sequence[Labels], rows: Indices, keys: Indices) -> bool:
+    """Tell whether the results surely have labels that differ, without looking at each."""
+    if how.grouping == "OneToOne":  # a result has the labels that had to be equal, and maybe its name
+        return are_distinct(keys) and not (how.on and NAME in how.labels)
+    one_name = not _loses_name(how) or (isinstance(labels, LabelRows) and len(metric_names(labels)) <= 1)
+    return not how.included and one_name and are_distinct(rows)
+
+
+def _loses_name(how: Join) -> bool:
+    return how.operator in ARITHMETIC or how.as_bool
+
+
+def _results(
+    how: Join, many: Sequence[Labels], one: Sequence[Labels], many_rows: Indices, one_rows: Indices
+) -> Sequence[Labels]:
+    """Return the labels of each pair's result."""
+    if isinstance(many, LabelRows) and not how.included:
+        rows = many.taken(many_rows)
+        rows = rows.without((NAME,)) if _loses_name(how) else rows
+        if how.grouping != "OneToOne":
+            return rows
+        if not how.on:
+            return rows.without(how.labels)
+        return TableLabels({name: rows.column(name) for name in how.labels}, len(many_rows))
+    some, others = taken(many, many_rows), taken(one, one_rows)
+    return [_result(how, each, other) for each, other in zip(some, others, strict=True)]
 
 
 def _result(how: Join, many: Labels, one: Labels) -> Labels:
     """Return the labels of a pair's result."""
-    if how.operator in ARITHMETIC or how.as_bool:
+    if _loses_name(how):
         many = without_name(many)
     if how.grouping == "OneToOne":
         return {name: value for name, value in many.items() if (name in how.labels) == how.on}
@@ -74,9 +90,9 @@ def _result(how: Join, many: Labels, one: Labels) -> Labels:
     return labels | {name: one[name] for name in how.included if one.get(name)}
 
 
-def _refuse_two_of_one(one: Vector, keys: Sequence[object], relevant: Flags, side: str) -> None:
+def _refuse_two_of_one(one: Vector, keys: Indices, relevant: Flags, side: str) -> None:
     """Raise if two series of the side that must be unique meet in one signature at one step."""
-    rows = _overlapping(keys, one.present & relevant)
+    rows = overlapping(keys, one.present & relevant)
     if rows:
         found = ", ".join(_spelled(one.labels[row]) for row in rows)
         raise ExecutionError(
@@ -85,30 +101,19 @@ def _refuse_two_of_one(one: Vector, keys: Sequence[object], relevant: Flags, sid
         )
 
 
-def _refuse_ambiguous(how: Join, keys: list[object], labels: list[Labels], present: Flags) -> None:
+def _refuse_ambiguous(how: Join, keys: Indices, labels: list[Labels], present: Flags) -> None:
     """Raise if two results of one signature cannot be told apart."""
     if how.grouping == "OneToOne":
-        if _overlapping(keys, present):
+        if overlapping(keys, present):
             raise ExecutionError(
                 "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)"
             )
-    elif _overlapping([(key, key_of(each)) for key, each in zip(keys, labels, strict=True)], present):
+        return
+    known: dict[object, int] = {}
+    both = zip(keys.tolist(), map(key_of, labels), strict=True)
+    alike = np.array([known.setdefault(each, len(known)) for each in both], dtype=np.intp)
+    if overlapping(alike, present):
         raise ExecutionError("multiple matches for labels: grouping labels must ensure unique matches")
-
-
-def _overlapping(keys: Sequence[object], present: Flags) -> list[int]:
-    """Return two rows that have the same key and a sample at the same step, or nothing."""
-    if len(set(keys)) == len(keys):
-        return []
-    groups: dict[object, list[int]] = {}
-    for row, key in enumerate(keys):
-        groups.setdefault(key, []).append(row)
-    for rows in groups.values():
-        if len(rows) > 1:
-            together = np.flatnonzero(present[rows].sum(axis=0) > 1)
-            if len(together):
-                return [row for row in rows if present[row, together[0]]][:2]
-    return []
 
 
 def _spelled(labels: Labels) -> str:

@@ -79,3 +79,12 @@ def metric_names(labels: Sequence[Labels]) -> set[str]:
         values, codes = labels.column(NAME)
         return set(values[:1]) if codes is None else {values[code] for code in np.unique(codes).tolist()}
     return {each.get(NAME, "") for each in labels}
+
+
+def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes | None]:
+    """Return the values of a label and for each row which it has; None if all have the first."""
+    if isinstance(labels, LabelRows):
+        return labels.column(name)
+    numbers: dict[str, int] = {"": 0}
+    codes = [numbers.setdefault(each.get(name, ""), len(numbers)) for each in labels]
+    return list(numbers), np.array(codes, dtype=np.intp)

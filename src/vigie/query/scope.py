@@ -10,6 +10,7 @@ from promql_parser import AtModifier, AtModifierType
 
 from vigie.query.budget import Budget
 from vigie.query.semantics import Semantics
+from vigie.query.shared import Shared
 from vigie.query.storage import Storage
 from vigie.query.vectors import Times
 
@@ -28,6 +29,7 @@ class Scope:
     default_step: int
     step: int = 0  # of the whole query; 0 if it is asked at one time
     warnings: list[str] = field(default_factory=list)  # of the whole query
+    shared: Shared | None = None  # with other questions of the same round
 
     def warn(self, text: str) -> None:
         """Tell the asker something about the answer, once."""

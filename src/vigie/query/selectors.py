@@ -9,6 +9,7 @@ from promql_parser import Matcher as ParsedMatcher
 from promql_parser import MatchOp, VectorSelector
 
 from vigie.query.blocks import Block, blocks_of, is_stale
+from vigie.query.bundles import newest_of_many
 from vigie.query.scope import Scope
 from vigie.query.storage import Group, Matcher
 from vigie.query.vectors import NAME, Times, Vector, empty, stacked
@@ -43,6 +44,8 @@ def fetch(scope: Scope, selector: VectorSelector, references: Times, reach: int)
 
 def instant(scope: Scope, selector: VectorSelector) -> Vector:
     """Return the value of every series at every step."""
+    if len(scope.times) == 1:
+        return _at_once(scope, selector)
     return stacked((vector for vector, _ in _looked_up(scope, selector)), len(scope.times))
 
 
@@ -53,6 +56,14 @@ def sample_times(scope: Scope, selector: VectorSelector) -> Vector:
         seconds = np.broadcast_to(times / 1000, vector.values.shape)
         parts.append(Vector(vector.labels, seconds, vector.present))
     return stacked(parts, len(scope.times)).without_names()
+
+
+def _at_once(scope: Scope, selector: VectorSelector) -> Vector:
+    references = scope.references(selector.at, selector.offset)
+    groups = fetch(scope, selector, references, scope.lookback)
+    blocks = list(blocks_of(groups, keep_stale=True))
+    scope.budget.spend(sum(len(block.labels) for block in blocks))
+    return newest_of_many(blocks, int(references[0]), scope.lookback, scope.semantics)
 
 
 def _looked_up(scope: Scope, selector: VectorSelector) -> Iterator[tuple[Vector, Times]]:

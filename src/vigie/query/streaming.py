@@ -17,7 +17,7 @@ import promql_parser as tree
 
 from vigie.query.binary import with_scalar
 from vigie.query.blocks import Block, blocks_in
-from vigie.query.bundles import FEW, apply_to_many
+from vigie.query.bundles import FEW, apply_to_many, newest_of_many
 from vigie.query.functions import MATH
 from vigie.query.label_rows import nameless
 from vigie.query.operators import SETS
@@ -35,7 +35,8 @@ T = TypeVar("T")
 Make = Callable[[Sequence[Block]], list[Vector]]
 
 BIG = 1 << 17  # samples of a group from which on another thread is worth its while
-AT_ONCE = 16  # small groups that are worked on together
+AT_ONCE = 1024  # small groups that are worked on together, at most
+ENOUGH = 1 << 20  # samples of them
 
 
 class Stream(NamedTuple):
@@ -62,7 +63,7 @@ def parts(stream: Stream, scope: Scope, finish: Callable[[Vector], T]) -> Iterat
     loads = scope.storage.scan(stream.matchers, start, end)
     sizes: deque[int] = deque([BIG - 1], maxlen=1)  # of the largest group in the last task
     together = AT_ONCE if len(scope.times) == 1 else 1
-    batches = _batches(loads, lambda: together if sizes[0] <= FEW else 1)
+    batches = _batches(loads, lambda: min(together, ENOUGH // sizes[0]) if sizes[0] <= FEW else 1)
     tasks = (partial(_made, batch, stream, scope, finish, sizes) for batch in batches)
     for made in side_by_side(tasks, worth=lambda: sizes[0] >= BIG):
         yield from made
@@ -89,7 +90,7 @@ def _made(
     groups = [group for load in batch if (group := load()) is not None]
     if not groups:
         return []
-    sizes.append(max(group.values.size for group in groups))
+    sizes.append(max(1, *[group.values.size for group in groups]))
     with scope.budget.held(sum(group.values.size + len(group.labels) * len(scope.times) for group in groups)):
         blocks = [block for group in groups for block in blocks_in(group, keep_stale=stream.keep_stale)]
         return [finish(vector) for vector in stream.make(blocks)]
@@ -114,6 +115,8 @@ def _selected(selector: tree.VectorSelector, scope: Scope) -> Stream | None:
     references = scope.references(selector.at, selector.offset)
 
     def make(blocks: Sequence[Block]) -> list[Vector]:
+        if len(blocks) > 1 and len(references) == 1:
+            return [newest_of_many(blocks, int(references[0]), scope.lookback, scope.semantics)]
         return [newest(block, references, scope)[0] for block in blocks]
 
     return Stream(matchers, references, scope.lookback, True, make)
@@ -154,7 +157,7 @@ def _ranged(
 
     def make(blocks: Sequence[Block]) -> list[Vector]:
         if len(blocks) > 1 and len(references) == 1 and function.together:
-            vectors = apply_to_many(
+            whole = apply_to_many(
                 function,
                 blocks,
                 references,
@@ -164,6 +167,7 @@ def _ranged(
                 parameters,
                 scope.budget.check_time,
             )
+            vectors = [whole] if len(whole.labels) else []
         else:
             vectors = [each(block) for block in blocks]
         if function.keeps_name:

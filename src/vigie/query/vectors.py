@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.query.errors import SAME_LABELSET, ExecutionError
+from vigie.query.joined_labels import JoinedLabels
 from vigie.query.label_rows import NAME as NAME
-from vigie.query.label_rows import metric_names, nameless, taken
+from vigie.query.label_rows import LabelRows, metric_names, nameless, taken
 from vigie.query.storage import Labels
 
 Floats = NDArray[np.float64]
@@ -94,9 +95,17 @@ def stacked(parts: Iterable[Vector], steps: int) -> Vector:
         return empty(steps)
     if len(parts) == 1:
         return parts[0]
-    labels = [labels for part in parts for labels in part.labels]
+    labels = one_after_another([part.labels for part in parts])
     values = np.concatenate([part.values for part in parts])
     return Vector(labels, values, np.concatenate([part.present for part in parts]))
+
+
+def one_after_another(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
+    """Return the label sets of all parts; where a store knows their columns, so does the result."""
+    known = [part for part in parts if isinstance(part, LabelRows)]
+    if len(known) == len(parts):
+        return known[0] if len(known) == 1 else JoinedLabels.of(known)
+    return [labels for part in parts for labels in part]
 
 
 def key_of(labels: Labels) -> Key:

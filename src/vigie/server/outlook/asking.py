@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
+from promql_parser import Expr
 
 from vigie.query.budget import Limits
-from vigie.query.engine import Answer, Engine, Series
+from vigie.query.engine import LOOKBACK_MS, Answer, Engine, Series
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
+from vigie.query.parse import parse
+from vigie.query.shared import Shared
 from vigie.query.storage import Matcher, Storage
+from vigie.query.together import together
 from vigie.server.api.work import EVERYTHING
 from vigie.server.http import Asks
+from vigie.server.outlook.table import Key as Key
+from vigie.server.outlook.table import Packed, Table
+from vigie.server.outlook.table import Row as Row
 
 HOUR_MS = 3_600_000
 SECONDS = 20.0  # a page that takes longer is of no use
-Key = tuple[str, ...]
+T = TypeVar("T")
 
 
 class Ask(NamedTuple):
@@ -37,28 +45,23 @@ class Span(NamedTuple):
     step: int
 
 
-class Row(msgspec.Struct, array_like=True, frozen=True):
-    """One series of an answer: the values of the wanted labels, and its numbers with their times."""
-
-    labels: Key
-    times: list[int]
-    values: list[float]
-
-    @property
-    def value(self) -> float:
-        """Return the newest number."""
-        return self.values[-1]
-
-
-class Found(msgspec.Struct, array_like=True):
+class Found(NamedTuple):
     """What was answered, by the name of each question, and why some have no answer."""
 
-    rows: dict[str, list[Row]]
+    rows: dict[str, Sequence[Row]]
     errors: dict[str, str]
 
-    def numbers(self, name: str) -> dict[Key, float]:
+    def numbers(self, name: str) -> Mapping[Key, float]:
         """Return the newest number of each series."""
-        return {row.labels: row.value for row in self.rows.get(name, ())}
+        rows = self.rows.get(name, ())
+        return rows.numbers() if isinstance(rows, Table) else {row.labels: row.value for row in rows}
+
+
+class _Sent(msgspec.Struct, array_like=True):
+    """The same between processes."""
+
+    rows: dict[str, Packed]
+    errors: dict[str, str]
 
 
 class Asker(Protocol):
@@ -80,7 +83,8 @@ class Embedded:
     async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = SECONDS) -> Found:
         """Return the answers at one time, or at every step of a span."""
         body = await self._readers.ask(partial(_answered, dict(asks), at), seconds)
-        return msgspec.msgpack.decode(body, type=Found)
+        sent = msgspec.msgpack.decode(body, type=_Sent)
+        return Found({name: Table(packed) for name, packed in sent.rows.items()}, sent.errors)
 
     async def names(self, at_ms: int) -> list[str]:
         """Return the names of the metrics of the last hour."""
@@ -115,7 +119,7 @@ class Elsewhere:
         """Return the answers at one time, or at every step of a span."""
         try:
             async with asyncio.timeout(seconds):
-                return await asyncio.to_thread(_collected, self._engine, asks, at)
+                return await asyncio.to_thread(_elsewhere, self._engine, asks, at)
         except TimeoutError:
             raise QueryTimeout(f"the engine elsewhere did not answer within {seconds:g} s") from None
 
@@ -127,26 +131,50 @@ class Elsewhere:
 
 
 def _answered(asks: Mapping[str, Ask], at: int | Span, storage: Storage, limits: Limits) -> bytes:
-    return msgspec.msgpack.encode(_collected(Engine(storage, limits), asks, at))
+    span = at if isinstance(at, Span) else Span(at, at, 0)
+    expressions = list(_parsed(asks))
+    if not isinstance(at, Span):
+        storage = together(storage, expressions, at, LOOKBACK_MS, limits.samples)
+    engine = Engine(storage, limits, shared=Shared(expressions))
+
+    def answer(ask: Ask) -> Packed:
+        times, vector = engine.vector(ask.query, *span)
+        return Packed.of(vector, ask.labels, times)
+
+    return msgspec.msgpack.encode(_Sent(*_collected(asks, answer)))
+
+
+def _parsed(asks: Mapping[str, Ask]) -> Iterator[Expr]:
+    for ask in asks.values():
+        with suppress(BadData):  # who asks it will be told
+            yield parse(ask.query)
 
 
 def _named(at_ms: int, storage: Storage, _: Limits) -> bytes:
     return msgspec.msgpack.encode(storage.label_values("__name__", EVERYTHING, at_ms - HOUR_MS, at_ms))
 
 
-def _collected(engine: Asked, asks: Mapping[str, Ask], at: int | Span) -> Found:
+def _elsewhere(engine: Asked, asks: Mapping[str, Ask], at: int | Span) -> Found:
+    def answer(ask: Ask) -> Sequence[Row]:
+        query = ask.query
+        found = engine.range(query, *at) if isinstance(at, Span) else engine.instant(query, at)
+        return [row for series in found.series if (row := _row(series, ask.labels))]
+
+    return Found(*_collected(asks, answer))
+
+
+def _collected(asks: Mapping[str, Ask], answer: Callable[[Ask], T]) -> tuple[dict[str, T], dict[str, str]]:
     """Ask one by one; a question that the data do not allow costs itself only."""
-    found = Found({}, {})
+    found: dict[str, T] = {}
+    errors: dict[str, str] = {}
     for name, ask in asks.items():
         try:
-            answer = engine.range(ask.query, *at) if isinstance(at, Span) else engine.instant(ask.query, at)
+            found[name] = answer(ask)
         except TooManySamples:
             raise  # too much for a thread: a process of its own may do it
         except (BadData, ExecutionError) as error:
-            found.errors[name] = str(error)
-            continue
-        found.rows[name] = [row for series in answer.series if (row := _row(series, ask.labels))]
-    return found
+            errors[name] = str(error)
+    return found, errors
 
 
 def _row(series: Series, labels: Sequence[str]) -> Row | None:

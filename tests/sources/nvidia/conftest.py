@@ -15,6 +15,13 @@ from vigie.simulation.nvml.machine import SimulatedDriver
 Make = Callable[..., Machine]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything here as running a whole driver, which is compiled first."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.process)
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The library, made once for all workers of this run."""

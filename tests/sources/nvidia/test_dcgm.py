@@ -26,8 +26,6 @@ from vigie.sources._dcgm.engine import SOCKET, read
 from vigie.sources._dcgm.profiler import Profiler
 from vigie.sources._profiling import ROWS, chosen
 
-pytestmark = pytest.mark.process
-
 SOURCE = "nvidia_profiling"
 TABLE = (Path(vigie.simulation.dcgm.__file__).parent / "layouts.txt").read_text().splitlines()
 LAYOUTS = {words[0]: words[1:] for words in map(str.split, TABLE) if words[0] not in ("#", "version")}

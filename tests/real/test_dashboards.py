@@ -40,6 +40,8 @@ NOW = 1_794_808_800_000
 HISTORY = 20 * 60_000
 OFF = 500  # ms from the samples, as when a page asks
 BATCH = 400  # series
+# On a machine whose disks nobody uses in that time, a request has no length.
+QUIET = {"node/Time of a request/0", "node/Time of a request/1"}
 HOST = ("node", "page-node")
 
 
@@ -103,7 +105,7 @@ def test_questions_of_dashboards_get_the_answers_of_prometheus_on_this_host(tmp_
     assert wrong == []
     always = {one.id for one in all_questions() if one.board.slug in HOST and not one.panel.needs}
     always |= {one.id for one in all_questions() if one.board.slug == "itself"}
-    assert always & set(empty) == set()
+    assert always & set(empty) <= QUIET
 
 
 def watched(home: Path) -> None:

@@ -43,6 +43,7 @@ class Screen:
         self._old_wake = signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
         for number in ENDING:
             signal.signal(number, _end)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have left it ignored
         signal.signal(signal.SIGWINCH, lambda *_: None)  # that it wakes us is all we need
         signal.signal(signal.SIGTSTP, self._pause)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vigie.dashboards._choices import NAME
 from vigie.model.panel import Panel, Query
 
 # A GPU that ran something for less of the last five minutes does not work.
@@ -28,4 +29,18 @@ def held_and_working(who: str, holders: str) -> Panel:
         "count",
         floor=0,
         needs=NEEDS,
+    )
+
+
+def share_of_each(title: str, why: str, promql: str) -> Panel:
+    """Return the chart of a share from 0 to 1, as a band over GPUs in which the odd one is named."""
+    return Panel(
+        title,
+        why,
+        (Query(promql, NAME),),
+        "ratio",
+        "band",
+        floor=0,
+        ceiling=1,
+        needs="the nvidia or amdgpu source",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vigie.dashboards._choices import A_JOB, NAME, OF_JOB
+from vigie.dashboards._held import share_of_each
 from vigie.model.panel import Dashboard, Panel, Query, Section
 
 _GPU = f"and on (instance, gpu) {OF_JOB}"
@@ -83,15 +84,10 @@ _CHARTS = (
 )
 
 _MORE = (
-    Panel(
+    share_of_each(
         "GPU busy",
         "Busy says only that some kernel ran: all at 1 with little SM activity is a poor sort of busy.",
-        (Query(f"vigie_gpu_busy_ratio {_GPU}", NAME),),
-        "ratio",
-        "band",
-        floor=0,
-        ceiling=1,
-        needs="the nvidia or amdgpu source",
+        f"vigie_gpu_busy_ratio {_GPU}",
     ),
     Panel(
         "GPU clock",

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._choices import A_USER, NAME, OF_USER
-from vigie.dashboards._held import held_and_working
+from vigie.dashboards._choices import A_USER, OF_USER
+from vigie.dashboards._held import held_and_working, share_of_each
 from vigie.model.panel import Dashboard, Panel, Query, Section
 
 _GPU = f"and on (instance, gpu) {OF_USER}"
 
 _CHARTS = (
     held_and_working("mine", 'vigie_holder_info{user=~"$user", gpu!=""}'),
-    Panel(
+    share_of_each(
         "Busy",
         "A GPU by name at the bottom is held and does nothing: give it back or find out why it waits.",
-        (Query(f"vigie_gpu_busy_ratio {_GPU}", NAME),),
-        "ratio",
-        "band",
-        floor=0,
-        ceiling=1,
-        needs="the nvidia or amdgpu source",
+        f"vigie_gpu_busy_ratio {_GPU}",
     ),
-    Panel(
+    share_of_each(
         "GPU memory",
         "Memory near the full line risks an error; memory never near it would fit a smaller GPU.",
-        (
-            Query(
-                f"vigie_gpu_memory_used_bytes / vigie_gpu_memory_total_bytes {_GPU}",
-                NAME,
-            ),
-        ),
-        "ratio",
-        "band",
-        floor=0,
-        ceiling=1,
-        needs="the nvidia or amdgpu source",
+        f"vigie_gpu_memory_used_bytes / vigie_gpu_memory_total_bytes {_GPU}",
     ),
     Panel(
         "Power",

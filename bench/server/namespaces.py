@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 NODES = ("n1", "n2", "n3")
-NET = "198.18.77"  # set aside for tests of networks
+NETS = "198.18"  # set aside for tests of networks
 METRIC = "node_load1"
 
 
@@ -23,17 +23,18 @@ class Network:
 
     def __init__(self) -> None:
         self._bridge = f"vg{os.getpid()}"
+        self.net = f"{NETS}.{os.getpid() % 256}"  # two runs at a time do not meet
 
     def __enter__(self) -> Network:
         self._ip("link", "add", self._bridge, "type", "bridge")
-        self._ip("addr", "add", f"{NET}.1/24", "dev", self._bridge)
+        self._ip("addr", "add", f"{self.net}.1/24", "dev", self._bridge)
         self._ip("link", "set", self._bridge, "up")
         for place, node in enumerate(NODES):
             space, wire = self.space(node), self._wire(node)
             self._ip("netns", "add", space)
             self._ip("link", "add", wire, "type", "veth", "peer", "name", "eth0", "netns", space)
             self._ip("link", "set", wire, "master", self._bridge, "up")
-            self._ip("-n", space, "addr", "add", f"{NET}.{11 + place}/24", "dev", "eth0")
+            self._ip("-n", space, "addr", "add", f"{self.net}.{11 + place}/24", "dev", "eth0")
             for device in ("eth0", "lo"):
                 self._ip("-n", space, "link", "set", device, "up")
         return self
@@ -74,8 +75,8 @@ class Programs:
     def __init__(self, home: Path, network: Network) -> None:
         self._home, self._network = home, network
         self._agents: dict[str, subprocess.Popen[bytes]] = {}
-        with socket.create_server((f"{NET}.1", 0)) as probe:
-            self._address = f"{NET}.1:{probe.getsockname()[1]}"
+        with socket.create_server((f"{network.net}.1", 0)) as probe:
+            self._address = f"{network.net}.1:{probe.getsockname()[1]}"
         self._log = (home / "log").open("wb")
         self.start_server()
 

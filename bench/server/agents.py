@@ -1,4 +1,4 @@
-"""A thousand agents on one server: a backlog after ten minutes away, live load, a heavy question, a kill.
+"""A thousand agents on one server: joined, away for ten minutes, live load, a heavy question, a kill.
 
 python bench/server/agents.py --nodes 1000 --away 10 --seconds 60
 """
@@ -33,6 +33,7 @@ from vigie.agent.link.introduction import introduction, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
 
 BACKLOG_SECONDS = 10  # between its frames
+GONE_SECONDS = 60  # by the clock: by then an agent waits as long as it ever does before it dials again
 AHEAD = 30  # steps whose numbers are made at a time
 LOOK = 0.02  # seconds between looks for acknowledgements
 STAYS = "node_setting_0"  # a series that each node has in each frame
@@ -184,19 +185,42 @@ async def returned(server: Server, agents: list[Agent]) -> None:
     print(f"backlog in: {time.time() - ready:.1f} s after readiness (goal 600)", flush=True)
 
 
-async def measured(server: Server, given: argparse.Namespace) -> None:
-    """Run all phases and print."""
+async def joined(server: Server, given: argparse.Namespace) -> tuple[list[Agent], list[asyncio.Task[None]]]:
+    """Have the agents known to a server, with a frame of before it goes away; it is killed then."""
     with server.running():  # so that there is a join token
         pass
     agents = [Agent(number, server.url, server.data, given.cadence) for number in range(given.nodes)]
     for agent in agents:
-        for age in range(int(given.away * 60), 0, -BACKLOG_SECONDS):
-            agent.frame(age * 1000)
+        agent.frame(int(given.away * 60 + given.cadence) * 1000)
+    with server.running() as program:
+        links = [asyncio.ensure_future(agent.link.run()) for agent in agents]
+        seconds = await until(lambda: all(agent.settled for agent in agents), 300)
+        print(
+            f"all {len(agents)} have joined, with a frame each: {seconds:.1f} s after readiness", flush=True
+        )
+        program.kill()
+    return agents, links
+
+
+async def away(agents: list[Agent], ages_ms: list[int]) -> None:
+    """Put the frames of the time without a server, until agents dial as seldom as they ever do."""
+    back = time.monotonic() + GONE_SECONDS
+    for agent in agents:
+        for age_ms in ages_ms:
+            agent.frame(age_ms)
         agent.sent_at = None
+        await asyncio.sleep(0)  # so that links go on dialling
+    await asyncio.sleep(max(back - time.monotonic(), 0))
+
+
+async def measured(server: Server, given: argparse.Namespace) -> None:
+    """Run all phases and print."""
+    agents, links = await joined(server, given)
+    ages = range(int(given.away * 60), 0, -BACKLOG_SECONDS)
+    await away(agents, [age * 1000 for age in ages])
     live = [agent.live(given.cadence * place / len(agents)) for place, agent in enumerate(agents)]
     delays = Delays(agents)
-    tasks = [asyncio.ensure_future(job) for job in [*live, *(agent.link.run() for agent in agents)]]
-    tasks.append(asyncio.ensure_future(delays.watch()))
+    tasks = [asyncio.ensure_future(job) for job in [*live, delays.watch()]] + links
     with server.running() as program:
         await returned(server, agents)
         await asyncio.sleep(given.rest)  # while upkeep presses what came at once

@@ -140,10 +140,15 @@ def measure_ours(directory: Path, case: Case) -> Measured:
     """Load in a process of its own, then ask a real server."""
     flags = [f"--{name}={getattr(case, name)}" for name in ("nodes", "hours", "interval")]
     command = [sys.executable, __file__, "--inside", str(directory), *flags]
-    said = subprocess.run(
-        [*command, *(["--stays"] * (not case.churns))], check=True, capture_output=True, text=True
-    )
-    *memory, last = said.stdout.splitlines()
+    command += ["--stays"] * (not case.churns)
+    said = list[str]()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as loading:
+        for line in loading.stdout or ():
+            said.append(line)
+            progress("vigie", case, len(said))
+    if loading.returncode:
+        raise SystemExit(f"loading ended with {loading.returncode}")
+    *memory, last = said
     peak, cpu, size = map(float, last.split())
     port = free_port()
     command = [sys.executable, "-m", "vigie", "server", f"--listen=127.0.0.1:{port}", f"--data={directory}"]
@@ -176,7 +181,14 @@ def load_peer(program: Program, writer: Writer, case: Case) -> Iterator[float]:
                 writer.send(template.filled(times, numbers[at : at + SLICE]))
                 if case.churns:
                     writer.send(compress(_containers(each, first + at, times)))
+        progress("Prometheus", case, first // an_hour + 1)
         yield program.pss()
+
+
+def progress(name: str, case: Case, hour: int) -> None:
+    """Say how far loading is."""
+    what = "what comes and goes" if case.churns else "what stays"
+    print(f"{name}, {what}: hour {min(hour, case.hours)} of {case.hours}", file=sys.stderr, flush=True)
 
 
 def _containers(churn: Churn, first: int, times: Times) -> bytes:

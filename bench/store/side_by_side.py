@@ -1,6 +1,7 @@
 """The embedded store beside Prometheus and VictoriaMetrics: the same samples, the same questions, one run.
 
 python bench/store/side_by_side.py --nodes 50 --hours 6
+python bench/store/side_by_side.py --nodes 200 --hours 6 --peers VictoriaMetrics
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import INTERVAL, SERIES, Matrix, Node, Times  # noqa: E402
-from bench.store.peers import Peer, present  # noqa: E402
+from bench.store.peers import PEERS, Peer, present  # noqa: E402
 from bench.store.questions import NINE, Took, Watch, ask, geometric_mean  # noqa: E402
 from bench.store.wire import Template, Writer  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
@@ -54,6 +55,7 @@ class Fleet:
         """Yield, for so many steps at a time, the times and values of every node."""
         for first in range(0, self.steps, AHEAD):
             steps = min(AHEAD, self.steps - first)
+            print(f"loaded {first} of {self.steps} steps", file=sys.stderr, flush=True)
             yield [(node.times(self.start, first, steps), node.values(steps)) for node in self.nodes]
 
 
@@ -63,14 +65,15 @@ def main() -> None:
     arguments.add_argument("--nodes", type=int, default=50)
     arguments.add_argument("--hours", type=float, default=6)
     arguments.add_argument("--repeats", type=int, default=5)
-    arguments.add_argument("--without", default="", help="peers that are left out, with commas")
+    known = ",".join(peer.name for peer in PEERS)
+    arguments.add_argument("--peers", default=known, help=f"which ones, with commas: {known}")
     arguments.add_argument("--directory", type=Path, help="where all store; a temporary one otherwise")
     given = arguments.parse_args()
-    peers = [peer for peer in present() if peer.name not in given.without.split(",")]
+    peers = [peer for peer in present() if peer.name in given.peers.split(",")]
     samples = Fleet(given.nodes, given.hours).samples
     print(f"Measured {machine()}.")
     size = f"{given.nodes} nodes x {SERIES} series, every 15 s for {given.hours:g} h"
-    print(f"{size}: {samples / 1e6:.0f} M samples.\n")
+    print(f"{size}: {samples / 1e6:.0f} M samples.\n", flush=True)
     with tempfile.TemporaryDirectory(dir=given.directory) as directory:
         loads: dict[str, Loaded] = {}
         asked: dict[str, list[Took]] = {}
@@ -142,7 +145,7 @@ def measure_ours(place: Path, fleet: Fleet, given: argparse.Namespace) -> tuple[
     command = [sys.executable, "-m", "vigie", "server", f"--listen=127.0.0.1:{port}", f"--data={place}"]
     with running(command, port, "/", patience=600) as program:
         wait_for(port, "/-/ready")
-        print(f"vigie was ready {time.perf_counter() - begin:.1f} s after its start.")
+        print(f"vigie was ready {time.perf_counter() - begin:.1f} s after its start.", flush=True)
         load = load._replace(memory=program.pss())
         took, peak = questions(program, port, fleet.end, given)
     return load, took, peak

@@ -81,6 +81,7 @@ def load(fleet: Fleet, store: Store) -> None:
     """Take the hours as fast as it goes."""
     spent = used = 0.0
     for first in range(0, fleet.loaded, LIVE):
+        print(f"loaded {first} of {fleet.loaded} steps", file=sys.stderr, flush=True)
         for step in fleet.steps(first, min(LIVE, fleet.loaded - first)):
             begin, cpu = time.perf_counter(), time.process_time()
             for labels, frame in step:

@@ -28,7 +28,7 @@ class Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.server.asked.append((self.command, self.path, self._body()))
         if self.server.hang:
-            self.server.release.wait(30)
+            self.server.release.wait(60)
         self.send_response(self.server.status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(self.server.said)))

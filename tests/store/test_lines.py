@@ -67,6 +67,19 @@ def test_lines_of_many_sorts_side_by_side_are_pressed_each_by_its_own() -> None:
     assert len(blob) < 0.7 * lines.size  # three quarters of them move, by six and a half bits
 
 
+@pytest.mark.parametrize("wanted", [None, [7], [3, 4, 50, 99], list(range(0, 100, 3)), list(range(5, 95))])
+def test_lines_that_climb_and_lines_that_waver_come_back_side_by_side(wanted: list[int] | None) -> None:
+    chance = np.random.default_rng(2)
+    lines = chance.integers(-1000, 1000, (100, 64)).astype(np.float64)
+    lines[::3] = np.abs(lines[::3]).cumsum(axis=1) * 4096
+    lines[1::9] /= 10
+    (blob,) = pack_bands(lines, [(0, 100)], QUICK)
+    some = None if wanted is None else np.array(wanted, dtype=np.intp)
+    out = np.empty((100 if wanted is None else len(wanted), 64))
+    fill_lines(blob, 100, 64, some, 0, 64, out)
+    assert out.tolist() == (lines if some is None else lines[some]).tolist()
+
+
 def test_small_numbers_beside_large_ones_cost_what_they_cost_alone() -> None:
     chance = np.random.default_rng(1)
     small, large = chance.integers(0, 4, (24, 400)), chance.integers(0, 10**9, (24, 400))

@@ -11,8 +11,14 @@ from tests.store.frames import NODE
 from vigie.model import Frame, Table, gauge
 from vigie.query.storage import Matcher
 from vigie.store.condition import Condition
+from vigie.store.damages import Damages
 from vigie.store.errors import BadMatcher
+from vigie.store.index import Index
+from vigie.store.layout import Layouts
+from vigie.store.outline import outline_with
+from vigie.store.records import StreamName
 from vigie.store.store import Store
+from vigie.store.stream import LENGTHS, Stream
 
 BUSY = gauge("busy_ratio", "How busy it is.", "gpu", "job_id")
 FANS = gauge("fan_rpm", "How fast it turns.", "fan")
@@ -70,6 +76,11 @@ N1 = ("instance", "=", "n1")
         ([("instance", "=~", "n[2-9]"), ("gpu", "=", "0")], ["n2 bus 0"]),
         ([("instance", "=", "")], []),
         ([("__name__", "=~", "busy.*"), ("gpu", "=", "0"), ("gpu", "!=", "0")], []),
+        ([("__name__", "=~", "fan_rpm|nothing|fan_rpm")], ["n1 fan -", "n2 fan -"]),
+        ([("__name__", "=~", "busy_ratio|fan_rpm"), ("__name__", "!=", "busy_ratio"), N1], ["n1 fan -"]),
+        ([("__name__", "!=", "busy_ratio"), ("__name__", "=~", "f.+"), N1], ["n1 fan -"]),
+        ([("__name__", "=~", "nothing|else")], []),
+        ([("__name__", "=~", "fan_rpm|"), N1], ["n1 fan -"]),
     ],
 )
 def test_matchers_mean_what_they_mean_in_prometheus(
@@ -89,3 +100,22 @@ def test_regular_expressions_are_anchored_at_both_ends(literal: str, value: str)
     pattern = re.escape(literal)
     assert Condition(Matcher("x", "=~", pattern)).test(value) == (literal == value)
     assert Condition(Matcher("x", "!~", pattern)).test(value) == (literal != value)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, unique=True), max_size=8), st.data())
+def test_names_of_streams_find_what_looking_at_every_stream_finds(
+    names_of_streams: list[list[str]], data: st.DataObject
+) -> None:
+    index = Index()
+    for number, names in enumerate(names_of_streams):
+        stream = Stream(StreamName((("i", f"{number}"),), "s", True), Layouts(), LENGTHS, Damages())
+        index.add(stream)
+        index.note(stream, outline_with({name: frozenset({"__name__"}) for name in names}))
+    pattern = data.draw(st.sampled_from(["a", "a|b", "a|b|c|d|e|f", "[a-c]", ".+", "a|", ".*", "x|y"]))
+    operator = data.draw(st.sampled_from(["=", "=~", "!=", "!~"]))
+    condition = Condition(Matcher("__name__", operator, pattern))
+    found = {one.target["i"] for one in index.find([Matcher("__name__", operator, pattern)])}
+    fitting = {f"{i}" for i, names in enumerate(names_of_streams) if any(map(condition.test, names))}
+    assert found >= fitting
+    if condition.among is not None:
+        assert found == fitting

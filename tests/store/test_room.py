@@ -27,11 +27,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=50m", "none", str(place)]
-    made = subprocess.run(mount, capture_output=True, text=True, timeout=10, check=False)
+    made = subprocess.run(mount, capture_output=True, text=True, timeout=60, check=False)
     if made.returncode:
         pytest.skip(f"a file system of 50 MB needs root: {made.stderr.strip()}")
     yield place
-    subprocess.run(["umount", "-l", str(place)], timeout=10, check=True)
+    subprocess.run(["umount", "-l", str(place)], timeout=60, check=True)
 
 
 def test_file_system_that_fills_is_said_loses_nothing_acknowledged_and_goes_on(small_disk: Path) -> None:

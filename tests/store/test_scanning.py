@@ -12,6 +12,7 @@ from vigie.store.bundles import FULL, Places, bundled
 from vigie.store.errors import Damaged
 from vigie.store.shelf import Shelf
 from vigie.store.store import Store
+from vigie.store.stream import Lengths
 
 POWER = [Matcher("__name__", "=", "power_watts")]
 
@@ -68,3 +69,18 @@ def test_a_blob_that_ends_in_the_next_row_is_put_together() -> None:
         lambda _, *numbers: [(each, stored[each]) for each in numbers], [(10, Places(places, len(rows)))]
     )
     assert [shelf.blob(0, i) for i in range(4)] == blobs
+
+
+def test_layouts_that_a_question_saw_are_not_read_from_disk_again(tmp_path: Path) -> None:
+    lengths = Lengths(kept_series=1)
+    with Store(tmp_path, lengths=lengths) as store:
+        for node in ("n1", "n2", "n3"):
+            _put(store, node, 1000, "one", node)  # no two have the same series
+        store.flush()
+    with Store(tmp_path, lengths=lengths) as store:
+        asked: list[str] = []
+        store._blocks.database._reader.set_trace_callback(asked.append)
+        for _ in range(2):
+            assert len(store.select(POWER, 0, 3000)) == 3
+            assert store.weight(POWER, 0, 3000) == 6
+    assert len([text for text in asked if "FROM layout" in text]) == 3

@@ -31,16 +31,17 @@ def fill(store: Store, first: int, last: int) -> None:
 def test_what_was_not_asked_for_longest_goes_first() -> None:
     unpacked = Unpacked(3 * 1024)
     for number in (1, 2, 3):
-        unpacked.put(((number,), b""), lines(number))
-    assert unpacked.get(((1,), b"")) is not None
-    unpacked.put(((4,), b""), lines(4))
-    assert [number for number in (1, 2, 3, 4) if unpacked.get(((number,), b""))] == [1, 3, 4]
+        unpacked.put((number, b""), lines(number))
+    assert unpacked.find([(1, b"")]) != [None]
+    unpacked.put((4, b""), lines(4))
+    kept = unpacked.find([(number, b"") for number in (1, 2, 3, 4)])
+    assert [lines and lines.values[0, 0] for lines in kept] == [1, None, 3, 4]
 
 
 def test_what_is_kept_cannot_be_changed() -> None:
     unpacked = Unpacked()
-    unpacked.put(((1,), b""), lines(1))
-    kept = unpacked.get(((1,), b""))
+    unpacked.put((1, b""), lines(1))
+    (kept,) = unpacked.find([(1, b"")])
     assert kept is not None
     with pytest.raises(ValueError, match="read-only"):
         kept.values[0, 0] = 2
@@ -52,8 +53,8 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent() -> None:
     held.start()
     held.join()
     unpacked.reborn()
-    unpacked.put(((1,), b""), lines(1))
-    assert unpacked.get(((1,), b"")) is None  # a child's only question needs no memory
+    unpacked.put((1, b""), lines(1))
+    assert unpacked.find([(1, b"")]) == [None]  # a child's only question needs no memory
 
 
 def test_answers_stay_right_while_chunks_come_and_are_merged(tmp_path: Path) -> None:

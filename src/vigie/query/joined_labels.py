@@ -100,9 +100,9 @@ class JoinedLabels(LabelRows):
         return sum(self._parts.heights) if self._rows is None else len(self._rows)
 
     def __iter__(self) -> Iterator[Labels]:
-        if self._rows is None and not self._left_out:
-            return chain.from_iterable(self._parts.parts)
-        return super().__iter__()
+        if self._rows is not None:
+            return super().__iter__()
+        return chain.from_iterable([part.without(self._left_out) for part in self._parts.parts])
 
     def row(self, place: int) -> Labels:
         """Return one label set."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -31,11 +32,13 @@ from vigie.store.decimals import MOST_DECIMALS, Whole, fill_floats, whole_lines
 from vigie.store.head import absent_matrix
 from vigie.store.layout import Columns
 from vigie.store.magnitudes import press_lines, unpress_lines
+from vigie.store.ranks import ranked
 
 Flags = NDArray[np.bool_]
 Kinds = NDArray[np.uint8]
 STEADY, STEPS, NUMBERS, FLOATS, GAPS = range(5)
 _SORTS = 8  # a kind is a sort, and eight times how many decimals whole numbers stand for
+_SORT_OF = bytes(kind % _SORTS for kind in range(256))
 TENS = np.array([10.0**decimals for decimals in range(MOST_DECIMALS + 1)])
 _GLANCE = 8  # rows that are looked at before all are
 
@@ -94,53 +97,60 @@ def fill_band(
     content: bytes, height: int, rows: int, wanted: Columns | None, first: int, last: int, out: Floats
 ) -> None:
     """Write some of a band's lines, or all, from one of their rows up to another."""
-    parts = _Parts(*msgpack.decode(content, type=list[bytes]))
-    if len(parts.kinds) == 1:  # all are of one kind
-        lines = slice(None) if wanted is None else wanted
-        _fill(parts, parts.kinds[0], lines, 0, height, rows, slice(first, last), out)
+    band = _Band(_Parts(*msgpack.decode(content, type=list[bytes])), rows, slice(first, last))
+    if len(band.parts.kinds) == 1:  # all are of one kind
+        band.fill(band.parts.kinds[0], slice(None) if wanted is None else wanted, 0, height, out)
         return
-    kinds = unpacked_heads(parts.kinds, height, 1)[:, 0]
-    places = np.arange(height) if wanted is None else wanted
-    chosen, sorts = kinds[places], kinds % _SORTS
-    stepping = int((sorts == STEPS).sum())
-    for kind in set(chosen.tolist()):
-        here, alike = chosen == kind, sorts == kind % _SORTS
-        lines = (np.cumsum(alike) - 1)[places[here]]  # where they are among those of their sort
-        before = stepping if kind % _SORTS == NUMBERS else 0
-        some = np.empty((len(lines), last - first))
-        _fill(parts, kind, lines, before, int(alike.sum()), rows, slice(first, last), some)
-        out[here] = some
+    kinds = zlib.decompress(band.parts.kinds)
+    sorts = kinds.translate(_SORT_OF)
+    found = ranked(kinds, sorts, wanted)
+    for kind, (places, ranks) in found.items():
+        sort = kind % _SORTS
+        before = sorts.count(STEPS) if sort == NUMBERS else 0
+        some = out if len(found) == 1 else np.empty((len(places), last - first))
+        band.fill(kind, ranks, before, sorts.count(sort), some)
+        if some is not out:
+            out[places] = some
 
 
-def _fill(
-    parts: _Parts,
-    kind: int,
-    lines: Columns | slice,
-    before: int,
-    height: int,
-    rows: int,
-    span: slice,
-    out: Floats,
-) -> None:
-    """Write some lines of one kind; before their bases are others, and so many lines are of their sort."""
-    sort, decimals = kind % _SORTS, kind // _SORTS
-    if sort == STEADY:
-        out[...] = unpress(parts.steady)[lines][:, np.newaxis]
-    elif sort == FLOATS:
-        out[...] = unpack_floats(parts.floats).reshape(-1, rows)[lines, span]
-    elif sort == GAPS:
-        out[...] = _with_gaps(parts, height, rows)[lines, span]
-    else:
-        bases = unpress_whole(parts.bases)[before:][lines]
-        units = unpress_whole(parts.units)[before:][lines][:, np.newaxis] if parts.units else None
-        if sort == STEPS:
-            moves = unpress_lines(parts.steps, rows - 1, lines)
-            whole = _summed(moves[:, : span.stop - 1], bases, units)
-            fill_floats(out, whole[:, span], decimals)
+class _Band:
+    """What a band holds, and which of its rows are wanted."""
+
+    def __init__(self, parts: _Parts, rows: int, span: slice) -> None:
+        self.parts, self._rows, self._span = parts, rows, span
+
+    def fill(
+        self, kind: int, lines: Columns | list[int] | slice, before: int, height: int, out: Floats
+    ) -> None:
+        """Write lines of one kind; before their bases are others, and so many lines are of their sort."""
+        parts, rows, span = self.parts, self._rows, self._span
+        sort, decimals = kind % _SORTS, kind // _SORTS
+        if sort == STEADY:
+            out[...] = unpress(parts.steady)[lines][:, np.newaxis]
+        elif sort == FLOATS:
+            out[...] = unpack_floats(parts.floats).reshape(-1, rows)[lines, span]
+        elif sort == GAPS:
+            out[...] = _with_gaps(parts, height, rows)[lines, span]
         else:
-            apart = unpress_lines(parts.numbers, rows, lines)[:, span]
-            apart = apart if units is None else apart * units
-            fill_floats(out, apart + bases[:, np.newaxis], decimals)
+            mine = slice(before, before + height)
+            bases = self._bases[mine][lines]
+            units = None if self._units is None else self._units[mine][lines][:, np.newaxis]
+            if sort == STEPS:
+                moves = unpress_lines(parts.steps, rows - 1, lines)
+                whole = _summed(moves[:, : span.stop - 1], bases, units)
+                fill_floats(out, whole[:, span], decimals)
+            else:
+                apart = unpress_lines(parts.numbers, rows, lines)[:, span]
+                apart = apart if units is None else apart * units
+                fill_floats(out, apart + bases[:, np.newaxis], decimals)
+
+    @cached_property
+    def _bases(self) -> Whole:
+        return unpress_whole(self.parts.bases)
+
+    @cached_property
+    def _units(self) -> Whole | None:
+        return unpress_whole(self.parts.units) if self.parts.units else None
 
 
 def _summed(moves: Whole, bases: Whole, units: Whole | None) -> Whole:

@@ -218,13 +218,15 @@ class Blocks:
         """Return how many rows of each layout the chunks have that reach into a time span."""
         rows = self._read(
             "SELECT sum(count), layout FROM chunk WHERE stream = ? AND start <= ? AND stop >= ? "
-            "GROUP BY layout",
+            "GROUP BY layout ORDER BY max(start)",
             stream,
             end,
             start,
         )
-        found = [(count, self._layout(layout)) for count, layout in rows]
-        return [(count, layout) for count, layout in found if layout is not None]
+        found = [(count, layout) for count, number in rows if (layout := self._layout(number)) is not None]
+        if found:
+            self.layouts.hold(found[-1][1])
+        return found
 
     def size(self) -> int:
         """Return how many bytes are in use."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -11,6 +12,7 @@ from vigie.query.storage import Matcher
 from vigie.store.errors import BadMatcher
 
 MOST_ANSWERS = 10_000  # that are remembered
+_LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
 
 
 class Condition:
@@ -19,6 +21,7 @@ class Condition:
     def __init__(self, matcher: Matcher) -> None:
         self.label = matcher.label
         self.exactly = matcher.value if matcher.operator == "=" else None
+        self.among = _listed(matcher)  # all values that fit, if these can be told
         self._asked: dict[str, bool] = {}
         self._judge = _judge(matcher)
 
@@ -36,6 +39,14 @@ class Condition:
 def condition_of(matcher: Matcher) -> Condition:
     """Return the condition of a matcher; the same object while it is asked about again and again."""
     return Condition(matcher)
+
+
+def _listed(matcher: Matcher) -> tuple[str, ...] | None:
+    if matcher.operator == "=":
+        return (matcher.value,)
+    if matcher.operator == "=~" and _LITERAL.fullmatch(matcher.value):
+        return tuple(dict.fromkeys(matcher.value.split("|")))
+    return None
 
 
 def _judge(matcher: Matcher) -> Callable[[str], bool]:

@@ -6,20 +6,21 @@ Labels of a target are asked about once a target; the others once a layout, whic
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from vigie.query.storage import Matcher
-from vigie.store.chunk import Bands, Cut, cuts_of
+from vigie.store.chunk import Bands, Cut
 from vigie.store.condition import Condition, condition_of
+from vigie.store.fits import fits_of
 from vigie.store.layout import NAME, Columns, Layout, unique
 from vigie.store.outline import Outline
 from vigie.store.stream import Stream
 
 Target = tuple[tuple[str, str], ...]
-MOST_FITS = 16  # questions that are remembered of a layout
+MENTIONS = 4  # of each stream under names that fit, up to which going by names is worth it: else all may fit
 
 
 class Found(NamedTuple):
@@ -89,20 +90,32 @@ class Index:
     def find(self, matchers: Sequence[Matcher]) -> Iterator[Found]:
         """Yield the streams that the matchers may fit."""
         conditions = [condition_of(matcher) for matcher in matchers]
+        parted: dict[tuple[str, ...], _Parted] = {}  # by the names of a target's labels
         for target, streams in self._candidates(conditions):
-            verdict = _judged(target, conditions)
-            if verdict is not None:
+            names = tuple([name for name, _ in target])
+            if names not in parted:
+                parted[names] = _parted(names, conditions)
+            labels, (own, rest) = dict(target), parted[names]
+            if _fits(labels, own):
                 for stream in streams:
-                    yield Found(stream, *verdict)
+                    yield Found(stream, labels, rest)
 
     def _candidates(self, conditions: Sequence[Condition]) -> Iterable[tuple[Target, Collection[Stream]]]:
-        for condition in conditions:
-            if condition.label == NAME and condition.exactly:
-                targets: dict[Target, list[Stream]] = {}
-                for stream in self._by_name.get(condition.exactly, ()):
-                    targets.setdefault(stream.name.target, []).append(stream)
+        named = [condition for condition in conditions if condition.label == NAME]
+        if named and not all(condition.test("") for condition in named):
+            some = [self._by_name[name] for name in self._names(named)]
+            if len(some) == 1 or sum(map(len, some)) <= MENTIONS * len(self._noted):
+                targets: dict[Target, dict[Stream, None]] = {}
+                for stream in chain.from_iterable(some):
+                    targets.setdefault(stream.name.target, {})[stream] = None
                 return targets.items()
         return [(target, list(streams.values())) for target, streams in self._streams.items()]
+
+    def _names(self, named: Sequence[Condition]) -> list[str]:
+        """Return the metric names that meet all of some conditions."""
+        listed = next((condition.among for condition in named if condition.among is not None), None)
+        names = self._by_name if listed is None else [name for name in listed if name in self._by_name]
+        return [name for name in names if all(condition.test(name) for condition in named)]
 
     def _unname(self, stream: Stream) -> None:
         for name in {name for outline in self._noted[stream] for name in outline.metrics}:
@@ -129,15 +142,11 @@ class Matches:
 
     def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
         """Return the columns that meet the conditions."""
-        return _fits_of(layout, conditions).columns
+        return fits_of(layout, conditions).columns
 
     def cuts(self, layout: Layout, conditions: tuple[Condition, ...], bands: Bands) -> list[Cut]:
         """Return the same, band by band."""
-        fits = _fits_of(layout, conditions)
-        cuts = fits.cuts.get(len(bands))
-        if cuts is None:
-            cuts = fits.cuts[len(bands)] = cuts_of(bands, fits.columns)
-        return cuts
+        return fits_of(layout, conditions).cuts(bands)
 
     def plan(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
         """Return how the fitting columns of these layouts stand in one matrix."""
@@ -149,7 +158,7 @@ class Matches:
     def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
         if len(layouts) == 1:
             return Plan(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
-        keys = {layout: _fits_of(layout, conditions).keys for layout in layouts}
+        keys = {layout: fits_of(layout, conditions).keys for layout in layouts}
         most = max(layouts, key=lambda layout: len(keys[layout]))
         if all(some == keys[most] for some in keys.values()):
             return Plan(most, self.columns(most, conditions), dict.fromkeys(layouts))
@@ -164,37 +173,18 @@ class Matches:
         return Plan(Layout(together), np.arange(len(together)), lines)
 
 
-class _Fits:
-    """What of a layout meets some conditions."""
+class _Parted(NamedTuple):
+    """Which conditions are about a target's own labels, and which about its series."""
 
-    def __init__(self, layout: Layout, conditions: tuple[Condition, ...]) -> None:
-        self.columns = layout.match(conditions)
-        self.keys = tuple([layout.series[i] for i in self.columns.tolist()])
-        self.cuts: dict[int, list[Cut]] = {}  # by how many bands there are
+    own: tuple[Condition, ...]
+    rest: tuple[Condition, ...]
 
 
-# Kept beyond a question for as long as the layout lives: dashboards ask about the same metrics all the time.
-_known_fits: WeakKeyDictionary[Layout, dict[tuple[Condition, ...], _Fits]] = WeakKeyDictionary()
-
-
-def _fits_of(layout: Layout, conditions: tuple[Condition, ...]) -> _Fits:
-    known = _known_fits.get(layout)
-    if known is None or len(known) > MOST_FITS:
-        known = _known_fits[layout] = {}
-    fits = known.get(conditions)
-    if fits is None:
-        fits = known[conditions] = _Fits(layout, conditions)
-    return fits
-
-
-def _judged(
-    target: Target, conditions: Sequence[Condition]
-) -> tuple[dict[str, str], tuple[Condition, ...]] | None:
-    labels = dict(target)
-    own = [condition for condition in conditions if condition.label in labels]
-    if not _fits(labels, own):
-        return None
-    return labels, tuple(condition for condition in conditions if condition.label not in labels)
+def _parted(names: Collection[str], conditions: Sequence[Condition]) -> _Parted:
+    return _Parted(
+        tuple(condition for condition in conditions if condition.label in names),
+        tuple(condition for condition in conditions if condition.label not in names),
+    )
 
 
 def _fits(labels: Mapping[str, str], conditions: Iterable[Condition]) -> bool:

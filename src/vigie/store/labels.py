@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -25,6 +25,16 @@ class StoredLabels(LabelRows):
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    def __iter__(self) -> Iterator[Labels]:
+        target = {name: value for name, value in self._target.items() if name not in self._left_out}
+        own, series = self._left_out - self._target.keys(), self._layout.series
+        for column in self._columns.tolist():
+            labels = target.copy()
+            labels.update(series[column])
+            for name in own:
+                labels.pop(name, None)
+            yield labels
 
     def row(self, place: int) -> Labels:
         """Return one label set."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -15,6 +16,9 @@ from vigie.store.condition import Condition
 from vigie.store.errors import Refused
 from vigie.store.outline import NAME as NAME
 from vigie.store.outline import Outline, outline_with
+
+if TYPE_CHECKING:
+    from vigie.store.fits import Fits
 
 Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
@@ -27,6 +31,7 @@ class Layout:
 
     def __init__(self, series: tuple[Key, ...]) -> None:
         self.series = series
+        self.fits: dict[tuple[Condition, ...], Fits] = {}  # what questions were asked of it
         self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
@@ -93,7 +98,7 @@ class Layout:
     @cached_property
     def label_names(self) -> frozenset[str]:
         """Return the names of all labels."""
-        return frozenset(name for key in self.series for name, _ in key)
+        return frozenset(name for name, _ in set(chain.from_iterable(self.series)))
 
     @cached_property
     def outline(self) -> Outline:
@@ -116,7 +121,8 @@ class Layout:
         coded = self._coded.get(label)
         if coded is None:
             numbers: dict[str, int] = {}
-            codes = [numbers.setdefault(_value(key, label), len(numbers)) for key in self.series]
+            values = self.names if label == NAME else [_value(key, label) for key in self.series]
+            codes = [numbers.setdefault(value, len(numbers)) for value in values]
             coded = self._coded[label] = (list(numbers), np.array(codes, dtype=np.int32))
         return coded
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from vigie.store.codec import press, unpress_whole
 from vigie.store.decimals import Whole
 from vigie.store.layout import Columns
+from vigie.store.ranks import ALL, ranked
 
 ENOUGH = 400  # numbers of a part
 WIDTH = 1.0  # from the smallest to the largest of a part, as a power of two
 _PARTED = b"g"  # what is not parted begins as codec.press has it
-ALL = slice(None)
 _ZLIB = b"\x78"  # which part each line is in is below this
 
 
@@ -33,18 +33,16 @@ def press_lines(lines: Whole, level: int) -> bytes:
     return _PARTED + msgpack.encode([min(plain, zlib.compress(plain), key=len), *pressed])
 
 
-def unpress_lines(content: bytes, columns: int, chosen: Columns | slice = ALL) -> Whole:
+def unpress_lines(content: bytes, columns: int, chosen: Columns | list[int] | slice = ALL) -> Whole:
     """Return some of the lines again, which have so many numbers each; parts without any are left alone."""
     if content[:1] != _PARTED:
         return unpress_whole(content).reshape(-1, columns)[chosen]
     plain, *pressed = msgpack.decode(content[1:], type=list[bytes])
-    parts = np.frombuffer(zlib.decompress(plain) if plain[:1] == _ZLIB else plain, np.uint8)
-    wanted = parts[chosen]
-    lines = np.empty((len(wanted), columns), dtype=np.int64)
-    for part in set(wanted.tolist()):
-        rank = (np.cumsum(parts == part) - 1)[chosen]  # of each line, if it is in this part
-        here = wanted == part
-        lines[here] = unpress_whole(pressed[part]).reshape(-1, columns)[rank[here]]
+    parts = zlib.decompress(plain) if plain[:1] == _ZLIB else plain
+    wanted = None if isinstance(chosen, slice) else np.asarray(chosen)
+    lines = np.empty((len(parts if wanted is None else wanted), columns), dtype=np.int64)
+    for part, (places, ranks) in ranked(parts, parts, wanted).items():
+        lines[places] = unpress_whole(pressed[part]).reshape(-1, columns)[ranks]
     return lines
 
 

@@ -21,7 +21,7 @@ from vigie.store.index import Found, Matches, Plan
 from vigie.store.labels import StoredLabels
 from vigie.store.layout import Columns
 from vigie.store.stream import Stream
-from vigie.store.unpacked import LARGEST, Lines, Unpacked
+from vigie.store.unpacked import LARGEST, Key, Lines, Unpacked
 
 Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
 ENOUGH_TIMES = 1024
@@ -45,15 +45,17 @@ class Part:
         if isinstance(self._pieces[0], Head):
             return partial(_copied, *self._pieces[0].read(columns, self._first, self._last))
         chunks = [piece for piece in self._pieces if isinstance(piece, Chunk)]
-        span = slice(self._first, self._last)
         size = len(columns) * sum(chunk.rows for chunk in chunks) * columns.itemsize
+        span = slice(self._first, self._last)
         if unpacked is None or size > LARGEST or not chunks[0].number:
-            return Pressed(_bytes_of(chunks, cuts), cuts, span)
-        key = tuple([chunk.number for chunk in chunks]), columns.tobytes()
-        lines = unpacked.get(key)
-        if lines is not None:
-            return partial(_copied, lines.values[:, span], lines.sparse)
-        return Pressed(_bytes_of(chunks, cuts), cuts, span, partial(unpacked.put, key))
+            return Run([Pressed(chunk.rows, _bytes_of(chunk, cuts), cuts) for chunk in chunks], span)
+        wanted = columns.tobytes()
+        keys = [(chunk.number, wanted) for chunk in chunks]
+        found = unpacked.find(keys)
+        kept = [lines for lines in found if lines is not None]
+        if len(kept) == len(chunks):
+            return partial(_copied_all, kept, span)
+        return Run(list(_kept_or_pressed(chunks, keys, found, cuts, unpacked)), span)
 
 
 def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
@@ -61,53 +63,88 @@ def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
     return sparse
 
 
-def _bytes_of(chunks: Iterable[Chunk], cuts: Sequence[Cut]) -> list[tuple[int, list[bytes]]]:
-    return [(chunk.rows, [chunk.blob(cut.band) for cut in cuts]) for chunk in chunks]
+def _copied_all(kept: Sequence[Lines], span: slice, out: Floats) -> bool:
+    any_sparse, begin = False, -span.start  # where in the matrix the chunk's first row would be
+    for values, sparse in kept:
+        end = begin + values.shape[1]
+        at, till = max(0, begin), min(end, out.shape[1])
+        if at < till:
+            out[:, at:till] = values[:, at - begin : till - begin]
+            any_sparse = any_sparse or sparse
+        begin = end
+    return any_sparse
+
+
+def _bytes_of(chunk: Chunk, cuts: Sequence[Cut]) -> list[bytes]:
+    return [chunk.blob(cut.band) for cut in cuts]
+
+
+def _kept_or_pressed(
+    chunks: Sequence[Chunk],
+    keys: Sequence[Key],
+    found: Sequence[Lines | None],
+    cuts: Sequence[Cut],
+    unpacked: Unpacked,
+) -> Iterator[Pressed]:
+    for chunk, key, lines in zip(chunks, keys, found, strict=True):
+        if lines is not None:
+            yield Pressed(chunk.rows, (), cuts, lines)
+        else:
+            yield Pressed(chunk.rows, _bytes_of(chunk, cuts), cuts, keep=partial(unpacked.put, key))
+
+
+class Pressed(NamedTuple):
+    """The wanted lines of a chunk, as bytes or unpacked already; all of them are kept if that is wished."""
+
+    rows: int
+    blobs: Sequence[bytes]  # of the wanted bands
+    cuts: Sequence[Cut]
+    lines: Lines | None = None
+    keep: Callable[[Lines], None] | None = None
+
+    def fill(self, first: int, last: int, out: Floats) -> bool:
+        """Write some rows into a matrix, and tell whether a cell may be absent."""
+        if self.lines is None and self.keep is None:
+            return fill_lines(self.blobs, self.cuts, self.rows, first, last, out)
+        lines = self.lines or self._unpacked(len(out))
+        return _copied(lines.values[:, first:last], lines.sparse, out)
+
+    def _unpacked(self, height: int) -> Lines:
+        values = np.empty((height, self.rows))
+        lines = Lines(values, fill_lines(self.blobs, self.cuts, self.rows, 0, self.rows, values))
+        if self.keep is not None:
+            self.keep(lines)
+        return lines
 
 
 @dataclass(frozen=True)
-class Pressed:
-    """Some rows of chunks that follow one another, as bytes; all of them are kept once they are unpacked."""
+class Run:
+    """Some rows of chunks that follow one another."""
 
-    chunks: list[tuple[int, list[bytes]]]  # how many rows each has, and the values of the wanted bands
-    cuts: Sequence[Cut]
+    chunks: Sequence[Pressed]
     span: slice
-    keep: Callable[[Lines], None] | None = None
 
     def __call__(self, out: Floats) -> bool:
-        """Unpack into a matrix, and tell whether a cell may be absent."""
-        if self.keep is None:
-            return self._unpack(self.span, out)
-        rows = sum(rows for rows, _ in self.chunks)
-        values = np.empty((len(out), rows))
-        lines = Lines(values, self._unpack(slice(0, rows), values))
-        self.keep(lines)
-        return _copied(values[:, self.span], lines.sparse, out)
-
-    def apart(self) -> Iterator[tuple[slice, Pressed]]:
-        """Yield each chunk alone, and which of all rows it has."""
-        at = 0
-        for rows, blobs, inside in self._inside(self.span):
-            till = at + inside.stop - inside.start
-            yield slice(at, till), Pressed([(rows, blobs)], self.cuts, inside)
-            at = till
-
-    def _unpack(self, span: slice, out: Floats) -> bool:
-        sparse, at = False, 0
-        for rows, blobs, inside in self._inside(span):
-            till = at + inside.stop - inside.start
-            part = out[:, at:till]
-            sparse = fill_lines(blobs, self.cuts, rows, inside.start, inside.stop, part) or sparse
-            at = till
+        """Write the rows into a matrix, and tell whether a cell may be absent."""
+        sparse = False
+        for chunk, at, first, last in self._inside():
+            sparse = chunk.fill(first, last, out[:, at : at + last - first]) or sparse
         return sparse
 
-    def _inside(self, span: slice) -> Iterator[tuple[int, list[bytes], slice]]:
-        begin = 0
-        for rows, blobs in self.chunks:
-            inside = slice(max(0, span.start - begin), min(rows, span.stop - begin))
-            if inside.start < inside.stop:
-                yield rows, blobs, inside
-            begin += rows
+    def apart(self) -> Iterator[tuple[slice, Run]]:
+        """Yield each chunk alone, and which of all rows it has."""
+        for chunk, at, first, last in self._inside():
+            yield slice(at, at + last - first), Run([chunk], slice(first, last))
+
+    def _inside(self) -> Iterator[tuple[Pressed, int, int, int]]:
+        """Yield the chunks, where in the matrix each begins, and which of its rows are wanted."""
+        begin = at = 0
+        for chunk in self.chunks:
+            first, last = max(0, self.span.start - begin), min(chunk.rows, self.span.stop - begin)
+            if first < last:
+                yield chunk, at, first, last
+                at += last - first
+            begin += chunk.rows
 
 
 class Rows(NamedTuple):
@@ -128,7 +165,7 @@ class Rows(NamedTuple):
 
     def apart(self) -> Iterable[Rows]:
         """Return the rows of each chunk alone."""
-        if not isinstance(self.read, Pressed):
+        if not isinstance(self.read, Run):
             return [self]
         return [Rows(self.times[span], self.lines, read) for span, read in self.read.apart()]
 

@@ -160,7 +160,9 @@ def _whole_cells(
         lacking = _lacking(count, whole["low"], whole["high"])
         whole["total"] = _guess(count, first, last) + (way("total") << lacking)
     if "lost" in needed:
-        whole["lost"] = way("rest") + way("drops") * _middle(first, last)
+        whole["lost"] = way("rest")
+        if parts[2 + _WAYS.index("drops")]:
+            whole["lost"] = whole["lost"] + way("drops") * _middle(first, last)
     scale = TENS[heads[:, 1]][:, np.newaxis]
     cells: dict[str, Cells] = {name: each * units[:, np.newaxis] / scale for name, each in whole.items()}
     none = np.broadcast_to(count <= 0, shape)

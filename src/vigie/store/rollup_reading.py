@@ -79,6 +79,8 @@ class RollupReader:
             if page.start > at:
                 loads += self._finer(place, ask, at, page.start)
             begin, at = max(at, page.start), min(page.end, stop)
+            if ask.prompt:
+                tier.blocks.layouts.hold(page.layout)
             loads.append(partial(self._of_page, place, ask, _held(page, ask), begin, at))
         return loads + self._finer(place, ask, at, stop) if at < stop else loads
 

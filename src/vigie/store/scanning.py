@@ -42,7 +42,7 @@ class Scan:
         shapes = {tuple(name for name, _ in target) for target in targets}
         if len(shapes) > 1:  # a label may stand on the target here, and on the series there
             everything = [found for some in targets.values() for found in some]
-            yield from map(_ready, disjoint(_read(map(self._fetched, everything))))
+            yield from map(_ready, disjoint(_read(map(self._fetched_alone, everything))))
             return
         for batch in _batches(targets.values()):
             with self._guard:
@@ -56,10 +56,17 @@ class Scan:
         else:
             yield from map(_ready, disjoint(_read(fetched)))
 
-    def _fetched(self, found: Found) -> Fetched:
+    def _fetched_alone(self, found: Found) -> Fetched:
         with self._guard:
-            pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
-            return fetch_group(found, pieces, self._matches, self._start, self._end, self._unpacked)
+            return self._fetched(found)
+
+    def _fetched(self, found: Found) -> Fetched:
+        """Return what unpacks a stream's samples; to be called under the guard."""
+        pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
+        newest = next((piece for piece in reversed(pieces) if piece.number), None)
+        if newest is not None:
+            self._blocks.layouts.hold(newest.layout)
+        return fetch_group(found, pieces, self._matches, self._start, self._end, self._unpacked)
 
     def _are_apart(self, plans: Sequence[Plan]) -> bool:
         """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS layout (
 CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
 """
 KEPT_SERIES = 50_000  # of layouts that were read and that nothing else may hold
+HELD_SERIES = 1_000_000  # of layouts that questions looked at; one takes 150 to 200 bytes
 _decoder = msgspec.json.Decoder(type=tuple[Key, ...])
 KEPT_OUTLINES = 100_000  # numbers of layouts whose outline is known without asking
 
@@ -39,6 +40,8 @@ class StoredLayouts:
         self._numbers: WeakKeyDictionary[Layout, int] = WeakKeyDictionary()
         self._kept: list[Layout] = []
         self._kept_series = 0
+        self._held: dict[Layout, None] = {}
+        self._held_series = 0
         self._outline_numbers: dict[Outline, int] = {}
         self._outlines: dict[int, Outline] = {}
         self._outline_of: dict[int, Outline] = {}  # by the layout's number
@@ -57,6 +60,14 @@ class StoredLayouts:
             self._keep(layout)
             self._remember(number, layout)
         return layout
+
+    def hold(self, layout: Layout) -> None:
+        """Keep a layout that a question looked at: the next one probably will, and of all nodes as well."""
+        if layout not in self._held:
+            if self._held_series > HELD_SERIES:
+                self._held, self._held_series = {}, 0
+            self._held[layout] = None
+            self._held_series += len(layout)
 
     def outline(self, number: int) -> Outline:
         """Return the outline of a layout, mostly without reading the layout."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from vigie.store.codec import Floats
 
 MOST_BYTES = 64 << 20
-LARGEST = 1 << 20  # bytes of one entry: what reads much would only push everything else out
+LARGEST = 1 << 20  # bytes that are read of one stream: more would only push everything else out
 
-Key = tuple[tuple[int, ...], bytes]  # chunks by their numbers, which are never used again, and the columns
+Key = tuple[int, bytes]  # a chunk by its number, which is never used again, and the columns
 
 
 class Lines(NamedTuple):
@@ -29,13 +30,14 @@ class Unpacked:
         self._kept: OrderedDict[Key, Lines] = OrderedDict()
         self._guard = threading.Lock()
 
-    def get(self, key: Key) -> Lines | None:
-        """Return what was kept."""
+    def find(self, keys: Sequence[Key]) -> list[Lines | None]:
+        """Return what was kept of each; None where nothing was."""
         with self._guard:
-            lines = self._kept.get(key)
-            if lines is not None:
-                self._kept.move_to_end(key)
-            return lines
+            found = [self._kept.get(key) for key in keys]
+            for key, lines in zip(keys, found, strict=True):
+                if lines is not None:
+                    self._kept.move_to_end(key)
+            return found
 
     def put(self, key: Key, lines: Lines) -> None:
         """Keep lines that nobody changes any more."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.dashboards.asking import everything, fill, names_in, panels, questions
+from tests.dashboards.asking import all_questions, everything, fill, names_in, panels, questions
 from tests.dashboards.declared import Faults, faults, labels_of
 from vigie.dashboards import all_dashboards, dashboard
+from vigie.dashboards._choices import A_DISK, A_WIRE
 from vigie.model.panel import KINDS, STATES, UNITS, Dashboard
+from vigie.sources._registry import find
 
 BOARDS = pytest.mark.parametrize("board", all_dashboards(), ids=lambda board: board.slug)
 PAGES = {
@@ -83,6 +87,13 @@ def test_every_panel_has_a_unit_a_kind_and_one_sentence_of_why(board: Dashboard)
 
 
 @BOARDS
+def test_sources_that_panels_need_are_there(board: Dashboard) -> None:
+    needed = [name for panel in panels(board) for name in re.findall(r"the ([\w, ]+) source\b", panel.needs)]
+    named = {word for names in needed for word in re.split(", | or ", names)}
+    assert named <= {source.name for source in find()}
+
+
+@BOARDS
 def test_columns_of_a_table_have_the_same_labels_so_that_rows_meet(board: Dashboard) -> None:
     tables: dict[str, set[frozenset[str]]] = {}
     for asked in questions(board):
@@ -113,6 +124,38 @@ def test_least_mean_and_most_across_the_gpus_of_a_node_can_be_chosen() -> None:
     assert set(how.choices) == {"min", "avg", "max"}
     for choice in how.choices:
         assert all(faults(asked.text) == [] for asked in questions(overview, how=choice))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "counted", "passed"),
+    [
+        (A_DISK, ["sda", "nvme0n1", "vda"], ["dm-0", "md0", "md127", "loop3", "ram1", "zram0"]),
+        (
+            A_WIRE,
+            ["eth0", "eno1np0", "enp65s0f0"],
+            ["lo", "bond0", "docker0", "veth1a", "eth0.7", "ib0", "br0"],
+        ),
+    ],
+)
+def test_sums_count_what_passes_through_a_virtual_device_once(
+    pattern: str, counted: list[str], passed: list[str]
+) -> None:
+    excluded = re.compile(pattern.removeprefix('device!~"').removesuffix('"'))
+    assert [name for name in [*counted, *passed] if not excluded.fullmatch(name)] == counted
+
+
+def test_exporter_beside_an_agent_does_not_double_what_hosts_show() -> None:
+    asked = [text for one in all_questions() for text in re.findall(r"\bnode_\w+(?:\{[^}]*\})?", one.text)]
+    assert len(asked) > 100
+    assert {text for text in asked if 'job="node"' not in text} == set()
+
+
+def test_sums_over_disks_and_interfaces_leave_virtual_ones_out() -> None:
+    summed = [
+        one.text for one in all_questions() if re.search(r"\bsum\b.*node_(disk|network)_\w+_total", one.text)
+    ]
+    assert len(summed) >= 4
+    assert [text for text in summed if A_DISK not in text and A_WIRE not in text] == []
 
 
 @pytest.mark.parametrize(("slug", "variables"), PAGES.items())

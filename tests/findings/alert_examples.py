@@ -22,7 +22,7 @@ CARD = f'{AT},gpu="0"'
 ON_NODE, ON_GPU = {"instance": "n1"}, {"instance": "n1", "gpu": "0"}
 NODE = {"instance": "n1", "job": "node"}
 PORT = f'{AT},device="mlx5_0",port="1"'
-ON_PORT = {**NODE, "device": "mlx5_0", "port": "1"}
+ON_PORT = {**ON_NODE, "device": "mlx5_0", "port": "1"}
 HELD = 'vigie_holder_info{instance="n1",job="node",gpu="%s",kind="job",holder="42",user="ada"}'
 OF_JOB = {**ON_GPU, "holder": "42", "user": "ada"}
 DISK = f'{AT},device="/dev/sda1",fstype="ext4",mountpoint="/scratch"'
@@ -138,9 +138,12 @@ EXAMPLES = {
         ON_NODE,
         {f'node_edac_uncorrectable_errors_total{{{AT},controller="0"}}': "2x30"},
     ),
-    "MemoryLeak": Example(_memory("45-1x40"), "30m", NODE, _memory("45x40")),
+    "MemoryLeak": Example(_memory("45-1x40"), "30m", ON_NODE, _memory("45x40")),
     "OomKill": Example(
-        {f"node_vmstat_oom_kill{{{AT}}}": "0x10 1x20"}, "12m", NODE, {f"node_vmstat_oom_kill{{{AT}}}": "7x30"}
+        {f"node_vmstat_oom_kill{{{AT}}}": "0x10 1x20"},
+        "12m",
+        ON_NODE,
+        {f"node_vmstat_oom_kill{{{AT}}}": "7x30"},
     ),
     "DiskFull": Example(_disk("1x30"), "20m", {**ON_NODE, "mountpoint": "/scratch"}, _disk("50x30"), "0.01"),
     "ClockOff": Example(

@@ -70,6 +70,12 @@ def disk(free: float, read_only: float = 0) -> list[Given]:
     ]
 
 
+def crowded(idle: float) -> list[Given]:
+    """Return a node with two cores that are idle for so many seconds of a minute, and processes that wait."""
+    cores = [series("node_cpu_seconds_total", rising(idle), cpu=cpu, mode="idle") for cpu in "01"]
+    return [series("node_pressure_cpu_waiting_seconds_total", rising(30)), *cores]
+
+
 def memory(available: Values) -> list[Given]:
     return [
         series("node_memory_MemAvailable_bytes", available),
@@ -100,8 +106,8 @@ EXAMPLES: dict[str, tuple[list[Given], list[Given]]] = {
         [series("vigie_node_clock_offset_seconds", 9)],
     ),
     "cpu-crowded": (
-        [series("node_pressure_cpu_waiting_seconds_total", rising(30)), held("0")],
-        [series("node_pressure_cpu_waiting_seconds_total", rising(30))],
+        [*crowded(2), held("0")],
+        crowded(2),
     ),
     "data-starved": (
         [*gpus(0.35, 0.4), series("node_pressure_io_waiting_seconds_total", rising(40))],
@@ -179,6 +185,20 @@ EXAMPLES: dict[str, tuple[list[Given], list[Given]]] = {
     "spinning": (gpus(1.0, 1.0, sm=0.05), gpus(1.0, 1.0, sm=0.6)),
 }
 
+GONE = [series("up", 1), series("vigie_gpu_info", 1, gpu="0", uuid="a")._replace(ended=20)]
+WHY = "released by root until 14:35:10"
+# What a healthy cluster shows every day, and must not be taken for trouble.
+HEALTHY: dict[str, tuple[str, list[Given]]] = {
+    "job_begins_and_takes_its_memory": ("memory-leak", memory(until(900, 12, 300))),
+    "job_has_taken_its_memory": ("memory-leak", memory(until(900, 25, 300))),
+    "process_waits_for_its_own_core_while_others_are_idle": ("cpu-crowded", [*crowded(30), held("0")]),
+    "driver_was_let_go_on_purpose": (
+        "gpu-lost",
+        [*GONE, series("vigie_agent_source_info", 1, source="nvidia", state="unavailable", reason=WHY)],
+    ),
+    "job_computes_on_all_its_gpus_but_one": ("rank-hung", gpus(1.0, 1.0, 0.0, 1.0, sm=0.6)),
+}
+
 
 def made(name: str, given: Iterable[Given]) -> int:
     """Return how many sightings a diagnosis has of these series."""
@@ -207,6 +227,35 @@ def test_diagnosis_is_not_made_where_it_is_not(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_nothing_is_found_where_there_are_no_samples(name: str) -> None:
     assert made(name, []) == 0
+
+
+@pytest.mark.parametrize("what", sorted(HEALTHY))
+def test_healthy_cluster_is_left_alone_when(what: str) -> None:
+    name, given = HEALTHY[what]
+    assert made(name, given) == 0
+
+
+def again(given: Iterable[Given]) -> list[Given]:
+    """Return series with those that exporters beside the agent would tell once more."""
+    jobs = {"node": "node-exporter", "DCGM": "dcgm-exporter"}
+    told = [(one, jobs.get(one.name.partition("_")[0])) for one in given]
+    more = [one._replace(labels={**one.labels, "job": job}) for one, job in told if job]
+    return [*(one for one, _ in told), *more]
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_exporters_beside_the_agent_change_nothing(name: str) -> None:
+    true, false = EXAMPLES[name]
+    assert made(name, again(true)) == made(name, true)
+    assert made(name, again(false)) == 0
+
+
+def test_hang_is_found_where_the_others_only_spin() -> None:
+    assert made("rank-hung", gpus(1.0, 1.0, 0.0, 1.0, sm=0.06)) == 1
+
+
+def test_link_that_went_down_hours_ago_is_still_down() -> None:
+    assert made("nvlink-down", [series("vigie_gpu_nvlink_up", [1.0] * 1500 + [0.0] * 300, gpu="0", link="3")])
 
 
 def test_jobs_that_share_a_gpu_are_told_apart() -> None:

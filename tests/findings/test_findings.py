@@ -19,7 +19,7 @@ WORDS = {
     "node", "nodes", "places", "gpus", "job", "job_id", "user", "hurt", "value", "value_of", "clock",
     "lasted", "told", "because", "process", "killed",
 }  # fmt: skip
-OF_THE_SERVER = {"node_lost", "hardware_missing"}
+OF_THE_SERVER = {"node_lost", "node_stopped", "hardware_missing"}
 OF_THE_SCHEDULER = {"node_drained"}  # told by the demo until there is a source for it
 
 

@@ -91,6 +91,13 @@ def test_node_that_is_lost_explains_what_is_on_it() -> None:
     assert names(found) == ["node-lost"]
 
 
+def test_node_that_was_stopped_in_order_is_not_lost() -> None:
+    stopped = from_events(all_findings(), [told("node_stopped", -10)], NOW)
+    found = troubles([*stopped, seen("node-lost", -10), seen("gpu-lost", -9, gpu="3")], nobody)
+    assert names(found) == ["node-stopped"]
+    assert found[0].finding.severity == "info"
+
+
 def test_what_was_wrong_long_before_does_not_follow_from_a_node_that_is_lost() -> None:
     found = troubles([seen("node-lost", -1), seen("rank-hung", -12, gpu="3", holder="42")], nobody)
     assert names(found) == ["node-lost", "rank-hung"]

@@ -48,7 +48,7 @@ def test_page_that_is_opened_is_asked_for_at_once() -> None:
     feed = Feed(ask, 600, lambda: None)
     feed.start()
     feed.want(Route("job", ("7",)))
-    assert heard.wait(10)
+    assert heard.wait(60)
 
 
 def test_answers_are_kept_for_few_pages() -> None:

@@ -92,11 +92,26 @@ def test_events_are_aligned_and_go_on_on_further_lines() -> None:
         {**event, "node": "node-two", "what": "too", "end_ms": None},
     ]
     first, second = event_lines(events, None)
-    assert first.endswith("  critical  n1        xid: fell off the bus (for 90 s)")
+    assert first.endswith("  critical  n1        xid: fell off the bus (for 1m30s)")
     assert second.endswith("  critical  node-two  xid: too")
     narrow = list(event_lines(events, 40))
-    assert narrow[1] == "  xid: fell off the bus (for 90 s)"
+    assert narrow[1] == "  xid: fell off the bus (for 1m30s)"
     assert all(width(line) <= 40 for line in narrow)
+
+
+@pytest.mark.parametrize("field", ["severity", "node", "kind", "what"])
+def test_no_word_of_an_event_steers_the_terminal(field: str) -> None:
+    event = {
+        "begin_ms": 0,
+        "end_ms": None,
+        "severity": "info",
+        "node": "n1",
+        "kind": "xid",
+        "what": "it fell",
+    }
+    (line,) = event_lines([{**event, field: "\x1b[2J"}], None)
+    assert "?[2J" in line
+    assert line.isprintable()
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ from vigie.model.panel import Panel, Query
 
 # A GPU that ran something for less of the last five minutes does not work.
 WORKING = "avg_over_time(vigie_gpu_busy_ratio[5m]) >= bool 0.05"
-NEEDS = "a source that knows who holds GPUs: Slurm, containers or genv"
+NEEDS = "a source that tells who holds GPUs (those of Slurm, containers and genv are to come)"
 
 
 def held(holders: str) -> str:

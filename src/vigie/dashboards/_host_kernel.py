@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from vigie.dashboards._build import ANY, one, rate, some
-from vigie.dashboards._choices import ON_NODE
+from vigie.dashboards._choices import ON_HOST
 
 
 def _rates(**metrics: str) -> dict[str, str]:
     """Return queries for counters of the network's protocols."""
-    return {word.replace("_", " "): rate(f"node_netstat_{name}", ON_NODE) for word, name in metrics.items()}
+    return {word.replace("_", " "): rate(f"node_netstat_{name}", ON_HOST) for word, name in metrics.items()}
 
 
 SOCKETS = (
@@ -17,10 +17,10 @@ SOCKETS = (
         "Sockets that only grow in number are not closed by somebody.",
         "count",
         {
-            "in use": f"node_sockstat_sockets_used{{{ON_NODE}}}",
-            "TCP": f"node_sockstat_TCP_inuse{{{ON_NODE}}}",
-            "TCP, closing": f"node_sockstat_TCP_tw{{{ON_NODE}}}",
-            "UDP": f"node_sockstat_UDP_inuse{{{ON_NODE}}}",
+            "in use": f"node_sockstat_sockets_used{{{ON_HOST}}}",
+            "TCP": f"node_sockstat_TCP_inuse{{{ON_HOST}}}",
+            "TCP, closing": f"node_sockstat_TCP_tw{{{ON_HOST}}}",
+            "UDP": f"node_sockstat_UDP_inuse{{{ON_HOST}}}",
         },
         floor=0,
     ),
@@ -35,7 +35,7 @@ SOCKETS = (
         "TCP connections open",
         "How many there are now.",
         "count",
-        f"node_netstat_Tcp_CurrEstab{{{ON_NODE}}}",
+        f"node_netstat_Tcp_CurrEstab{{{ON_HOST}}}",
         "open",
         floor=0,
     ),
@@ -43,7 +43,7 @@ SOCKETS = (
         "TCP connections, by state",
         "Many in close_wait are a program that does not close; many in syn_sent, a peer that is gone.",
         "count",
-        f"node_tcp_connection_states{{{ON_NODE}}}",
+        f"node_tcp_connection_states{{{ON_HOST}}}",
         "{{state}}",
         stack=True,
         needs="the tcpstat source (`--with-sources tcpstat`)",
@@ -94,8 +94,8 @@ PROCESSES = (
         "Blocked ones wait for a disk or a file server.",
         "count",
         {
-            "running": f"node_procs_running{{{ON_NODE}}}",
-            "blocked": f"node_procs_blocked{{{ON_NODE}}}",
+            "running": f"node_procs_running{{{ON_HOST}}}",
+            "blocked": f"node_procs_blocked{{{ON_HOST}}}",
         },
         floor=0,
     ),
@@ -103,7 +103,7 @@ PROCESSES = (
         "Processes, by state",
         "Many in D wait for storage; many in Z were never collected by their parent.",
         "count",
-        f"node_processes_state{{{ON_NODE}}}",
+        f"node_processes_state{{{ON_HOST}}}",
         "{{state}}",
         stack=True,
         needs="the processes source (`--with-sources processes`)",
@@ -114,8 +114,8 @@ PROCESSES = (
         "Near the limit nothing new can be started.",
         "count",
         {
-            "there are": f"node_processes_threads{{{ON_NODE}}}",
-            "at most": f"node_processes_max_threads{{{ON_NODE}}}",
+            "there are": f"node_processes_threads{{{ON_HOST}}}",
+            "at most": f"node_processes_max_threads{{{ON_HOST}}}",
         },
         needs="the processes source (`--with-sources processes`)",
         floor=0,
@@ -124,7 +124,7 @@ PROCESSES = (
         "Tasks that hung",
         "Stuck in the kernel for minutes: a disk or a file server that does not answer.",
         "count",
-        f"increase(node_kernel_hung_tasks_total{{{ON_NODE}}}[1h])",
+        f"increase(node_kernel_hung_tasks_total{{{ON_HOST}}}[1h])",
         "in an hour",
         thresholds=ANY,
         needs="the kernel_hung source (Linux 6.13 or newer)",
@@ -136,7 +136,7 @@ CLOCK = (
         "Clock in step",
         "0 means that nobody sets the clock: logs and traces of nodes do not fit together.",
         "bool",
-        f"node_timex_sync_status{{{ON_NODE}}}",
+        f"node_timex_sync_status{{{ON_HOST}}}",
         "in step",
         floor=0,
         ceiling=1,
@@ -146,9 +146,9 @@ CLOCK = (
         "How far the clock is off, as it thinks itself and as the server sees it.",
         "seconds",
         {
-            "to its source": f"node_timex_offset_seconds{{{ON_NODE}}}",
-            "at most": f"node_timex_maxerror_seconds{{{ON_NODE}}}",
-            "to the server": f"vigie_node_clock_offset_seconds{{{ON_NODE}}}",
+            "to its source": f"node_timex_offset_seconds{{{ON_HOST}}}",
+            "at most": f"node_timex_maxerror_seconds{{{ON_HOST}}}",
+            "to the server": f"vigie_node_clock_offset_seconds{{{ON_HOST}}}",
         },
     ),
 )
@@ -157,7 +157,7 @@ KERNEL = (
         "Randomness",
         "Newer kernels keep it at 256; on older ones little of it makes programs wait.",
         "count",
-        f"node_entropy_available_bits{{{ON_NODE}}}",
+        f"node_entropy_available_bits{{{ON_HOST}}}",
         "bits",
         floor=0,
     ),
@@ -165,7 +165,7 @@ KERNEL = (
         "Time to read each source",
         "The agent's own cost: a source that takes long reads something slow.",
         "seconds",
-        f"node_scrape_collector_duration_seconds{{{ON_NODE}}}",
+        f"node_scrape_collector_duration_seconds{{{ON_HOST}}}",
         "{{collector}}",
         kind="band",
         floor=0,
@@ -174,7 +174,7 @@ KERNEL = (
         "Sources that give nothing",
         "Each row is a source that is not there or fails; the node's page says why.",
         "count",
-        f"node_scrape_collector_success{{{ON_NODE}}} == 0",
+        f"node_scrape_collector_success{{{ON_HOST}}} == 0",
         "{{collector}}",
         kind="table",
         needs="nothing; empty is good",

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, one, rate, some
-from vigie.dashboards._choices import ON_NODE
+from vigie.dashboards._choices import ON_HOST
+from vigie.dashboards._host import DISKS as REAL_DISKS
+from vigie.dashboards._host import REAL, WIRES, meminfo
 
-_DISKS = f'{ON_NODE}, device!~"loop.*|ram.*|dm-.*"'
-_WIRES = f'{ON_NODE}, device!~"lo|veth.*|docker.*|br-.*|cni.*"'
-_REAL = f'{ON_NODE}, fstype!~"tmpfs|devtmpfs|overlay|squashfs|ramfs|rootfs"'
-_RESTING = f'{ON_NODE}, mode=~"idle|iowait"'
-
-
-def _memory(*words: str) -> dict[str, str]:
-    """Return queries for what /proc/meminfo calls these."""
-    return {word: f"node_memory_{word}_bytes{{{ON_NODE}}}" for word in words}
+_RESTING = f'{ON_HOST}, mode=~"idle|iowait"'
 
 
 def _of_one(way: str) -> str:
     """Return the mean time of a read or a write."""
-    time = rate(f"node_disk_{way}_time_seconds_total", _DISKS)
-    return f"{time} / ({rate(f'node_disk_{way}s_completed_total', _DISKS)} > 0)"
+    time = rate(f"node_disk_{way}_time_seconds_total", REAL_DISKS)
+    return f"{time} / ({rate(f'node_disk_{way}s_completed_total', REAL_DISKS)} > 0)"
 
 
 CPUS = (
@@ -37,7 +31,7 @@ CPUS = (
         "Clock, by core",
         "Lower than the rest is heat, power or a governor that saves.",
         "hertz",
-        f"node_cpu_scaling_frequency_hertz{{{ON_NODE}}}",
+        f"node_cpu_scaling_frequency_hertz{{{ON_HOST}}}",
         "core {{cpu}}",
         kind="band",
         needs="the cpufreq source",
@@ -47,7 +41,7 @@ CPUS = (
         "Load",
         "Tasks that run or wait: above the number of cores they queue.",
         "count",
-        {f"{minutes} min": f"node_load{minutes}{{{ON_NODE}}}" for minutes in (1, 5, 15)},
+        {f"{minutes} min": f"node_load{minutes}{{{ON_HOST}}}" for minutes in (1, 5, 15)},
         floor=0,
     ),
     some(
@@ -55,9 +49,9 @@ CPUS = (
         "A jump without more work is something that spins or a storm of a device.",
         "ops/s",
         {
-            "context switches": rate("node_context_switches_total", ON_NODE),
-            "interrupts": rate("node_intr_total", ON_NODE),
-            "forks": rate("node_forks_total", ON_NODE),
+            "context switches": rate("node_context_switches_total", ON_HOST),
+            "interrupts": rate("node_intr_total", ON_HOST),
+            "forks": rate("node_forks_total", ON_HOST),
         },
         floor=0,
     ),
@@ -65,7 +59,7 @@ CPUS = (
         "Waiting for a core",
         "How long tasks that could run waited, by core: the scheduler's own view of crowding.",
         "ratio",
-        {"core {{cpu}}": rate("node_schedstat_waiting_seconds_total", ON_NODE)},
+        {"core {{cpu}}": rate("node_schedstat_waiting_seconds_total", ON_HOST)},
         kind="band",
         needs="the schedstat source",
         floor=0,
@@ -74,7 +68,7 @@ CPUS = (
         "Slowed down by heat",
         "Any count is a cooling problem.",
         "ops/s",
-        rate("node_cpu_package_throttles_total", ON_NODE),
+        rate("node_cpu_package_throttles_total", ON_HOST),
         "package {{package}}",
         needs="thermal_throttle in sysfs (Intel)",
         floor=0,
@@ -85,7 +79,7 @@ MEMORY = (
         "Programs and files",
         "Anonymous memory is the programs'; the rest can be given back.",
         "bytes",
-        _memory("AnonPages", "Mapped", "Shmem", "Cached", "Buffers"),
+        meminfo("AnonPages", "Mapped", "Shmem", "Cached", "Buffers"),
         stack=True,
         floor=0,
     ),
@@ -93,7 +87,7 @@ MEMORY = (
         "Active and inactive",
         "Inactive memory goes first when there is need.",
         "bytes",
-        _memory("Active_anon", "Inactive_anon", "Active_file", "Inactive_file"),
+        meminfo("Active_anon", "Inactive_anon", "Active_file", "Inactive_file"),
         stack=True,
         floor=0,
     ),
@@ -101,7 +95,7 @@ MEMORY = (
         "Kernel",
         "Slabs that cannot be reclaimed and only grow are a leak in the kernel.",
         "bytes",
-        _memory("SReclaimable", "SUnreclaim", "KernelStack", "PageTables"),
+        meminfo("SReclaimable", "SUnreclaim", "KernelStack", "PageTables"),
         stack=True,
         floor=0,
     ),
@@ -109,21 +103,21 @@ MEMORY = (
         "To be written",
         "Much that waits means that the disk cannot keep up.",
         "bytes",
-        _memory("Dirty", "Writeback"),
+        meminfo("Dirty", "Writeback"),
         floor=0,
     ),
     some(
         "Swap",
         "Swap in use on a node that computes is too much.",
         "bytes",
-        _memory("SwapTotal", "SwapFree", "SwapCached"),
+        meminfo("SwapTotal", "SwapFree", "SwapCached"),
         floor=0,
     ),
     some(
         "Promised",
         "Promised far above the limit: programs may be killed when they use it.",
         "bytes",
-        _memory("Committed_AS", "CommitLimit"),
+        meminfo("Committed_AS", "CommitLimit"),
         floor=0,
     ),
     some(
@@ -131,8 +125,8 @@ MEMORY = (
         "Reserved and unused ones are lost to everybody else.",
         "count",
         {
-            "there are": f"node_memory_HugePages_Total{{{ON_NODE}}}",
-            "free": f"node_memory_HugePages_Free{{{ON_NODE}}}",
+            "there are": f"node_memory_HugePages_Total{{{ON_HOST}}}",
+            "free": f"node_memory_HugePages_Free{{{ON_HOST}}}",
         },
         floor=0,
     ),
@@ -141,10 +135,10 @@ MEMORY = (
         "Major faults wait for the disk; swapping in and out is trouble.",
         "ops/s",
         {
-            "faults": rate("node_vmstat_pgfault", ON_NODE),
-            "major faults": rate("node_vmstat_pgmajfault", ON_NODE),
-            "swapped in": rate("node_vmstat_pswpin", ON_NODE),
-            "swapped out": rate("node_vmstat_pswpout", ON_NODE),
+            "faults": rate("node_vmstat_pgfault", ON_HOST),
+            "major faults": rate("node_vmstat_pgmajfault", ON_HOST),
+            "swapped in": rate("node_vmstat_pswpin", ON_HOST),
+            "swapped out": rate("node_vmstat_pswpout", ON_HOST),
         },
         floor=0,
     ),
@@ -152,7 +146,7 @@ MEMORY = (
         "Killed for want of memory",
         "Each one was a program that somebody misses.",
         "count",
-        f"increase(node_vmstat_oom_kill{{{ON_NODE}}}[1h])",
+        f"increase(node_vmstat_oom_kill{{{ON_HOST}}}[1h])",
         "in an hour",
         thresholds=ANY_BAD,
         floor=0,
@@ -164,8 +158,8 @@ DISKS = (
         "Many small ones tire a disk long before its bandwidth.",
         "ops/s",
         {
-            "{{device}} reads": rate("node_disk_reads_completed_total", _DISKS),
-            "{{device}} writes": rate("node_disk_writes_completed_total", _DISKS),
+            "{{device}} reads": rate("node_disk_reads_completed_total", REAL_DISKS),
+            "{{device}} writes": rate("node_disk_writes_completed_total", REAL_DISKS),
         },
         floor=0,
     ),
@@ -173,7 +167,7 @@ DISKS = (
         "Busy",
         "Near 1 requests queue; on NVMe it may mean less.",
         "ratio",
-        rate("node_disk_io_time_seconds_total", _DISKS),
+        rate("node_disk_io_time_seconds_total", REAL_DISKS),
         "{{device}}",
         thresholds=RATIO_HIGH,
         floor=0,
@@ -193,7 +187,7 @@ DISKS = (
         "Requests under way",
         "How deep the queue is at this moment.",
         "count",
-        f"node_disk_io_now{{{_DISKS}}}",
+        f"node_disk_io_now{{{REAL_DISKS}}}",
         "{{device}}",
         floor=0,
     ),
@@ -203,7 +197,7 @@ FILES = (
         "Space left",
         "How much can still be written.",
         "bytes",
-        f"node_filesystem_avail_bytes{{{_REAL}}}",
+        f"node_filesystem_avail_bytes{{{REAL}}}",
         "{{mountpoint}}",
         floor=0,
     ),
@@ -211,7 +205,7 @@ FILES = (
         "Inodes used",
         "Without inodes no file can be made, however much space is left.",
         "ratio",
-        f"1 - node_filesystem_files_free{{{_REAL}}} / (node_filesystem_files{{{_REAL}}} > 0)",
+        f"1 - node_filesystem_files_free{{{REAL}}} / (node_filesystem_files{{{REAL}}} > 0)",
         "{{mountpoint}}",
         thresholds=RATIO_HIGH,
         floor=0,
@@ -221,7 +215,7 @@ FILES = (
         "Read-only or out of reach",
         "1 is a file system that the kernel gave up on.",
         "bool",
-        f"node_filesystem_readonly{{{_REAL}}}",
+        f"node_filesystem_readonly{{{REAL}}}",
         "{{mountpoint}}",
         thresholds=ANY_BAD,
         floor=0,
@@ -231,7 +225,7 @@ FILES = (
         "Open files",
         "Near the limit the kernel refuses to open more.",
         "count",
-        {"open": f"node_filefd_allocated{{{ON_NODE}}}"},
+        {"open": f"node_filefd_allocated{{{ON_HOST}}}"},
         floor=0,
     ),
 )
@@ -241,8 +235,8 @@ NETWORK = (
         "Many small packets cost CPU rather than bandwidth.",
         "ops/s",
         {
-            "{{device}} in": rate("node_network_receive_packets_total", _WIRES),
-            "{{device}} out": rate("node_network_transmit_packets_total", _WIRES),
+            "{{device}} in": rate("node_network_receive_packets_total", WIRES),
+            "{{device}} out": rate("node_network_transmit_packets_total", WIRES),
         },
         floor=0,
     ),
@@ -251,10 +245,10 @@ NETWORK = (
         "Any steady rate is a cable, a duplex mismatch or a full queue.",
         "ops/s",
         {
-            "{{device}} errors in": rate("node_network_receive_errs_total", _WIRES),
-            "{{device}} errors out": rate("node_network_transmit_errs_total", _WIRES),
-            "{{device}} dropped in": rate("node_network_receive_drop_total", _WIRES),
-            "{{device}} dropped out": rate("node_network_transmit_drop_total", _WIRES),
+            "{{device}} errors in": rate("node_network_receive_errs_total", WIRES),
+            "{{device}} errors out": rate("node_network_transmit_errs_total", WIRES),
+            "{{device}} dropped in": rate("node_network_receive_drop_total", WIRES),
+            "{{device}} dropped out": rate("node_network_transmit_drop_total", WIRES),
         },
         floor=0,
     ),
@@ -262,7 +256,7 @@ NETWORK = (
         "Interfaces up",
         "0 for an interface that should be up is a cable or a switch.",
         "bool",
-        f"node_network_up{{{_WIRES}}}",
+        f"node_network_up{{{WIRES}}}",
         "{{device}}",
         floor=0,
         ceiling=1,
@@ -271,7 +265,7 @@ NETWORK = (
         "Speed",
         "Lower than the port's own means that it was negotiated down.",
         "bits/s",
-        f"node_network_speed_bytes{{{_WIRES}}} * 8",
+        f"node_network_speed_bytes{{{WIRES}}} * 8",
         "{{device}}",
         needs="an interface that tells its speed, which virtual ones do not",
         floor=0,
@@ -281,8 +275,8 @@ NETWORK = (
         "Squeezed or dropped: the cores cannot keep up with the network.",
         "ops/s",
         {
-            "dropped": f"sum({rate('node_softnet_dropped_total', ON_NODE)})",
-            "squeezed": f"sum({rate('node_softnet_times_squeezed_total', ON_NODE)})",
+            "dropped": f"sum({rate('node_softnet_dropped_total', ON_HOST)})",
+            "squeezed": f"sum({rate('node_softnet_times_squeezed_total', ON_HOST)})",
         },
         floor=0,
     ),
@@ -290,7 +284,7 @@ NETWORK = (
         "Neighbours",
         "A table that grows towards its limit loses packets.",
         "count",
-        f"node_arp_entries{{{ON_NODE}}}",
+        f"node_arp_entries{{{ON_HOST}}}",
         "{{device}}",
         floor=0,
     ),
@@ -299,8 +293,8 @@ NETWORK = (
         "At the limit new connections are refused.",
         "count",
         {
-            "now": f"node_nf_conntrack_entries{{{ON_NODE}}}",
-            "at most": f"node_nf_conntrack_entries_limit{{{ON_NODE}}}",
+            "now": f"node_nf_conntrack_entries{{{ON_HOST}}}",
+            "at most": f"node_nf_conntrack_entries_limit{{{ON_HOST}}}",
         },
         needs="the conntrack source (a firewall that tracks)",
         floor=0,
@@ -311,15 +305,16 @@ HARDWARE = (
         "Thermal zones",
         "Beyond its trip point the kernel slows the machine down.",
         "celsius",
-        f"node_thermal_zone_temp{{{ON_NODE}}}",
+        f"node_thermal_zone_temp{{{ON_HOST}}}",
         "{{type}} {{zone}}",
         needs="the thermal_zone source",
     ),
     one(
         "Cooling in use",
         "Above 0 the kernel holds something back, or drives a fan, to cool the machine.",
-        "count",
-        f"node_cooling_device_cur_state{{{ON_NODE}}}",
+        "ratio",
+        f"(node_cooling_device_cur_state{{{ON_HOST}}} >= 0)"
+        f" / (node_cooling_device_max_state{{{ON_HOST}}} > 0)",
         "{{type}} {{name}}",
         needs="the thermal_zone source",
         floor=0,
@@ -328,7 +323,7 @@ HARDWARE = (
         "Fans",
         "A fan at 0 or far below its siblings is broken.",
         "rpm",
-        f"node_hwmon_fan_rpm{{{ON_NODE}}}",
+        f"node_hwmon_fan_rpm{{{ON_HOST}}}",
         "{{chip}} {{sensor}}",
         needs="the hwmon source (a board with fans)",
         floor=0,
@@ -337,7 +332,7 @@ HARDWARE = (
         "Memory errors corrected",
         "A module that collects them should be replaced before it fails.",
         "count",
-        f"increase(node_edac_correctable_errors_total{{{ON_NODE}}}[1h])",
+        f"increase(node_edac_correctable_errors_total{{{ON_HOST}}}[1h])",
         "controller {{controller}}",
         needs="the edac source (ECC memory)",
         floor=0,
@@ -346,7 +341,7 @@ HARDWARE = (
         "Memory errors uncorrected",
         "Each one has crashed or spoilt something.",
         "count",
-        f"increase(node_edac_uncorrectable_errors_total{{{ON_NODE}}}[1h])",
+        f"increase(node_edac_uncorrectable_errors_total{{{ON_HOST}}}[1h])",
         "controller {{controller}}",
         thresholds=ANY_BAD,
         needs="the edac source (ECC memory)",
@@ -356,7 +351,7 @@ HARDWARE = (
         "Disks that arrays are short of",
         "A RAID without its spare is one failure from loss.",
         "count",
-        f"node_md_degraded{{{ON_NODE}}}",
+        f"node_md_degraded{{{ON_HOST}}}",
         "{{device}}",
         thresholds=ANY_BAD,
         needs="the mdadm source (software RAID)",

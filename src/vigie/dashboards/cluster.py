@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from vigie.dashboards._build import ANY, NOT_UP, RATIO_HIGH, one, rate
-from vigie.dashboards._choices import HOW, NODES, ON_NODE
+from vigie.dashboards._choices import A_WIRE, HOW, NODES, ON_HOST, ON_NODE
 from vigie.dashboards._held import held_and_working
 from vigie.model.panel import Dashboard, Panel, Query, Section
 
 _GPU_NEEDS = "the nvidia or amdgpu source"
 _IB_NEEDS = "the infiniband source"
-_WIRES = f'{ON_NODE}, device!="lo"'
-_ROOT = f'{ON_NODE}, mountpoint="/"'
-_IDLE = rate("node_cpu_seconds_total", f'{ON_NODE}, mode="idle"')
-_MEMORY = f"1 - node_memory_MemAvailable_bytes{{{ON_NODE}}} / node_memory_MemTotal_bytes{{{ON_NODE}}}"
+_WIRES = f"{ON_HOST}, {A_WIRE}"
+_ROOT = f'{ON_HOST}, mountpoint="/"'
+_IDLE = rate("node_cpu_seconds_total", f'{ON_HOST}, mode="idle"')
+_MEMORY = f"1 - node_memory_MemAvailable_bytes{{{ON_HOST}}} / node_memory_MemTotal_bytes{{{ON_HOST}}}"
 _DISK = f"1 - node_filesystem_avail_bytes{{{_ROOT}}} / node_filesystem_size_bytes{{{_ROOT}}}"
 _SWAP = (
-    f"1 - node_memory_SwapFree_bytes{{{ON_NODE}}} / (node_memory_SwapTotal_bytes{{{ON_NODE}}} > 0)"
-    f" or 0 * node_memory_SwapTotal_bytes{{{ON_NODE}}}"
+    f"1 - node_memory_SwapFree_bytes{{{ON_HOST}}} / (node_memory_SwapTotal_bytes{{{ON_HOST}}} > 0)"
+    f" or 0 * node_memory_SwapTotal_bytes{{{ON_HOST}}}"
 )
 _FULL = f"vigie_gpu_memory_used_bytes{{{ON_NODE}}} / vigie_gpu_memory_total_bytes{{{ON_NODE}}}"
-_SENT = rate("node_infiniband_port_data_transmitted_bytes_total", ON_NODE)
-_RECEIVED = rate("node_infiniband_port_data_received_bytes_total", ON_NODE)
-_DOWN = f"node_infiniband_physical_state_id{{{ON_NODE}}} != bool 5"
+_SENT = rate("node_infiniband_port_data_transmitted_bytes_total", ON_HOST)
+_RECEIVED = rate("node_infiniband_port_data_received_bytes_total", ON_HOST)
+_DOWN = f"node_infiniband_physical_state_id{{{ON_HOST}}} != bool 5"
 
 
 def _each(
@@ -92,10 +92,10 @@ _TABLES = (
         "Every node",
         "Sort by a column: the first rows are the fullest, hottest or emptiest machines.",
         (
-            Query(f"max by (instance) (time() - node_boot_time_seconds{{{ON_NODE}}})", "up for", "seconds"),
+            Query(f"max by (instance) (time() - node_boot_time_seconds{{{ON_HOST}}})", "up for", "seconds"),
             Query(f"1 - avg by (instance) ({_IDLE})", "CPU", "ratio"),
             Query(f"max by (instance) ({_MEMORY})", "memory", "ratio"),
-            Query(f"max by (instance) (node_memory_MemTotal_bytes{{{ON_NODE}}})", "memory, total", "bytes"),
+            Query(f"max by (instance) (node_memory_MemTotal_bytes{{{ON_HOST}}})", "memory, total", "bytes"),
             Query(f"max by (instance) ({_SWAP})", "swap", "ratio"),
             Query(f"max by (instance) ({_DISK})", "disk at /", "ratio"),
             Query(f"count by (instance) (vigie_gpu_info{{{ON_NODE}}})", "GPUs", "count"),
@@ -137,6 +137,18 @@ _GPUS = (
         "ratio",
         "vigie_gpu_busy_ratio",
         1,
+    ),
+    one(
+        "GPU busy, node by node",
+        "A row that fades while its neighbours stay strong stopped working at that moment.",
+        "ratio",
+        f"$how by (instance) (vigie_gpu_busy_ratio{{{ON_NODE}}})",
+        "{{instance}}",
+        kind="heat",
+        wide=True,
+        needs=_GPU_NEEDS,
+        floor=0,
+        ceiling=1,
     ),
     _across(
         "Memory busy",
@@ -204,7 +216,7 @@ _HOSTS = (
         "CPU clock",
         "A node with a lower clock is hot or set to save power.",
         "hertz",
-        f"$how by (instance) (node_cpu_scaling_frequency_hertz{{{ON_NODE}}})",
+        f"$how by (instance) (node_cpu_scaling_frequency_hertz{{{ON_HOST}}})",
         "the cpufreq source",
     ),
     _each("Memory used", "A line that climbs alone is a leak.", "ratio", _MEMORY, ceiling=1),
@@ -212,7 +224,7 @@ _HOSTS = (
         "Memory available",
         "What jobs can still take before the kernel kills.",
         "bytes",
-        f"node_memory_MemAvailable_bytes{{{ON_NODE}}}",
+        f"node_memory_MemAvailable_bytes{{{ON_HOST}}}",
     ),
     _each("Swap used", "Any swapping on a node that computes is too much.", "ratio", _SWAP, ceiling=1),
     one(
@@ -247,7 +259,7 @@ _FABRIC = (
         "All InfiniBand links up",
         "0 means that at least one port of the node is down.",
         "bool",
-        f"min by (instance) (node_infiniband_physical_state_id{{{ON_NODE}}} == bool 5)",
+        f"min by (instance) (node_infiniband_physical_state_id{{{ON_HOST}}} == bool 5)",
         "{{instance}}",
         thresholds=NOT_UP,
         floor=0,
@@ -258,7 +270,7 @@ _FABRIC = (
         "Links that went down in the last hour",
         "A link that falls again and again has a bad cable or optic.",
         "count",
-        f"increase(node_infiniband_link_downed_total{{{ON_NODE}}}[1h]) > 0",
+        f"increase(node_infiniband_link_downed_total{{{ON_HOST}}}[1h]) > 0",
         "{{instance}} {{device}}:{{port}}",
         kind="table",
         thresholds=ANY,

@@ -7,7 +7,7 @@ from typing import Any
 from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, one, rate, some
 from vigie.model.panel import Dashboard, Panel, Section, Variable
 
-_NEEDS = "the containers source, or a cAdvisor that is scraped"
+_NEEDS = "a cAdvisor beside the agent, or one that is scraped (a source of our own is to come)"
 _VARIABLES = (
     Variable("node", "Nodes", metric='container_last_seen{name!=""}', by="instance", multi=True),
     Variable(
@@ -15,7 +15,7 @@ _VARIABLES = (
     ),
 )
 _THEM = 'instance=~"$node", name=~"$name"'
-_NAME = "{{name}}"
+_NAME = "{{instance}} {{name}}"
 
 
 def _each(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
@@ -44,6 +44,12 @@ _CPU = (
         "Share of time in which something in it waited for a core.",
         "ratio",
         _rate("container_pressure_cpu_waiting_seconds_total"),
+    ),
+    _each(
+        "Load",
+        "Tasks that run or wait: above its cores they wait.",
+        "count",
+        f"container_cpu_load_average_10s{{{_THEM}}} / 1000",
     ),
     _each("Processes", "One that only grows forks without end.", "count", f"container_processes{{{_THEM}}}"),
 )
@@ -88,8 +94,8 @@ _IO = (
         "Who fills the wire.",
         "bytes/s",
         {
-            "{{name}} in": _rate("container_network_receive_bytes_total"),
-            "{{name}} out": _rate("container_network_transmit_bytes_total"),
+            f"{_NAME} in": _rate("container_network_receive_bytes_total"),
+            f"{_NAME} out": _rate("container_network_transmit_bytes_total"),
         },
         needs=_NEEDS,
         floor=0,
@@ -99,8 +105,8 @@ _IO = (
         "Who fills the disk's queue.",
         "bytes/s",
         {
-            "{{name}} read": _rate("container_fs_reads_bytes_total"),
-            "{{name}} written": _rate("container_fs_writes_bytes_total"),
+            f"{_NAME} read": _rate("container_fs_reads_bytes_total"),
+            f"{_NAME} written": _rate("container_fs_writes_bytes_total"),
         },
         needs=_NEEDS,
         floor=0,
@@ -110,6 +116,12 @@ _IO = (
         "Share of time in which something in it waited for a disk.",
         "ratio",
         _rate("container_pressure_io_waiting_seconds_total"),
+    ),
+    _each(
+        "Disk busy",
+        "Share of time in which it had requests under way.",
+        "ratio",
+        _rate("container_fs_io_time_seconds_total"),
     ),
     _each(
         "Space used",

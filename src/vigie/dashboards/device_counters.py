@@ -109,6 +109,18 @@ HEAT = (
         "vigie_gpu_temperature_celsius",
         thresholds=_HOT,
     ),
+    one(
+        "GPU temperature, GPU by GPU",
+        "A row stronger than its neighbours is badly cooled, a strong column a hot room.",
+        "celsius",
+        f"vigie_gpu_temperature_celsius{{{ON_GPU}}}",
+        NAME,
+        kind="heat",
+        wide=True,
+        thresholds=_HOT,
+        floor=20,  # no room is colder, and shades from 0 on would hardly differ
+        needs=NEEDS,
+    ),
     _gpu(
         "Memory temperature",
         "Stacked memory runs hotter than the GPU; beyond 95 it slows down.",

@@ -7,7 +7,7 @@ from vigie.dashboards._held import NEEDS as HOLDERS
 from vigie.dashboards._held import WORKING
 from vigie.model.panel import Dashboard, Panel, Section
 
-_NEEDS = "the genv source (state files of genv on a node)"
+_NEEDS = "a genv monitor that is scraped (a source of our own is to come)"
 _DEVICE = "{{instance}}:{{index}}"
 _BUSY = "genv_device_utilization / 100"
 _FULL = "genv_device_memory_used_bytes / genv_device_memory_total_bytes"
@@ -20,10 +20,20 @@ def _number(title: str, why: str, unit: str, promql: str) -> Panel:
     return one(title, why, unit, promql, kind="number", needs=_NEEDS)
 
 
-def _by(label: str, title: str, why: str, metric: str, unit: str = "count") -> Panel:
-    return one(
-        title, why, unit, f"sum by (instance, {label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS, floor=0
-    )
+def _each(title: str, why: str, metric: str, unit: str = "count") -> Panel:
+    """Return a line for each environment: its number is that of a process, and means one on its node only."""
+    name = "{{instance}} {{eid}}"
+    return one(title, why, unit, f"sum by (instance, eid) ({metric})", name, needs=_NEEDS, floor=0)
+
+
+def _whose(title: str, why: str, metric: str) -> Panel:
+    """Return a line for each user, over all nodes."""
+    return one(title, why, "count", f"sum by (username) ({metric})", "{{username}}", needs=_NEEDS, floor=0)
+
+
+def _held(metric: str) -> str:
+    """Return a measure of GPUs for each user who holds them."""
+    return f"max by (instance, gpu) ({metric}) * on (instance, gpu) group_right () {_HELD}"
 
 
 _NOW = (
@@ -80,33 +90,29 @@ _DEVICES = (
     ),
 )
 _ENVIRONMENTS = (
-    _by(
-        "eid",
+    _each(
         "Processes, by environment",
         "None for long: it is open and does nothing.",
         "genv_environment_processes_total",
     ),
-    _by("eid", "GPUs, by environment", "What each has attached.", "genv_environment_attached_devices_total"),
-    _by(
-        "eid",
+    _each("GPUs, by environment", "What each has attached.", "genv_environment_attached_devices_total"),
+    _each(
         "GPU memory, by environment",
         "Without an environment is memory that nobody asked genv for.",
         "genv_process_used_gpu_memory_bytes",
         "bytes",
     ),
-    _by(
-        "username",
+    _whose(
         "Environments, by user",
         "More than one each are easily forgotten.",
         "genv_user_environments_total",
     ),
-    _by(
-        "username",
+    _whose(
         "Processes, by user",
         "None for long with GPUs attached: to be given back.",
         "genv_user_processes_total",
     ),
-    _by("username", "GPUs, by user in genv", "What each has attached.", "genv_user_attached_devices_total"),
+    _whose("GPUs, by user in genv", "What each has attached.", "genv_user_attached_devices_total"),
 )
 _USERS = (
     one(
@@ -123,7 +129,7 @@ _USERS = (
         "GPUs working, by user",
         "Compare with what is held: the rest is idle.",
         "count",
-        f"sum by (user) (({WORKING}) * on (instance, gpu) group_right () {_HELD})",
+        f"sum by (user) ({_held(WORKING)})",
         "{{user}}",
         stack=True,
         needs=HOLDERS,
@@ -133,7 +139,7 @@ _USERS = (
         "Busy, by user",
         "The mean over all GPUs that a user holds.",
         "ratio",
-        f"avg by (user) (vigie_gpu_busy_ratio * on (instance, gpu) group_right () {_HELD})",
+        f"avg by (user) ({_held('vigie_gpu_busy_ratio')})",
         "{{user}}",
         needs=HOLDERS,
         floor=0,
@@ -143,7 +149,7 @@ _USERS = (
         "Power, by user",
         "What each user's GPUs draw.",
         "watts",
-        f"sum by (user) (vigie_gpu_power_watts * on (instance, gpu) group_right () {_HELD})",
+        f"sum by (user) ({_held('vigie_gpu_power_watts')})",
         "{{user}}",
         stack=True,
         needs=HOLDERS,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards._build import ANY, NOT_UP, one, rate
+from vigie.dashboards._choices import ON_HOST
 from vigie.model.panel import Dashboard, Panel, Section, Threshold, Variable
 
 _NEEDS = "the infiniband source (an adapter in /sys/class/infiniband)"
-_PORTS = 'instance=~"$node", device=~"$device"'
+_PORTS = f'{ON_HOST}, device=~"$device"'
 _NAME = "{{instance}} {{device}}:{{port}}"
 _VARIABLES = (
     Variable("node", "Nodes", metric="node_infiniband_state_id", by="instance", multi=True),

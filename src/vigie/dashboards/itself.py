@@ -185,6 +185,15 @@ _AGENT = (
         floor=0,
     ),
     one(
+        "Open files of agents",
+        "Flat: a climb is a leak.",
+        "count",
+        f"process_open_fds{{{_AGENTS}}}",
+        "{{instance}}",
+        kind="band",
+        floor=0,
+    ),
+    one(
         "Series of each agent",
         "A node with far more than the rest has something that multiplies.",
         "count",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards import _host
+from vigie.dashboards import _host, _host_detail
 from vigie.dashboards._build import RATIO_HIGH, one, rate
-from vigie.dashboards._choices import A_NODE, ON_NODE
+from vigie.dashboards._choices import A_NODE, ON_HOST
 from vigie.dashboards._host_kernel import CLOCK, KERNEL, PROCESSES, SOCKETS
 from vigie.dashboards._host_more import CPUS, DISKS, FILES, HARDWARE, MEMORY, NETWORK
 from vigie.model.panel import Dashboard, Panel, Section
 
-_ROOT = f'{ON_NODE}, mountpoint="/"'
-_TOTAL = f"node_memory_MemTotal_bytes{{{ON_NODE}}}"
-_SWAP = f"node_memory_SwapTotal_bytes{{{ON_NODE}}}"
-_CORES = f'count(count by (instance, cpu) (node_cpu_seconds_total{{{ON_NODE}, mode="idle"}}))'
-_IDLE = rate("node_cpu_seconds_total", f'{ON_NODE}, mode="idle"')
+_ROOT = f'{ON_HOST}, mountpoint="/"'
+_TOTAL = f"node_memory_MemTotal_bytes{{{ON_HOST}}}"
+_SWAP = f"node_memory_SwapTotal_bytes{{{ON_HOST}}}"
+_CORES = f'count(count by (instance, cpu) (node_cpu_seconds_total{{{ON_HOST}, mode="idle"}}))'
+_IDLE = rate("node_cpu_seconds_total", f'{ON_HOST}, mode="idle"')
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
@@ -34,20 +34,20 @@ _NOW = (
         "Load of 15 minutes for each core",
         "Above 1 tasks queue for a core or for a disk.",
         "ratio",
-        f"sum(node_load15{{{ON_NODE}}}) / {_CORES}",
+        f"sum(node_load15{{{ON_HOST}}}) / {_CORES}",
     ),
     _number(
         "Memory taken",
         "What programs cannot give back.",
         "ratio",
-        f"1 - node_memory_MemAvailable_bytes{{{ON_NODE}}} / {_TOTAL}",
+        f"1 - node_memory_MemAvailable_bytes{{{ON_HOST}}} / {_TOTAL}",
         thresholds=RATIO_HIGH,
     ),
     _number(
         "Swap taken",
         "Any at all slows a node that computes.",
         "ratio",
-        f"1 - node_memory_SwapFree_bytes{{{ON_NODE}}} / ({_SWAP} > 0) or 0 * {_SWAP}",
+        f"1 - node_memory_SwapFree_bytes{{{ON_HOST}}} / ({_SWAP} > 0) or 0 * {_SWAP}",
     ),
     _number(
         "Root file system used",
@@ -60,7 +60,7 @@ _NOW = (
         "Up for",
         "A short time means that the node was booted lately.",
         "seconds",
-        f"node_time_seconds{{{ON_NODE}}} - node_boot_time_seconds{{{ON_NODE}}}",
+        f"node_time_seconds{{{ON_HOST}}} - node_boot_time_seconds{{{ON_HOST}}}",
     ),
     _number("Cores", "As the kernel sees them; fewer than bought are switched off.", "count", _CORES),
     _number("Memory, total", "Less than bought means that a module failed.", "bytes", _TOTAL),
@@ -74,16 +74,16 @@ DASHBOARD = Dashboard(
     "All that the host sources say of one node: CPU, memory, disks, network, kernel.",
     (
         Section("Now", _NOW),
-        Section("CPU", (_host.CPU, *CPUS, _host.PRESSURE)),
-        Section("Memory", (_host.MEMORY, *MEMORY)),
-        Section("Disks", (_host.DISK_IO, *DISKS)),
-        Section("File systems", (_host.SPACE, *FILES)),
-        Section("Network", (_host.NETWORK, *NETWORK, _host.INFINIBAND)),
-        Section("Sockets and protocols", SOCKETS),
-        Section("Processes", PROCESSES),
-        Section("Clock", CLOCK),
-        Section("Hardware", (_host.TEMPERATURES, _host.POWER, *HARDWARE)),
-        Section("Kernel and the agent", KERNEL),
+        Section("CPU", (_host.CPU, *CPUS, _host.PRESSURE, *_host_detail.CPUS)),
+        Section("Memory", (_host.MEMORY, *MEMORY, *_host_detail.MEMORY)),
+        Section("Disks", (_host.DISK_IO, *DISKS, *_host_detail.DISKS)),
+        Section("File systems", (_host.SPACE, *FILES, *_host_detail.FILES)),
+        Section("Network", (_host.NETWORK, *NETWORK, *_host_detail.NETWORK, _host.INFINIBAND)),
+        Section("Sockets and protocols", (*SOCKETS, *_host_detail.SOCKETS)),
+        Section("Processes", (*PROCESSES, *_host_detail.PROCESSES)),
+        Section("Clock", (*CLOCK, *_host_detail.CLOCK)),
+        Section("Hardware", (_host.TEMPERATURES, _host.POWER, *HARDWARE, *_host_detail.HARDWARE)),
+        Section("Kernel and the agent", (*KERNEL, *_host_detail.KERNEL)),
     ),
     (A_NODE,),
 )

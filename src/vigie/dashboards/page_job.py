@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._choices import A_JOB, NAME, OF_JOB
+from vigie.dashboards._build import rate
+from vigie.dashboards._choices import A_DISK, A_JOB, NAME, OF_AGENTS, OF_JOB
 from vigie.dashboards._held import share_of_each
 from vigie.model.panel import Dashboard, Panel, Query, Section
 
 _GPU = f"and on (instance, gpu) {OF_JOB}"
 _HOST = f"and on (instance) {OF_JOB}"
-_IDLE = 'rate(node_cpu_seconds_total{mode="idle"}[$__rate_interval])'
-_IOWAIT = 'rate(node_cpu_seconds_total{mode="iowait"}[$__rate_interval])'
-_SENT = "rate(node_infiniband_port_data_transmitted_bytes_total[$__rate_interval])"
+_IDLE = rate("node_cpu_seconds_total", f'{OF_AGENTS}, mode="idle"')
+_IOWAIT = rate("node_cpu_seconds_total", f'{OF_AGENTS}, mode="iowait"')
+_SENT = rate("node_infiniband_port_data_transmitted_bytes_total", OF_AGENTS)
+_READ = rate("node_disk_read_bytes_total", f"{OF_AGENTS}, {A_DISK}")
+_LEFT = f"node_memory_MemAvailable_bytes{{{OF_AGENTS}}} / node_memory_MemTotal_bytes{{{OF_AGENTS}}}"
 
 _CHARTS = (
     Panel(
@@ -49,7 +52,10 @@ _CHARTS = (
         "All nodes send alike in each step: silence on all of them is a hang, on one of them a bad link.",
         (
             Query(f"sum by (instance) ({_SENT}) {_HOST}", "InfiniBand {{instance}}"),
-            Query(f"sum by (instance) (DCGM_FI_PROF_NVLINK_TX_BYTES {_GPU})", "NVLink {{instance}}"),
+            Query(
+                f"sum by (instance) (max by (instance, gpu) (DCGM_FI_PROF_NVLINK_TX_BYTES) {_GPU})",
+                "NVLink {{instance}}",
+            ),
         ),
         "bytes/s",
         "band",
@@ -73,7 +79,7 @@ _CHARTS = (
         "Reading goes in waves with the epochs: a flat line at the disk's limit starves the GPUs.",
         (
             Query(
-                f"sum by (instance) (rate(node_disk_read_bytes_total[$__rate_interval])) {_HOST}",
+                f"sum by (instance) ({_READ}) {_HOST}",
                 "{{instance}}",
             ),
         ),
@@ -111,7 +117,7 @@ _MORE = (
         "A share that only grows ends with the kernel killing the job.",
         (
             Query(
-                f"1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes {_HOST}",
+                f"1 - {_LEFT} {_HOST}",
                 "{{instance}}",
             ),
         ),

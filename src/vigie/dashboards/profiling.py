@@ -31,6 +31,11 @@ def _flow(title: str, why: str, name: str) -> Panel:
     )
 
 
+def _of_node(metric: str) -> str:
+    """Return the sum over a node's GPUs, each once: an exporter beside the agent may tell the same."""
+    return f"sum by (instance) (max by (instance, gpu) ({metric}{{{ON_GPU}}}))"
+
+
 _MULTIPROCESSORS = (
     _share(
         "Graphics engine active", "Any work at all: the upper bound of everything below.", "GR_ENGINE_ACTIVE"
@@ -81,8 +86,8 @@ _LINKS = (
         "Where the bytes go: between the GPUs of the node, or out of it.",
         "bytes/s",
         {
-            "NVLink {{instance}}": f"sum by (instance) (DCGM_FI_PROF_NVLINK_TX_BYTES{{{ON_GPU}}})",
-            "PCIe {{instance}}": f"sum by (instance) (DCGM_FI_PROF_PCIE_TX_BYTES{{{ON_GPU}}})",
+            "NVLink {{instance}}": _of_node("DCGM_FI_PROF_NVLINK_TX_BYTES"),
+            "PCIe {{instance}}": _of_node("DCGM_FI_PROF_PCIE_TX_BYTES"),
         },
         kind="band",
         needs=NEEDS,

@@ -7,7 +7,7 @@ from typing import Any
 from vigie.dashboards._build import ANY, one, some
 from vigie.model.panel import Dashboard, Panel, Section
 
-_NEEDS = "the slurm source, or a Slurm exporter that is scraped"
+_NEEDS = "a Slurm exporter that is scraped (a source of our own is to come)"
 
 
 def _states(title: str, why: str, family: str, states: str, **rest: Any) -> Panel:

@@ -14,7 +14,7 @@ _VARIABLES = (
 )
 _MODELS = 'instance=~"$node", model=~"$model"'
 _BY = "sum by (instance, model, version)"
-_NAME = "{{model}} {{version}}"
+_NAME = "{{instance}} {{model}} {{version}}"
 _ASKED = f"({_BY} ({rate('nv_inference_request_success', _MODELS)}) > 0)"
 
 
@@ -43,7 +43,7 @@ _REQUESTS = (
         "By reason: anything steady is for the model's owner.",
         "ops/s",
         f"sum by (instance, model, reason) ({rate('nv_inference_request_failure', _MODELS)})",
-        "{{model}}: {{reason}}",
+        "{{instance}} {{model}}: {{reason}}",
         needs=_NEEDS,
         floor=0,
     ),
@@ -54,6 +54,19 @@ _REQUESTS = (
         "Near 1 under load means that batching is not switched on.",
         "count",
         f"{_of('nv_inference_count')} / ({_of('nv_inference_exec_count')} > 0)",
+    ),
+    some(
+        "In all, since the servers began",
+        "Which models are used at all: one that nobody asks takes memory in vain.",
+        "count",
+        {
+            f"requests {_NAME}": f"{_BY} (nv_inference_request_success{{{_MODELS}}})",
+            f"inferences {_NAME}": f"{_BY} (nv_inference_count{{{_MODELS}}})",
+            f"runs {_NAME}": f"{_BY} (nv_inference_exec_count{{{_MODELS}}})",
+        },
+        kind="bars",
+        needs=_NEEDS,
+        floor=0,
     ),
     _each(
         "Waiting now",

@@ -13,8 +13,10 @@ FINDING = Finding(
     "{value} of the time{hurt}.",
     was="A noisy neighbour: the CPUs of {node} were all taken for {lasted}{hurt}.",
     do="Find who takes the cores (`top` on {node}); bind jobs to their own cores (cgroups, --cpus-per-task).",
-    when=f"""(rate(node_pressure_cpu_waiting_seconds_total[5m]) > 0.3)
-  and on (instance) ({HELD_NODES} > 0)""",
+    # One process that waits for the core it is bound to is pressure, too, while others are idle.
+    when=f"""(max by (instance) (rate(node_pressure_cpu_waiting_seconds_total[5m])) > 0.3)
+  and on (instance) ({HELD_NODES} > 0)
+  and on (instance) (avg by (instance) (rate(node_cpu_seconds_total{{mode="idle"}}[5m])) < 0.1)""",
     lag_ms=2 * MINUTE_MS,
     chip="CPU short",
     unit="ratio",

@@ -10,7 +10,9 @@ FINDING = Finding(
     severity=CRITICAL,
     what="Link {link} of NVLink of {node}:{gpu} is down{hurt}.",
     do="Drain {node}, reset the GPU and its peers; if the link stays down check the fabric manager.",
-    when="(vigie_gpu_nvlink_up == 0) and (vigie_gpu_nvlink_up offset 1h == 1)",
+    # A link that never was up is not meant to be; one that went down stays so for longer than an hour.
+    when="""(vigie_gpu_nvlink_up == 0)
+  and (vigie_gpu_nvlink_up offset 1h == 1 or vigie_gpu_nvlink_up offset 1d == 1)""",
     events=("nvlink_down",),
     explains=("xid",),
     chip="NVLink down",

@@ -6,6 +6,7 @@ from vigie.findings._finding import CRITICAL, MINUTE_MS, Finding
 from vigie.findings._promql import of_jobs
 
 _BUSY = of_jobs("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[5m]))")
+_WORKING = of_jobs("max by (instance, gpu) (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m]))")
 FINDING = Finding(
     name="rank-hung",
     title="one rank hangs",
@@ -14,9 +15,11 @@ FINDING = Finding(
     was="A rank of job {job} hung for {lasted}: {places} did nothing while the others waited.",
     do="Look what the process on {places} does (py-spy dump); if it does not come back, "
     "let {user} cancel the job: scancel {job_id}.",
+    # Where the others compute they do not wait: this one has nothing to do by design.
     when=f"""(({_BUSY}) < 0.02)
   and on (holder) (quantile by (holder) (0.5, {_BUSY}) > 0.7)
-  and on (instance, gpu) (max_over_time(vigie_gpu_processes[10m]) > 0)""",
+  and on (instance, gpu) (max_over_time(vigie_gpu_processes[10m]) > 0)
+  unless on (holder) (quantile by (holder) (0.5, {_WORKING}) > 0.3)""",
     lag_ms=5 * MINUTE_MS,
     explains=("spinning", "idle-holder", "finished-holding"),
     chip="hangs",

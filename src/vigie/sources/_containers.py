@@ -15,6 +15,7 @@ CPU = (
     counter("container_cpu_cfs_periods_total", "Periods of the CPU quota that have passed.", *WHICH),
     counter("container_cpu_cfs_throttled_periods_total", "Periods in which the quota was used up.", *WHICH),
     counter("container_cpu_cfs_throttled_seconds_total", "Time in which the quota was used up.", *WHICH),
+    gauge("container_cpu_load_average_10s", "Thousandths of tasks that run or wait, of 10 s.", *WHICH),
 )
 MEMORY = (
     gauge("container_memory_usage_bytes", "Memory in use, page cache included.", *WHICH),
@@ -33,6 +34,7 @@ DISK = (
     counter("container_fs_writes_bytes_total", "Bytes written to the device.", *WHICH, "device"),
     counter("container_fs_reads_total", "Reads from the device.", *WHICH, "device"),
     counter("container_fs_writes_total", "Writes to the device.", *WHICH, "device"),
+    counter("container_fs_io_time_seconds_total", "Time with requests to the device.", *WHICH, "device"),
     gauge("container_fs_usage_bytes", "Room that the container takes on the device.", *WHICH, "device"),
     gauge("container_fs_limit_bytes", "Room that the container may take on the device.", *WHICH, "device"),
 )

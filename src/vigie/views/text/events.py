@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vigie.views.text.style import painted, tone
-from vigie.views.text.times import clock
+from vigie.views.text.times import clock, lasting
 from vigie.views.text.width import clean, padded, width, wrapped
 
 WORD = 8  # as long as "critical"
@@ -16,7 +16,9 @@ def lines(events: Sequence[Mapping[str, Any]], most: int | None, colour: bool = 
     """Yield each event, with the nodes below each other; a long one goes on on further lines, indented."""
     nodes = max((width(_node(event)) for event in events), default=0)
     for event in events:
-        line = f"{clock(event['begin_ms'])}  {event['severity']:<{WORD}}  {padded(_node(event), nodes)}"
+        line = (
+            f"{clock(event['begin_ms'])}  {clean(event['severity']):<{WORD}}  {padded(_node(event), nodes)}"
+        )
         line = f"{line}  {clean(event['kind'])}: {clean(event['what'])}{_lasted(event)}"
         first, *rest = [line] if most is None else wrapped(line, most, "  ")
         yield painted(first, tone(event["severity"])) if colour else first
@@ -30,4 +32,4 @@ def _node(event: Mapping[str, Any]) -> str:
 def _lasted(event: Mapping[str, Any]) -> str:
     if event["end_ms"] is None:
         return ""
-    return f" (for {max(0, event['end_ms'] - event['begin_ms']) / 1000:.0f} s)"
+    return f" (for {lasting(event['end_ms'] - event['begin_ms'])})"

@@ -21,6 +21,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as StillBusy
 
+from vigie.dashboards import all_dashboards
+
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / "build" / "screenshots"
 CHROMIUM = "/usr/bin/chromium"
@@ -39,15 +41,16 @@ PAGES = {
     "user": "user/alice",
     "events": "events",
     "dashboards": "dashboards",
-    "dashboard": "dashboard/gpu-node",
-    "overview": "dashboard/cluster",
     "explore": "explore?query=vigie_gpu_power_watts",
     "table": "explore?query=vigie_gpu_power_watts&show=table",
     "itself": "vigie",
+    "no-job": "job/9999",
+    **{f"board-{board.slug}": f"dashboard/{board.slug}" for board in all_dashboards() if board.listed},
 }
 SIZES = {"wide": (1440, 900), "phone": (390, 844)}
 START_SECONDS = 120
 CALM_MS = 20_000  # until nothing is asked for any more
+BUSY = "main [aria-busy=true]:visible"
 
 
 @contextlib.contextmanager
@@ -89,8 +92,9 @@ def _seen(page: Page) -> None:
     height = page.evaluate("document.documentElement.scrollHeight")
     for top in range(0, height, 600):
         page.evaluate(f"scrollTo(0, {top})")
-        page.wait_for_timeout(50)
-    _calm(page)
+        page.wait_for_timeout(100)
+    with contextlib.suppress(StillBusy):
+        page.wait_for_selector(BUSY, state="hidden", timeout=CALM_MS)
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(200)
 

@@ -21,12 +21,13 @@ def test_page_works_below_a_prefix_of_a_proxy_and_asks_to_sign_in_there(
         site = opened(f"http://127.0.0.1:{port}")
         site.excused = "401"  # a browser logs the answer that leads to the sign-in
         page = site.page
-        page.goto(f"{site.address}/watch/node/gpu03")
+        page.goto(f"{site.address}/watch/node/gpu03/?from=now-1h")
+        expect(page).to_have_url(re.compile(r"/watch/node/gpu03/\?from=now-1h$"))
         page.get_by_label("Name").fill("admin")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button").click()
-        page.goto(f"{site.address}/watch/node/gpu03")
         expect(page.get_by_role("heading", level=1)).to_have_text("Node gpu03")
+        expect(page).to_have_url(re.compile(r"/watch/node/gpu03\?from=now-1h$"))  # by a relative redirect
         page.locator(".panel").first.scroll_into_view_if_needed()
         expect(page.locator(".panel .u-over").first).to_be_visible()
         page.get_by_role("link", name="GPU 5").first.click()

@@ -44,7 +44,7 @@ def followed(page: Page, incident: dict[str, Any]) -> int:
     if here.count():
         here.first.click()
         return 1
-    page.get_by_role("link", name="more in events").click()
+    page.get_by_role("link", name="open and over").click()
     named(page.get_by_role("table", name="found"), incident).first.click()
     return 2
 

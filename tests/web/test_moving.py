@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import Open, Watched
 from tests.web.programs import Running
@@ -108,6 +109,50 @@ def test_first_tab_stop_skips_the_menu_and_arrows_go_through_tabs(site: Watched)
     expect(page.get_by_role("tab", name="Waiting")).to_be_focused()
     expect(page).to_have_url(re.compile("state=waiting"))
     expect(page.get_by_role("table", name="jobs")).to_contain_text("llm-70b-long")
+
+
+def seen(shown: Locator) -> bool:
+    """Tell whether nothing covers or cuts off an element."""
+    return bool(
+        shown.evaluate(
+            """(one) => {
+                const { x, y, width, height } = one.getBoundingClientRect();
+                return one.contains(one.getRootNode().elementFromPoint(x + width / 2, y + height / 2));
+            }"""
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "kind", "told"),
+    [
+        ("vigie_gpu_bu", "vigie_gpu_busy_ratio", "gauge", "Share of time in which the GPU ran something."),
+        ("node_cpu_sec", "node_cpu_seconds_total", "counter", "Seconds each core spent in each mode."),
+        ("sum_over", "sum_over_time", "function", "sum over the values"),
+        ("vigie_gpu_busy_ratio{ven", "vendor", "", ""),
+        ('vigie_gpu_busy_ratio{instance="', "gpu03", "", ""),
+    ],
+)
+def test_explore_completes_names_with_kind_and_help(
+    site: Watched, typed: str, offered: str, kind: str, told: str
+) -> None:
+    page = site.go("explore")
+    page.locator(".cm-content").click()
+    page.keyboard.type(typed)
+    row = page.locator(".cm-tooltip-autocomplete li").filter(has=page.get_by_text(offered, exact=True))
+    expect(row.locator(".cm-completionLabel")).to_have_text(offered)
+    if kind:
+        expect(row.locator(".cm-completionDetail")).to_have_text(kind)
+        info = page.locator(".cm-completionInfo")
+        expect(info).to_contain_text(told)
+        assert seen(info)
+
+
+def test_mistake_in_a_question_is_marked_where_it_stands(site: Watched) -> None:
+    page = site.go("explore")
+    page.locator(".cm-content").click()
+    page.keyboard.type("sum(rate(up))")
+    expect(page.locator(".cm-lintRange-error").first).to_be_visible()
 
 
 def test_explore_completes_a_metric_and_shows_its_answer(site: Watched) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.web.conftest import Open, Watched
 from tests.web.programs import Running
@@ -30,10 +30,73 @@ def test_heat_strip_changes_its_measure_and_a_click_opens_that_rank_at_that_minu
     box = plot.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 21.5 / 32)
-    expect(page.locator(".heat-legend .under")).to_contain_text("21 gpu03:5")
+    expect(page.locator(".heat-tip")).to_contain_text("21 gpu03:5")
     page.mouse.down()
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"gpu/gpu03/5\?at=\d+"))
+
+
+def test_heat_map_tells_the_value_under_the_pointer_and_hatches_what_is_absent(site: Watched) -> None:
+    page = site.go("dashboard/cluster?from=now-6h")
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="GPU busy, node by node"))
+    panel.scroll_into_view_if_needed()
+    plot = panel.locator(".u-over")
+    expect(plot).to_be_visible()
+    box = plot.bounding_box()
+    assert box
+    lost = box["height"] * 13.5 / 14  # the last of 14 rows: idle, and lost an hour before the end
+    tip = panel.locator(".heat-tip")
+    plot.hover(position={"x": box["width"] * 0.5, "y": lost})
+    expect(tip).to_contain_text("0%")
+    expect(tip).to_contain_text("gpu14")
+    plot.hover(position={"x": box["width"] * 0.95, "y": lost})
+    expect(tip).to_contain_text("nothing measured")
+    assert (tones(panel, 0.5, lost), tones(panel, 0.95, lost)) == (1, 2)  # zero is a shade, absence a pattern
+    plot.hover(position={"x": box["width"] * 0.5, "y": 4})
+    expect(tip).to_contain_text("gpu01")
+    plot.click(position={"x": box["width"] * 0.5, "y": 4})
+    expect(page).to_have_url(re.compile(r"/node/gpu01\?.*at=\d+"))
+
+
+def tones(panel: Locator, across: float, down: float) -> int:
+    """Count the colours around a place of a heat map: one, or those of the hatching and between them."""
+    colours = """([canvas, across, down]) => {
+        const over = canvas.parentElement.querySelector(".u-over");
+        const x = over.offsetLeft + over.offsetWidth * across, y = over.offsetTop + down;
+        const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+        copy.drawImage(canvas, -x, 3 - y);
+        const { data } = copy.getImageData(0, 0, 14, 6);
+        const found = new Set();
+        for (let i = 0; i < data.length; i += 4) found.add(data.slice(i, i + 4).join());
+        return Math.min(found.size, 2);
+    }"""
+    return int(panel.locator("canvas").evaluate(f"(c, [a, d]) => ({colours})([c, a, d])", [across, down]))
+
+
+def test_cluster_leads_to_all_that_was_found_not_only_the_worst(site: Watched) -> None:
+    page = site.go()
+    expect(page.locator(".attention li")).to_have_count(8)
+    worst = page.locator(".attention .what").all_inner_texts()
+    page.get_by_role("link", name="All 15, open and over").click()
+    expect(page).to_have_url(re.compile(r"/events$"))
+    rows = page.get_by_role("table", name="found").locator("tbody tr")
+    expect(rows).to_have_count(15)
+    assert set(worst) < set(rows.locator(".what").all_inner_texts())
+
+
+def test_unfinished_list_of_findings_is_asked_for_again_though_the_clock_stands_still(site: Watched) -> None:
+    asked: list[str] = []
+
+    def half(route: Route) -> None:
+        answer = route.fetch()
+        asked.append(route.request.url)
+        more = {"unfinished": True, "attention": [], "attention_more": 0} if len(asked) == 1 else {}
+        route.fulfill(response=answer, json={**answer.json(), **more})
+
+    site.page.route("**/api/outlook/cluster*", half)
+    page = site.go()
+    expect(page.locator(".attention li")).to_have_count(8)
+    assert len(asked) > 1
 
 
 def test_waiting_job_says_why_and_what_is_free(site: Watched) -> None:

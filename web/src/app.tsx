@@ -1,50 +1,37 @@
 // Which page an address means.
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Shell } from "./frame/Shell";
-import { usePlace } from "./lib/url";
-import Cluster from "./pages/cluster";
+import { link, usePlace } from "./lib/url";
 import { Absent } from "./parts/Absent";
 
-type Loaded = ComponentType<{ parts: string[] }>;
+type Page = ComponentType<{ parts: string[] }>;
 
-// A page is loaded when it is first shown; the Cluster page, which most see first, comes with the frame.
-const LATER: Record<string, () => Promise<Loaded>> = {};
-for (const [file, load] of Object.entries(
-  import.meta.glob<{ default: Loaded }>(["./pages/*.tsx", "!./pages/cluster.tsx"]),
+// All pages come at once: together they weigh less than the questions that a second load would hold up.
+const PAGES: Record<string, Page> = {};
+for (const [file, page] of Object.entries(
+  import.meta.glob<Page>("./pages/*.tsx", { eager: true, import: "default" }),
 )) {
-  const name = file.slice("./pages/".length, -".tsx".length);
-  LATER[name] = async () => (await load()).default;
+  PAGES[file.slice("./pages/".length, -".tsx".length)] = page;
 }
-const loaded = new Map<string, Loaded>();
 
 export function App() {
   const { parts } = usePlace();
-  const name = parts[0] ?? "";
+  const [name = "cluster", ...others] = parts;
   useEffect(() => {
     document.title = parts.length ? `${parts.join(" ")} · vigie` : "vigie";
   }, [parts.join("/")]);
-  return <Shell>{name === "" ? <Cluster /> : <Page name={name} parts={parts.slice(1)} />}</Shell>;
+  const Shown = PAGES[name];
+  return <Shell>{Shown ? <Shown parts={others} /> : <Nowhere />}</Shell>;
 }
 
-function Page({ name, parts }: { name: string; parts: string[] }) {
-  const [, turn] = useState(0);
-  const [error, setError] = useState<Error | null>(null);
-  const Shown = loaded.get(name);
-  useEffect(() => {
-    if (loaded.has(name)) return;
-    const load = LATER[name];
-    if (!load) return;
-    load()
-      .then((component) => {
-        loaded.set(name, component);
-        turn((n) => n + 1);
-      })
-      .catch(setError);
-  }, [name]);
-  if (Shown) return <Shown parts={parts} />;
-  if (error)
-    return <Absent height={200}>{`The page could not be loaded: ${error.message}. Load it anew.`}</Absent>;
-  if (!LATER[name]) return <Absent height={200}>There is no such page.</Absent>;
-  return <div class="waiting" />;
+function Nowhere() {
+  return (
+    <Absent height={200}>
+      {"There is no such page. "}
+      <a class="way" href={link("")}>
+        To the cluster
+      </a>
+    </Absent>
+  );
 }

@@ -53,6 +53,7 @@ class Panel(NamedTuple):
     `needs` names the source without which there is nothing to show. A band is the median of all series
     with their least and greatest, and the odd ones by name. A table has a row for each series of its last
     values; of several queries each is a column, named by its legend, of the row with the same labels.
+    Heat has a row for each series, whose shades are its values over time.
     """
 
     title: str

@@ -4,7 +4,7 @@ import { useStore } from "../lib/store";
 import { theme, toggle } from "../lib/theme";
 import { clock } from "../lib/time";
 import type { Session } from "../lib/types";
-import { address, here, link } from "../lib/url";
+import { address, here, link, usePlace } from "../lib/url";
 import { Search } from "./Search";
 import { TimeRange } from "./TimeRange";
 
@@ -53,9 +53,10 @@ function Theme() {
 }
 
 function Who({ session }: { session: Session }) {
+  usePlace(); // the way back changes with it
   if (!session.user) {
     return (
-      <a class="who" href={address("login")}>
+      <a class="who" href={address(`login?next=${encodeURIComponent(here({}).replace("./", ""))}`)}>
         Sign in
       </a>
     );

@@ -6,6 +6,7 @@ import { address, usePlace } from "./url";
 
 const DEADLINE = 30_000; // ms
 const MOST = 60; // answers kept
+const AGAIN = 2000; // ms until an answer that says it is unfinished is asked for again
 
 /** The server refused, and said why. */
 export class Refused extends Error {
@@ -97,11 +98,22 @@ function first<T>(path: string | null): Answer<T> {
 export function useOutlook<T>(name: string | null, query: Record<string, string> = {}): Answer<T> {
   const at = usePlace().query.get("at");
   const { now, lost } = useBeat();
+  const first = useRef(0);
+  first.current ||= now; // the first heartbeat comes beside the first answer, which is as new
   const said = new URLSearchParams(query);
   const when = moment(at, now);
   if (when !== null) said.set("at", String(when / 1000));
   const path = name === null ? null : `api/outlook/${name}${said.size ? `?${said}` : ""}`;
-  return useAnswer<T>(path, at ? lost === null : `${now} ${lost === null}`);
+  const [again, setAgain] = useState(0);
+  const turn = `${at || now === first.current ? 0 : now} ${lost === null} ${again}`;
+  const answer = useAnswer<T>(path, turn);
+  const { unfinished = false } = (answer.data ?? {}) as { unfinished?: boolean };
+  useEffect(() => {
+    if (!unfinished) return; // else asked anew also where the clock stands still
+    const timer = setTimeout(() => setAgain((n) => n + 1), AGAIN);
+    return () => clearTimeout(timer);
+  }, [answer, unfinished]);
+  return answer;
 }
 
 /** Ask once the heartbeat has found the server, for what seldom changes. */

@@ -40,7 +40,12 @@ const COLOURS = HighlightStyle.define([
 const LOOK = EditorView.theme({
   "&": { color: "var(--ink)", fontSize: "14px" },
   "&.cm-focused": { outline: "none" },
-  ".cm-content": { padding: "9px 2px", fontFamily: "var(--mono)", caretColor: "var(--ink)" },
+  ".cm-content": {
+    padding: "7px 2px",
+    fontFamily: "var(--mono)",
+    lineHeight: "1.7", // so that a list of completions leaves underscores in view
+    caretColor: "var(--ink)",
+  },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
   ".cm-placeholder": { color: "var(--ink-3)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground, ::selection":
@@ -57,14 +62,23 @@ const LOOK = EditorView.theme({
     border: "1px solid var(--rule)",
     borderRadius: "7px",
     boxShadow: "var(--lifted)",
-    overflow: "hidden",
   },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "18em" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": {
+    fontFamily: "var(--mono)",
+    maxHeight: "18em",
+    borderRadius: "6px",
+  },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "3px 10px" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--n1)", color: "var(--ink)" },
   ".cm-completionDetail": { color: "var(--ink-3)", fontStyle: "normal" },
-  ".cm-completionInfo": { padding: "8px 10px", maxWidth: "320px", fontSize: "13px" },
+  ".cm-tooltip.cm-completionInfo": { padding: "8px 10px", maxWidth: "320px", fontSize: "13px" },
   ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "700" },
+  // A mark drawn by the page itself: the usual one is an image that the security policy refuses.
+  ".cm-lintRange-error, .cm-lintRange-warning": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--critical) 1px",
+    textUnderlineOffset: "3px",
+  },
   ".cm-diagnostic": { padding: "6px 10px", borderLeft: "3px solid var(--critical)" },
 });
 
@@ -96,7 +110,7 @@ export function editor(into: HTMLElement, text: string, run: () => void): Editor
         Prec.high(go),
         keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap]),
         history(),
-        autocompletion({ defaultKeymap: false }),
+        autocompletion({ defaultKeymap: false, icons: false }),
         closeBrackets(),
         bracketMatching(),
         placeholder("A question in PromQL, such as avg by (instance) (vigie_gpu_busy_ratio)"),

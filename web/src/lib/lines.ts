@@ -1,22 +1,17 @@
 // What a chart draws of the series it gets: a few lines, or the median with a band and the odd ones by name.
 import { type Labels, type Matrix, named } from "./prom";
-import type { Panel, Query } from "./types";
+import type { Panel, Query, Threshold } from "./types";
 
 export interface Line {
   name: string;
   labels: Labels;
   values: (number | null)[];
   odd?: boolean;
+  state?: Threshold["state"]; // what it tells of is wrong while it has values
+  band?: Band; // of which it is the median
 }
 
 export interface Band {
-  name: string;
-  low: (number | null)[];
-  high: (number | null)[];
-}
-
-export interface Band {
-  name: string;
   low: (number | null)[];
   high: (number | null)[];
 }
@@ -49,7 +44,7 @@ function linesOf(answer: Matrix, query: Query | undefined): Line[] {
       name: named(labels, legend),
       labels,
       values,
-      ...(state ? { odd: true } : {}),
+      ...(state ? { state } : {}),
     }))
     .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
 }
@@ -73,14 +68,15 @@ function asBands(panel: Panel, groups: Line[][], times: number[]): Pick<Drawing,
             .trim()
         : "";
     const { median, band } = banded(times, group);
-    lines.push({ name: `${what ? `${what}, ` : ""}median of ${group.length}`, labels: {}, values: median });
-    bands.push({ name: what, ...band });
+    const name = `${what ? `${what}, ` : ""}median of ${group.length}`;
+    lines.push({ name, labels: {}, values: median, band });
+    bands.push(band);
     odd.push(...oddOnes(group, median));
   });
   return { lines: [...lines, ...odd.slice(0, MOST_ODD)], bands };
 }
 
-function banded(times: number[], lines: Line[]): { median: (number | null)[]; band: Omit<Band, "name"> } {
+function banded(times: number[], lines: Line[]): { median: (number | null)[]; band: Band } {
   const low: (number | null)[] = [];
   const high: (number | null)[] = [];
   const median: (number | null)[] = [];

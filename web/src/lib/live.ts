@@ -17,13 +17,23 @@ export const beat = store<Beat>({ now: 0, lost: null, why: "" });
 let failures = 0;
 let timer = 0;
 
-// 180 if the server has heard of a node for hours, 60 if for a while, nothing if it is new.
-const AGE = "(vector(180) and on () (up offset 150m)) or (vector(60) and on () (up offset 12m))";
 const YOUNG = 15;
+const FRESH = 2; // minutes in which not everything has been measured yet
+// 180 if the server has heard of a node for hours, 60 if for a while, nothing if it has just begun.
+const AGE = [
+  [180, 150],
+  [60, YOUNG - 3],
+  [YOUNG, FRESH],
+]
+  .map(([shown, ago]) => `(vector(${shown}) and on () (up offset ${ago}m))`)
+  .join(" or ");
+let freshUntil = 0; // by the server's clock
 
 async function learnAge(): Promise<void> {
   const { data } = (await asked(AGE)) as { data: { result: { value: [number, string] }[] } };
-  setUsual(Number(data.result[0]?.value[1] ?? YOUNG));
+  const [known] = data.result;
+  setUsual(Number(known?.value[1] ?? YOUNG));
+  if (!known) freshUntil = (await serverTime()) + FRESH * 60_000;
 }
 
 async function serverTime(): Promise<number> {
@@ -76,6 +86,11 @@ export function useBeat(): Beat {
 
 export function useNow(): number {
   return useBeat().now;
+}
+
+/** Tell whether the server has just begun, so that what is not there may still come. */
+export function useFresh(): boolean {
+  return useNow() < freshUntil;
 }
 
 /** Return the time range of the page, which moves on while it ends now. */

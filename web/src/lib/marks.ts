@@ -42,6 +42,24 @@ export function drawAbsence(plot: uPlot, times: number[], lines: Line[], range: 
   }
 }
 
+/** Shade the time in which a line of a state has values: what it tells of went on then. */
+export function drawStates(plot: uPlot, times: number[], lines: Line[]): void {
+  const { ctx, bbox } = plot;
+  const half = ((times[1] ?? 0) - (times[0] ?? 0)) / 2;
+  ctx.save();
+  for (const { state, values } of lines) {
+    if (!state) continue;
+    ctx.fillStyle = colour(`${state}-shade`);
+    times.forEach((time, i) => {
+      if (values[i] == null) return;
+      const x = Math.round(Math.max(bbox.left, plot.valToPos(time - half, "x", true)));
+      const end = Math.round(Math.min(bbox.left + bbox.width, plot.valToPos(time + half, "x", true)));
+      ctx.fillRect(x, bbox.top, end - x, bbox.height);
+    });
+  }
+  ctx.restore();
+}
+
 /** Draw the lines above, or below, which something is wrong. */
 export function drawThresholds(plot: uPlot, thresholds: Threshold[]): void {
   const { ctx, bbox } = plot;
@@ -57,8 +75,8 @@ export function drawThresholds(plot: uPlot, thresholds: Threshold[]): void {
   ctx.restore();
 }
 
-/** Draw a tick for each event, and the moment that is looked at. */
-export function drawMarks(plot: uPlot, range: Range, events: Happening[]): void {
+/** Draw a tick for each event, so many pixels above the top, and the moment that is looked at. */
+export function drawMarks(plot: uPlot, range: Range, events: Happening[], above = 0): void {
   const { ctx, bbox } = plot;
   const dot = devicePixelRatio;
   ctx.save();
@@ -72,7 +90,8 @@ export function drawMarks(plot: uPlot, range: Range, events: Happening[]): void 
   for (const event of events) {
     ctx.fillStyle = colour(event.severity === "info" ? "n4" : event.severity);
     const x = plot.valToPos(event.begin_ms / 1000, "x", true);
-    if (x >= bbox.left && x <= bbox.left + bbox.width) ctx.fillRect(x - dot, bbox.top, 2 * dot, 7 * dot);
+    if (x >= bbox.left && x <= bbox.left + bbox.width)
+      ctx.fillRect(x - dot, bbox.top - above * dot, 2 * dot, 7 * dot);
   }
   ctx.restore();
 }

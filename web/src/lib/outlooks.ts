@@ -41,6 +41,7 @@ export interface JobOutlook extends Outlook {
 
 export interface ListedNode extends NodeRow {
   gpus: number | null;
+  present: number; // of them
   attention: number;
   version: string;
 }
@@ -128,8 +129,7 @@ export interface UserRow {
   gpu_hours: number | null;
 }
 
-export interface UsersOutlook {
-  at_ms: number;
+export interface UsersOutlook extends Outlook {
   users: UserRow[];
 }
 

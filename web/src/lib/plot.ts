@@ -1,7 +1,7 @@
 // A uPlot drawn our way: neutral tones, the median in its band, one cursor for all charts of a page.
 import uPlot from "uplot";
-import { type Drawing, stackedUp } from "./lines";
-import { drawAbsence, drawMarks, drawThresholds } from "./marks";
+import { type Drawing, type Line, stackedUp } from "./lines";
+import { drawAbsence, drawMarks, drawStates, drawThresholds } from "./marks";
 import { colour } from "./theme";
 import type { Range } from "./time";
 import type { Happening, Panel } from "./types";
@@ -20,7 +20,7 @@ export interface Plotted {
   show: (shown: Shown) => void;
 }
 
-const TONES = ["n5", "n3", "n4", "n2"];
+const TONES = ["n5", "n3", "n4"]; // each far enough from the ground to be seen as a line
 const ODD = [
   [5, 2],
   [2, 2],
@@ -31,7 +31,11 @@ export const HEIGHT = 148;
 export { drawMarks, hatching } from "./marks";
 
 /** Return the tone and the dash of the nth line; an odd one is told by its name, and colour is for what is wrong. */
-export function strokeOf(index: number, odd: boolean | undefined): { tone: string; dash: number[] } {
+export function strokeOf(
+  index: number,
+  { odd, state }: Pick<Line, "odd" | "state"> = {},
+): { tone: string; dash: number[] } {
+  if (state) return { tone: state, dash: [] };
   if (odd) return { tone: "n5", dash: ODD[index % ODD.length]! };
   return {
     tone: TONES[index % TONES.length]!,
@@ -43,7 +47,7 @@ export function strokeOf(index: number, odd: boolean | undefined): { tone: strin
 export function ranks(drawing: Drawing): number[] {
   let plain = 0;
   let odd = 0;
-  return drawing.lines.map((line) => (line.odd ? odd++ : plain++));
+  return drawing.lines.map((line) => (line.odd ? odd++ : line.state ? 0 : plain++));
 }
 
 function dataOf({ drawing }: Shown): uPlot.AlignedData {
@@ -57,7 +61,7 @@ function seriesOf(shown: Shown): uPlot.Series[] {
   const edge: uPlot.Series = { stroke: "transparent", width: 0, points: { show: false } };
   const order = ranks(drawing);
   const lines = drawing.lines.map((line, i) => {
-    const { tone, dash: dashed } = strokeOf(order[i]!, line.odd);
+    const { tone, dash: dashed } = strokeOf(order[i]!, line);
     const dash = drawing.stacked ? [] : dashed;
     const series: uPlot.Series = {
       stroke: colour(tone),
@@ -78,7 +82,7 @@ function bandsOf({ drawing }: Shown): uPlot.Band[] {
   const order = ranks(drawing);
   return drawing.lines
     .slice(1)
-    .map((_, i) => ({ series: [i + 2, i + 1], fill: colour(`${strokeOf(order[i + 1]!, false).tone}-fill`) }));
+    .map((_, i) => ({ series: [i + 2, i + 1], fill: colour(`${strokeOf(order[i + 1]!).tone}-fill`) }));
 }
 
 function scaleOf(now: () => Shown): uPlot.Scale.Range {
@@ -107,6 +111,7 @@ export function timeAxis(size: number): uPlot.Axis {
     ...look(),
     grid: { show: false },
     size,
+    gap: 8, // clear of the lowest value of the other axis
     space: 64,
     values: (_plot, splits, _axis, _space, gap) =>
       splits.map((s, i) => {
@@ -117,13 +122,17 @@ export function timeAxis(size: number): uPlot.Axis {
   };
 }
 
-// Bytes are counted by powers of two, so that an axis says 32 GiB and not 29.8 GiB.
-const BINARY = Array.from({ length: 60 }, (_, power) => 2 ** power);
+// Bytes are counted by powers of two, so that an axis says 32 GiB and not 29.8 GiB; between no and yes is nothing.
+const STEPS: Record<string, number[]> = {
+  bytes: Array.from({ length: 60 }, (_, power) => 2 ** power),
+  bool: [1],
+};
 
 function valueAxis(now: () => Shown): uPlot.Axis {
+  const incrs = STEPS[now().panel.unit];
   return {
     ...look(),
-    ...(now().panel.unit === "bytes" ? { incrs: BINARY } : {}),
+    ...(incrs ? { incrs } : {}),
     size: (_plot, values) => 12 + Math.max(...(values ?? []).map((text) => text.length), 2) * 6.2,
     space: 28,
     values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit)),
@@ -166,9 +175,12 @@ export function plot(
       },
       series: seriesOf(first),
       bands: bandsOf(first),
-      axes: [timeAxis(22), valueAxis(now)],
+      axes: [timeAxis(24), valueAxis(now)],
       hooks: {
-        drawClear: [(self) => drawAbsence(self, shown.drawing.times, shown.drawing.lines, shown.range)],
+        drawClear: [
+          (self) => drawAbsence(self, shown.drawing.times, shown.drawing.lines, shown.range),
+          (self) => drawStates(self, shown.drawing.times, shown.drawing.lines),
+        ],
         draw: [
           (self) => drawThresholds(self, shown.panel.thresholds),
           (self) => drawMarks(self, shown.range, shown.events),

@@ -6,14 +6,16 @@ import type { Happening } from "./types";
 
 export interface Strip {
   times: number[]; // seconds
-  height: number; // of what is drawn, without the axis
+  height: number; // of what is drawn, without the axis and the ticks
   gutter: number; // pixels left of it, for names
   range: Range;
   events: Happening[];
   draw: (plot: uPlot) => void;
 }
 
-const AXIS = 22;
+const AXIS = 24;
+export const TICKS = 9; // pixels above, in which the ticks of events stand
+export const AROUND = TICKS + AXIS; // pixels above and below what is drawn
 export const RIGHT = 16; // pixels, in which half of the last time stands
 
 /** Draw a strip into an element. */
@@ -27,8 +29,8 @@ export function strip(
   return new uPlot(
     {
       width,
-      height: shown.height + AXIS,
-      padding: [0, RIGHT, 0, 0],
+      height: shown.height + AROUND,
+      padding: [TICKS, RIGHT, 0, 0],
       legend: { show: false },
       cursor: {
         sync: { key: "page", setSeries: false },
@@ -47,7 +49,7 @@ export function strip(
       ],
       hooks: {
         drawClear: [shown.draw],
-        draw: [(plot) => drawMarks(plot, shown.range, shown.events)],
+        draw: [(plot) => drawMarks(plot, shown.range, shown.events, TICKS)],
         setCursor: [told.cursor],
         setSelect: [(plot) => zoomed(plot, told.zoom)],
       },

@@ -151,7 +151,7 @@ export interface Query {
   promql: string;
   legend: string;
   unit?: string; // where it is another than the panel's
-  state?: string; // what its lines tell of is trouble
+  state?: Threshold["state"] | ""; // what its lines tell of is trouble
 }
 
 export interface Threshold {

@@ -70,6 +70,15 @@ export function said(value: number | null | undefined, unit: string): string {
   return of === "%" || !of ? `${text}${of}` : `${text} ${of}`;
 }
 
+/** Return two values as the ends of a span, with one unit if they share it. */
+export function between(low: number | null, high: number | null, unit: string): string {
+  if (low === null || high === null) return "–";
+  const [from, to] = [quantity(low, unit), quantity(high, unit)];
+  return from.unit === to.unit
+    ? `${from.text} to ${said(high, unit)}`
+    : `${said(low, unit)} to ${said(high, unit)}`;
+}
+
 const ENDINGS = ["ratio", "bytes", "celsius", "watts", "joules", "hertz", "seconds"];
 
 /** Return the unit of a question, as far as the name of its one metric tells. */

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { useOutlook } from "../lib/api";
 import { pattern } from "../lib/dash";
+import { useDashboard } from "../lib/dashboards";
 import type { ClusterNode, ClusterOutlook } from "../lib/types";
 import { link } from "../lib/url";
 import { Waiting } from "../parts/Absent";
@@ -14,11 +15,13 @@ import { GpuMap } from "../parts/Map";
 import { Numbers } from "../parts/Numbers";
 import { Verdict } from "../parts/Verdict";
 
+const CHARTS = "page-cluster";
 const JOBS = 12;
 const WIDE = 640; // cells that need the whole width
 
 export default function Cluster() {
   const { data, error } = useOutlook<ClusterOutlook>("cluster");
+  useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what="The cluster" />;
   const gpus = data.nodes.reduce((sum, { cells }) => sum + cells.length, 0);
   return (
@@ -39,7 +42,7 @@ export default function Cluster() {
 function Pictures({ nodes, gpus }: { nodes: ClusterNode[]; gpus: number }) {
   const [only, ...others] = nodes;
   if (!only) return null;
-  if (gpus || others.length) return <Charts slug="page-cluster" />;
+  if (gpus || others.length) return <Charts slug={CHARTS} />;
   return <Charts slug="page-node" fixed={{ node: pattern(only.name) }} about={{ node: only.name }} />;
 }
 

@@ -1,7 +1,6 @@
 // A dashboard: its variables, and its panels section by section.
-import { useOnce } from "../lib/api";
-import type { Dashboard as Shown } from "../lib/types";
-import { link, path } from "../lib/url";
+import { useDashboard } from "../lib/dashboards";
+import { link } from "../lib/url";
 import { Waiting } from "../parts/Absent";
 import { Sections } from "../parts/Charts";
 
@@ -10,7 +9,7 @@ export default function DashboardPage({ parts }: { parts: string[] }) {
 }
 
 export function Dashboard({ slug }: { slug: string }) {
-  const { data, error } = useOnce<Shown>(`api/dashboards/${path(slug)}`);
+  const { data, error } = useDashboard(slug);
   if (!data) return <Waiting error={error} what="The dashboard" />;
   return (
     <div class="page" key={slug}>

@@ -141,6 +141,7 @@ function columns(now: number): Column<Attention>[] {
     {
       key: "what",
       head: "What, and what to do",
+      block: true,
       cell: (item) => (
         <div class="wraps">
           <a class="what" href={link(item.link)}>
@@ -156,7 +157,7 @@ function columns(now: number): Column<Attention>[] {
       by: (item) => item.where.node ?? "",
       cell: (item) => <Where item={item} />,
     },
-    { key: "hits", head: "Whom it hits", narrow: true, cell: (item) => <Hits item={item} /> },
+    { key: "hits", head: "Whom it hits", cell: (item) => <Hits item={item} /> },
   ];
 }
 

@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { useOutlook } from "../lib/api";
 import { pattern } from "../lib/dash";
+import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
 import type { GpuOutlook } from "../lib/outlooks";
 import type { Cell } from "../lib/types";
@@ -16,9 +17,12 @@ import { Health } from "../parts/Health";
 import { Opening } from "../parts/Opening";
 import { Timeline } from "../parts/Timeline";
 
+const CHARTS = "page-gpu";
+
 export default function Gpu({ parts }: { parts: string[] }) {
   const [node = "", gpu = ""] = parts;
   const { data, error } = useOutlook<GpuOutlook>(`gpus/${path(node, gpu)}`);
+  useDashboard(CHARTS);
   const range = useRange();
   const all = useEvents(range, { node });
   const events = useMemo(() => all.filter(({ where }) => (where.gpu ?? gpu) === gpu), [all, gpu]);
@@ -36,7 +40,7 @@ export default function Gpu({ parts }: { parts: string[] }) {
         <h2>Whose it was when</h2>
         <Timeline holders={data.holders} range={range} events={events} />
       </section>
-      <Charts slug="page-gpu" fixed={{ node: pattern(node), gpu: pattern(gpu) }} about={{ node }} />
+      <Charts slug={CHARTS} fixed={{ node: pattern(node), gpu: pattern(gpu) }} happened={events} />
       <section class="card">
         <h2>Health</h2>
         <Health health={data.health} />

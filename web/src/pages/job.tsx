@@ -1,10 +1,11 @@
 // Does this job do useful work, which rank is odd, what happened?
 import { useMemo } from "preact/hooks";
-import { useOnce, useOutlook } from "../lib/api";
+import { useOutlook } from "../lib/api";
 import { pattern } from "../lib/dash";
+import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
 import type { JobOutlook } from "../lib/outlooks";
-import type { Dashboard, Happening, JobRow } from "../lib/types";
+import type { Happening, JobRow } from "../lib/types";
 import { Absent, Waiting } from "../parts/Absent";
 import { Sections, useEvents } from "../parts/Charts";
 import { EventTable } from "../parts/EventTable";
@@ -17,6 +18,7 @@ import { Processes } from "../parts/Processes";
 import { RankTable } from "../parts/RankTable";
 import { Tabs, useTab } from "../parts/Tabs";
 
+const CHARTS = "page-job";
 const TABS = [
   { key: "processes", label: "Processes and containers" },
   { key: "events", label: "Events on its nodes" },
@@ -25,6 +27,7 @@ const TABS = [
 export default function Job({ parts }: { parts: string[] }) {
   const id = parts[0] ?? "";
   const { data, error } = useOutlook<JobOutlook>(`jobs/${encodeURIComponent(id)}`);
+  useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what={`Job ${id}`} />;
   const { job } = data;
   return (
@@ -65,6 +68,7 @@ function Waits({ outlook: { job, free } }: { outlook: JobOutlook }) {
 
 function Works({ outlook }: { outlook: JobOutlook }) {
   const { job, ladder, ranks, medians, missing } = outlook;
+  const events = useEventsOn(job.nodes);
   return (
     <>
       {missing ? (
@@ -81,16 +85,15 @@ function Works({ outlook }: { outlook: JobOutlook }) {
           </section>
         </>
       )}
-      <OverTime outlook={outlook} />
-      <Below job={job} />
+      <OverTime outlook={outlook} events={events} />
+      <Below job={job} events={events} />
     </>
   );
 }
 
-function OverTime({ outlook: { job, ranks } }: { outlook: JobOutlook }) {
+function OverTime({ outlook: { job, ranks }, events }: { outlook: JobOutlook; events: Happening[] }) {
   const range = useRange();
-  const events = useEventsOn(job.nodes);
-  const { data: dashboard, error } = useOnce<Dashboard>("api/dashboards/page-job");
+  const { data: dashboard, error } = useDashboard(CHARTS);
   const values = { job: pattern(job.id) };
   if (!dashboard) return <Waiting error={error} what="The charts" />;
   const ordered = [...ranks].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
@@ -110,8 +113,7 @@ function useEventsOn(nodes: string[]): Happening[] {
   return useMemo(() => events.filter(({ node }) => nodes.includes(node)), [events, nodes.join()]);
 }
 
-function Below({ job }: { job: JobRow }) {
-  const events = useEventsOn(job.nodes);
+function Below({ job, events }: { job: JobRow; events: Happening[] }) {
   const tab = useTab(TABS);
   return (
     <Tabs tabs={TABS}>{tab === "events" ? <EventTable events={events} /> : <Processes job={job.id} />}</Tabs>

@@ -1,6 +1,7 @@
 // Is this node healthy, who is on it, what limits it?
 import { useOutlook } from "../lib/api";
 import { pattern } from "../lib/dash";
+import { useDashboard } from "../lib/dashboards";
 import type { NodeOutlook, NodesOutlook, SourceRow } from "../lib/outlooks";
 import { said } from "../lib/units";
 import { link, path } from "../lib/url";
@@ -18,9 +19,12 @@ import { Sources } from "../parts/Sources";
 import { Tabs, useTab } from "../parts/Tabs";
 import { Who } from "../parts/Who";
 
+const CHARTS = "page-node";
+
 export default function Node({ parts }: { parts: string[] }) {
   const name = parts[0] ?? "";
   const { data, error } = useOutlook<NodeOutlook>(`nodes/${encodeURIComponent(name)}`);
+  useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what={`Node ${name}`} />;
   return (
     <div class="page node">
@@ -38,7 +42,7 @@ export default function Node({ parts }: { parts: string[] }) {
         <h2>Who is on it</h2>
         <Who who={data.who} />
       </section>
-      <Charts slug="page-node" fixed={{ node: pattern(name) }} about={{ node: name }} />
+      <Charts slug={CHARTS} fixed={{ node: pattern(name) }} about={{ node: name }} />
       <Below name={name} outlook={data} />
     </div>
   );

@@ -19,6 +19,12 @@ const COLUMNS: Column<ListedNode>[] = [
   },
   { key: "state", head: "State", by: ({ state }) => state, cell: (node) => <NodeState node={node} /> },
   {
+    key: "attention",
+    head: "Found",
+    by: ({ attention }) => attention,
+    cell: ({ attention }) => attention > 0 && <span class="chip">{attention}</span>,
+  },
+  {
     key: "slurm",
     head: "Slurm",
     by: ({ slurm }) => slurm?.state ?? null,
@@ -29,16 +35,9 @@ const COLUMNS: Column<ListedNode>[] = [
         </span>
       ),
   },
-  { key: "gpus", head: "GPUs", right: true, by: ({ gpus }) => gpus, cell: ({ gpus }) => gpus || "" },
+  { key: "gpus", head: "GPUs", right: true, by: ({ gpus }) => gpus, cell: (node) => <Gpus node={node} /> },
   share("cpu", "CPU"),
   share("memory", "Memory"),
-  {
-    key: "attention",
-    head: "Found",
-    right: true,
-    by: ({ attention }) => attention,
-    cell: ({ attention }) => attention > 0 && <span class="chip">{attention}</span>,
-  },
   {
     key: "labels",
     head: "Labels",
@@ -59,6 +58,16 @@ const COLUMNS: Column<ListedNode>[] = [
     cell: ({ version }) => <span class="aside">{version}</span>,
   },
 ];
+
+/** How many GPUs there are; of a node that is heard, how many of them answer. */
+function Gpus({ node: { state, gpus, present } }: { node: ListedNode }) {
+  if (!gpus) return null;
+  return state === "up" && present < gpus ? (
+    <span class="value critical">{`${present} of ${gpus}`}</span>
+  ) : (
+    <>{gpus}</>
+  );
+}
 
 function share(key: "cpu" | "memory", head: string): Column<ListedNode> {
   return {

@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { useOutlook } from "../lib/api";
 import { pattern } from "../lib/dash";
+import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
 import type { NodesOutlook, UserOutlook } from "../lib/outlooks";
 import type { Cell, ClusterNode, Happening, JobRow, NodeRow } from "../lib/types";
@@ -17,10 +18,13 @@ import { Numbers } from "../parts/Numbers";
 import { Things } from "../parts/Things";
 import { Verdict } from "../parts/Verdict";
 
+const CHARTS = "page-user";
+
 export default function User({ parts }: { parts: string[] }) {
   const user = parts[0] ?? "";
   const { data, error } = useOutlook<UserOutlook>(`users/${encodeURIComponent(user)}`);
   const events = useEventsOn(data?.cells ?? []);
+  useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what={`User ${user}`} />;
   return (
     <div class="page user">
@@ -43,7 +47,7 @@ export default function User({ parts }: { parts: string[] }) {
         <h2>GPU-hours a day, held and worked</h2>
         <Days days={data.days} />
       </section>
-      <Charts slug="page-user" fixed={{ user: pattern(user) }} happened={events} />
+      <Charts slug={CHARTS} fixed={{ user: pattern(user) }} happened={events} />
       {data.environments.length + data.containers.length > 0 && (
         <section class="card">
           <h2>Environments and containers</h2>

@@ -6,6 +6,7 @@ import { link, path } from "../lib/url";
 import { Absent, Missing, Waiting } from "../parts/Absent";
 import { Head } from "../parts/Head";
 import { type Column, Table } from "../parts/Table";
+import { Verdict } from "../parts/Verdict";
 
 const COLUMNS: Column<UserRow>[] = [
   {
@@ -34,7 +35,11 @@ function count(key: "held" | "working" | "idle" | "waiting", head: string): Colu
     head,
     right: true,
     by: (row) => row[key],
-    cell: (row) => row[key] ?? <Missing why="no source gives this here" />,
+    cell: (row) => {
+      const value = row[key];
+      if (value === null) return <Missing why="no source gives this here" />;
+      return key === "idle" && value > 0 ? <span class="value warning">{value}</span> : value;
+    },
   };
 }
 
@@ -43,6 +48,7 @@ export default function Users() {
   return (
     <div class="page users">
       <Head title="Users" command="vigie who" />
+      {data && <Verdict verdict={data.verdict} />}
       <section class="card">
         {!data ? (
           <Waiting error={error} what="The list of users" />

@@ -1,5 +1,6 @@
 // What is not there: hatched, with the reason in a sentence; never a blank, never a zero.
 import type { ComponentChildren } from "preact";
+import { link } from "../lib/url";
 
 export function Absent({ children, height }: { children: ComponentChildren; height?: number }) {
   return (
@@ -20,10 +21,18 @@ export function Missing({ why }: { why: string }) {
 
 /** What a page shows until its first answer, and when there is none. */
 export function Waiting({ error, what }: { error: Error | null; what: string }) {
-  if (error) return <Absent height={120}>{`${what} cannot be shown: ${error.message}`}</Absent>;
+  if (error)
+    return (
+      <Absent height={120}>
+        {`${what} cannot be shown: ${error.message}. `}
+        <a class="way" href={link("")}>
+          To the cluster
+        </a>
+      </Absent>
+    );
   return (
     <div class="waiting" aria-busy="true">
-      <span class="unseen">{what} is on its way</span>
+      <span>{what} is on its way</span>
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function AttentionList({ items, more = 0, calm }: { items: Item[]; more?:
       </ul>
       {more > 0 && (
         <p class="more">
-          <a href={link("events")}>{more} more in events</a>
+          <a href={link("events")}>{`All ${items.length + more}, open and over`}</a>
         </p>
       )}
     </>

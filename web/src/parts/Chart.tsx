@@ -1,7 +1,8 @@
 // A panel over time: title, why to look, the lines, and their names with the values under the cursor.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { filled, type Values } from "../lib/dash";
-import { type Band, drawingOf } from "../lib/lines";
+import { type Band, drawingOf, type Line } from "../lib/lines";
+import { useFresh } from "../lib/live";
 import { useMatrices } from "../lib/matrix";
 import { HEIGHT, type Plotted, plot, ranks, type Shown, shapeOf, strokeOf } from "../lib/plot";
 import { stepFor } from "../lib/prom";
@@ -10,7 +11,7 @@ import { useStore } from "../lib/store";
 import { theme } from "../lib/theme";
 import { exact, type Range } from "../lib/time";
 import type { Happening, Panel, Threshold } from "../lib/types";
-import { said } from "../lib/units";
+import { between, said } from "../lib/units";
 import { go, here } from "../lib/url";
 import { Absent } from "./Absent";
 import { Frame } from "./Frame";
@@ -22,6 +23,7 @@ export interface ChartProps {
   events?: Happening[];
 }
 
+const RATE = /\b(?:i?rate|increase|i?delta|deriv)\s*\(/;
 const NEAR = 4; // pixels between the cursor and an event that it tells
 
 export function Chart(props: ChartProps) {
@@ -77,12 +79,21 @@ export function Nothing({
   error: Error | null;
   height?: number;
 }) {
+  const fresh = useFresh();
   if (error) return <Absent height={height}>{`The question failed: ${error.message}`}</Absent>;
-  if (!asked) return <div class="waiting" style={{ minHeight: `${height}px` }} />;
+  if (!asked)
+    return (
+      <div class="waiting" style={{ minHeight: `${height}px` }} aria-busy="true">
+        Asking
+      </div>
+    );
   const [needs, good] = panel.needs.split("; ");
   const source = needs ? ` It needs ${needs}.` : "";
+  const yet = panel.queries.some(({ promql }) => RATE.test(promql))
+    ? "Not yet measured: it takes two readings."
+    : "Not yet measured.";
   const none = good ? "None in this time, as it should be." : "Nothing was measured in this time.";
-  return <Absent height={height}>{`${none}${source}`}</Absent>;
+  return <Absent height={height}>{`${fresh ? yet : none}${source}`}</Absent>;
 }
 
 function Plot({ shown, width }: { shown: Shown; width: number }) {
@@ -134,17 +145,15 @@ function Legend({ shown, index, width }: { shown: Shown; index: number | null; w
           const value = valueAt(line.values, index);
           return (
             <li key={line.name} class={reached(value, panel.thresholds)}>
-              <Swatch rank={order[i]!} odd={line.odd} solid={drawing.stacked} />
+              <Swatch rank={order[i]!} line={line} solid={drawing.stacked} />
               <span class="name" title={line.name}>
                 {line.name}
               </span>
               <span class="value">{said(value, panel.unit)}</span>
+              {line.band && bandAt(line.band, index, panel.unit)}
             </li>
           );
         })}
-        {drawing.bands.map((band) => (
-          <li key={`band ${band.name}`}>{bandAt(band, index, panel.unit)}</li>
-        ))}
         {drawing.lines.length > 8 && <li>{drawing.lines.length - 8} more</li>}
       </ul>
       {time && <time class="when">{exact(time * 1000)}</time>}
@@ -153,8 +162,8 @@ function Legend({ shown, index, width }: { shown: Shown; index: number | null; w
   );
 }
 
-function Swatch({ rank, odd, solid }: { rank: number; odd: boolean | undefined; solid: boolean }) {
-  const { tone, dash } = strokeOf(rank, odd);
+function Swatch({ rank, line, solid }: { rank: number; line: Line; solid: boolean }) {
+  const { tone, dash } = strokeOf(rank, line);
   return (
     <svg class={`swatch ${tone}`} viewBox="0 0 14 4" aria-hidden="true">
       <line x1="0" x2="14" y1="2" y2="2" stroke-dasharray={solid ? "" : dash.join(" ")} />
@@ -162,16 +171,12 @@ function Swatch({ rank, odd, solid }: { rank: number; odd: boolean | undefined; 
   );
 }
 
-function bandAt({ name, low: least, high: most }: Band, index: number | null, unit: string) {
-  const low = said(valueAt(least, index), unit);
-  const high = said(valueAt(most, index), unit);
+/** Between which values all of those lie whose median a line is. */
+function bandAt({ low, high }: Band, index: number | null, unit: string) {
   return (
     <>
       <span class="swatch band" aria-hidden="true" />
-      <span class="name">{name ? `${name}, all` : "all"}</span>
-      <span class="value">
-        {low} to {high}
-      </span>
+      <span class="aside">{between(valueAt(low, index), valueAt(high, index), unit)}</span>
     </>
   );
 }

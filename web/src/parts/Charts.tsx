@@ -1,10 +1,11 @@
 // The panels of a dashboard, with one cursor, one zoom and the same events through all of them.
 import type { ComponentChildren } from "preact";
-import { useAnswer, useOnce } from "../lib/api";
+import { useAnswer } from "../lib/api";
 import { type Choice, useVariables, type Values } from "../lib/dash";
+import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
 import type { Range } from "../lib/time";
-import type { Dashboard, Happening } from "../lib/types";
+import type { Dashboard, Happening, Panel } from "../lib/types";
 import { Waiting } from "./Absent";
 import { PanelView } from "./PanelView";
 import { Variables } from "./Variables";
@@ -23,7 +24,7 @@ export function Charts({
   about?: Record<string, string>;
   happened?: Happening[];
 }) {
-  const { data, error } = useOnce<Dashboard>(`api/dashboards/${slug}`);
+  const { data, error } = useDashboard(slug);
   if (!data) return <Waiting error={error} what="The charts" />;
   return (
     <Sections
@@ -50,7 +51,7 @@ export function Sections({
 }) {
   const range = useRange();
   const { choices, values } = useVariables(dashboard.variables, fixed, range);
-  const asked = useEvents(range, about ?? aboutOf(choices));
+  const asked = useEvents(range, happened ? null : (about ?? aboutOf(choices)));
   const events = happened ?? asked;
   if (!values) return <Waiting error={null} what="What may be chosen" />;
   return (
@@ -58,7 +59,7 @@ export function Sections({
       <Variables choices={choices} />
       {dashboard.sections.map((section) => (
         <Part key={section.title} title={section.title} headed={headed}>
-          <div class={section.panels.every(({ kind }) => kind === "number") ? "charts few" : "charts"}>
+          <div class={`charts ${layout(section.panels)}`}>
             {section.panels.map((panel) => (
               <PanelView key={panel.title} panel={panel} values={values} range={range} events={events} />
             ))}
@@ -67,6 +68,12 @@ export function Sections({
       ))}
     </>
   );
+}
+
+/** Return how panels stand side by side: so that no row of them has a hole. */
+function layout(panels: Panel[]): string {
+  if (panels.length < 7 && panels.every(({ kind }) => kind === "number")) return "few";
+  return panels.length % 4 === 0 && !panels.some(({ wide }) => wide) ? "four" : "";
 }
 
 /** A section; what is called "More" on a page that has no headings is shown when asked for. */
@@ -94,8 +101,8 @@ function aboutOf(choices: Choice[]): Record<string, string> {
   return node ? { node } : {};
 }
 
-/** Return what happened in a range, for the ticks of the charts. */
-export function useEvents(range: Range, about: Record<string, string> = {}): Happening[] {
+/** Return what happened in a range, for the ticks of the charts; null asks nothing. */
+export function useEvents(range: Range, about: Record<string, string> | null = {}): Happening[] {
   const rounded = (ms: number) => Math.floor(ms / 60_000) * 60;
   const said = new URLSearchParams({
     ...about,
@@ -103,7 +110,7 @@ export function useEvents(range: Range, about: Record<string, string> = {}): Hap
     until: String(rounded(range.to) + 60),
     limit: String(EVENTS_MOST),
   });
-  const { data } = useAnswer<{ events: Happening[] }>(range.to ? `api/events?${said}` : null);
+  const { data } = useAnswer<{ events: Happening[] }>(about && range.to ? `api/events?${said}` : null);
   return data?.events ?? NONE;
 }
 

@@ -33,22 +33,22 @@ export function Days({ days }: { days: UserOutlook["days"] }) {
               </span>
             </td>
             <td class="right">
-              {held === null ? <Missing why="not known" /> : said(round(held), "")} held,{" "}
-              {worked === null ? (
-                held ? (
-                  <Missing why="nothing tells how busy they were" />
-                ) : (
-                  "0"
-                )
-              ) : (
-                said(round(worked), "")
-              )}{" "}
-              worked
+              <Hours held={held} worked={worked} />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
+  );
+}
+
+function Hours({ held, worked }: { held: number | null; worked: number | null }) {
+  if (!held) return held === null ? <Missing why="not known" /> : <>none held</>;
+  const used = worked === null ? <Missing why="nothing tells how busy they were" /> : said(round(worked), "");
+  return (
+    <>
+      {said(round(held), "")} held, {used} worked
+    </>
   );
 }
 

@@ -52,7 +52,7 @@ function columns(now: number): Column<Happening>[] {
         </span>
       ),
     },
-    { key: "what", head: "What", cell: (event) => <span class="wraps">{event.what}</span> },
+    { key: "what", head: "What", block: true, cell: (event) => <span class="wraps">{event.what}</span> },
     { key: "where", head: "Where", by: (event) => event.node, cell: (event) => <Where event={event} /> },
     {
       key: "kind",

@@ -1,14 +1,27 @@
 // What the Cluster page says while there is no GPU to show: no node yet, or none with one.
 import { useOutlook } from "../lib/api";
 import type { NodeOutlook } from "../lib/outlooks";
-import type { ClusterNode } from "../lib/types";
+import type { ClusterNode, Num } from "../lib/types";
 import { path } from "../lib/url";
 import { Copy } from "./CopyAs";
 import { NoGpu } from "./NoGpu";
+import { Numbers } from "./Numbers";
+
+const OF_GPUS = ["working", "power", "temperature"];
+
+function ofHost({ key }: Num): boolean {
+  return !OF_GPUS.includes(key); // the card below says why there are none
+}
 
 export function FirstVisit({ nodes }: { nodes: ClusterNode[] }) {
   const { data } = useOutlook<NodeOutlook>(nodes[0] ? path("nodes", nodes[0].name) : null);
-  if (nodes.length) return <NoGpu sources={data?.sources ?? []} />;
+  if (nodes.length)
+    return (
+      <>
+        {data && nodes.length === 1 && <Numbers numbers={data.numbers.filter(ofHost)} />}
+        <NoGpu sources={data?.sources ?? []} />
+      </>
+    );
   return (
     <section class="card no-gpu">
       <h2>No node yet</h2>

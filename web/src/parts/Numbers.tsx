@@ -5,13 +5,33 @@ import { Spark } from "./Spark";
 import { Value } from "./Value";
 
 export function Numbers({ numbers }: { numbers: Num[] }) {
+  const { told, absent } = sorted(numbers);
   return (
     <dl class="numbers">
-      {numbers.map((number) => (
+      {told.map((number) => (
         <One key={number.key} number={number} />
+      ))}
+      {absent.map(([reason, labels]) => (
+        <div key={reason} class="number folded">
+          <dt>{labels.join(", ")}</dt>
+          <dd>
+            <Value value={null} unit="" why={reason} />
+            <p class="reason">{reason}</p>
+          </dd>
+        </div>
       ))}
     </dl>
   );
+}
+
+/** Return the numbers that stand for themselves, and those that are absent for one reason: it is said once. */
+function sorted(numbers: Num[]): { told: Num[]; absent: [string, string[]][] } {
+  const reasons = new Map<string, string[]>();
+  for (const { value, reason, label } of numbers)
+    if (value === null && reason) reasons.set(reason, [...(reasons.get(reason) ?? []), label]);
+  const absent = [...reasons].filter(([, labels]) => labels.length > 1);
+  const folded = new Set(absent.map(([reason]) => reason));
+  return { told: numbers.filter(({ value, reason }) => value !== null || !folded.has(reason)), absent };
 }
 
 function One({ number }: { number: Num }) {

@@ -8,16 +8,14 @@ import type { Panel } from "../lib/types";
 import { Bars } from "./Bars";
 import { Chart, type ChartProps, Nothing } from "./Chart";
 import { Frame } from "./Frame";
+import { HeatPanel } from "./HeatPanel";
 import { NumberPanel } from "./NumberPanel";
 import { SampleTable } from "./SampleTable";
 
 export function PanelView(props: ChartProps) {
   const { kind } = props.panel;
-  return kind === "lines" || kind === "band" || kind === "heat" ? (
-    <Chart {...props} />
-  ) : (
-    <Standing {...props} />
-  );
+  if (kind === "heat") return <HeatPanel {...props} />;
+  return kind === "lines" || kind === "band" ? <Chart {...props} /> : <Standing {...props} />;
 }
 
 const HEIGHTS: Partial<Record<Panel["kind"], number>> = { number: 60 };

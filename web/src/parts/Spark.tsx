@@ -40,6 +40,7 @@ export function Spark({ promql }: { promql: string }) {
   }, [promql, now]);
   return (
     <svg class="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      <path class="ground" d={`M0 ${HEIGHT - 0.5}H${WIDTH}`} />
       {values.length > 1 && <path d={path(values)} />}
     </svg>
   );

@@ -9,6 +9,7 @@ export interface Column<T> {
   by?: (row: T) => number | string | null; // how it sorts; without it, it does not
   right?: boolean;
   narrow?: boolean; // left out on a phone
+  block?: boolean; // has a line of its own there
 }
 
 export function Table<T>({
@@ -32,7 +33,7 @@ export function Table<T>({
   const sorted = sortedBy(rows, columns, order);
   return (
     <div class="scroll">
-      <table class="table" aria-label={name}>
+      <table class={columns.some(({ block }) => block) ? "table stacks" : "table"} aria-label={name}>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -82,8 +83,8 @@ function Head<T>({ column, order, name }: { column: Column<T>; order: string; na
   );
 }
 
-function classes<T>({ right, narrow }: Column<T>): string {
-  return `${right ? "right" : ""} ${narrow ? "narrow" : ""}`.trim();
+function classes<T>({ right, narrow, block }: Column<T>): string {
+  return [right && "right", narrow && "narrow", block && "block"].filter(Boolean).join(" ");
 }
 
 function sortedBy<T>(rows: T[], columns: Column<T>[], order: string): T[] {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Held } from "../lib/outlooks";
 import { useWidth } from "../lib/size";
 import { useStore } from "../lib/store";
-import { RIGHT, strip } from "../lib/strip";
+import { AROUND, RIGHT, strip, TICKS } from "../lib/strip";
 import { theme } from "../lib/theme";
 import { clock, type Range, span } from "../lib/time";
 import type { Happening } from "../lib/types";
@@ -45,17 +45,19 @@ export function Timeline({ holders, range, events }: { holders: Held[]; range: R
 
 function One({ bar, range, width }: { bar: Bar; range: Range; width: number }) {
   const { held, begin, end, lane } = bar;
+  const earlier = held.from_ms < begin;
   const scale = (width - GUTTER - RIGHT) / (range.to - range.from);
   const style = {
     left: `${GUTTER + (begin - range.from) * scale}px`,
     width: `${Math.max(LEAST, (end - begin) * scale - 1)}px`,
-    top: `${lane * LANE + 2}px`,
+    top: `${TICKS + lane * LANE + 2}px`,
   };
   return (
     <li style={style}>
-      <a class={held.kind} href={target(held)} title={words(held, range)}>
+      <a class={`${held.kind} ${earlier ? "earlier" : ""}`} href={target(held)} title={words(held, range)}>
         {held.kind !== "job" && <span class="aside">{held.kind} </span>}
         {held.name || held.id} <span class="aside">{held.user}</span>
+        {earlier && <span class="aside">{` since ${clock(held.from_ms, range.to)}`}</span>}
       </a>
     </li>
   );
@@ -82,7 +84,7 @@ function Strip({
     const drawn = strip(box.current!, width, shown, { cursor: () => undefined, zoom });
     return () => drawn.destroy();
   }, [width, height, look, range.from, range.to, events]);
-  return <div ref={box} style={{ minHeight: `${height + 22}px` }} />;
+  return <div ref={box} style={{ minHeight: `${height + AROUND}px` }} />;
 }
 
 /** Place each holder in the first lane that is free from its begin on. */

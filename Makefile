@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install -qq --disable-pip-version-check
 STEP   := scripts/step
+# Starting one costs as much as a hundred tests, and one more than cores is enough to keep these busy.
+WORKERS := $(shell n=$$(($$(nproc) + 1)); echo $$((n < 8 ? n : 8)))
 # Programs are started by the hundred here: what is compiled once is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -29,7 +31,7 @@ up: $(VENV)/.page ## watch this machine
 
 test: $(VENV)/.dev ## everything, with the real peers
 	@$(STEP) "real peers" scripts/peers
-	@$(STEP) "unit tests" $(BIN)/pytest -q -n 4 -m "not process" --ignore=tests/real
+	@$(STEP) "unit tests" $(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not process" --ignore=tests/real --ignore=tests/web
 	@$(STEP) "tests with processes and real peers" $(BIN)/pytest -q -m "real or process"
 
 check: $(VENV)/.dev ## what CI checks before the tests

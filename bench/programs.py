@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import os
 import platform
+import secrets
 import signal
 import socket
 import subprocess
@@ -16,11 +17,12 @@ from pathlib import Path
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port that nobody listens on now, below those that Linux gives to outgoing connections."""
+    while True:
+        port = 10_000 + secrets.randbelow(22_768)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Program:
@@ -57,7 +59,7 @@ class Program:
 
 
 @contextlib.contextmanager
-def running(command: list[str], port: int, path: str, patience: float = 20) -> Iterator[Program]:
+def running(command: list[str], port: int, path: str, patience: float = 60) -> Iterator[Program]:
     """Run a command that listens on the port, from its first answer to the end of the block."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -213,7 +213,7 @@ def _samples(port: int, query: str) -> dict[frozenset[tuple[str, str]], dict[flo
 
 
 def _until(holds: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, ValueError):
             if holds():

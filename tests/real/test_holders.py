@@ -67,11 +67,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
     finally:
         for process in filter(None, (agent, server)):
             process.terminate()
-            process.wait(30)
+            process.wait(60)
 
 
 def _bindings(url: str) -> list[dict[str, Any]]:
-    with urllib.request.urlopen(f"{url}/api/bindings", timeout=5) as answer:
+    with urllib.request.urlopen(f"{url}/api/bindings", timeout=60) as answer:
         found: list[dict[str, Any]] = json.load(answer)["bindings"]
     return found
 

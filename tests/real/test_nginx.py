@@ -84,7 +84,7 @@ def nginx(home: Path, backend: str, location: str) -> Iterator[int]:
 def ask(port: int, row: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Said:
     method, _, path = row.rpartition(" ")
     path = path.replace("{name:path}", "job").replace("{name}", "n1")
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as client:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
         client.request(method or "GET", path, body or None, dict(headers or {}))
         answer = client.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}
@@ -157,7 +157,7 @@ def test_tls_is_spoken_from_1_2_on_with_a_certificate_whose_fingerprint_is_known
     port = urlsplit(server.address).port or 0
     context = ssl.create_default_context(cafile=str(cert))
     with contextlib.closing(
-        http.client.HTTPSConnection("localhost", port, timeout=20, context=context)
+        http.client.HTTPSConnection("localhost", port, timeout=60, context=context)
     ) as client:
         client.request("POST", "/api/login", json.dumps({"name": "admin", "password": PASSWORD}))
         answer = client.getresponse()

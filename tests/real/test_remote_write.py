@@ -97,7 +97,7 @@ def _answers(url: str) -> bool:
     return False
 
 
-def _until(condition: Callable[[], bool], seconds: float = 30) -> None:
+def _until(condition: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it does not come true"

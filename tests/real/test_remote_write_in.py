@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -75,3 +76,36 @@ def test_what_a_prometheus_scrapes_arrives_equal_here_and_at_the_one_it_is_passe
         said = get(f"http://127.0.0.1:{ours}/metrics")
         assert "vigie_remote_write_samples_sent_total" in said
         assert "vigie_remote_write_samples_dropped_total" not in said
+
+
+def test_what_a_prometheus_tells_of_its_metrics_is_known_here(tmp_path: Path) -> None:
+    ours, theirs = free_port(), free_port()
+    (tmp_path / "prometheus.yml").write_text(f"""
+global: {{scrape_interval: 1s}}
+scrape_configs:
+  - job_name: itself
+    static_configs: [{{targets: ["127.0.0.1:{theirs}"]}}]
+remote_write:
+  - url: http://127.0.0.1:{ours}/api/v1/write
+    authorization: {{credentials_file: {tmp_path}/vigie/server-token}}
+    metadata_config: {{send_interval: 1s}}
+""")
+    flags = [f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
+    command = [need("prometheus"), *flags, f"--web.listen-address=127.0.0.1:{theirs}"]
+    server = [
+        sys.executable,
+        "-m",
+        "vigie",
+        "server",
+        f"--data={tmp_path}/vigie",
+        f"--listen=127.0.0.1:{ours}",
+    ]
+
+    def known(port: int) -> list[dict[str, str]]:
+        said = json.loads(get(f"http://127.0.0.1:{port}/api/v1/metadata?metric=go_goroutines"))
+        return list(said["data"].get("go_goroutines", []))
+
+    with running(server, ours, "/"), running(command, theirs, "/"):
+        until(lambda: bool(known(ours)), "nothing is known of the metric")
+        assert known(ours) == known(theirs)
+        assert known(ours)[0]["type"] == "gauge"

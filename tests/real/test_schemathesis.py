@@ -54,7 +54,7 @@ def test_nothing_that_is_asked_makes_the_server_fail_or_its_document_a_lie(
     server: Process, tmp_path: Path
 ) -> None:
     document = tmp_path / "openapi.json"
-    with urllib.request.urlopen(f"{server.address}/api/openapi.json", timeout=20) as answer:
+    with urllib.request.urlopen(f"{server.address}/api/openapi.json", timeout=60) as answer:
         document.write_bytes(answer.read())
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
     for who in ASKING:

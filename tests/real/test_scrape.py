@@ -71,7 +71,7 @@ class Running:
 
     def send(self, path: str, body: Mapping[str, Any]) -> tuple[int, Any]:
         token = (self.data / "server-token").read_text().strip()
-        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(client):
             client.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {token}"})
             answer = client.getresponse()
@@ -96,7 +96,7 @@ def found(port: int, query: str) -> dict[frozenset[tuple[str, str]], float]:
     return {frozenset(row["metric"].items()): float(row["value"][1]) for row in result}
 
 
-def until(condition: Callable[[], bool], patience: float = 30) -> None:
+def until(condition: Callable[[], bool], patience: float = 60) -> None:
     deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -117,7 +117,7 @@ def prometheus(discovery: str, home: Path) -> Iterator[int]:
 
 
 def _is_ready(port: int) -> bool:
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as client:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
         client.request("GET", "/-/ready")
         return client.getresponse().status == 200
 

@@ -48,7 +48,7 @@ def _replace(file: Path, content: str) -> None:
 def _connected(address: str) -> http.client.HTTPSConnection:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    client = http.client.HTTPSConnection(address.removeprefix("https://"), timeout=20, context=context)
+    client = http.client.HTTPSConnection(address.removeprefix("https://"), timeout=60, context=context)
     client.connect()
     return client
 

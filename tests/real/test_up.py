@@ -23,6 +23,7 @@ from bench.programs import free_port
 from tests.expositions import Series, parse
 from tests.real.conftest import need, output
 from tests.real.waiting import until
+from vigie.server.tls import fingerprint
 
 TARGET = ("instance", "job")
 NONE: frozenset[tuple[str, str]] = frozenset()
@@ -50,7 +51,7 @@ class Up:
     def ask(self, path: str) -> Any:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with urllib.request.urlopen(f"{self.address}{path}", timeout=20, context=context) as answer:
+        with urllib.request.urlopen(f"{self.address}{path}", timeout=60, context=context) as answer:
             return json.loads(answer.read())
 
     def up(self) -> list[str]:
@@ -83,7 +84,7 @@ def test_one_command_gives_an_address_with_data_and_stops_cleanly(start: Callabl
     )
     assert json.loads(told.stdout)["kind"] == "node_joined"
     up.process.send_signal(signal.SIGTERM)
-    assert up.process.wait(30) == 0
+    assert up.process.wait(60) == 0
     assert "has left: it was stopped" in up.said
 
 
@@ -93,7 +94,7 @@ def test_linked_series_are_those_that_a_scrape_of_the_agent_gives(start: Callabl
     listen = until(lambda: re.search(r"(http://\S+)/metrics for Prometheus", up.said), "where the agent is")[
         1
     ]
-    with urllib.request.urlopen(f"{listen}/metrics?fresh", timeout=20) as answer:
+    with urllib.request.urlopen(f"{listen}/metrics?fresh", timeout=60) as answer:
         scraped = set(parse(answer.read().decode()).values)
     found = up.ask("/api/v1/series?match[]=" + quote('{job="node"}'))["data"]
     linked = {_series(labels) for labels in found} - {("up", NONE), ("vigie_node_clock_offset_seconds", NONE)}
@@ -134,6 +135,13 @@ def test_self_signed_server_is_known_by_its_fingerprint_alone(
     up = start(free_port(), f"--tls-cert={certificate}", f"--tls-key={key}")
     assert up.address.startswith("https://")
     assert until(up.up, "up") == ["1"]
+    commands = [sys.executable, "-m", "vigie", "nodes"]
+    listed = output(*commands, "list", f"--data={tmp_path}/data")
+    assert listed.stdout.splitlines()[1].split()[:2] == [socket.gethostname(), "up"], listed.stderr
+    for action in (["join"], ["add", "n2"]):
+        line = output(*commands, *action, f"--data={tmp_path}/data").stdout
+        assert f"--fingerprint {fingerprint(certificate)}" in line
+        assert "--server https://" in line
     stranger = [sys.executable, "-m", "vigie", "agent", "--listen=127.0.0.1:0", f"--data={tmp_path}/other"]
     for flags, why in (([], "certificate verify failed"), (["--fingerprint=00ff"], "has fingerprint")):
         with subprocess.Popen(

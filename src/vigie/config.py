@@ -63,29 +63,19 @@ def words(value: Any) -> list[str]:
 
 def seconds(least: float, most: float) -> Callable[[Any], float]:
     """Take a number of seconds between two bounds."""
-
-    def check(value: Any) -> float:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise ValueError("should be a number of seconds") from None
-        if not least <= number <= most or isinstance(value, bool):
-            raise ValueError(f"should be between {least:g} and {most:g} seconds")
-        return number
-
-    return check
+    return number(least, most, "seconds")
 
 
-def number(least: float, most: float) -> Callable[[Any], float]:
+def number(least: float, most: float, unit: str = "") -> Callable[[Any], float]:
     """Take a number between two bounds."""
 
     def check(value: Any) -> float:
         try:
             given = float(value)
         except (TypeError, ValueError):
-            raise ValueError("should be a number") from None
+            raise ValueError(f"should be a number of {unit}" if unit else "should be a number") from None
         if not least <= given <= most or isinstance(value, bool):
-            raise ValueError(f"should be between {least:g} and {most:g}")
+            raise ValueError(f"should be between {least:g} and {most:g} {unit}".rstrip())
         return given
 
     return check

@@ -70,6 +70,7 @@ def test_chosen_source_that_is_not_here_says_why(capsys: pytest.CaptureFixture[s
     )
 
 
+@pytest.mark.process
 def test_reader_that_leaves_early_is_no_failure() -> None:
     command = f"{sys.executable} -m vigie agent --once | head -1; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from bench.programs import free_port
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
-from tests.server.serving import NOW, Server, series, serving
+from tests.server.serving import NOW, Server, listening, series, serving
 from vigie.cli import main
 from vigie.views.text.sparkline import sparkline
 
@@ -49,6 +54,28 @@ def test_range_is_a_sparkline_with_its_bounds(server: Server, capsys: pytest.Cap
     head, row = capsys.readouterr().out.splitlines()
     assert head.split() == ["metric", "instance", "job", "min", "max", "last", "points"]
     assert row.split() == ["up", "node-two", "node", "11", "19", "19", "▁▂▃▄▅▆▇██"]
+
+
+def test_now_is_by_the_clock_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    ends: list[str] = []
+
+    async def moment(request: Request) -> JSONResponse:
+        assert "time" not in parse_qs((await request.body()).decode())
+        return JSONResponse({"data": {"resultType": "scalar", "result": [7200, "7200"]}})
+
+    async def span(request: Request) -> JSONResponse:
+        ends.append(parse_qs((await request.body()).decode())["end"][0])
+        return JSONResponse({"data": {"resultType": "matrix", "result": []}})
+
+    routes = [
+        Route("/api/v1/query", moment, methods=["POST"]),
+        Route("/api/v1/query_range", span, methods=["POST"]),
+    ]
+    with listening(Starlette(routes=routes)) as port:
+        where = f"--server=http://127.0.0.1:{port}"
+        assert main(["query", "up", where]) == 0
+        assert main(["query", "up", "--range=1h", where]) == 0
+    assert ends == ["7200.0"]
 
 
 def test_json_is_what_the_server_says(server: Server, capsys: pytest.CaptureFixture[str]) -> None:

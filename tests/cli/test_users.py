@@ -69,6 +69,7 @@ def test_password_comes_from_a_file(secrets: Secrets, tmp_path: Path) -> None:
     assert secrets.check("admin", "from a file")
 
 
+@pytest.mark.process
 def test_password_is_typed_twice_and_not_shown(secrets: Secrets) -> None:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "vigie", "users", "passwd", "admin"]
@@ -79,7 +80,7 @@ def test_password_is_typed_twice_and_not_shown(secrets: Secrets) -> None:
             while prompt not in said:
                 said += os.read(ours, 1000)
             os.write(ours, b"typed at a terminal\n")
-        assert run.wait(30) == 0
+        assert run.wait(60) == 0
     os.close(ours)
     assert b"typed" not in said
     assert secrets.check("admin", "typed at a terminal")

@@ -68,7 +68,9 @@ async def _called(app: ASGIApp, scope: dict[str, Any], body: bytes) -> Answer:
     ]
 
     async def receive() -> Message:
-        return given.pop(0) if given else {"type": "http.disconnect"}
+        if not given and scope["type"] == "http":
+            await asyncio.get_running_loop().create_future()  # nobody leaves before the answer is there
+        return given.pop(0) if given else {"type": "websocket.disconnect"}
 
     async def send(message: Message) -> None:
         sent.append(message)

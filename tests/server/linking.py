@@ -37,7 +37,7 @@ from vigie.server.nodes.events import Kept, Wanted
 from vigie.store.store import Store
 
 DAY = 86_400_000
-PATIENCE = 20.0
+PATIENCE = 60.0
 LOAD = gauge("load", "A load.")
 BUSY = gauge("busy", "How busy.", "cpu")
 
@@ -46,7 +46,7 @@ def run(test: Coroutine[Any, Any, None]) -> None:
     """Run a test within a bound."""
 
     async def bounded() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await test
 
     asyncio.run(bounded())
@@ -149,9 +149,11 @@ class _Quiet(uvicorn.Server):
         yield
 
 
-def introduction(node: str, **facts: str) -> Introduction:
-    usual = {"start": f"start-of-{node}", "boot_id": "boot", "machine_id": f"machine-of-{node}"}
-    return Introduction(node, 10.0, {"rack": "r1"}, **{**usual, **facts})
+def introduction(
+    node: str, start: str = "", boot_id: str = "boot", machine_id: str = "", listen: str = ""
+) -> Introduction:
+    who = start or f"start-of-{node}", boot_id, machine_id or f"machine-of-{node}"
+    return Introduction(node, 10.0, {"rack": "r1"}, *who, listen)
 
 
 class Agent:

@@ -80,7 +80,7 @@ class Server:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Said:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as client:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as client:
             client.request(method, path, body or None, dict(headers or {}))
             answer = client.getresponse()
             content = answer.read()

@@ -50,7 +50,7 @@ def _sign_in(address: str, password: str) -> int:
     body = json.dumps({"name": "admin", "password": password}).encode()
     request = urllib.request.Request(f"{address}/api/login", body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         with error:
@@ -73,7 +73,7 @@ def _said_to_a_terminal(home: Path) -> Iterator[str]:
         with contextlib.suppress(OSError):  # Linux says EIO when the other side is gone
             while os.read(ours, 4096):
                 pass
-        process.wait(30)
+        process.wait(60)
         os.close(ours)
 
 
@@ -85,7 +85,7 @@ def test_terminal_is_told_a_password_at_the_first_start_and_a_link_at_each(tmp_p
         assert password
         assert _sign_in(link[1], password[1]) == 200
         request = urllib.request.Request(link[1] + link[2], method="GET")
-        with pytest.raises(urllib.error.HTTPError) as first, _no_redirects().open(request, timeout=20):
+        with pytest.raises(urllib.error.HTTPError) as first, _no_redirects().open(request, timeout=60):
             pass
         assert (first.value.code, "vigie_session=" in first.value.headers["set-cookie"]) == (303, True)
         first.value.close()
@@ -134,7 +134,7 @@ def test_link_is_closed_to_all_but_nodes_before_it_is_open(
         shown = server.token() if token == "server-token" else token
         headers["Authorization"] = f"Bearer {shown}"
     address = server.address.removeprefix("http://")
-    with contextlib.closing(http.client.HTTPConnection(address, timeout=20)) as client:
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=60)) as client:
         client.request("GET", "/link", headers={**headers, "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
         assert client.getresponse().status == status
 

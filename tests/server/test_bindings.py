@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vigie.model import Binding
 from vigie.server.bindings.book import Book
 from vigie.server.bindings.terms import ENDED, GUESSED, HELD, TOLD, UNHEARD, Wanted
-from vigie.server.ledger import DAY_MS
+from vigie.server.ledger import DAY_MS, PRUNE_EVERY
 
 HOUR = 3_600_000
 
@@ -203,6 +203,25 @@ def test_what_ended_long_ago_goes_with_its_job_and_what_is_held_stays(tmp_path: 
     book.prune(DAY_MS + 100)
     assert sorted(kept.binding.holder for kept in book.find()) == ["2", "3", "held"]
     assert sorted(job.id for job in book.jobs.find()) == ["2", "3", "held"]
+    book.close()
+
+
+def test_what_nodes_repeat_is_no_reason_to_look_for_what_is_too_old(tmp_path: Path) -> None:
+    class Counting(Book):
+        pruned = 0
+
+        def prune(self, now_ms: int) -> None:
+            self.pruned += 1
+            super().prune(now_ms)
+
+    book = Counting(tmp_path / "bindings.sqlite")
+    for number in [*range(PRUNE_EVERY // 2)] * 2:
+        book.add("n1", gpu(number))
+    assert book.pruned == 0
+    book.hold("n1", [], DAY_MS)  # which ends them all
+    assert book.pruned == 1
+    book.add("n1", gpu(0))
+    assert book.pruned == 1
     book.close()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from vigie.model import Event
-from vigie.server.ledger import DAY_MS
+from vigie.server.ledger import DAY_MS, PRUNE_EVERY
 from vigie.server.nodes.events import Events, Wanted
 
 
@@ -78,6 +79,17 @@ def test_old_and_too_many_events_go(tmp_path: Path) -> None:
     events.prune(DAY_MS + 10)
     assert begins([*events.find()]) == [DAY_MS + 3, DAY_MS + 2, DAY_MS + 1]
     events.close()
+
+
+def test_old_events_go_by_the_clock_of_the_server_as_others_come(tmp_path: Path) -> None:
+    with contextlib.closing(
+        Events(tmp_path / "events.sqlite", keep_days=1, clock=lambda: 2 * DAY_MS)
+    ) as events:
+        for begin in (DAY_MS - 1, DAY_MS):
+            events.add(xid(begin))
+        for later in range(1, PRUNE_EVERY - 1):
+            events.add(xid(DAY_MS + later))
+        assert begins([*events.find(limit=PRUNE_EVERY)])[-1] == DAY_MS
 
 
 def test_events_survive_a_restart(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def hasty() -> Iterator[int]:
 
 def _said(port: int, *parts: bytes) -> bytes:
     """Return what comes back until the other side hangs up, within a bound."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         said = b""
         with contextlib.suppress(ConnectionError):
             for part in parts:
@@ -118,7 +118,7 @@ def _knock_for_ever(client: socket.socket) -> None:
 
 
 def test_answer_that_nobody_fetches_is_let_go(hasty: int) -> None:
-    with socket.create_connection(("127.0.0.1", hasty), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", hasty), timeout=60) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.sendall(b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n")
         with pytest.raises(ConnectionError):
@@ -187,9 +187,9 @@ def test_connections_beyond_the_bound_are_refused_and_hung_up_on() -> None:
     with listening(_app(), most=3) as port:
         with contextlib.ExitStack() as opened:
             place = ("127.0.0.1", port)
-            idle = [opened.enter_context(socket.create_connection(place, timeout=20)) for _ in range(2)]
+            idle = [opened.enter_context(socket.create_connection(place, timeout=60)) for _ in range(2)]
             assert _said(port, ask).startswith(b"HTTP/1.1 503")
-            idle.append(opened.enter_context(socket.create_connection(place, timeout=20)))
+            idle.append(opened.enter_context(socket.create_connection(place, timeout=60)))
             assert _said(port, b"") == b""
         while not _said(port, ask).startswith(OK):  # until it has noticed that they left
             pass

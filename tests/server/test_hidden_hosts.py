@@ -70,6 +70,11 @@ class Caller:
             body = answer.read()
         return gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
 
+    def led_to(self, path: str) -> str:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)) as client:
+            client.request("GET", path, headers=self._headers)
+            return client.getresponse().headers["Location"] or ""
+
     def json(self, path: str, **query: str) -> Any:
         return json.loads(self.get(path, **query))
 
@@ -115,6 +120,11 @@ def seen(everybody: Everybody, name: str) -> str:
     real = everybody.admin.json("/api/nodes")["nodes"]
     found: str = dict(zip([row["name"] for row in real], [row["name"] for row in rows], strict=True))[name]
     return found
+
+
+def test_redirect_names_a_host_as_the_viewer_does(everybody: Everybody) -> None:
+    name = seen(everybody, "gpu01")
+    assert everybody.viewer.led_to(f"/node/{name}/?tab=events") == f"../{name}?tab=events"
 
 
 def test_no_route_tells_a_viewer_of_hosts(everybody: Everybody) -> None:

@@ -21,7 +21,7 @@ class _Held:
 
     def __conform__(self, _protocol: object) -> str:
         self.asked.set()
-        assert self.free.wait(20)
+        assert self.free.wait(60)
         return "ann"
 
 
@@ -33,7 +33,7 @@ def test_nobody_who_writes_waits_for_a_long_question(tmp_path: Path) -> None:
         reader.execute("select * from bindings").fetchall()
         asking = threads.submit(book.users.find, Wanted(user=held), 0, 10)  # type: ignore[arg-type]
         try:
-            assert held.asked.wait(20)
+            assert held.asked.wait(60)
             book.add("n1", Binding("gpu:0", "job", "1", 5, user="ann"))
             book.sync()
             assert book.jobs.of("ann") == {"1"}

@@ -18,6 +18,7 @@ from tests.server.linking import (
     BUSY,
     ONE,
     Agent,
+    Place,
     agent,
     heard_out,
     introduction,
@@ -29,9 +30,10 @@ from tests.server.linking import (
     until,
 )
 from vigie.agent.link import messages
+from vigie.agent.link.commands import Commands
 from vigie.agent.link.entries import Values, packed
 from vigie.agent.link.messages import Ack, Command, Frame, Goodbye, Hello, Welcome
-from vigie.model import ABSENT, Event
+from vigie.model import ABSENT, Binding, Event
 from vigie.model import Frame as ModelFrame
 from vigie.server.api.queries import now_ms
 from vigie.store.errors import CannotWrite
@@ -251,6 +253,72 @@ def test_nothing_is_acknowledged_that_was_not_synced(tmp_path: Path) -> None:
     run(test())
 
 
+def test_agent_whose_key_cannot_be_saved_is_told_to_come_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            place.secrets._file._connection.execute("pragma query_only = on")
+            async with raw(place) as socket:
+                await socket.send(messages.encode(Hello(1, "n1", "start")))
+                reason = await said(socket)
+                assert isinstance(reason, Goodbye)
+                assert "nothing can be stored now" in reason.reason
+                await heard_out(socket)
+                assert socket.close_code == 1013
+            place.secrets._file._connection.execute("pragma query_only = off")
+            async with agent(place, tmp_path, "n1") as n1:
+                await n1.connected()
+
+    run(test())
+
+
+def test_driver_that_is_loaded_later_is_told_on_the_same_connection(tmp_path: Path) -> None:
+    def gpus(place: Place) -> str | None:
+        node = place.hub.registry.find("n1")
+        return node.expected.get("gpus") if node else None
+
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            me = introduction("n1")._replace(sysfs=tmp_path / "sys")
+            n1 = await Agent(place, tmp_path, me).connected()
+            assert gpus(place) is None
+            (tmp_path / "sys/bus/pci/drivers/nvidia/0000:01:00.0").mkdir(parents=True)
+            n1.link._inventory_due = 0.0
+            await until(lambda: gpus(place) == "1")
+            assert n1.link.counts.connections == 1
+            await n1.stop()
+
+    run(test())
+
+
+def test_fault_of_ours_does_not_end_a_link_for_good(tmp_path: Path) -> None:
+    class Faulty(Commands):
+        def take(self, command: Command, _: object) -> None:
+            raise IndexError(f"no place for {command.name}")
+
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            n1 = Agent(place, tmp_path, introduction("n1"), commands=Faulty())
+            await until(lambda: "internal: no place for ping" in n1.link.state()["trouble"])
+            assert not n1._running.done()
+            await n1.stop()
+
+    run(test())
+
+
+def test_removed_node_keeps_nothing_for_a_server_that_does_not_want_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "s") as place:
+            n1 = await Agent(place, tmp_path, introduction("n1")).connected()
+            place.hub.links.remove("n1")
+            await n1.ended()
+            n1.send(1.0)
+            n1.link.event(Event("oom", 1, "it happened"))
+            n1.link.hold([Binding("gpu:0", "job", "1", 1)], [])
+            assert n1.link.buffer.in_memory == 0
+
+    run(test())
+
+
 def test_what_was_dropped_while_the_server_was_away_is_told_when_it_is_back(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "s") as place:
@@ -297,5 +365,30 @@ def test_frames_are_passed_on_and_the_series_of_a_stopped_node_end_there(tmp_pat
             await until(lambda: elsewhere.ended)
             assert elsewhere.frames == [("n1", made, (0.5,))]
             assert elsewhere.ended == ["node"]
+
+    run(test())
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_series_of_a_node_that_is_lost_or_removed_end_where_they_are_passed_on(
+    tmp_path: Path, lost: bool
+) -> None:
+    elsewhere = Elsewhere()
+    ahead = 0
+
+    async def test() -> None:
+        nonlocal ahead
+        async with serving(tmp_path / "s", pass_on=elsewhere, clock=lambda: now_ms() + ahead) as place:
+            n1 = await Agent(place, tmp_path, introduction("n1")).connected()
+            n1.send(0.5)
+            await n1.acknowledged()
+            if lost:
+                ahead = 120_000
+            else:
+                place.hub.links.remove("n1")
+                await n1.ended()
+            await until(lambda: elsewhere.ended)
+            assert elsewhere.ended == ["node"]
+            await n1.stop()
 
     run(test())

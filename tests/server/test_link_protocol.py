@@ -1,18 +1,23 @@
-"""Messages that come faster than they are stored are all taken, in order, and few wait in memory."""
+"""Messages that come faster than they are stored are all taken, in order; who does not read is cut off."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from pathlib import Path
 
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from websockets.asyncio.client import connect
 
-from tests.server.linking import LOAD, raw, run, said, serving
+from tests.server.linking import LOAD, _Quiet, raw, run, said, serving
 from vigie.agent.link import layouts, messages
 from vigie.agent.link.entries import packed
 from vigie.agent.link.messages import Ack, Frame, Hello, Table, Welcome
 from vigie.model import gauge
 from vigie.server.api.queries import now_ms
-from vigie.server.link.protocol import AHEAD
+from vigie.server.link.protocol import AHEAD, LinkProtocol
 
 pytestmark = pytest.mark.process
 
@@ -23,24 +28,53 @@ FRAMES = 3 * AHEAD // (8 * SERIES)  # more than may wait
 
 def test_frames_sent_without_a_pause_are_all_acknowledged_and_stored_once(tmp_path: Path) -> None:
     async def test() -> None:
-        async with serving(tmp_path / "s") as place, raw(place) as socket:
-            await socket.send(messages.encode(Hello(1, "n1", "start")))
-            assert isinstance(await said(socket), Welcome)
+        async with serving(tmp_path / "s") as place, raw(place) as dialled:
+            await dialled.send(messages.encode(Hello(1, "n1", "start")))
+            assert isinstance(await said(dialled), Welcome)
             series = ((LOAD, ()), *((WIDE, (str(n),)) for n in range(SERIES - 1)))
-            await socket.send(messages.encode(Table(0, "wide", 1, layouts.pack(series))))
+            await dialled.send(messages.encode(Table(0, "wide", 1, layouts.pack(series))))
             now = now_ms()
             for number in range(1, FRAMES + 1):
                 values = packed([float(number)] * SERIES)
                 frame = Frame(number, now - 1000 * (FRAMES - number), 0, [(0, values)])
-                await socket.send(messages.encode(frame))
+                await dialled.send(messages.encode(frame))
             acknowledged = 0
             while acknowledged < FRAMES:
-                heard = await said(socket)
+                heard = await said(dialled)
                 if isinstance(heard, Ack):
                     assert heard.sequence > acknowledged
                     acknowledged = heard.sequence
             assert list(place.samples("load", instance="n1").values()) == [
                 float(number) for number in range(1, FRAMES + 1)
             ]
+
+    run(test())
+
+
+class Hasty(LinkProtocol):
+    answer_seconds = 0.2
+
+
+def test_who_does_not_read_is_cut_off() -> None:
+    ended = asyncio.Event()
+
+    async def talkative(_: Scope, __: Receive, send: Send) -> None:
+        try:
+            await send({"type": "websocket.accept"})
+            while True:
+                await send({"type": "websocket.send", "bytes": bytes(1 << 20)})
+        finally:
+            ended.set()
+
+    async def test() -> None:
+        config = uvicorn.Config(talkative, ws=Hasty, ws_ping_interval=None, lifespan="off", log_config=None)
+        server = _Quiet(config)
+        with socket.create_server(("127.0.0.1", 0)) as bound:
+            serving = asyncio.ensure_future(server.serve([bound]))
+            url = f"ws://127.0.0.1:{bound.getsockname()[1]}"
+            async with connect(url, proxy=None, compression=None, max_queue=1, close_timeout=0):
+                await ended.wait()
+            server.should_exit = True
+            await serving
 
     run(test())

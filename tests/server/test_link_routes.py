@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from vigie.model import Event
 from vigie.server.access.secrets import Identity
 from vigie.server.api.queries import now_ms
 from vigie.server.link.hub import Hub
+from vigie.server.nodes.events import Events
+from vigie.server.nodes.events_routes import EventRoutes
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
@@ -132,6 +136,67 @@ def test_events_come_page_by_page_and_then_as_they_happen(scene: Scene) -> None:
     scene.hub.events.add(Event("oom", 9000, "killed", {"node": "n1"}, severity="critical"))
     (new,) = scene.get(f"/api/events?after={first['last']}")["events"]
     assert (new["kind"], new["node"], new["severity"]) == ("oom", "n1", "critical")
+
+
+def test_event_that_comes_while_others_are_listed_is_listed_once(tmp_path: Path) -> None:
+    class Busy(Events):
+        def last(self) -> int:
+            number = super().last()
+            self.add(Event("xid", number, "it fell", {"node": "n1"}))
+            return number
+
+    with contextlib.closing(Busy(tmp_path / "e")) as events:
+        app = Starlette(routes=EventRoutes(events).routes())
+        seen, last = [], "0"
+        for _ in range(3):
+            answer = call(app, "GET", f"/api/events?after={last}").json
+            seen += [event["id"] for event in answer["events"]]
+            last = answer["last"]
+    assert seen == [1, 2, 3]
+
+
+def test_full_disk_is_told_as_such(scene: Scene) -> None:
+    scene.hub.registry._database.execute("pragma query_only = on")
+    answer = scene.ask("POST", "/api/nodes/n1")
+    scene.hub.registry._database.execute("pragma query_only = off")
+    assert (answer.status, answer.json["errorType"]) == (503, "unavailable")
+
+
+def test_stop_on_a_full_disk_lets_go_of_everything_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def stopped() -> Hub:
+        with Store(tmp_path / "store") as store:
+            hub = Hub(tmp_path, store, Keys(), now_ms, 1 << 40)
+            hub.registry.connected(hello("n1"), "10.0.0.1", joined=False)
+            hub.absences.frame("n1", now_ms())
+            for part in (hub.registry, hub.absences):
+                part._database.execute("pragma query_only = on")
+            hub.close()
+        return hub
+
+    hub = asyncio.run(stopped())
+    assert [text.split(" cannot")[0] for text in caplog.messages if "cannot be saved" in text] == [
+        "the newest of absences",
+        "the newest of registry",
+    ]
+    for part in (hub.registry, hub.absences, hub.events, hub.book):
+        with pytest.raises(sqlite3.ProgrammingError):
+            part._database.execute("select 1")
+
+
+def test_old_events_go_when_the_server_starts(scene: Scene, tmp_path: Path) -> None:
+    scene.hub.events.add(Event("xid", 0, "it fell", {"node": "n1"}))
+    scene.hub.events.add(Event("xid", now_ms(), "it fell", {"node": "n1"}))
+
+    async def again() -> None:
+        with (
+            Store(tmp_path / "another") as store,
+            contextlib.closing(Hub(tmp_path, store, Keys(), now_ms, 1)),
+        ):
+            assert len(scene.hub.events.find()) == 1
+
+    asyncio.run(again())
 
 
 def test_events_are_filtered(scene: Scene) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_what_comes_behind_a_batch_is_taken_together_and_a_lone_job_at_once() ->
 
     batches = Batches("test", take, most=10, apart=3600.0)
     batches.put(1)
-    assert alone.wait(20)
+    assert alone.wait(60)
     for job in (2, 3, 4):
         batches.put(job)
     batches.close()  # which waits for no interval
@@ -48,6 +49,37 @@ def parts(tmp_path: Path) -> Iterator[tuple[Store, Events, Absences, Book]]:
         yield store, events, absences, book
 
 
+def test_fault_with_one_entry_costs_only_that_entry(parts: tuple[Store, Events, Absences, Book]) -> None:
+    async def test() -> None:
+        writer = LinkWriter(*parts)
+        outcomes = list[Outcome]()
+        await writer.submit(lambda: None, outcomes.append)
+        await writer.submit(lambda: [][0], outcomes.append)
+        await writer.submit(lambda: None, outcomes.append)
+        await asyncio.to_thread(writer.close)
+        while len(outcomes) < 3:
+            await asyncio.sleep(0)
+        assert outcomes == [None, "internal: list index out of range", None]
+
+    asyncio.run(test())
+
+
+def test_what_the_server_itself_cannot_note_is_said_once(
+    parts: tuple[Store, Events, Absences, Book], caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async def test() -> None:
+        writer = LinkWriter(*parts)
+        for _ in range(3):
+            writer.later(fail)
+        await asyncio.to_thread(writer.close)
+
+    asyncio.run(test())
+    assert sum("disk is full" in text for text in caplog.messages) == 1
+
+
 def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
     parts: tuple[Store, Events, Absences, Book],
 ) -> None:
@@ -58,11 +90,11 @@ def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
 
         def first() -> None:
             begun.set()
-            assert free.wait(20)
+            assert free.wait(60)
             stored.append(0)
 
         await writer.submit(first, outcomes.append)
-        assert await asyncio.to_thread(begun.wait, 20)
+        assert await asyncio.to_thread(begun.wait, 60)
         for number in range(1, MANY):
             await writer.submit(lambda number=number: stored.append(number), outcomes.append)  # type: ignore[misc]
         writer.later(lambda: own.append("what the server itself has to say"))

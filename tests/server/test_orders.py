@@ -40,7 +40,7 @@ async def asked(place: Place, path: str) -> tuple[int, Any]:
     def post() -> tuple[int, Any]:
         request = urllib.request.Request(f"{place.url}/api/nodes/{path}", method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())
@@ -78,6 +78,32 @@ def test_node_refuses_what_its_configuration_says(tmp_path: Path) -> None:
             assert (status, "link.refuse" in said["error"]) == (409, True)
             assert not driver.told
             await n1.stop()
+
+    run(test())
+
+
+def test_order_that_fails_is_answered_and_so_is_one_whose_node_leaves(tmp_path: Path) -> None:
+    class Odd(Driver):
+        begun = asyncio.Event()
+
+        async def release(self, _: Mapping[str, Any]) -> tuple[bool, str]:
+            raise OSError("no such device")
+
+        async def take(self, _: Mapping[str, Any]) -> tuple[bool, str]:
+            self.begun.set()
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+    async def test() -> None:
+        driver = Odd()
+        async with serving(tmp_path / "s") as place:
+            n1 = await linked(place, tmp_path, driver).connected()
+            assert (await asked(place, "n1/gpus/release"))[1]["error"] == "n1: it failed: no such device"
+            session = place.hub.links._live["n1"]
+            taking = asyncio.ensure_future(session.order(GPUS_TAKE, {}, seconds=3600))
+            await driver.begun.wait()
+            await n1.stop()
+            assert await taking is None
 
     run(test())
 

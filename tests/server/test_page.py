@@ -17,6 +17,7 @@ from tests.server.serving import TOKEN
 from vigie.server.access.callers import Callers, Doors
 from vigie.server.access.guard import Access, guarded
 from vigie.server.addresses import ADDRESSES
+from vigie.server.first_question import first_question
 from vigie.server.page import HERE, base_of, page_routes
 
 SCRIPT = b"console.log('x')" * 100
@@ -77,6 +78,25 @@ def test_base_follows_the_address_as_the_browser_wrote_it() -> None:
     assert base_of({"path": "/job/a/b", "raw_path": b"/job/a%2Fb"}) == "../"
     assert base_of({"path": "/job/a/b", "raw_path": b"/job/a/b?x=/"}) == "../../"
     assert base_of({"path": "/"}) == "./"
+
+
+def test_document_names_what_the_page_asks_first_as_the_page_spells_it(app: Access) -> None:
+    said = get(app, "/gpu/gpu%2001/MIG-%C3%A9(1)").body.decode()
+    assert (
+        '<link rel="preload" as="fetch" crossorigin href="api/outlook/gpus/gpu%2001/MIG-%C3%A9(1)" />' in said
+    )
+    assert 'href="api/outlook/cluster"' in get(app, "/").body.decode()
+
+
+@pytest.mark.parametrize("address", ["/job/1?at=1700000000", "/job/a/b", "/dashboards", "/explore?query=up"])
+def test_document_names_no_question_that_the_page_may_not_ask(app: Access, address: str) -> None:
+    assert "preload" not in get(app, address).body.decode()
+
+
+@given(st.binary())
+def test_any_address_is_safe_in_the_document(path: bytes) -> None:
+    said = first_question({"raw_path": b"/job/" + path, "path": "", "query_string": b""})
+    assert said is None or not set(said) & set('"<>& \n')
 
 
 def test_document_loads_nothing_from_elsewhere_and_is_asked_for_anew(app: Access) -> None:

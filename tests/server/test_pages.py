@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.server.serving import NOW, TOKEN, Server
+from tests.server.serving import NOW, TOKEN, Server, serving
+from vigie.model import Frame, Metric, Table
 
 READING = [
     "/api/v1/query?query=1",
@@ -57,6 +60,23 @@ def test_federation_gives_the_newest_samples_with_their_times(server: Server) ->
     ]
     assert server.ask("GET", "/federate").body == b""
     assert server.ask("GET", "/federate?match[]=up{").status == 400
+
+
+def test_names_that_are_no_names_make_no_other_series_in_the_text_of_federation(tmp_path: Path) -> None:
+    odd = Frame(NOW, (
+        (Table("odd", 1, (
+            (Metric('a 1\nup{instance="n2"} 0\n', "gauge", "", ("b.c", "1\n")), ("x", "y")),
+            (Metric("", "gauge", ""), ()),
+        )), (1.0, 2.0)),
+    ))  # fmt: skip
+    with serving(tmp_path) as server:
+        server.store.append({"instance": "n1", "job": "node"}, odd)
+        said = server.ask("GET", "/federate?match[]={job='node'}").body.decode()
+    name = "a_1_up_instance__n2___0_"
+    assert said.splitlines() == [
+        f"# TYPE {name} untyped",
+        f'{name}{{__="y",b_c="x",instance="n1",job="node"}} 1 {NOW}',
+    ]
 
 
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/healthz", "/readyz"])

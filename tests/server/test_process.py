@@ -45,7 +45,7 @@ class Process:
 
     def ask(self, path: str, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
         request = urllib.request.Request(self.address + path, body, headers)
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.read()
 
     def write(self, body: bytes) -> int:

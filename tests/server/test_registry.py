@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +88,47 @@ def test_stopped_node_is_never_lost(scene: Scene) -> None:
     assert "node_lost" not in scene.kinds
 
 
+def test_node_is_stopped_until_it_is_heard_again(scene: Scene) -> None:
+    scene.hello()
+    begin = scene.now
+    scene.registry.stopped("n1")
+    stopped = Event("node_stopped", begin, "the agent was stopped", {"node": "n1"})
+    assert scene.told[-1] == stopped
+    scene.wait(600)
+    scene.registry.heard("n1")
+    assert scene.told[-1] == stopped._replace(end_ms=scene.now)
+
+
+def test_nobody_waits_for_a_lost_node_that_is_removed(scene: Scene) -> None:
+    scene.hello()
+    begin = scene.now
+    scene.wait(3600)
+    assert scene.state == "lost"
+    scene.registry.remove("n1")
+    ended, removed = scene.told[-2:]
+    assert (ended.kind, ended.begin_ms, ended.end_ms) == ("node_lost", begin, scene.now)
+    assert removed.kind == "node_removed"
+
+
+def test_node_that_was_removed_stays_so_whatever_its_agent_says_then(scene: Scene) -> None:
+    scene.hello()
+    assert scene.registry.remove("n1")
+    assert not scene.registry.stopped("n1")
+    assert scene.state == "removed"
+    assert "node_stopped" not in scene.kinds
+
+
+def test_every_lost_node_is_told_though_the_disk_takes_nothing(scene: Scene) -> None:
+    for name in ("n1", "n2", "n3"):
+        scene.hello(name)
+    scene.now += 100_000
+    scene.registry._database.execute("pragma query_only = on")
+    with pytest.raises(sqlite3.OperationalError):
+        scene.registry.watch()
+    scene.registry._database.execute("pragma query_only = off")
+    assert scene.kinds.count("node_lost") == 3
+
+
 def test_nodes_survive_a_restart_of_the_server_and_get_time_to_come_back(scene: Scene) -> None:
     scene.hello(labels={"rack": "r1"}, inventory={"cpus": "8"})
     scene.now += 600_000  # the server was away
@@ -107,6 +149,19 @@ def test_lost_node_that_comes_back_after_a_restart_ends_the_same_event(scene: Sc
     scene.hello()
     ended = [event for event in scene.told if event.kind == "node_lost" and event.end_ms]
     assert [event.begin_ms for event in ended] == [begin]
+
+
+def test_hardware_that_a_node_does_not_tell_of_is_not_missing(scene: Scene) -> None:
+    scene.hello(inventory={"gpus": "8", "cpus": "64"})
+    scene.hello(inventory={"cpus": "64"})  # its driver is not loaded yet
+    assert facts(scene.registry.nodes()[0])["missing"] == []
+    assert "hardware_missing" not in scene.kinds
+    scene.registry.equipped("n1", {"gpus": "7", "cpus": "64"})
+    scene.registry.equipped("n1", {"gpus": "7", "cpus": "64"})
+    assert facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
+    assert scene.kinds.count("hardware_missing") == 1
+    scene.restart()
+    assert facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
 
 
 def test_changed_address_is_told(scene: Scene) -> None:

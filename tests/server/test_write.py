@@ -123,6 +123,21 @@ def test_full_disk_asks_the_sender_to_try_again(tmp_path: Path) -> None:
     assert b"no space left" in said.body
 
 
+class Faulty(Store):
+    """A store with a fault."""
+
+    def append_series(self, series: Iterable[Samples]) -> None:
+        if any(samples.labels["__name__"] == "odd" for samples in series):
+            raise IndexError("a fault of ours")
+        super().append_series(series)
+
+
+def test_fault_with_one_request_does_not_end_the_writing_of_all(tmp_path: Path) -> None:
+    with serving(tmp_path, kind=Faulty) as server:
+        assert server.write(request_of(series("odd", [1.0]))).status == 500
+        assert server.write(request_of(series("good", [1.0]))).status == 204
+
+
 class Held(Store):
     """A store whose first sync waits to be let go."""
 
@@ -135,7 +150,7 @@ class Held(Store):
 
     def sync(self) -> None:
         self.syncs += 1
-        self.go.wait(20)
+        self.go.wait(60)
         super().sync()
 
 
@@ -145,7 +160,7 @@ def test_requests_that_wait_together_share_a_sync(tmp_path: Path) -> None:
         assert isinstance(store, Held)
         bodies = [request_of(series(f"a{number}", [1.0])) for number in range(10)]
         sending = [senders.submit(server.write, body) for body in bodies]
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while store.appended + server.writer.waiting < 10 and time.monotonic() < deadline:
             time.sleep(0.01)
         store.go.set()

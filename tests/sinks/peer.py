@@ -49,7 +49,7 @@ class Peer:
         self._server.server_close()
         self._thread.join()
 
-    def wait(self, condition: Callable[[], bool], seconds: float = 20) -> None:
+    def wait(self, condition: Callable[[], bool], seconds: float = 60) -> None:
         """Return when it holds."""
         deadline = time.monotonic() + seconds
         while not condition():
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.sendall(b"HTTP/1.1 20")
             self.close_connection = True
         elif mood == "hang":
-            peer.release.wait(30)
+            peer.release.wait(60)
             self.close_connection = True
         elif mood == "garbage":
             self.connection.sendall(b"\x00\xffSSH-2.0\r\n\r\n")

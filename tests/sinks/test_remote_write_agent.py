@@ -8,10 +8,13 @@ import time
 import urllib.request
 from pathlib import Path
 
+import pytest
 from bench.programs import free_port
 
 from tests.sinks.peer import Peer
 from vigie.model.values import STALE_BITS
+
+pytestmark = pytest.mark.process
 
 
 def test_agent_sends_its_frames_says_so_and_ends_its_series(tmp_path: Path) -> None:
@@ -33,7 +36,7 @@ def test_agent_sends_its_frames_says_so_and_ends_its_series(tmp_path: Path) -> N
             said = _said(port)
         finally:
             agent.send_signal(signal.SIGTERM)
-            _, log = agent.communicate(timeout=20)
+            _, log = agent.communicate(timeout=60)
     assert agent.returncode == 0, log
     labels = dict(peer.taken[0][0])
     assert (labels["instance"], labels["job"], labels["cluster"]) == ("n1", "node", "c1")
@@ -45,9 +48,9 @@ def test_agent_sends_its_frames_says_so_and_ends_its_series(tmp_path: Path) -> N
 
 
 def _said(port: int) -> str:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while True:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             text: str = answer.read().decode()
         if "vigie_remote_write_samples_sent_total 0" not in text or time.monotonic() > deadline:
             return text

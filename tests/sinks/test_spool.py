@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import random
 import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -132,19 +134,42 @@ def test_flipped_bit_is_never_given_out(tmp_path: Path) -> None:
         spool.close()
 
 
-def test_while_the_disk_takes_nothing_records_wait_in_memory(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, MANY)
-    spool.put(record(0))
+@contextlib.contextmanager
+def _full_disk() -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
-        spool.put(record(1))
-        spool.put(record(2))
-        trouble, oldest = spool.trouble, spool.peek()
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, before)
+
+
+def test_full_queue_on_a_disk_that_takes_nothing_still_goes_on_and_says_so(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, 3000)
+    for n in range(100):
+        spool.put(record(n))
+    with _full_disk():
+        dropped = spool.dropped
+        for n in range(100, 110):
+            spool.put(record(n))
+        assert spool.dropped > dropped
+        assert "File too large" in spool.trouble
+        oldest = spool.peek()
+        assert oldest is not None
+        spool.take(oldest)
+        assert spool.peek() == record(oldest.samples + 1)
+    spool.close()
+
+
+def test_while_the_disk_takes_nothing_records_wait_in_memory(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, MANY)
+    spool.put(record(0))
+    with _full_disk():
+        spool.put(record(1))
+        spool.put(record(2))
+        trouble, oldest = spool.trouble, spool.peek()
     assert "File too large" in trouble
     assert oldest == record(0)
     spool.take(record(0))

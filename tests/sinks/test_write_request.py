@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from vigie.model.values import NAN_BITS, STALE_BITS, from_bits
 from vigie.sinks._labels import LabelCache, label_section
+from vigie.sinks._metric_metadata import Told
 from vigie.sinks._protobuf import Malformed, varint
 from vigie.sinks._write_request import Series, compress, decode, decompress, encode, series_field
 
@@ -37,7 +38,7 @@ def test_what_is_encoded_is_decoded_bit_for_bit(series: list[Series]) -> None:
     for _ in range(2):  # the second time by the short way
         request = decode(body, cache)
         assert bits(request.series) == bits(series)
-        assert request[1:] == (0, 0, 0, {})
+        assert request[1:] == (0, 0, [], {})
 
 
 def test_nan_and_stale_marker_stay_distinct() -> None:
@@ -95,12 +96,28 @@ def test_what_would_be_too_big_is_refused_before_it_is_decompressed() -> None:
         decompress(varint(2**40) + b"\x00", 10**6)
 
 
-def test_exemplars_histograms_and_metadata_are_counted_and_left_out() -> None:
+def test_exemplars_and_histograms_are_counted_and_left_out() -> None:
     section = label_section({"__name__": "m"})
     content = section + b"\x1a\x00\x22\x00\x22\x00"
-    body = b"\x0a" + varint(len(content)) + content + b"\x1a\x02\x08\x01" + GOOD
+    body = b"\x0a" + varint(len(content)) + content + GOOD
     request = decode(body, LabelCache())
-    assert (request.exemplars, request.histograms, request.metadata) == (1, 2, 1)
+    assert (request.exemplars, request.histograms) == (1, 2)
+    assert len(request.series) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "meant"),
+    [
+        (b"\x08\x02\x12\x01a\x22\x02He\x2a\x01s", Told("a", "gauge", "He", "s")),
+        (b"\x2a\x01s\x12\x01a", Told("a", unit="s")),
+        (b"\x12\x01a\x08\x63", Told("a")),  # a kind of a later version
+        (b"\x12\x01a\x30\x07\x22\x01\xff", Told("a", help="\ufffd")),
+        (b"", Told()),
+    ],
+)
+def test_what_a_sender_tells_of_a_metric_is_read(content: bytes, meant: Told) -> None:
+    request = decode(GOOD + b"\x1a" + varint(len(content)) + content, LabelCache())
+    assert request.metadata == [meant]
     assert len(request.series) == 1
 
 

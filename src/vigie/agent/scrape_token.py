@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import tempfile
 from pathlib import Path
 
 
@@ -21,8 +22,7 @@ def token_of(path: Path) -> str:
         return kept_token(path)
     except FileNotFoundError:
         pass
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # for nobody else's eyes
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_urlsafe(32) + "\n")
         file.flush()
@@ -32,7 +32,7 @@ def token_of(path: Path) -> str:
     except FileExistsError:
         pass
     finally:
-        partial.unlink()
+        os.unlink(partial)
     return kept_token(path)
 
 

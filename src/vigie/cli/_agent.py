@@ -36,8 +36,8 @@ def asked(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[in
 
 
 def is_there(places: list[Path]) -> bool:
-    """Tell whether there is an agent to be asked."""
-    return any(place.is_socket() for place in places)
+    """Tell whether an agent can be asked; one that was killed leaves a socket at which nobody answers."""
+    return any(map(_answers, places))
 
 
 def places(arguments: argparse.Namespace) -> list[Path]:
@@ -47,6 +47,17 @@ def places(arguments: argparse.Namespace) -> list[Path]:
     if arguments.data:
         return [Path(arguments.data) / "agent.sock"]
     return [_settings.RUN / "agent.sock", _settings.default_data() / "agent.sock"]
+
+
+def _answers(place: Path) -> bool:
+    client = _Client(place, SECONDS)
+    try:
+        client.connect()
+    except OSError:
+        return False
+    finally:
+        client.close()
+    return True
 
 
 class _Client(http.client.HTTPConnection):

@@ -32,6 +32,7 @@ def parts(
     labels = dict(pair.split("=", 1) for pair in values["labels"])
     listen = settings["listen"]
     me = introduction(node, settings["cadence"], labels, "" if is_loopback(listen) else listen)
+    me = me._replace(sysfs=Path(settings["sysfs"]))
     if token:
         log.warning("--token can be read in the list of processes; use --token-file or $VIGIE_TOKEN")
     files = _for_each(values["server"], values["token_file"], "link.token_file")

@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import ssl
+import sys
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from vigie.agent import ports
 from vigie.agent.scrape_token import kept_token
 from vigie.cli import _agent, _settings
+from vigie.server.whereabouts import Whereabouts, found
+from vigie.views.text.width import clean
 
 DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
 SECONDS = 130.0  # a little more than a query may take
@@ -27,8 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--server",
         default=DEFAULT,
         metavar="URL",
-        help="whom to ask (default: %(default)s, or if none is there: agent, which is the server of this "
-        "machine's agent, which says who you are, so that no token is needed)",
+        help="whom to ask (default: the server of this machine, %(default)s unless it says otherwise in its "
+        "data directory, or if none is there: agent, which is the server of this machine's agent, which says "
+        "who you are, so that no token is needed)",
     )
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="where the server's token is, else in $VIGIE_TOKEN"
@@ -45,24 +52,33 @@ def asked(
     """Return the body of the answer; a token is shown if there is one, since it may let us see more."""
     if arguments.server == AGENT:
         return _by_agent(arguments, method, path, form, seconds)
-    url = f"{arguments.server.rstrip('/')}/{path}"
+    server = place(arguments)
+    url = f"{server.url}/{path}"
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError(f"--server {arguments.server!r} should be an address such as http://127.0.0.1:8000")
-    token = os.environ.get("VIGIE_TOKEN") or _local_token(arguments)
+    token = os.environ.get("VIGIE_TOKEN") or _local_token(arguments, server.url)
+    send = partial(_sent, method, url, form, seconds=seconds, context=server.context())
     try:
-        status, body = _sent(method, url, form, token, seconds)
+        status, body = send(token)
     except Unanswered:
         if arguments.server == DEFAULT and _agent.is_there(_agent.places(arguments)):
             # The server is elsewhere, and the agent knows where.
             return _by_agent(arguments, method, path, form, seconds)
         raise
     if status == 401 and token and "VIGIE_TOKEN" not in os.environ:
-        status, body = _sent(
-            method, url, form, "", seconds
-        )  # the token is another server's; looking may be free
+        status, body = send("")  # the token is another server's; looking may be free
     if status == 200:
         return body
-    raise Unanswered(f"{arguments.server} says {status}: {_reason(body)}")
+    raise Unanswered(f"{server.url} says {status}: {_reason(body)}")
+
+
+def place(arguments: argparse.Namespace) -> Whereabouts:
+    """Return where the server is, and how it is known if it is the one of this machine."""
+    here = found(arguments.data or _settings.default_data())
+    given = Whereabouts(arguments.server.rstrip("/"))
+    if here is None or given.url not in (DEFAULT, here.url):
+        return given
+    return here if ports.owners(urlsplit(here.url).port or 0) else given  # one that is gone left it, too
 
 
 def _by_agent(
@@ -81,34 +97,50 @@ def _by_agent(
     raise Unanswered(f"by way of the agent: {status}: {_reason(body)}")
 
 
-def _sent(method: str, url: str, form: bytes | None, token: str, seconds: float) -> tuple[int, bytes]:
+def _sent(
+    method: str,
+    url: str,
+    form: bytes | None,
+    token: str,
+    seconds: float,
+    context: ssl.SSLContext | None = None,
+) -> tuple[int, bytes]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(url, form, headers, method=method)  # noqa: S310 - the scheme is checked
     try:
-        with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=seconds, context=context) as answer:  # noqa: S310
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read()
     except OSError as error:
         reason = getattr(error, "reason", None) or error
-        where = "is it running? vigie server; on a node: --server agent"
+        where = "is it running? vigie server, or vigie up; elsewhere: --server URL; on a node: --server agent"
         raise Unanswered(f"{url}: {reason}; {where}") from None
 
 
-def _local_token(arguments: argparse.Namespace) -> str:
+def _local_token(arguments: argparse.Namespace, url: str) -> str:
     """Return the token of a server on this machine; it is shown to no other."""
-    if urlsplit(arguments.server).hostname not in ("127.0.0.1", "localhost", "::1") and not arguments.data:
+    server = urlsplit(url)
+    here = server.hostname in ("127.0.0.1", "localhost", "::1")
+    if not here and not arguments.data:
         return ""
-    directory = arguments.data or _settings.default_data()
+    file = (arguments.data or _settings.default_data()) / "server-token"
     try:
-        return kept_token(directory / "server-token")
+        owner = file.stat().st_uid
+        strangers = ports.owners(server.port or 80) - {0, owner} if here else set()
+        if not strangers:
+            return kept_token(file)
     except OSError:
         return ""
+    # While the server is away, anybody on this machine could listen in its place.
+    print(f"{url} is held by uid {min(strangers)}, so it is not shown {file}", file=sys.stderr)
+    return ""
 
 
 def _reason(body: bytes) -> str:
     try:
-        return str(json.loads(body)["error"])
+        text = str(json.loads(body)["error"])
     except (ValueError, KeyError, TypeError):
-        return body[:500].decode(errors="replace").strip() or "nothing more"
+        text = body[:500].decode(errors="replace").strip()
+    return clean(text) or "nothing more"

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from urllib.parse import urlencode
 
 from vigie.cli import server as server_command
@@ -21,23 +25,27 @@ from vigie.simulation.cluster.nodes import Node
 from vigie.simulation.cluster.past import head_of, write_past
 from vigie.simulation.cluster.present import Present
 from vigie.simulation.cluster.server_columns import TARGET
+from vigie.simulation.cluster.size import check, pace, usual_history
 from vigie.simulation.cluster.story import Story
 
 EXAMPLE = """examples:
   vigie demo                                  16 nodes, 6 hours of history, then live
-  vigie demo --nodes 100 --history 1h
+  vigie demo --nodes 1000                     a large one, with less history; some minutes and 2 GB
   vigie demo --truth                          what is wrong in it, as JSON
   vigie demo --now 2026-11-01T12:00:00Z       the same picture each time; the clock stands still"""
-ERRORS = (*server_command.ERRORS, QueryError)
+ERRORS = server_command.ERRORS
+PROGRESS_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("--nodes", type=_count, default=16, help="how many nodes (default: %(default)s)")
-    parser.add_argument("--gpus", type=_count, default=8, help="GPUs a node at most (default: %(default)s)")
-    parser.add_argument("--history", default="6h", metavar="DURATION", help="how much (default: %(default)s)")
+    parser.add_argument("--nodes", type=_from_1_to(5000), default=16, help="how many nodes (default: 16)")
+    parser.add_argument("--gpus", type=_from_1_to(8), default=8, help="GPUs a node at most (default: 8)")
+    parser.add_argument(
+        "--history", default="", metavar="DURATION", help="how much (default: 6h, less for many nodes)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="another gives other numbers (default: 1)")
     parser.add_argument("--now", metavar="TIME", help="the moment at which the clock stands still")
     parser.add_argument("--truth", action="store_true", help="print every incident as JSON, and end")
@@ -46,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the past, then run until it is stopped."""
-    given = Parameters(urlencode({"history": arguments.history, "now": arguments.now or ""}).encode())
-    history_ms, now = given.duration("history"), given.time_or("now", now_ms())
+    history_ms, now = _times(arguments)
     story = Story(fleet(arguments.nodes, arguments.gpus), now, arguments.seed)
     if arguments.truth:
         json.dump(truth(story), sys.stdout, indent=2)
@@ -55,14 +62,16 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="vigie-demo-") as scratch:
         if arguments.data is None:
-            arguments.data = scratch  # a demo leaves nothing behind
+            arguments.data = scratch
+        clean = partial(shutil.rmtree, scratch, ignore_errors=True)  # a demo leaves nothing behind
+        check(arguments.nodes, history_ms, _room(arguments.data))
         plan = server_command.prepared(arguments)._replace(simulated=True, itself=TARGET["instance"])
         nodes = made(story)
         _write(story, nodes, plan, history_ms)
         if arguments.now:
-            server_command.serve(plan._replace(clock=lambda: now, itself=""), Beside(None))
+            server_command.serve(plan._replace(clock=lambda: now, itself=""), Beside(None), clean)
         else:
-            server_command.serve(plan, Beside(Present(story, nodes, plan.data)))
+            server_command.serve(plan, Beside(Present(story, nodes, plan.data)), clean)
     return 0
 
 
@@ -110,8 +119,44 @@ def _write(story: Story, nodes: list[Node], plan: Plan, history_ms: int) -> None
     if (plan.data / "nodes.sqlite").exists():
         raise ValueError(f"{plan.data} has data already; give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_past(story, nodes, plan.data, history_ms)
-    log.info("its past was made in %.1f s", time.monotonic() - begun)
+    write_past(story, nodes, plan.data, history_ms, Progress(len(nodes)))
+    seconds = pace(len(nodes)).seconds
+    log.info("its past was made in %.1f s; live nodes speak every %g s", time.monotonic() - begun, seconds)
+
+
+class Progress:
+    """Says now and then how far it is, when it takes long."""
+
+    def __init__(self, whole: int) -> None:
+        self._whole, self._said = whole, time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """Take how many nodes are done."""
+        if time.monotonic() - self._said >= PROGRESS_SECONDS:
+            self._said = time.monotonic()
+            log.info("the past of %d of %d nodes is made", done, self._whole)
+
+
+def _times(arguments: argparse.Namespace) -> tuple[int, int]:
+    """Return how long the history is, and the story's now."""
+    given = Parameters(urlencode({"history": arguments.history, "now": arguments.now or ""}).encode())
+    try:
+        history_ms = given.duration_or_none("history")
+    except QueryError:
+        raise ValueError(f"--history {arguments.history} should be a time such as 30m or 6h") from None
+    try:
+        now = given.time_or("now", now_ms())
+    except QueryError:
+        raise ValueError(f"--now {arguments.now} should be a moment such as 2026-11-01T12:00:00Z") from None
+    return usual_history(arguments.nodes) if history_ms is None else history_ms, now
+
+
+def _room(data: str) -> int:
+    """Return how many bytes are free where the data will be."""
+    place = Path(data).absolute()
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free
 
 
 def _hours(milliseconds: int) -> str:
@@ -122,8 +167,10 @@ def _iso(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms / 1000).astimezone().isoformat(timespec="seconds")
 
 
-def _count(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 10_000:
-        raise ValueError("a number from 1 to 10000")
+def _from_1_to(most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text} should be a whole number from 1 to {most}")
+        return int(text)
+
     return number

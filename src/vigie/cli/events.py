@@ -22,13 +22,14 @@ EXAMPLE = """examples:
   vigie events --node n17 --follow                and what happens from now on"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, QueryError, ValueError)
 EVERY_SECONDS = 2.0
+SEVERITIES = ("info", "warning", "critical")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("--node", default="", help="only of this node")
     parser.add_argument("--kind", default="", help="only of this kind, such as node_lost")
-    parser.add_argument("--severity", default="", help="only info, warning or critical ones")
+    parser.add_argument("--severity", default="", choices=SEVERITIES, help="only of this severity")
     parser.add_argument("--since", metavar="DURATION", help="only what happened so long ago, such as 1h")
     parser.add_argument("--limit", type=int, default=50, help="how many at most (default: %(default)s)")
     parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         since["since"] = time.time() - length / 1000
     answer = _asked(arguments, {**filters, **since, "limit": arguments.limit})
     _show(answer["events"][::-1], arguments.json)
+    if not answer["events"] and not arguments.json:
+        print("nothing of the kind happened; vigie events tells of the last 50 things that did")
     while arguments.follow:
         time.sleep(EVERY_SECONDS)
         answer = _asked(arguments, {**filters, "after": answer["last"], "limit": 1000})

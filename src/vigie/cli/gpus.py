@@ -12,6 +12,7 @@ from vigie.agent.gpus import PAUSE, RELEASE, RESUME, TAKE
 from vigie.cli import _agent, _server, _settings
 from vigie.query.errors import QueryError
 from vigie.server.api.parameters import Parameters
+from vigie.views.text.width import clean
 
 EXAMPLE = """examples:
   vigie gpus release                              for ten minutes
@@ -20,7 +21,7 @@ EXAMPLE = """examples:
   vigie gpus pause --for 5m                       give DCGM's counters to a profiler, for every client
   vigie gpus resume
   vigie gpus release --node n17 --for 1h          on another node, for admins; also take"""
-ERRORS = (*_settings.ERRORS, _agent.NoAgent, _server.Unanswered, QueryError, ValueError)
+ERRORS = (*_settings.ERRORS, _server.Unanswered, QueryError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
     if target in (RELEASE, PAUSE):
         length = Parameters(urlencode({"for": arguments.length}).encode()).duration("for")
         target += f"?{urlencode({'seconds': length / 1000})}"
-    status, body = _agent.asked(_agent.places(arguments), target)
+    try:
+        status, body = _agent.asked(_agent.places(arguments), target)
+    except _agent.NoAgent as error:
+        raise _server.Unanswered(
+            f"{error}; to start one: vigie agent; on another node: --node NODE"
+        ) from None
     said = body.decode(errors="replace").rstrip()
     print(said if status == 200 else f"vigie gpus: {said}", file=sys.stdout if status == 200 else sys.stderr)
     return 0 if status == 200 else 1
@@ -62,5 +68,5 @@ def _ordered(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{arguments.do} --node: a server has nodes release and take only")
     path = f"api/nodes/{quote(arguments.node, safe='')}/gpus/{arguments.do}"
     body = _server.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length})}")
-    print(f"{arguments.node}: {json.loads(body)['said']}")
+    print(f"{arguments.node}: {clean(json.loads(body)['said'])}")
     return 0

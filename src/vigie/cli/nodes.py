@@ -16,6 +16,7 @@ from vigie import config
 from vigie.agent.agent import is_loopback, split
 from vigie.agent.scrape_token import kept_token
 from vigie.cli import _lists, _server, _settings
+from vigie.server.whereabouts import Whereabouts, found
 from vigie.views.text.layout import Column
 
 EXAMPLE = """examples:
@@ -25,6 +26,7 @@ EXAMPLE = """examples:
   vigie nodes remove n17                          it is no member any more, and its key is void
   vigie nodes join                                on the server: the line to paste on a node"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+STATES = ("added", "up", "late", "lost", "stopped", "removed")
 LOCAL = ("127.0.0.1", "localhost", "::1")
 COLUMNS = (
     Column("node"),
@@ -49,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NODE", help="the node to add, or to remove; its samples stay"
     )
-    parser.add_argument(
-        "--state", default="", help="list those that are added, up, late, lost, stopped or removed"
-    )
+    parser.add_argument("--state", default="", choices=STATES, help="list only nodes in this state")
     parser.add_argument("--address", metavar="URL", help="join: where the node finds the server")
     parser.add_argument("--config", type=Path, metavar="FILE", help="join: the server's configuration file")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -71,7 +71,8 @@ def _list(arguments: argparse.Namespace) -> int:
         return 0
     nodes = json.loads(body)["nodes"]
     if not nodes:
-        print("no nodes yet; to add one, on the server: vigie nodes join")
+        empty = "no nodes yet; to add one, on the server: vigie nodes join"
+        print(f"no node is {arguments.state}" if arguments.state else empty)
         return 0
     _lists.show_table(COLUMNS, [*map(_row, nodes)])
     return 0
@@ -101,8 +102,9 @@ def _add(arguments: argparse.Namespace) -> int:
         print(body.decode())
         return 0
     key = json.loads(body)["key"]
-    where = arguments.address or arguments.server
-    print(f"VIGIE_TOKEN={key} vigie agent --server {where} --node {arguments.name}")
+    server = _server.place(arguments)
+    where = arguments.address or server.url
+    print(f"VIGIE_TOKEN={key} vigie agent --server {where}{_pin(server.certificate)} --node {arguments.name}")
     if not arguments.address and urlsplit(where).hostname in LOCAL:
         print(
             "that is this machine: say with --address where other machines find the server", file=sys.stderr
@@ -130,19 +132,19 @@ def _join(arguments: argparse.Namespace) -> int:
         raise ValueError(
             f"{directory} has no join token: start the server once, or name its directory with --data"
         ) from None
-    certificate = values.get("tls_cert", "")
-    print(f"VIGIE_TOKEN={token} vigie agent --server {_address(arguments, values)}{_pin(certificate)}")
+    # What it was started with last tells more than the configuration: flags, and a port that was free.
+    here = found(directory) or Whereabouts("", values["listen"], values["tls_cert"])
+    where = arguments.address or _address(here)
+    print(f"VIGIE_TOKEN={token} vigie agent --server {where}{_pin(here.certificate)}")
     return 0
 
 
-def _address(arguments: argparse.Namespace, values: Mapping[str, Any]) -> str:
-    if arguments.address:
-        return str(arguments.address)
-    _, port = split(values["listen"])
-    scheme = "https" if values.get("tls_cert") else "http"
-    if is_loopback(values["listen"]):
+def _address(here: Whereabouts) -> str:
+    _, port = split(here.listen)
+    scheme = "https" if here.certificate else "http"
+    if is_loopback(here.listen):
         print(
-            f"the server listens on {values['listen']} only: for other machines start it with "
+            f"the server listens on {here.listen} only: for other machines start it with "
             f"--listen 0.0.0.0:{port}",
             file=sys.stderr,
         )

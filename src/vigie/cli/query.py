@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -54,15 +53,22 @@ def run(arguments: argparse.Namespace) -> int:
 def _request(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     given = {name: getattr(arguments, name) or "" for name in ("range", "step", "at")}
     parameters = Parameters(urlencode(given).encode())
-    at = parameters.time_or("at", time.time_ns() // 1_000_000)
     if not arguments.range:
         if arguments.step:
             raise ValueError("--step needs --range, such as --range 1h")
-        return "query", {"query": arguments.promql, "time": at / 1000}
+        moment = {"time": parameters.time("at") / 1000} if arguments.at else {}
+        return "query", {"query": arguments.promql, **moment}
     length = parameters.duration("range")
     step = parameters.duration_or_none("step") or max(length // POINTS, 1000)
+    at = parameters.time("at") if arguments.at else _now(arguments)
     span = {"start": (at - length) / 1000, "end": at / 1000, "step": step / 1000}
     return "query_range", {"query": arguments.promql, **span}
+
+
+def _now(arguments: argparse.Namespace) -> int:
+    """Return the time by the server's clock, in milliseconds: ours may differ, a demo's stands still."""
+    said = _read(asked(arguments, "POST", "api/v1/query", urlencode({"query": "time()"}).encode()))
+    return round(float(said["data"]["result"][1]) * 1000)
 
 
 def _read(body: bytes) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 from functools import partial
 
 from vigie import config, logs
@@ -50,13 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def serve(plan: server.Plan, beside: server.Beside | None = None) -> None:
+def serve(
+    plan: server.Plan, beside: server.Beside | None = None, last: Callable[[], object] = lambda: None
+) -> None:
     """Run until it is stopped, and end the process then, as everything is stored and closed.
 
-    A thread may still look up a name or wait for a peer; a stop does not wait for that.
+    A thread may still look up a name or wait for a peer; a stop does not wait for that, but for `last`.
     """
     with asyncio.Runner() as runner:
         runner.run(server.run(plan, beside))
+        last()
         logging.shutdown()
         sys.stdout.flush()
         os._exit(0)

@@ -38,9 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the cluster until the reader quits, or once."""
     if not 1 <= arguments.every <= 3600:
         raise ValueError(f"--every {arguments.every:g} should be from 1 to 3600 seconds")
-    first = _asked(
-        arguments, "api/outlook/cluster"
-    )  # a server that is not there is said at once, as elsewhere
+    first = _asked(arguments, "api/outlook/cluster")  # a server that is not there is said at once
     if arguments.json:
         output.show([json.dumps(first)])
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
@@ -13,9 +14,11 @@ from starlette.responses import Response
 from vigie.agent.negotiation import takes_gzip
 from vigie.agent.pages import gzipped
 from vigie.query.errors import BadData, QueryError
+from vigie.server.access.secrets_file import SecretsError
 from vigie.server.api.encode import failure
 from vigie.server.api.parameters import Parameters
 from vigie.server.api.readers import Work
+from vigie.store.errors import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +85,9 @@ def answered(handler: Handler) -> Handler:
             return refusal(error.status, error.kind, str(error))
         except ClientDisconnect:
             return Response(status_code=499)
+        except (StoreError, SecretsError, sqlite3.Error) as error:  # a full disk, most likely
+            log.error("while answering %s: %s", request.url.path, error)
+            return refusal(503, "unavailable", "vigie cannot get at its data now; its log says why")
         except Exception:  # one bad answer must not end the server
             log.exception("while answering %s", request.url.path)
             return refusal(500, "internal", "vigie could not answer; its log says why")

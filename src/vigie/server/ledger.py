@@ -5,19 +5,28 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 DAY_MS = 86_400_000
+PRUNE_EVERY = 1000  # rows added or changed
 Look = Callable[[str, Sequence[Any]], list[Any]]
 
 
-class Ledger:
+def wall_clock() -> int:
+    """Return the time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Ledger(ABC):
     """What is kept beside the samples; any thread may call."""
 
-    def __init__(self, path: Path, schema: str) -> None:
-        self._added = self._synced = 0
+    def __init__(self, path: Path, schema: str, clock: Callable[[], int] = wall_clock) -> None:
+        self._added = self._synced = self._pruned = 0
+        self._clock = clock
         self._guard = threading.Lock()
         self._database = sqlite3.connect(path, check_same_thread=False, timeout=10)
         self._database.execute("pragma journal_mode = wal")
@@ -35,6 +44,15 @@ class Ledger:
             self._database.close()
             if self._log >= 0:
                 os.close(self._log)
+
+    @abstractmethod
+    def prune(self, now_ms: int) -> None:
+        """Remove what is too old, or too much."""
+
+    def _prune_if_due(self) -> None:
+        if self._added - self._pruned >= PRUNE_EVERY:
+            self._pruned = self._added
+            self.prune(self._clock())
 
     def look(self, question: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a question that may take long; nobody who writes waits for it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
 import re
 from pathlib import Path
@@ -15,6 +14,8 @@ from starlette.types import Scope
 import vigie
 from vigie.server.access.login_page import page_headers
 from vigie.server.addresses import ADDRESSES, ASSET, ICON
+from vigie.server.etags import unless_known
+from vigie.server.first_question import first_question
 from vigie.server.http import answered, refusal, wants_gzip
 
 FOLDER = Path(vigie.__file__).parent / "page"
@@ -60,8 +61,8 @@ class Page:
             text = (self._folder / "index.html").read_text()
         except FileNotFoundError:
             return HTMLResponse(NOT_BUILT, 503, page_headers(NOT_BUILT_STYLE))
-        body = text.replace(HERE, f'<base href="{base_of(request.scope)}" />', 1).encode()
-        return _unless_known(request, body, "text/html; charset=utf-8", "no-cache", HEADERS)
+        body = text.replace(HERE, _head(request.scope), 1).encode()
+        return unless_known(request, body, "text/html; charset=utf-8", "no-cache", HEADERS)
 
     async def asset(self, request: Request) -> Response:
         """Return a file whose name changes with its content."""
@@ -79,10 +80,17 @@ class Page:
         packed = path.with_name(f"{name}.gz")
         headers = {"Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
         if wants_gzip(request) and packed.is_file():
-            return _unless_known(
+            return unless_known(
                 request, packed.read_bytes(), kind, caching, {**headers, "Content-Encoding": "gzip"}
             )
-        return _unless_known(request, path.read_bytes(), kind, caching, headers)
+        return unless_known(request, path.read_bytes(), kind, caching, headers)
+
+
+def _head(scope: Scope) -> str:
+    """Return where the page begins, and what it will ask first."""
+    base = f'<base href="{base_of(scope)}" />'
+    first = first_question(scope)
+    return f'{base}<link rel="preload" as="fetch" crossorigin href="{first}" />' if first else base
 
 
 def base_of(scope: Scope) -> str:
@@ -93,15 +101,3 @@ def base_of(scope: Scope) -> str:
     """
     path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]
     return "../" * (path.count(b"/") - 1) or "./"
-
-
-def _unless_known(
-    request: Request, body: bytes, kind: str, caching: str, headers: dict[str, str]
-) -> Response:
-    """Return a body, unless the browser has that very one."""
-    tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
-    headers = {**headers, "Cache-Control": caching, "ETag": tag}
-    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
-    if tag in known:
-        return Response(status_code=304, headers=headers)
-    return Response(body, 200, headers, kind)

@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -27,11 +28,12 @@ from vigie.server.api import forward
 from vigie.server.api.queries import now_ms
 from vigie.server.api.readers import Readers
 from vigie.server.api.writer import Writer
+from vigie.server.described import joined
 from vigie.server.front import Front
 from vigie.server.greeting import advice, greet
 from vigie.server.lasting import Lasting
 from vigie.server.link.hub import Hub
-from vigie.server.listening import address, listening
+from vigie.server.listening import address, listening, on_this_machine
 from vigie.server.nodes.hosts import known_hosts
 from vigie.server.outlook.asking import Embedded
 from vigie.server.outlook.known import Ledgers
@@ -46,6 +48,7 @@ from vigie.server.scrape.rules import Rules
 from vigie.server.self_watch import SelfWatch
 from vigie.server.tls import Certificate
 from vigie.server.traffic import Traffic
+from vigie.server.whereabouts import Whereabouts, leave
 from vigie.sinks._remote_write_metrics import RemoteWriteTable
 from vigie.sinks.remote_write import RemoteWrite
 from vigie.store.errors import StoreError
@@ -56,6 +59,7 @@ from vigie.store.store import Store
 log = logging.getLogger(__name__)
 
 UPKEEP_SECONDS = 10.0
+THREADS = 64  # made when they are needed, for what waits: a ledger, a disk, an engine elsewhere
 
 
 class Plan(NamedTuple):
@@ -94,6 +98,8 @@ class Beside(Protocol):
 async def run(plan: Plan, beside: Beside | None = None) -> None:
     """Run until SIGINT or SIGTERM."""
     _allow_many_files()
+    # As it comes there are a few more threads than processors: slow questions would keep a sign-in waiting.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "server"))
     with contextlib.ExitStack() as opened:
         secrets = opened.enter_context(contextlib.closing(Secrets(plan.data)))
         if plan.admin_password:
@@ -108,6 +114,7 @@ async def run(plan: Plan, beside: Beside | None = None) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, _stop, front, beside, readiness)
         following = asyncio.ensure_future(plan.tls.follow()) if plan.tls else None
+        _leave_address(plan, bound)
         _announce(bound, secrets, bool(plan.tls))
         if beside:
             beside.start(address(bound, bool(plan.tls)))
@@ -154,8 +161,7 @@ def application(
     age_ms = plan.retention.age_ms
     hub = Hub(plan.data, store, callers.secrets, plan.clock, age_ms, pass_on=sink)
     opened.callback(hub.close)
-    own.tables.append(hub.table)
-    own.tables.append(callers.counts)
+    own.tables += [hub.table, callers.counts]
     callers.tell, callers.privacy.jobs_of = hub.tell, hub.book.jobs.of
     readers = Readers(Overlay(store, hub.absences), plan.limits)
     opened.callback(readers.close)
@@ -178,25 +184,37 @@ def application(
     hub.scraped = scraping.targets.has
     callers.privacy.hosts = lambda: known_hosts(hub.registry.nodes(), scraping.targets.all())
     opened.callback(scraping.close)
-    own.tables.append(scraping.table)
     waiting = {"questions": lambda: readers.waiting, "writes": lambda: writer.waiting}
-    own.tables.append(Queues({**waiting, "links": lambda: hub.waiting}))
+    own.tables += [scraping.table, Queues({**waiting, "links": lambda: hub.waiting})]
     if plan.itself:
         opened.callback(SelfWatch(own, store, plan.clock, plan.itself, sink).close)
-    parts = app.Parts(readers, writer.write, own, callers, plan.limits, plan.flags)
-    days = f"{age_ms / 86_400_000:g}d"
-    parts = parts._replace(targets=scraping.active, families=scraping.families)
-    parts = parts._replace(reasons=readiness.reasons, clock=plan.clock)
     callers.simulated = plan.simulated
-    ledgers = Ledgers(hub.registry, hub.events, hub.book)
-    outlook = Outlook(Embedded(readers), ledgers, plan.clock)
-    opened.callback(outlook.close)
-    outlook.warm()
-    pages = OutlookRoutes(outlook, simulated=plan.simulated)
-    more = [*scraping.routes(), *hub.routes(), *pages.routes(), *page_routes()]
-    built = app.build(parts._replace(retention=days, more=more))
+    pages = _outlook(plan, readers, hub, opened)
+    parts = app.Parts(
+        readers,
+        writer.write,
+        own,
+        callers,
+        plan.limits,
+        plan.flags,
+        retention=f"{age_ms / 86_400_000:g}d",
+        clock=plan.clock,
+        targets=scraping.active,
+        families=lambda: joined(writer.described.families, scraping.families(), hub.described.families),
+        more=[*scraping.routes(), *hub.routes(), *pages.routes(), *page_routes()],
+        reasons=readiness.reasons,
+    )
+    built = app.build(parts)
     hub.vouching.app = built if plan.doors.vouching else None
     return built
+
+
+def _outlook(plan: Plan, readers: Readers, hub: Hub, opened: contextlib.ExitStack) -> OutlookRoutes:
+    """Return what the page asks for, warmed up."""
+    outlook = Outlook(Embedded(readers), Ledgers(hub.registry, hub.events, hub.book), plan.clock)
+    opened.callback(outlook.close)
+    outlook.warm()
+    return OutlookRoutes(outlook, simulated=plan.simulated)
 
 
 def _sink(plan: Plan, own: Own, opened: contextlib.ExitStack) -> RemoteWrite | None:
@@ -232,9 +250,7 @@ class Upkeep:
                 self._lasting.look()
                 self._store.maintain(self._clock())
                 self.trouble = ""
-            except (
-                Exception
-            ) as error:  # whatever it is, the next turn may succeed, and without any the log grows
+            except Exception as error:  # the next turn may succeed, and without any the log grows
                 trouble = f"upkeep of the store: {error}"
                 if trouble != self.trouble:  # once a change, not every ten seconds
                     self.trouble = trouble
@@ -242,10 +258,21 @@ class Upkeep:
                     log.error("%s", trouble, exc_info=unknown)
 
 
+def _leave_address(plan: Plan, bound: socket.socket) -> None:
+    """Tell commands on this machine where we are; without it they have to be told."""
+    certificate = str(Path(plan.tls.file).absolute()) if plan.tls else ""
+    where = address(bound, bool(plan.tls))
+    here = Whereabouts(on_this_machine(where), where.partition("://")[2], certificate)
+    try:
+        leave(plan.data, here)
+    except OSError as error:
+        log.warning("commands on this machine need --server %s: %s", here.url, error)
+
+
 def _announce(bound: socket.socket, secrets: Secrets, encrypted: bool) -> None:
     host = bound.getsockname()[0]
     where = address(bound, encrypted)
-    log.info("%s answers Prometheus's API; point Grafana's Prometheus data source at it", where)
+    log.info("the page is at %s, and Prometheus's API, for Grafana's Prometheus data source", where)
     log.info("%s", advice(secrets))
     if not encrypted and not ipaddress.ip_address(host).is_loopback:
         log.warning("passwords and tokens cross the network in the clear; see --tls-cert and --tls-key")

@@ -24,7 +24,7 @@ class Certificate:
     """
 
     def __init__(self, certificate: str, key: str) -> None:
-        self._certificate, self._key = certificate, key
+        self.file, self._key = certificate, key
         self._seen = self._look()
         self.context = self._shown = context_of(certificate, key)
         self.context.sni_callback = self._show
@@ -42,20 +42,18 @@ class Certificate:
             return
         self._seen = seen
         try:
-            self._shown = context_of(self._certificate, self._key)
-            shown = fingerprint(Path(self._certificate))
+            self._shown = context_of(self.file, self._key)
+            shown = fingerprint(Path(self.file))
         except (ValueError, OSError) as error:
             log.error("the certificate stays as it was, as the new one is no good: %s", error)
         else:
-            log.info(
-                "a new certificate is shown from now on: %s has fingerprint %s", self._certificate, shown
-            )
+            log.info("a new certificate is shown from now on: %s has fingerprint %s", self.file, shown)
 
     def _show(self, connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
         connection.context = self._shown
 
     def _look(self) -> list[tuple[int, int, int] | None]:
-        return [_state(file) for file in (self._certificate, self._key) if file]
+        return [_state(file) for file in (self.file, self._key) if file]
 
 
 def _state(file: str) -> tuple[int, int, int] | None:
@@ -79,12 +77,17 @@ def context_of(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-def fingerprint(certificate: Path) -> str:
-    """Return the fingerprint of a PEM file's first certificate, which is the one that is shown."""
-    found = CERTIFICATE.search(certificate.read_text(encoding="ascii", errors="replace"))
+def shown_in(file: Path) -> str:
+    """Return the first certificate of a PEM file, which is the one that is shown."""
+    found = CERTIFICATE.search(file.read_text(encoding="ascii", errors="replace"))
     if not found:
-        raise ValueError(f"{certificate} holds no certificate in PEM form")
-    return f"sha256:{hashlib.sha256(ssl.PEM_cert_to_DER_cert(found[0])).hexdigest()}"
+        raise ValueError(f"{file} holds no certificate in PEM form")
+    return found[0]
+
+
+def fingerprint(file: Path) -> str:
+    """Return the fingerprint of the certificate that is shown."""
+    return f"sha256:{hashlib.sha256(ssl.PEM_cert_to_DER_cert(shown_in(file))).hexdigest()}"
 
 
 def _no_password() -> str:

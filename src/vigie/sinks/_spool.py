@@ -66,7 +66,7 @@ class Spool:
     def __init__(self, directory: Path, most: int) -> None:
         self.dropped = 0  # samples, because the queue was full
         self.damaged = 0  # bytes that could not be read back
-        self.trouble = ""  # why the disk does not take records, which then wait in memory
+        self.trouble = ""  # why the disk is no help; records that it does not take wait in memory
         self._most = most
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._directory = directory
@@ -99,7 +99,7 @@ class Spool:
                 self._waiting.popleft()
             self.trouble = ""
         except OSError as error:
-            self.trouble = f"{self._directory}: {error.strerror or error}"
+            self._note(error)
             while _size(self._waiting) > self._most // SEGMENTS and len(self._waiting) > 1:
                 self.dropped += self._waiting.popleft().samples
         while self.bytes > self._most and len(self._segments) > 1:
@@ -176,13 +176,22 @@ class Spool:
         if not self._segments:
             self._close_output()
         self._keep_offset(after=oldest.number)
-        oldest.path.unlink(missing_ok=True)
+        try:
+            oldest.path.unlink(missing_ok=True)
+        except OSError as error:
+            self._note(error)
 
     def _keep_offset(self, after: int = 0) -> None:
         # Written in place, in one small write: that needs no space on a full disk.
         number = self._segments[0].number if self._segments else after
         data = struct.pack("<QQ", number, self._offset)
-        os.pwrite(self._position, data + struct.pack("<I", zlib.crc32(data)), 0)
+        try:
+            os.pwrite(self._position, data + struct.pack("<I", zlib.crc32(data)), 0)
+        except OSError as error:  # a new process would give out again what was taken since
+            self._note(error)
+
+    def _note(self, error: OSError) -> None:
+        self.trouble = f"{self._directory}: {error.strerror or error}"
 
     def _kept(self) -> tuple[int, int]:
         data = os.pread(self._position, POSITION.size, 0)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import cramjam
 
 from vigie.sinks._labels import LabelCache, Refused, label_section
+from vigie.sinks._metric_metadata import Told, told
 from vigie.sinks._protobuf import BYTES, FIXED64, VARINT, Malformed, fields, read_varint, signed, varint
 
 # What Prometheus and others write for a sample: its field, 16 bytes long, the value, a time of 6 bytes.
@@ -29,12 +30,12 @@ Series = tuple[Mapping[str, str], Sequence[int], Sequence[float]]  # labels, tim
 
 
 class Request(NamedTuple):
-    """What a request holds: its series, what we do not take, and what is wrong with refused ones."""
+    """What a request holds: its series, what is not taken, what it tells of metrics, what is refused."""
 
     series: list[Series]
     exemplars: int
     histograms: int
-    metadata: int
+    metadata: list[Told]
     refused: dict[str, int]  # samples by reason: their labels cannot name a series
 
 
@@ -108,7 +109,8 @@ class _Reader:
 
     def __init__(self, body: bytes, cache: LabelCache) -> None:
         self.series: list[Series] = []
-        self.exemplars = self.histograms = self.metadata = 0
+        self.exemplars = self.histograms = 0
+        self.metadata: list[Told] = []
         self.refused: dict[str, int] = {}
         self.times: dict[bytes, tuple[int]] = {}  # by their bytes: most samples of a request share one
         self._body, self._cache = body, cache
@@ -120,7 +122,8 @@ class _Reader:
             _expect(wire == BYTES, at)
             self._read_series(start, stop)
         elif number == 3:
-            self.metadata += 1
+            _expect(wire == BYTES, at)
+            self.metadata.append(told(self._body, start, stop))
         return stop
 
     def _read_series(self, at: int, end: int) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from vigie.agent.link.buffer import WINDOW, Buffer
 from vigie.agent.link.entries import Values, packed, size
@@ -118,6 +121,15 @@ def test_full_disk_queue_drops_the_oldest_and_counts(tmp_path: Path) -> None:
     assert kept[-1] == 2999
     assert buffer.dropped + len(kept) == 3000
     assert buffer.dropped > 0
+
+
+def test_disk_that_takes_nothing_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    buffer = Buffer(Spool(tmp_path / "gone", 4000), "boot", memory=2 * ONE)
+    shutil.rmtree(tmp_path / "gone")
+    for time in range(100):
+        buffer.put(entry(time))
+    assert [text for text in caplog.messages if "No such file" in text] == caplog.messages
+    assert len(caplog.messages) == 1
 
 
 def test_damaged_piece_costs_only_itself(tmp_path: Path) -> None:

@@ -36,9 +36,9 @@ def test_gaps_are_those_of_neighbouring_frames_in_whatever_order_they_came(
     assert heard(*(tick * STEP for tick in ticks[1])).gaps == expected
 
 
-@given(st.lists(st.integers(0, 100), min_size=101, max_size=300))
-def test_replay_that_brings_every_frame_leaves_no_gap(some: list[int]) -> None:
-    made = heard(0, *(tick * STEP for tick in some), 100 * STEP)
+@given(st.binary(max_size=300))
+def test_replay_that_brings_every_frame_leaves_no_gap(some: bytes) -> None:
+    made = heard(0, *(tick % 101 * STEP for tick in some), 100 * STEP)
     for tick in range(101):
         made = made.with_frame(tick * STEP)
     assert made.gaps == ()

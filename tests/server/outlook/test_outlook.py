@@ -16,13 +16,16 @@ from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, QueryError
 from vigie.server.outlook import job_rows, selecting, words
 from vigie.server.outlook import outlook as module
+from vigie.server.outlook import watch as watch_module
 from vigie.server.outlook.asking import Ask, Elsewhere, Found, Span
 from vigie.server.outlook.cluster import cluster
 from vigie.server.outlook.jobs_page import jobs_page
 from vigie.server.outlook.known import NO_LEDGERS, Nothing
 from vigie.server.outlook.outlook import Outlook
+from vigie.server.outlook.questions import SLOW
 from vigie.server.outlook.seen import Seen
-from vigie.server.outlook.watch import Watch
+from vigie.server.outlook.shapes import CRITICAL, OK, UNKNOWN, hedged, verdict
+from vigie.server.outlook.watch import UNFINISHED, Watch
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.loose import Samples
 
@@ -76,7 +79,7 @@ def test_many_who_look_at_once_cost_what_one_costs() -> None:
         outlook = Outlook(asker, Nothing(), lambda: NOW)
         pictures = await asyncio.gather(*(outlook.at() for _ in range(20)))
         assert len({id(picture) for picture in pictures}) == 1
-        assert asker.moments == 2  # the picture, and which GPUs there were lately
+        assert asker.moments == 3  # the picture, which GPUs there were lately, and whether it is new
 
     run(test)
 
@@ -196,12 +199,95 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
         assert await watch.troubles(picture) == []
         assert watch.trouble == "too many samples"
         picture.errors["findings"] = watch.trouble
-        said = cluster(picture, Seen(None), simulated=False)["verdict"]
+        said = hedged(cluster(picture, Seen(None), simulated=False)["verdict"], picture.unsure)
         assert said["state"] == "unknown"
-        assert "Not all is known: too many samples." in said["sentence"]
+        assert "Not all is known yet: too many samples." in said["sentence"]
 
     run(test)
     assert "too many samples" in caplog.text
+
+
+def test_findings_are_not_yet_known_as_long_as_little_was_watched() -> None:
+    async def unsure(minutes: int) -> str:
+        return (await Outlook(Counting(sample("up", 1, "n1", minutes)), Nothing(), lambda: NOW).at()).unsure
+
+    async def test() -> None:
+        assert "less than 10 minutes" in await unsure(5)
+        assert await unsure(20) == ""
+
+    run(test)
+
+
+def test_verdict_that_does_not_know_all_calls_nothing_well_and_keeps_what_is_bad() -> None:
+    assert hedged(verdict(OK, "It is well."), "no") == verdict(
+        UNKNOWN, "It is well. Not all is known yet: no."
+    )
+    assert hedged(verdict(CRITICAL, "Broken."), "no")["state"] == CRITICAL
+    assert hedged(verdict(OK, "It is well."), "") == verdict(OK, "It is well.")
+
+
+class Slow(Counting):
+    """Answers questions about the last hours only when it is let."""
+
+    def __init__(self, *samples: Samples) -> None:
+        super().__init__(*samples)
+        self.let = asyncio.Event()
+
+    async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+        if isinstance(at, Span):
+            await self.let.wait()
+        return await super().ask(asks, at, seconds)
+
+
+@pytest.mark.parametrize("at", [None, NOW])
+def test_unfinished_list_of_findings_says_so_and_is_not_kept(
+    at: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_module, "FIRST_PATIENCE", 0.01)
+    monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
+
+    async def test() -> None:
+        asker = Slow(sample("up", 0))
+        outlook = Outlook(asker, Nothing(), lambda: NOW)  # whose clock stands still
+        first = await outlook.at(at)
+        assert (first.unfinished, first.unsure, first.troubles) == (True, UNFINISHED, [])
+        asker.let.set()
+        while (then := await outlook.at(at)).unfinished:
+            await asyncio.sleep(0.001)
+        assert [trouble.finding.name for trouble in then.troubles] == ["node-lost"]
+        assert then.unsure == ""
+
+    run(test)
+
+
+def test_large_cluster_is_asked_less_often_about_what_changes_slowly() -> None:
+    async def test() -> None:
+        asker, now = Names(sample("up", 1), *gpu(0, 0.5)), [NOW]
+        outlook = Outlook(asker, Nothing(), lambda: now[0])
+        whole = await outlook.at()
+        outlook._cost = 2 * module.SLOW_SECONDS  # as in a large one
+        asker.names_asked.clear()
+        quick = await outlook._found(NOW + 1000)
+        (asked,) = asker.names_asked
+        assert not asked & set(SLOW)
+        assert quick.rows.keys() >= set(SLOW) | asked
+        await outlook._found(NOW + module.SLOW_MS + 1000)
+        assert asker.names_asked[-1] >= set(SLOW)
+        assert whole.at_ms == NOW
+
+    run(test)
+
+
+class Names(Counting):
+    """Notes which questions are asked together."""
+
+    def __init__(self, *samples: Samples) -> None:
+        super().__init__(*samples)
+        self.names_asked: list[set[str]] = []
+
+    async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+        self.names_asked.append(set(asks))
+        return await super().ask(asks, at, seconds)
 
 
 @pytest.mark.parametrize("each", [words, selecting, job_rows], ids=lambda each: each.__name__)

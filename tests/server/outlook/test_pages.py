@@ -132,8 +132,10 @@ def test_user_page_tells_what_idles_with_the_command(small: Asked) -> None:
     page = small.page("outlook/users/ada")
     assert page["verdict"]["sentence"].startswith("ada holds 2 GPUs, 1 working, 1 idle.")
     assert [row["command"] for row in page["idle"]] == ["scancel 17"]
-    users = small.page("outlook/users")["users"]
-    assert [(row["user"], row["held"], row["waiting"]) for row in users] == [("ada", 2, 0), ("bob", 0, 1)]
+    users = small.page("outlook/users")
+    assert users["verdict"]["sentence"] == "1 user holds 2 GPUs, 1 working, 1 idle."
+    rows = [(row["user"], row["held"], row["waiting"]) for row in users["users"]]
+    assert rows == [("ada", 2, 0), ("bob", 0, 1)]
 
 
 def test_gpu_page_tells_its_holders_and_siblings(small: Asked) -> None:

@@ -21,7 +21,7 @@ def got(exporter: Exporter, times: int = 1) -> list[Answer]:
     async def ask() -> list[Answer]:
         client = Client(Place("127.0.0.1", exporter.port, "/metrics"), MOST)
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 return [await client.get({"Accept-Encoding": "gzip"}) for _ in range(times)]
         finally:
             client.close()

@@ -148,7 +148,7 @@ def test_file_follows_the_targets(tmp_path: Path) -> None:
 
 
 def _wait_for(path: Path, text: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (path.exists() and text in path.read_text()):
         assert time.monotonic() < deadline, f"{path} never held {text!r}"
         time.sleep(0.005)

@@ -11,7 +11,7 @@ from websockets.exceptions import WebSocketException
 from vigie.agent.link.messages import Answer, Ask
 
 SECONDS = 125.0  # a little more than a query may take
-AT_ONCE = 4  # as many as the server takes from one link
+AT_ONCE = 4  # half of what the server takes from one link, where one may still work that was given up here
 WAITING = 32
 
 Send = Callable[[Ask], Awaitable[None]]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from vigie.agent.link.entries import Entry, entries_of, piece_of, size, time_of
 from vigie.agent.link.messages import Malformed
+from vigie.sinks._complaint import Complaint
 from vigie.sinks._spool import Record, Spool
 
 MEMORY = 8 << 20
@@ -35,6 +36,7 @@ class Buffer:
         self._record: Record | None = None
         self._sent: dict[int, _Sent] = {}
         self._sequence = 0
+        self._complain = Complaint("what waits for the server")
 
     @property
     def dropped(self) -> int:
@@ -129,6 +131,7 @@ class Buffer:
         if self._spool:
             body = piece_of(entries, self._boot_id)
             self._spool.put(Record(len(entries), time.time_ns() // 1_000_000, body))
+            self._complain(self._spool.trouble)
         else:
             self._dropped += len(entries)
 

@@ -22,7 +22,7 @@ from vigie.agent.link.commands import Commands
 from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertificate, pinned
 from vigie.agent.link.entries import binding_message, values_of
 from vigie.agent.link.introduction import Introduction, uptime_ms
-from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Malformed, Welcome
+from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Inventory, Malformed, Welcome
 from vigie.agent.link.pace import Pace
 from vigie.connection import Tls
 from vigie.model import Binding, Event, Frame
@@ -37,6 +37,7 @@ ACK_SECONDS = 60.0  # so long an entry may be on its way before the connection i
 STOP_SECONDS, LAST_WORD_SECONDS = 3.0, 0.5
 FIRST_WAIT, LONGEST_WAIT = 0.25, 16.0
 LONGER = 1.5  # each wait than the one before, so that it is a third of the time that the server was away
+INVENTORY_SECONDS = 30.0
 BACKLOG_RATE = 20.0  # entries a second
 REFUSALS = (401, 403)
 
@@ -87,6 +88,8 @@ class Link:
         self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
         self._owes_held = self._behind = False
         self._asking = Asking()
+        self._inventory: dict[str, str] = {}  # as told to the server
+        self._inventory_due = 0.0
 
     def __call__(self, frame: Frame) -> None:
         """Take a frame."""
@@ -99,6 +102,8 @@ class Link:
 
     def event(self, event: Event) -> None:
         """Take an event."""
+        if self._removed:
+            return
         self.buffer.put(event)
         self._wake.set()
 
@@ -133,15 +138,18 @@ class Link:
             before = self.counts.connections
             try:
                 why = await self._connection()
+                wait = FIRST_WAIT if self.counts.connections > before else min(wait * LONGER, LONGEST_WAIT)
             except Removed as error:
                 self._removed = True
                 self._complain(f"{error}; nothing more is sent there")
                 return
+            except Exception as error:  # a fault of ours must not silence this node for good
+                log.exception("the link to %s was cut by a fault of ours", self.url)
+                why, wait = f"internal: {error}", LONGEST_WAIT
             finally:
                 self.buffer.disconnected()
             if self._stopping.is_set():
                 return
-            wait = FIRST_WAIT if self.counts.connections > before else min(wait * LONGER, LONGEST_WAIT)
             self._complain(why)
             # Jitter: a thousand agents whose server comes back must not all come at once.
             await self._stopped_within(wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
@@ -199,7 +207,8 @@ class Link:
         return await asyncio.to_thread(pinned, host, port, self._peer.fingerprint, OPEN_SECONDS)
 
     async def _greeted(self, socket: ClientConnection, shown: str) -> None:
-        await socket.send(messages.encode(self._me.hello(socket.local_address[0])))
+        hello = self._me.hello(socket.local_address[0])
+        await socket.send(messages.encode(hello))
         async with asyncio.timeout(OPEN_SECONDS):
             welcome = await _received(socket)
         if isinstance(welcome, Goodbye):
@@ -212,6 +221,7 @@ class Link:
         self._pace = Pace(time.monotonic())
         self._attempt = 0
         self._owes_held = True
+        self._inventory, self._inventory_due = hello.inventory, time.monotonic() + INVENTORY_SECONDS
         self.counts.connected = True
         self.counts.connections += 1
         self._complain("")
@@ -249,6 +259,7 @@ class Link:
         while True:
             now = time.monotonic()
             await self._tell_held(socket)
+            await self._tell_inventory(socket, now)
             out = self.buffer.live()
             if out is not None:
                 self._pace.live(out[0], now)
@@ -260,8 +271,8 @@ class Link:
                     self._behind = True
                     self._pace.sent(out[0], now)
             if out is not None:
-                for message in announced.to_send(out[1], out[0]):
-                    await socket.send(messages.encode(message))
+                for data in announced.to_send(out[1], out[0]):
+                    await socket.send(data)
                 self.counts.sent += 1
                 continue
             if self._stopping.is_set():
@@ -279,6 +290,14 @@ class Link:
         if due and self._held is not None:
             self._owes_held = self._behind = False
             await socket.send(messages.encode(Held([binding_message(held, 1) for held in self._held])))
+
+    async def _tell_inventory(self, socket: ClientConnection, now: float) -> None:
+        """Tell what the machine has when that has changed: a driver may be loaded after we began."""
+        if now >= self._inventory_due:
+            self._inventory_due = now + INVENTORY_SECONDS
+            before, self._inventory = self._inventory, self._me.inventory()
+            if self._inventory != before:
+                await socket.send(messages.encode(Inventory(self._inventory)))
 
     async def _receive(self, socket: ClientConnection) -> None:
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from websockets.exceptions import ConnectionClosed
@@ -11,6 +12,8 @@ from websockets.exceptions import ConnectionClosed
 from vigie.agent.link.introduction import uptime_ms
 from vigie.agent.link.messages import Command, Reply
 from vigie.agent.link.names import PING, Order
+
+log = logging.getLogger(__name__)
 
 AT_ONCE = 4  # commands that are being done
 
@@ -44,6 +47,10 @@ class Commands:
         elif len(self._doing) > AT_ONCE:
             why = f"this agent does {AT_ONCE} things at a time: ask again"
         else:
-            done, said = await order(command.arguments)
+            try:
+                done, said = await order(command.arguments)
+            except Exception as error:  # whatever it is, somebody waits for an answer
+                log.exception("while doing %s for the server", command.name)
+                done, said = False, f"it failed: {error}"
             return Reply(command.number, said=said) if done else Reply(command.number, refused=said)
         return Reply(command.number, refused=why)

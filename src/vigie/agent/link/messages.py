@@ -121,6 +121,12 @@ class Held(Struct, tag="held"):
     bindings: Annotated[list[Binding], Meta(max_length=MAX_HELD)]
 
 
+class Inventory(Struct, tag="inventory"):
+    """What the machine has, when that is not any more what the hello said."""
+
+    has: Words
+
+
 class Ack(Struct, tag="ack", omit_defaults=True):
     """Everything up to a sequence is synced, but for what could not be taken and why."""
 
@@ -177,6 +183,7 @@ Message = (
     | Event
     | Binding
     | Held
+    | Inventory
     | Ack
     | Command
     | Reply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -49,8 +50,8 @@ class Absences:
     def close(self) -> None:
         """Write everything, and let go of the file."""
         self._saved_ms = 0
-        self.sync()
-        self._database.close()
+        with contextlib.closing(self._database):
+            self.sync()
 
     def frame(self, node: str, time: int, cadence: float | None = None, jobs: Sequence[str] = ()) -> None:
         """Note that there is a frame of a node, and which jobs it has samples of."""

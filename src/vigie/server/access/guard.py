@@ -20,11 +20,13 @@ from vigie.server.access.roles import OPEN, Rule, Rules
 from vigie.server.access.secrets import Identity
 from vigie.server.access.secrets_file import SecretsError
 from vigie.server.access.sign_in import SignIn
+from vigie.server.access.way_back import asked_for
+from vigie.server.slashes import application
 
 
 def guarded(routes: Sequence[BaseRoute], callers: Callers) -> Access:
     """Return the application with these routes and those for signing in, each for whom the table says."""
-    return Access(Starlette(routes=[*routes, *SignIn(callers).routes()]), callers)
+    return Access(application([*routes, *SignIn(callers).routes()]), callers)
 
 
 class Access:
@@ -91,7 +93,7 @@ async def _answer(refused: Refused, scope: Scope, receive: Receive, send: Send) 
     response = refusing(refused)
     if scope["type"] == "http":
         if refused.status == 401 and wants_page(scope):
-            response = login_page(scope["path"], 401)
+            response = login_page(scope["path"], 401, then=asked_for(scope))
         await response(scope, receive, send)
         return
     socket = WebSocket(scope, receive, send)

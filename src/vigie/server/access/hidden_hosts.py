@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vigie.server.access.privacy import HOST, Mask
 from vigie.server.access.roles import ROUTE
+from vigie.server.addresses import ADDRESSES
 
 # Routes that ask the store, which shows a viewer pseudonyms only.
 MASKED = frozenset(
@@ -30,6 +31,8 @@ MASKED = frozenset(
         "/api/v1/label/{name:path}/values",
     }
 )
+# Those that tell nothing but what was asked for: the page's document, and that an address is elsewhere.
+ASKED_ONLY = frozenset({*ADDRESSES, None})
 JSON = "application/json"
 _WORD = re.compile(r"\w(?:[\w.-]*\w)?")  # a name or an IPv4 address, without what stands around it
 _COLONS = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")  # or an IPv6 address
@@ -45,7 +48,7 @@ class HiddenHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope.get(ROUTE) in MASKED:
+        if scope.get(ROUTE) in MASKED | ASKED_ONLY:
             await self._app(scope, receive, send)
             return
         await self._app(self._meant(scope), receive, _Rewriting(send, self.hidden))

@@ -10,12 +10,25 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse
 from starlette.types import Scope
 
+from vigie.server.access.way_back import FIELD
+
 STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { display: grid; place-items: center; min-height: 90vh; margin: 0; }
-form { display: grid; gap: .75rem; width: min(20rem, 90vw); }
-input, button { font: inherit; padding: .5rem; width: 100%; box-sizing: border-box; }
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif;
+  --ground: #f4f6f7; --card: #fff; --rule: #d3dae0; --ink: #19212a; --deep: #22364a; --wrong: #bb1f2a; }
+@media (prefers-color-scheme: dark) { :root {
+  --ground: #0e1216; --card: #151a20; --rule: #35414c; --ink: #e7ecf0; --deep: #c2d0dc; --wrong: #ff7077; } }
+* { box-sizing: border-box; }
+body { display: grid; place-items: center; min-height: 90vh; margin: 0; color: var(--ink);
+  background: var(--ground); }
+form, main { display: grid; gap: .9rem; width: min(22rem, 92vw); padding: 1.5rem; background: var(--card);
+  border: 1px solid var(--rule); border-radius: 10px; }
+h1 { margin: 0; font-size: 1.35rem; letter-spacing: -.02em; }
+input, button { width: 100%; padding: .5rem .6rem; font: inherit; color: inherit; background: var(--card);
+  border: 1px solid var(--rule); border-radius: 6px; }
+button { margin-top: .3rem; color: var(--card); font-weight: 600; background: var(--deep); border: 0; }
+a { color: inherit; }
 p { margin: 0; }
+[role=alert] { color: var(--wrong); }
 """
 PAGE = """<!doctype html>
 <html lang="en">
@@ -26,7 +39,7 @@ PAGE = """<!doctype html>
 <form method="post" action="{action}">
 <h1>vigie</h1>
 {message}
-<label>Name <input name="name" autocomplete="username" required autofocus></label>
+{hidden}<label>Name <input name="name" autocomplete="username" required autofocus></label>
 <label>Password
 <input name="password" type="password" autocomplete="current-password" required></label>
 <button>Sign in</button>
@@ -50,12 +63,13 @@ def page_headers(style: str) -> dict[str, str]:
 HEADERS = page_headers(STYLE)
 
 
-def login_page(path: str, status: int = 200, message: str = "") -> HTMLResponse:
+def login_page(path: str, status: int = 200, message: str = "", then: str = "") -> HTMLResponse:
     """Return the page as it stands at a path; its form finds its way also below a proxy's prefix."""
     action = "../" * max(path.count("/") - 1, 0) + "api/login"
     said = f'<p role="alert">{escape(message)}</p>' if message else ""
+    hidden = f'<input type="hidden" name="{FIELD}" value="{escape(then)}">\n' if then else ""
     headers = HEADERS if status != 401 else {**HEADERS, "WWW-Authenticate": "Bearer"}
-    return HTMLResponse(PAGE.format(style=STYLE, action=action, message=said), status, headers)
+    return HTMLResponse(PAGE.format(style=STYLE, action=action, message=said, hidden=hidden), status, headers)
 
 
 def wants_page(scope: Scope) -> bool:

@@ -16,6 +16,7 @@ from vigie.server.access.login_page import HEADERS, login_page
 from vigie.server.access.origin import is_encrypted, same_origin
 from vigie.server.access.refusals import Refused, refusing
 from vigie.server.access.sessions import LINK_SECONDS, SESSION_SECONDS
+from vigie.server.access.way_back import FIELD, checked
 from vigie.server.http import TooLarge, answered, body_of, refusal
 
 MOST = 8192  # bytes of a name and a password
@@ -27,6 +28,7 @@ class Given(NamedTuple):
 
     name: str = ""
     password: str = ""
+    then: str = ""  # where a form wants to go, checked
 
 
 class SignIn:
@@ -47,31 +49,32 @@ class SignIn:
 
     async def page(self, request: Request) -> Response:
         """Show the form, or open a session for a link that was not used yet."""
-        once = request.query_params.get("once")
+        once, then = request.query_params.get("once"), checked(request.query_params.get(FIELD, ""))
         if once is None or request.method != "GET":
-            return login_page(request.url.path)
+            return login_page(request.url.path, then=then)
         session = self._secrets.sessions.redeem(once)
         if session is None:
             self._callers.counts.failed["link"] += 1
             why = f"This link was used before, or is older than {LINK_SECONDS // 60} minutes."
-            return login_page(request.url.path, 401, why)
-        return self._opened(request, RedirectResponse("./", 303), session)
+            return login_page(request.url.path, 401, why, then)
+        return self._opened(request, RedirectResponse(f"./{then}", 303), session)
 
     async def sign_in(self, request: Request) -> Response:
         """Take a name and a password as JSON or as a form, and give a cookie."""
         by_form = request.headers.get("content-type", "").startswith(FORM)
+        given = Given()
         try:
             given = _given(await body_of(request, MOST), by_form)
             if same_origin(request.headers, self._callers.doors.names) is False:
                 raise Refused(403, "this sign-in comes from a page of another server")
-            identity = await self._callers.sign_in(request, *given)
+            identity = await self._callers.sign_in(request, given.name, given.password)
         except Refused as refused:
             if by_form and refused.status in (401, 429):
-                return login_page(request.url.path, refused.status, _sentence(refused))
+                return login_page(request.url.path, refused.status, _sentence(refused), given.then)
             return refusing(refused)
         except (TooLarge, ValueError) as error:
             return refusal(400, "bad_data", f"not a name and a password: {error}")
-        response = RedirectResponse("../", 303) if by_form else JSONResponse(identity._asdict())
+        response = RedirectResponse(f"../{given.then}", 303) if by_form else JSONResponse(identity._asdict())
         return self._opened(request, response, self._secrets.sessions.open(identity.name))
 
     async def sign_out(self, request: Request) -> Response:
@@ -107,9 +110,9 @@ def _given(body: bytes, by_form: bool) -> Given:
     if not isinstance(fields, dict):
         raise ValueError("it is no object")
     given = Given(fields.get("name", ""), fields.get("password", ""))
-    if not all(isinstance(text, str) and text for text in given):
+    if not all(isinstance(text, str) and text for text in given[:2]):
         raise ValueError("name and password are texts, and not empty")
-    return given
+    return given._replace(then=checked(fields.get(FIELD, ""))) if by_form else given
 
 
 def _sentence(refused: Refused) -> str:

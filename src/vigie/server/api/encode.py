@@ -22,6 +22,7 @@ KEPT_TIMES = 256
 TOGETHER = 64  # series that are looked at at once
 DIGITS = np.array([b"%d" % number for number in range(10_000)], dtype="S4").view(np.uint32)
 _json = msgspec.json.Encoder().encode
+_sorted_json = msgspec.json.Encoder(order="deterministic").encode  # by the names of labels
 
 
 def success(data: bytes, warnings: Sequence[str] = ()) -> bytes:
@@ -205,11 +206,10 @@ def _between(times: Times) -> list[bytes]:
 
 
 def _labels(labels: Mapping[str, str]) -> bytes:
-    ordered = dict(sorted(labels.items()))
     try:
-        return _json(ordered)
+        return _sorted_json(dict(labels))
     except UnicodeEncodeError:
-        return _json({printable(name): printable(value) for name, value in ordered.items()})
+        return _sorted_json({printable(name): printable(value) for name, value in labels.items()})
 
 
 def _remark(count: int, limit: int | None) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,6 +19,9 @@ from vigie.query.storage import Labels, Matcher, Storage
 from vigie.query.vectors import Key, key_of
 from vigie.server.http import packed
 from vigie.store.layout import NAME
+
+# Other letters than these are only for who asks for them; a line break would even begin a series of its own.
+ODD_IN_NAME, ODD_IN_LABEL = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]"), re.compile(r"[^a-zA-Z0-9_]|^[0-9]")
 
 
 class Newest(NamedTuple):
@@ -51,10 +56,18 @@ def _newest(storage: Storage, matchers: Sequence[Matcher], now: int) -> Iterator
             yield Newest(group.labels[row], int(group.times[column]), float(group.values[row, column]))
 
 
+@lru_cache(1024)
+def _label(name: str) -> str:
+    return ODD_IN_LABEL.sub("_", name)
+
+
 def _text(found: Sequence[Newest]) -> Iterator[str]:
-    for name, family in groupby(found, key=lambda newest: newest.labels.get(NAME, "")):
+    for known_as, family in groupby(found, key=lambda newest: newest.labels.get(NAME, "")):
+        name = ODD_IN_NAME.sub("_", known_as)
+        if not name:
+            continue
         yield f"# TYPE {name} untyped\n"
         for labels, time, value in family:
-            rest = {key: text for key, text in sorted(labels.items()) if key != NAME}
+            rest = {_label(key): text for key, text in sorted(labels.items()) if key != NAME}
             series = series_text(Metric(name, "untyped", "", tuple(rest)), tuple(rest.values()))
             yield f"{series} {spelled(value)} {time}\n"

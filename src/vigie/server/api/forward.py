@@ -68,6 +68,9 @@ class Passing:
     async def answer(self, request: Request) -> Response:
         """Return what the other side says."""
         scope = request.scope
+        # Such a path would lead out of the API, or of the prefix that the engine has.
+        if {".", ".."}.intersection(scope["path"].split("/")):
+            return refusal(400, "bad_data", "a path with a step of dots is not passed on")
         kind = request.headers.get("content-type", "")
         try:
             body = await body_of(request, self._most)

@@ -6,7 +6,7 @@ import os
 import platform
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -15,26 +15,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import vigie
-from vigie.model import Metric
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData
 from vigie.query.storage import Storage
 from vigie.server.api import encode
 from vigie.server.api.federate import federate
-from vigie.server.api.parameters import EARLIEST, LATEST
+from vigie.server.api.metadata import metadata
 from vigie.server.api.readers import Work
 from vigie.server.api.work import EVERYTHING
 from vigie.server.http import Asks, packed, parameters_of, sent, unless_gone, wants_gzip
 from vigie.server.own import Own
 from vigie.server.scrape.families import Family
-from vigie.sources._registry import built_in
 
 # Grafana decides by it which paths and functions it may use; ours follow Prometheus 3.5.
 SPEAKS_AS = "3.5.0"
 HOUR_MS = 3_600_000
 TOP = 10
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
-KINDS = {"untyped": "unknown"}
 
 
 @runtime_checkable
@@ -105,11 +102,11 @@ class Status:
         return await self._asked("tsdb", request, partial(_cardinality, now - HOUR_MS, now, limit))
 
     async def metadata(self, request: Request) -> Response:
-        """Answer kind, help and unit of metrics that our sources declare or exporters describe."""
+        """Answer kind, help and unit of metrics, as declared or as those tell who bring them."""
         given = await parameters_of(request)
         given.limit("limit_per_metric")  # ours is one for each
         limit, name = given.limit(), given.one("metric")
-        return await self._asked("metadata", request, partial(_metadata, name, limit, self._families()))
+        return await self._asked("metadata", request, partial(metadata, name, limit, self._families()))
 
     async def federate(self, request: Request) -> Response:
         """Answer the newest samples as text."""
@@ -136,33 +133,6 @@ class Status:
         job: Work = partial(make, wants_gzip(request))
         with self._own.question(kind):
             return sent(await unless_gone(request, self._readers.ask(job)), request, content_type)
-
-
-def _metadata(
-    name: str,
-    limit: int | None,
-    foreign: Mapping[str, Family],
-    gzip: bool,
-    storage: Storage,
-    _: Limits,
-) -> bytes:
-    stored = storage.label_values("__name__", EVERYTHING, EARLIEST, LATEST)
-    found = dict(_described([metric for source in built_in() for metric in source.metrics], stored))
-    for other, (kind, text, unit) in foreign.items():
-        found[other] = [{"type": kind, "help": text, "unit": unit}]
-    if name:
-        found = {name: found[name]} if name in found else {}
-    return packed(encode.document(dict(list(found.items())[:limit])), gzip)
-
-
-def _described(metrics: Sequence[Metric], stored: Sequence[str]) -> Iterable[tuple[str, Any]]:
-    for metric in metrics:
-        names = [metric.family]
-        if "*" in metric.name:
-            names = [name for name in stored if metric.declares(name)]
-        for name in names:
-            kind = KINDS.get(metric.kind, metric.kind)
-            yield name, [{"type": kind, "help": metric.help, "unit": metric.unit}]
 
 
 def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage, _: Limits) -> bytes:

@@ -1,6 +1,6 @@
 """/api/v1/write: remote write 1.0 in; what is answered with 204 is synced.
 
-Version 2.0 is answered with 415, so that a sender falls back to 1.0. Exemplars and metadata are dropped.
+Version 2.0 is answered with 415, so that a sender falls back to 1.0. Exemplars are dropped.
 Of a request with native histograms, nameless series or times out of bounds the rest is stored, and the
 answer is 400, which a sender does not retry. A full disk gives 503, which it does.
 """

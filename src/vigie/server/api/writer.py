@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vigie.server.batches import Batches
+from vigie.server.described import Described
 from vigie.server.own import Own
+from vigie.server.scrape.families import MOST_HELP, MOST_WORD, Family
 from vigie.sinks._labels import LabelCache
 from vigie.sinks._protobuf import Malformed
 from vigie.sinks._write_request import Request, decode, decompress
@@ -54,6 +56,7 @@ class Writer:
         self._store, self._own, self._clock, self._age = store, own, clock, age_ms
         self._pass_on = pass_on
         self._cache = LabelCache()
+        self.described = Described()  # what senders tell of their metrics
         self._jobs = Batches("writer", self._take, A_SYNC, WAITING)
 
     @property
@@ -91,6 +94,7 @@ class Writer:
         self._own.write_bytes += len(body)
         try:
             request = decode(decompress(body, MAX_DECOMPRESSED), self._cache)
+            self.described.take(_families(request))
             timely, problems = self._judged(request)
             self._store.append_series(timely)
         except Malformed as error:
@@ -99,6 +103,8 @@ class Writer:
             return (), Rejected(str(error))
         except StoreError as error:
             return (), Cannot(str(error))
+        except Exception as error:  # noqa: BLE001 - a fault with one request must not end the writing of all
+            return (), error
         self._own.samples += sum(len(samples.times) for samples in timely)
         return timely, Rejected("; ".join(problems)) if problems else None
 
@@ -133,6 +139,14 @@ class Writer:
             return Cannot(str(error))
         self._own.syncs += 1
         return None
+
+
+def _families(request: Request) -> dict[str, Family]:
+    return {
+        name: Family(kind, text[:MOST_HELP], unit[:MOST_WORD])
+        for name, kind, text, unit in request.metadata
+        if name
+    }
 
 
 def _why_untimely(untimely: list[Samples], oldest: int, newest: int) -> str:

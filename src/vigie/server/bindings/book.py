@@ -8,8 +8,7 @@ back when the node says that the binding goes on.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +16,10 @@ from vigie.model import Binding
 from vigie.server.bindings.jobs import JOBS_SCHEMA, Jobs
 from vigie.server.bindings.terms import ANY, GUESSED, JOB, TOLD, UNHEARD, Wanted
 from vigie.server.bindings.users import Users
-from vigie.server.ledger import DAY_MS, Ledger
+from vigie.server.ledger import DAY_MS, Ledger, wall_clock
 
 KEEP_DAYS = 90.0
 MAX_BINDINGS = 1_000_000  # a node that binds and lets go for ever must not fill the disk
-PRUNE_EVERY = 1000  # bindings added or changed
 ENDS = {TOLD: "told", GUESSED: "guessed", UNHEARD: "unheard"}
 SCHEMA = f"""
 create table if not exists bindings (
@@ -69,9 +67,15 @@ class Kept(NamedTuple):
 class Book(Ledger):
     """The bindings of a data directory; any thread may call."""
 
-    def __init__(self, path: Path, keep_days: float = KEEP_DAYS, most: int = MAX_BINDINGS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        keep_days: float = KEEP_DAYS,
+        most: int = MAX_BINDINGS,
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
         self._keep_ms, self._most = int(keep_days * DAY_MS), most
-        super().__init__(path, SCHEMA)
+        super().__init__(path, SCHEMA, clock)
         self.jobs = Jobs(self._database, self._guard, self.look)
         self.users = Users(self.look)
 
@@ -79,8 +83,7 @@ class Book(Ledger):
         """Keep a binding, or what is new about it."""
         with self._guard, self._database:
             self._add(node, binding)
-        if self._added % PRUNE_EVERY == 0:
-            self.prune(time.time_ns() // 1_000_000)
+        self._prune_if_due()
 
     def hold(self, node: str, held: Iterable[Binding], now_ms: int) -> None:
         """Take all that a node holds now: whatever else it held has ended."""
@@ -92,6 +95,7 @@ class Book(Ledger):
             ).fetchall():
                 if number not in there:
                     self._end(number, kind, holder, now_ms, GUESSED)
+        self._prune_if_due()
 
     def part(self, node: str, at_ms: int) -> None:
         """Note that a node is heard no more: until it is, what it held counts as ended."""

@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from vigie.agent.link import messages
 from vigie.agent.link.messages import PROTOCOL, Goodbye, Hello, Malformed, Reply, Welcome
 from vigie.server.access.secrets import Identity
+from vigie.server.access.secrets_file import SecretsError
 from vigie.server.link.session import Session, Shared
 from vigie.server.link.writer import CannotStore
 from vigie.server.nodes.registry import NAME, REMOVED
@@ -119,8 +120,8 @@ class Links:
             await _parted(socket, BAD_DATA, str(error))
         except Unwanted as error:
             await _parted(socket, UNWANTED, str(error))
-        except CannotStore as error:
-            await _parted(socket, TRY_LATER, f"the store takes nothing now: {error}")
+        except (CannotStore, SecretsError, sqlite3.Error) as error:
+            await _parted(socket, TRY_LATER, f"nothing can be stored now: {error}")
 
     async def _introduced(self, socket: WebSocket, identity: Identity) -> Session:
         async with asyncio.timeout(HELLO_SECONDS):
@@ -182,13 +183,8 @@ class Links:
         if self._live.get(node) is not session:
             return
         del self._live[node]
-        if session.said_goodbye:
-            self._shared.registry.stopped(node)
+        if session.said_goodbye and self._shared.registry.stopped(node):
             self._shared.writer.later(partial(self._shared.absences.stopped, node))
-            if self._shared.pass_on:
-                for job in self._shared.absences.jobs(node):
-                    target = {"instance": node, "job": job}
-                    self._shared.writer.later(partial(self._shared.pass_on.end, target))
         log.info("node %s has left%s", node, ": it was stopped" if session.said_goodbye else "")
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
+import sqlite3
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -28,6 +31,8 @@ from vigie.server.nodes.registry_routes import NodeRoutes
 from vigie.server.scrape.target import Target
 from vigie.store.store import Store
 
+log = logging.getLogger(__name__)
+
 PARTINGS = ("node_lost", "node_stopped", "node_removed")  # after these nobody tells who holds what there
 
 
@@ -44,14 +49,19 @@ class Hub:
         answer_seconds: float = ANSWER_SECONDS,
         pass_on: PassOn | None = None,
     ) -> None:
-        self.counts, self._clock = Counts(), clock
+        self.counts, self._clock, self._pass_on = Counts(), clock, pass_on
         self.scraped: Callable[[str, str], bool] = lambda _instance, _job: False  # the scraper comes later
         self.absences = Absences(data / "absences.sqlite", store, clock)
-        self.events = Events(data / "events.sqlite")
-        self.book = Book(data / "bindings.sqlite")
+        self.events = Events(data / "events.sqlite", clock=clock)
+        self.book = Book(data / "bindings.sqlite", clock=clock)
+        with contextlib.suppress(sqlite3.Error):  # on a full disk what has become too old stays a while
+            self.events.prune(clock())
+            self.book.prune(clock())
         self.vouching = Vouching()
         self._writer = LinkWriter(store, self.events, self.absences, self.book)
         self.registry = Registry(data / "nodes.sqlite", self.tell, clock)
+        alike = Alike()
+        self.described = alike.described
         shared = Shared(
             store,
             self._writer,
@@ -60,7 +70,7 @@ class Hub:
             clock,
             age_ms,
             self.counts,
-            Alike(),
+            alike,
             self.absences,
             lambda instance, job: self.scraped(instance, job),
             self.book,
@@ -89,18 +99,26 @@ class Hub:
         """Have an event of our own stored, and what follows from it."""
         self._writer.tell(event)
         if event.kind in PARTINGS and event.end_ms is None:
-            self._writer.later(partial(self.book.part, event.where["node"], event.begin_ms))
+            self._part(event.where["node"], event.begin_ms)
 
     @property
     def waiting(self) -> int:
         """Tell how many entries of agents wait to be stored."""
         return self._writer.waiting
 
+    def _part(self, node: str, at_ms: int) -> None:
+        """Have all end that a node held, and its series where they are passed on to."""
+        self._writer.later(partial(self.book.part, node, at_ms))
+        if self._pass_on:
+            for job in self.absences.jobs(node):
+                self._writer.later(partial(self._pass_on.end, {"instance": node, "job": job}))
+
     def close(self) -> None:
         """Store what waits, and let go of the files."""
         self._watching.cancel()
         self._writer.close()
-        self.absences.close()
-        self.registry.close()
-        self.events.close()
-        self.book.close()
+        for part in (self.absences, self.registry, self.events, self.book):
+            try:
+                part.close()
+            except sqlite3.Error as error:  # a full disk; the nodes tell most of it again
+                log.error("the newest of %s cannot be saved: %s", type(part).__name__.lower(), error)

@@ -25,6 +25,7 @@ from vigie.agent.link.messages import (
     Goodbye,
     Held,
     Hello,
+    Inventory,
     Malformed,
     Reply,
 )
@@ -139,6 +140,9 @@ class Session:
             for task in (*tasks, *self._questions):
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
+            for _, answer in self._asked.values():
+                if not answer.done():
+                    answer.set_exception(WebSocketDisconnect())
         for outcome in ended:
             if isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
                 raise outcome
@@ -158,6 +162,8 @@ class Session:
     async def _receive(self) -> None:
         while not self.said_goodbye:
             message = messages.decode(await self._socket.receive_bytes())
+            if self._closing:
+                continue  # not acknowledged, so it is said again wherever the agent goes
             self._shared.registry.heard(self.hello.node)
             if isinstance(message, Frame):
                 await self._store(message.sequence, partial(self._append, self._frames(message)))
@@ -178,6 +184,8 @@ class Session:
         """Take what is said seldom."""
         if isinstance(message, Held):
             await self._held([binding_of(held) for held in message.bindings])
+        elif isinstance(message, Inventory):
+            self._shared.registry.equipped(self.hello.node, message.has)
         elif isinstance(message, Ask):
             await self._question(message)
         else:
@@ -244,10 +252,10 @@ class Session:
         self._shared.counts.bindings += 1
 
     async def _held(self, bindings: list[ModelBinding]) -> None:
-        """Have all that is held now stored; nobody waits for it, since it is told on each connection."""
+        """Have all that is held now stored; it has no sequence, since it is told on each connection."""
         await self._room.acquire()
         hold = partial(self._shared.book.hold, self.hello.node, bindings, self._shared.clock())
-        await self._shared.writer.submit(hold, lambda _: self._room.release())
+        await self._shared.writer.submit(hold, partial(self._stored, self._last))
 
     async def _store(self, sequence: int, store: Callable[[], None]) -> None:
         if sequence <= self._last:

@@ -14,6 +14,7 @@ from vigie.agent.link.messages import Table as TableMessage
 from vigie.model import Table
 from vigie.model.table import Series
 from vigie.server.absence.absences import JOB
+from vigie.server.described import Described, families_of
 
 EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LAYOUTS = 4096
@@ -36,6 +37,7 @@ class Alike:
 
     def __init__(self, most: int = MAX_LAYOUTS) -> None:
         self._most = most
+        self.described = Described()  # what the tables tell of their metrics
         self._kept: OrderedDict[bytes, tuple[Series, ...]] = OrderedDict()
 
     def series(self, layout: bytes) -> tuple[Series, ...]:
@@ -44,6 +46,7 @@ class Alike:
         found = self._kept.get(key)
         if found is None:
             found = layouts.unpack(layout)
+            self.described.take(families_of({metric for metric, _ in found}))
             if len(self._kept) >= self._most:
                 self._kept.popitem(last=False)
         self._kept[key] = found

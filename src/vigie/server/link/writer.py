@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from vigie.server.absence.absences import Absences
 from vigie.server.batches import Batches
 from vigie.server.bindings.book import Book
 from vigie.server.nodes.events import Events
+from vigie.sinks._complaint import Complaint
 from vigie.store.errors import Refused, StoreError
 from vigie.store.store import Store
+
+log = logging.getLogger(__name__)
 
 A_SYNC = 256  # entries that share a sync at most
 APART = 0.1  # seconds between two syncs, so that the entries of many nodes share one
@@ -51,6 +55,7 @@ class LinkWriter:
         self._store, self._events, self._absences, self._book = store, events, absences, book
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(ROOM)
+        self._complain = Complaint("what the server itself notes")
         self._jobs = Batches("link writer", self._take, A_SYNC, apart=APART)
 
     @property
@@ -78,6 +83,9 @@ class LinkWriter:
 
     def _take(self, jobs: list[_Job]) -> None:
         outcomes = [(job, self._stored(job)) for job in jobs]
+        for job, outcome in outcomes:
+            if job.done is None:
+                self._complain(str(outcome or ""))
         failure = self._sync()
         told = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
         try:
@@ -92,8 +100,11 @@ class LinkWriter:
             job.store()
         except Refused as error:
             return str(error)
-        except (StoreError, sqlite3.Error) as error:
+        except (StoreError, sqlite3.Error, OSError) as error:
             return CannotStore(str(error))
+        except Exception as error:  # a fault of ours with one entry must not end the storing of all
+            log.exception("an entry cannot be stored")
+            return f"internal: {error}"
         return None
 
     def _settle(self, told: list[tuple[Callable[[Outcome], None], Outcome]]) -> None:

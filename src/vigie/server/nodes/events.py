@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vigie.model import Event
-from vigie.server.ledger import DAY_MS, Ledger
+from vigie.server.ledger import DAY_MS, Ledger, wall_clock
 
 KEEP_DAYS = 90.0
 MAX_EVENTS = 1_000_000  # a node that reports the same trouble for ever must not fill the disk
-PRUNE_EVERY = 1000  # events added
 SCHEMA = """
 create table if not exists events (
     id integer primary key autoincrement, node text not null, kind text not null, begin_ms integer not null,
@@ -72,9 +70,15 @@ ANY = Wanted()
 class Events(Ledger):
     """The events of a data directory; any thread may call."""
 
-    def __init__(self, path: Path, keep_days: float = KEEP_DAYS, most: int = MAX_EVENTS) -> None:
+    def __init__(
+        self,
+        path: Path,
+        keep_days: float = KEEP_DAYS,
+        most: int = MAX_EVENTS,
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
         self._keep_ms, self._most = int(keep_days * DAY_MS), most
-        super().__init__(path, SCHEMA)
+        super().__init__(path, SCHEMA, clock)
 
     def add(self, event: Event) -> None:
         """Keep an event; one that is there already is left alone, unless it has ended or is worse now."""
@@ -95,8 +99,7 @@ class Events(Ledger):
                 (*key, *rest),
             )
         self._added += 1
-        if self._added % PRUNE_EVERY == 0:
-            self.prune(time.time_ns() // 1_000_000)
+        self._prune_if_due()
 
     def find(
         self, wanted: Wanted = ANY, limit: int = 100, before: tuple[int, int] | None = None
@@ -134,12 +137,8 @@ class Events(Ledger):
             )
 
     def _select(self, condition: str, values: list[Any], limit: int) -> list[Kept]:
-        with self._guard:
-            rows = self._database.execute(
-                f"select {FIELDS} from events where {condition} limit ?",  # noqa: S608 - our own words only
-                [*values, limit],
-            ).fetchall()
-        return [_kept(*row) for row in rows]
+        question = f"select {FIELDS} from events where {condition} limit ?"  # noqa: S608 - our own words only
+        return [_kept(*row) for row in self.look(question, [*values, limit])]
 
 
 def _kept(

@@ -7,6 +7,7 @@ has `next` while there is more: give it back as `before`. With `after`, a number
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -39,10 +40,11 @@ class EventRoutes:
         last = self._events.last()
         answer: dict[str, Any] = {}
         if given.one("after"):
-            found = self._events.after(number_of(given, "after"), wanted, limit)
-            last = found[-1].id if len(found) == limit else last
+            found = await asyncio.to_thread(self._events.after, number_of(given, "after"), wanted, limit)
+            # What came since `last` was asked for is not listed again.
+            last = found[-1].id if len(found) == limit else max(last, *(kept.id for kept in found), 0)
         else:
-            found = self._events.find(wanted, limit, cursor_of(given))
+            found = await asyncio.to_thread(self._events.find, wanted, limit, cursor_of(given))
             if len(found) == limit:
                 answer["next"] = f"{found[-1].event.begin_ms}.{found[-1].id}"
         return sent(msgspec.json.encode({"events": _rows(found), "last": last, **answer}), request)

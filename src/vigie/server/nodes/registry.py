@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ SAVE_MS = 30_000  # how stale a time of last hearing may be on disk
 CLOCK_MS = 10_000  # a clock further off than this is corrected
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 HARDWARE = ("cpus", "memory_bytes", "gpus")  # what a node is expected to have again
+News = tuple[str, str, str]  # kind, sentence and severity of an event
 
 
 class Node(Struct):
@@ -30,7 +32,7 @@ class Node(Struct):
     state: str = UP
     first_seen_ms: int = 0
     last_seen_ms: int = 0
-    lost_ms: int | None = None
+    gone_ms: int | None = None  # since when it is lost or stopped
     host: str = ""
     addresses: list[str] = []
     machine_id: str = ""
@@ -47,8 +49,9 @@ class Node(Struct):
 
     @property
     def missing(self) -> list[str]:
-        """Return what hardware the node had once and has no more."""
-        return [name for name, had in self.expected.items() if _less(self.inventory.get(name, ""), had)]
+        """Return what hardware the node had once and has no more; what it does not tell of may be there."""
+        has = self.inventory
+        return [name for name, had in self.expected.items() if name in has and _less(has[name], had)]
 
 
 class Registry:
@@ -70,9 +73,8 @@ class Registry:
 
     def close(self) -> None:
         """Write when everybody was last heard, and let go of the file."""
-        with self._guard:
+        with self._guard, contextlib.closing(self._database):
             self._save(*self._nodes.values())
-            self._database.close()
 
     def nodes(self) -> list[Node]:
         """Return every node, by name."""
@@ -96,8 +98,7 @@ class Registry:
             found = list(self._news(known, node, joined))
             self._heard(node, now)
             self._save(node)
-        for kind, what, severity in found:
-            self._tell(Event(kind, now, what, {"node": hello.node}, severity=severity))
+        self._tell_all(hello.node, found)
         return node
 
     def add(self, name: str) -> None:
@@ -120,6 +121,16 @@ class Registry:
             if node and node.state != REMOVED:
                 self._heard(node, self._now())
 
+    def equipped(self, name: str, inventory: dict[str, str]) -> None:
+        """Note what a node's machine has now, and tell if that is less than before."""
+        with self._guard:
+            node = self._nodes[name]
+            missing = node.missing
+            _equip(node, inventory)
+            found = list(_shortage(node, missing))
+            self._save(node)
+        self._tell_all(name, found)
+
     def booted(self, name: str, boot_ms: int) -> None:
         """Note when, by our clock, a node was at uptime 0."""
         with self._guard:
@@ -141,13 +152,17 @@ class Registry:
             severity = "warning" if off else "info"
             self._tell(Event("clock_off", self._now(), what, {"node": name}, severity=severity))
 
-    def stopped(self, name: str) -> None:
-        """Note that a node said goodbye."""
+    def stopped(self, name: str) -> bool:
+        """Note that a node said goodbye; tell whether it was still one of ours."""
         with self._guard:
             node = self._nodes[name]
-            node.state = STOPPED
+            if node.state == REMOVED:
+                return False
+            node.state, node.gone_ms = STOPPED, self._now()
+            gone = _gone(node)
             self._save(node)
-        self._tell(Event("node_stopped", self._now(), "the agent was stopped", {"node": name}))
+        self._tell(gone)
+        return True
 
     def remove(self, name: str) -> bool:
         """Forget a node but for its name; tell whether it was there."""
@@ -155,6 +170,7 @@ class Registry:
             node = self._nodes.get(name)
             if node is None or node.state == REMOVED:
                 return False
+            self._returned(node, self._now())  # nobody waits for it any more
             node.state = REMOVED
             self._save(node)
         self._tell(Event("node_removed", self._now(), "the node was removed", {"node": name}))
@@ -165,9 +181,9 @@ class Registry:
         now = self._now()
         with self._guard:
             lost = [node for node in self._nodes.values() if self._judge(node, now)]
-            self._save(*[node for node in self._nodes.values() if self._is_stale(node)])
-        for node in lost:
-            self._tell(_lost(node))
+            for node in lost:  # before anything is saved, which may fail
+                self._tell(_gone(node))
+            self._save(*lost, *[node for node in self._nodes.values() if self._is_stale(node)])
 
     def _judge(self, node: Node, now: int) -> bool:
         """Set the state by how long the node has been silent; tell whether it is lost now."""
@@ -176,8 +192,7 @@ class Registry:
         silent = now - max(node.last_seen_ms, self._since)
         cadence = round(node.cadence * 1000)
         if silent > lost_after(cadence):
-            node.state, node.lost_ms = LOST, node.last_seen_ms
-            self._save(node)
+            node.state, node.gone_ms = LOST, node.last_seen_ms
             return True
         node.state = LATE if silent > late_after(cadence) else UP
         return False
@@ -188,13 +203,16 @@ class Registry:
 
     def _heard(self, node: Node, now: int) -> None:
         node.last_seen_ms = now
-        if node.lost_ms is not None:
-            ended = _lost(node, now)
-            node.lost_ms = None
-            self._tell(ended)
+        self._returned(node, now)
         node.state = UP
 
-    def _news(self, before: Node | None, node: Node, joined: bool) -> Iterator[tuple[str, str, str]]:
+    def _returned(self, node: Node, now: int) -> None:
+        if node.gone_ms is not None:
+            ended = _gone(node, now)
+            node.gone_ms = None
+            self._tell(ended)
+
+    def _news(self, before: Node | None, node: Node, joined: bool) -> Iterator[News]:
         where = ", ".join(node.addresses)
         if before is None or before.machine_id != node.machine_id:
             yield from self._twins(node)
@@ -213,13 +231,9 @@ class Registry:
             yield "address_changed", f"from {', '.join(before.addresses)} to {where}", "info"
         if before.host != node.host:
             yield "host_name_changed", f"from {before.host} to {node.host}", "info"
-        if node.missing and node.missing != before.missing:
-            had = ", ".join(
-                f"{name} {node.inventory.get(name)} of {node.expected[name]}" for name in node.missing
-            )
-            yield "hardware_missing", f"the node came back with less: {had}", "warning"
+        yield from _shortage(node, before.missing)
 
-    def _twins(self, node: Node) -> Iterator[tuple[str, str, str]]:
+    def _twins(self, node: Node) -> Iterator[News]:
         """Yield what other nodes with the same machine-id mean; of a cloned image there may be hundreds."""
         twins = [other for other in self._nodes.values() if _same_machine(other, node)]
         live = [other.name for other in twins if other.state in (UP, LATE)]
@@ -230,6 +244,10 @@ class Registry:
         elif twins:
             was = twins[-1]
             yield "node_renamed", f"this machine was {was.name} before, which is {was.state}", "info"
+
+    def _tell_all(self, name: str, found: Iterable[News]) -> None:
+        for kind, what, severity in found:
+            self._tell(Event(kind, self._now(), what, {"node": name}, severity=severity))
 
     def _save(self, *nodes: Node) -> None:
         if not nodes:
@@ -245,7 +263,7 @@ class Registry:
 def facts(node: Node) -> dict[str, Any]:
     """Return a node for JSON."""
     found = structs.asdict(node)
-    for inner in ("start", "boot_ms", "lost_ms", "machine_id", "boot_id", "clock_offset_ms"):
+    for inner in ("start", "boot_ms", "gone_ms", "machine_id", "boot_id", "clock_offset_ms"):
         del found[inner]
     return {**found, "missing": node.missing, "clock_offset_seconds": node.clock_offset_ms / 1000}
 
@@ -258,11 +276,22 @@ def _introduced(hello: Hello, address: str, before: Node | None, now: int) -> No
     node.listen = hello.listen
     if node.boot_id != hello.boot_id:
         node.boot_id, node.boot_ms = hello.boot_id, 0
-    node.inventory = hello.inventory
-    for name in HARDWARE:
-        if name in hello.inventory and not _less(hello.inventory[name], node.expected.get(name, "")):
-            node.expected = {**node.expected, name: hello.inventory[name]}
+    _equip(node, hello.inventory)
     return node
+
+
+def _equip(node: Node, inventory: dict[str, str]) -> None:
+    node.inventory = inventory
+    for name in HARDWARE:
+        if name in inventory and not _less(inventory[name], node.expected.get(name, "")):
+            node.expected = {**node.expected, name: inventory[name]}
+
+
+def _shortage(node: Node, before: list[str]) -> Iterator[News]:
+    """Yield what is missing, if that is news."""
+    if node.missing and node.missing != before:
+        had = ", ".join(f"{name} {node.inventory[name]} of {node.expected[name]}" for name in node.missing)
+        yield "hardware_missing", f"the node came back with less: {had}", "warning"
 
 
 def _same_machine(other: Node, node: Node) -> bool:
@@ -278,9 +307,11 @@ def _less(present: str, expected: str) -> bool:
         return False
 
 
-def _lost(node: Node, end_ms: int | None = None) -> Event:
-    begin = node.lost_ms if node.lost_ms is not None else node.last_seen_ms
+def _gone(node: Node, end_ms: int | None = None) -> Event:
+    begin = node.gone_ms if node.gone_ms is not None else node.last_seen_ms
     where = {"node": node.name}
+    if node.state == STOPPED:
+        return Event("node_stopped", begin, "the agent was stopped", where, end_ms)
     return Event("node_lost", begin, "nothing is heard of the node", where, end_ms, "critical")
 
 

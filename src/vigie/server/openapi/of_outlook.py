@@ -59,6 +59,8 @@ ATTENTION = items(
 
 def _page(required: str, **fields: Schema) -> Content:
     """Return a content that every page has the head of."""
+    if "attention" in fields:  # it also tells whether that is all that can be found
+        required, fields = f"unfinished {required}", {"unfinished": {"type": "boolean"}, **fields}
     return json_of("The page.", record(f"at_ms {required}", at_ms=WHOLE, **fields))
 
 
@@ -147,7 +149,7 @@ OPERATIONS = {
     ),
     "/api/outlook/users": Operation(
         "List users, with what each holds, uses and waits for.",
-        _page("users", users=OBJECTS),
+        _page("verdict users", verdict=VERDICT, users=OBJECTS),
         (AT,),
         refusals=REFUSALS,
     ),

@@ -81,9 +81,7 @@ def _verdict(picture: Picture, attention: list[dict[str, Any]]) -> dict[str, str
             UNKNOWN, f"No node has been heard yet{why}: `vigie nodes join` prints the line to paste."
         )
     state, sentence = needs(attention)
-    usage, trouble = Usage(picture), picture.errors.get("findings", "")
-    if trouble:
-        state, sentence = UNKNOWN if state == OK else state, f"{sentence} Not all is known: {trouble}."
+    usage = Usage(picture)
     if usage.expected:
         return verdict(state, sentence, usage.sentence)
     up = sum(picture.node_state(name) == "up" for name in picture.nodes)

@@ -12,6 +12,7 @@ HEALTH_ASKS = {
     "pcie_width_max": "vigie_gpu_pcie_width_max{%s}",
     "pcie_generation": "vigie_gpu_pcie_generation{%s}",
     "slowdown": "DCGM_FI_DEV_SLOWDOWN_TEMP{%s}",
+    "tensor": "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{%s}",
     "clock_max": "max_over_time(vigie_gpu_clock_hertz{%s}[6h])",
     "ecc_corrected": "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL{%s}",
     "ecc_uncorrected": "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{%s}",

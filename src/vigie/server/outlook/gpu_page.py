@@ -88,7 +88,14 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
         reason=SILENT,
     )
     return [
-        number("busy", "Busy", cell["busy"], "ratio", query=f"vigie_gpu_busy_ratio{{{here}}}", reason=SILENT),
+        number(
+            "busy",
+            ", ".join(["Busy", *_parts(SM=cell["sm"], tensor=asked("tensor"))]),
+            cell["busy"],
+            "ratio",
+            query=f"vigie_gpu_busy_ratio{{{here}}}",
+            reason=SILENT,
+        ),
         number(
             "memory",
             "Memory",
@@ -127,6 +134,11 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
             reason=SILENT,
         ),
     ]
+
+
+def _parts(**shares: float | None) -> list[str]:
+    """Return how much of the GPU's parts is at work, as far as that is known."""
+    return [f"{name} {shown(share, 'ratio')}" for name, share in shares.items() if share is not None]
 
 
 def _holders(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> list[dict[str, Any]]:

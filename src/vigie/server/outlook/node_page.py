@@ -34,6 +34,7 @@ def nodes_page(picture: Picture, seen: Seen) -> dict[str, Any]:
         {
             **rows.of(name),
             "gpus": len(picture.on_node[name]),
+            "present": sum(picture.present(card.place) for card in picture.on_node[name]),
             "attention": about.get(name, 0),
             "version": picture.nodes[name].version,
             "missing": picture.nodes[name].missing,

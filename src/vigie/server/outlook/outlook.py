@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vigie.server.bindings.terms import Wanted
-from vigie.server.outlook.asking import Asker, Found
+from vigie.server.outlook.asking import Asker, Found, Row
 from vigie.server.outlook.known import Known
 from vigie.server.outlook.picture import Card, Picture, Place, cards_of, held_of
-from vigie.server.outlook.questions import GPU_ASKS, HOLDER_ASK, KNOWN_GPUS, NODE_ASKS
-from vigie.server.outlook.watch import Watch
+from vigie.server.outlook.questions import (
+    BEFORE,
+    BEFORE_MS,
+    GPU_ASKS,
+    HOLDER_ASK,
+    KNOWN_GPUS,
+    NODE_ASKS,
+    SLOW,
+)
+from vigie.server.outlook.watch import UNFINISHED, Watch
 
 FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
 PAST_SECONDS = 30.0  # and one of the past
-REST = 5  # times what a picture took it is good, so that a large cluster is not asked all the time
+REST = 10  # times what a picture took it is good, so that a large cluster is not asked all the time
 SLOW_SECONDS = 0.5  # who would wait longer for a new picture gets the last one
 OLD_SECONDS = 60.0  # unless that is too old
 WARM_SECONDS = 1.0
@@ -25,6 +33,7 @@ LIVE_MS = 30_000  # a moment that is not older than this is now, as far as state
 KEPT = 8  # pictures
 SEEN_MS = 600_000  # how long it is remembered which GPUs there were
 NAMED_MS = 60_000  # how long names of metrics are remembered
+SLOW_MS = 60_000  # how old answers about what changes slowly may be in a large cluster
 WEEK_MS = 7 * 86_400_000
 
 
@@ -32,6 +41,7 @@ class _Taking(NamedTuple):
     """A picture that is being taken, and until when it is good."""
 
     task: asyncio.Task[Picture]
+    soon: float  # when an unfinished one is good no more
     until: float
     before: asyncio.Task[Picture] | None = None  # the last one, where waiting for this takes long
 
@@ -39,6 +49,12 @@ class _Taking(NamedTuple):
     def failed(self) -> bool:
         """Tell whether it came to nothing."""
         return self.task.done() and (self.task.cancelled() or self.task.exception() is not None)
+
+    def good(self, now: float) -> bool:
+        """Tell whether it will do for somebody who asks now."""
+        if self.failed or now >= self.until:
+            return False
+        return not self.task.done() or not self.task.result().unfinished or now < self.soon
 
 
 class Outlook:
@@ -53,6 +69,8 @@ class Outlook:
         self._cost = 0.0  # seconds of the last picture
         self._warming: asyncio.TimerHandle | None = None
         self._names: tuple[int, list[str]] = (-1, [])
+        self._slow: tuple[int, Mapping[str, Sequence[Row]]] = (0, {})  # what changes slowly, and as of when
+        self._watched_ms: int | None = None  # the earliest moment of which it is known that it was watched
         self._taken: OrderedDict[int | None, _Taking] = OrderedDict()
         self._cards: OrderedDict[int, dict[Place, Card]] = OrderedDict()
 
@@ -77,7 +95,7 @@ class Outlook:
         """Return the picture that is being taken or was lately; those who ask share it."""
         now = time.monotonic()
         known = self._taken.get(at_ms)
-        if known and not known.failed and now < known.until:
+        if known and known.good(now):
             return known.task if known.task.done() else known.before or known.task
         clock = self.clock()
         task = asyncio.ensure_future(self._take(clock if at_ms is None else min(at_ms, clock)))
@@ -87,7 +105,7 @@ class Outlook:
             known is not None and known.task.done() and not known.failed and now < known.until + OLD_SECONDS
         )
         before = known.task if known and good and self._cost > SLOW_SECONDS and at_ms is None else None
-        self._taken[at_ms] = _Taking(task, now + lasts, before)
+        self._taken[at_ms] = _Taking(task, now + FRESH_SECONDS, now + lasts, before)
         while len(self._taken) > KEPT:
             self._taken.popitem(last=False)
         return before or task
@@ -101,14 +119,36 @@ class Outlook:
 
     async def _take(self, at_ms: int) -> Picture:
         begun = time.monotonic()
-        found = await self.asker.ask(self._asks, at_ms)
+        found = await self._found(at_ms)
         cards = {**await self._known_cards(at_ms), **cards_of(found, "info")}
         picture = await asyncio.to_thread(self._made, at_ms, found, cards)
         self._cost = time.monotonic() - begun
+        picture.young = bool(picture.all("up")) and await self._is_young(at_ms)
         picture.troubles = await self._watch.troubles(picture)
         if self._watch.trouble:
             picture.errors["findings"] = self._watch.trouble
+            picture.unfinished = self._watch.trouble == UNFINISHED
         return picture
+
+    async def _found(self, at_ms: int) -> Found:
+        """Return all answers; in a large cluster those about what changes slowly may be a minute old."""
+        since, slow = self._slow
+        if self._cost <= SLOW_SECONDS or not 0 <= at_ms - since < SLOW_MS:
+            found = await self.asker.ask(self._asks, at_ms)
+            self._slow = at_ms, {name: rows for name, rows in found.rows.items() if name in SLOW}
+            return found
+        asks = {name: ask for name, ask in self._asks.items() if name not in SLOW}
+        found = await self.asker.ask(asks, at_ms)
+        return Found({**slow, **found.rows}, found.errors)
+
+    async def _is_young(self, at_ms: int) -> bool:
+        """Tell whether nothing was watched ten minutes before; once something was, nobody asks again."""
+        before = at_ms - BEFORE_MS
+        if self._watched_ms is None or before < self._watched_ms:
+            if not (await self.asker.ask({"before": BEFORE}, at_ms)).numbers("before"):
+                return True
+            self._watched_ms = before
+        return False
 
     def _made(self, at_ms: int, found: Found, cards: dict[Place, Card]) -> Picture:
         live = self.clock() - at_ms <= LIVE_MS

@@ -17,6 +17,7 @@ from vigie.server.outlook.questions import IDLE, PLAIN, WORKING
 Place = tuple[str, str]  # a node and the index of one of its GPUs
 UNHEARD = "unheard"  # a node of which only samples tell, and not at this moment
 JOB = "job"
+YOUNG = "vigie has watched for less than 10 minutes, and some troubles take longer to show"
 SEVERAL = ("throttled", "mig")  # questions that have several answers about a GPU
 
 
@@ -37,6 +38,14 @@ class Card(NamedTuple):
         return self.node, self.gpu
 
 
+class Cards(dict[str, list[Card]]):
+    """The GPUs of each node; to ask for those of a node without any changes nothing, in any thread."""
+
+    def __missing__(self, node: str) -> list[Card]:
+        """Return none."""
+        return []
+
+
 class Picture:
     """What was found out about one moment."""
 
@@ -55,6 +64,8 @@ class Picture:
         self.at_ms, self.live, self.missing = at_ms, live, missing
         self.cards, self.jobs = cards, {job.id: job for job in jobs}
         self.troubles: Sequence[Trouble] = ()
+        self.unfinished = False  # the samples are still being looked at for what is wrong
+        self.young = False  # nothing was watched ten minutes before
         self.held: dict[Place, list[Kept]] = defaultdict(list)
         for kept in held:
             if kept.binding.gpu:
@@ -73,9 +84,9 @@ class Picture:
         self.nodes = {node.name: node for node in nodes}
         for name in sorted({card.node for card in cards.values()} | {name for (name,) in self.all("up")}):
             self.nodes.setdefault(name, Node(name, UNHEARD))
-        self.on_node: dict[str, list[Card]] = defaultdict(list)
+        self.on_node = Cards()
         for card in sorted(cards.values(), key=_order):
-            self.on_node[card.node].append(card)
+            self.on_node.setdefault(card.node, []).append(card)
 
     def number(self, name: str, *key: str) -> float | None:
         """Return the answer to a question about a GPU or node, or nothing."""
@@ -95,6 +106,11 @@ class Picture:
             return self.nodes[name].state
         up = self.number("up", name)
         return UNHEARD if up is None else UP if up else LOST
+
+    @property
+    def unsure(self) -> str:
+        """Return why not all that is wrong is known yet, or nothing."""
+        return self.errors.get("findings", "") or (YOUNG if self.young else "")
 
     def present(self, place: Place) -> bool:
         """Tell whether a GPU answers."""

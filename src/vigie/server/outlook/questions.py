@@ -48,5 +48,8 @@ NODE_ASKS = {
     "ram": Ask("1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes", NODE),
     "slurm": Ask("slurm_node_cpu_total", ("node", "status")),
 }
+SLOW = ("mig", "cpu", "ram", "slurm")  # in a large cluster these are asked less often
+BEFORE_MS = 600_000
+BEFORE = Ask('count(up{job="node"} offset 10m)', ())
 HOLDER_ASK = Ask("vigie_holder_info", ("instance", "gpu", "resource", "kind", "holder", "user"))
 KNOWN_GPUS = Ask("last_over_time(vigie_gpu_info[6h])", INFO)

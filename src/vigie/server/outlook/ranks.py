@@ -20,7 +20,8 @@ MOST = 99.0
 def rank_asks(nodes: Sequence[str]) -> dict[str, Ask]:
     """Return what has to be asked about the ranks on these nodes beside what a picture has."""
     where = nodes_matcher(nodes)
-    ports = f"sum by (instance) (rate(node_infiniband_port_data_transmitted_bytes_total{{{where}}}[2m]))"
+    agents = f'{where}, job="node"'  # a node exporter beside one would double the sum
+    ports = f"sum by (instance) (rate(node_infiniband_port_data_transmitted_bytes_total{{{agents}}}[2m]))"
     received = ports.replace("transmitted", "received")
     link = f"DCGM_FI_PROF_NVLINK_TX_BYTES{{{where}}} + DCGM_FI_PROF_NVLINK_RX_BYTES{{{where}}}"
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from vigie.query.errors import BadData
 from vigie.server.access.privacy import current_mask
 from vigie.server.api.parameters import Parameters
 from vigie.server.http import answered, parameters_of, refusal, sent
+from vigie.server.outlook.answers import Answers
 from vigie.server.outlook.attention import Attention
 from vigie.server.outlook.cluster import cluster, needs
 from vigie.server.outlook.gpu_page import gpu_page
@@ -25,7 +27,7 @@ from vigie.server.outlook.outlook import Outlook
 from vigie.server.outlook.picture import Picture
 from vigie.server.outlook.search import search
 from vigie.server.outlook.seen import Seen
-from vigie.server.outlook.shapes import verdict
+from vigie.server.outlook.shapes import hedged, verdict
 from vigie.server.outlook.user_page import user_page, users_page
 
 DAY_MS = 86_400_000
@@ -38,6 +40,7 @@ class OutlookRoutes:
 
     def __init__(self, outlook: Outlook, *, simulated: bool = False) -> None:
         self._outlook, self._simulated = outlook, simulated
+        self._answers = Answers()
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
@@ -58,44 +61,54 @@ class OutlookRoutes:
 
     async def _cluster(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
-        return _sent(cluster(picture, seen, simulated=self._simulated), request)
+
+        def make() -> dict[str, Any]:
+            return _told(cluster(picture, seen, simulated=self._simulated), picture)
+
+        return await self._answers.answer(request, picture, "cluster", make)
 
     async def _attention(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
-        rows = Attention(picture, seen).all()
-        return _sent({"at_ms": picture.at_ms, "verdict": verdict(*needs(rows)), "attention": rows}, request)
+
+        def make() -> dict[str, Any]:
+            rows = Attention(picture, seen).all()
+            page = {"at_ms": picture.at_ms, "verdict": verdict(*needs(rows)), "attention": rows}
+            return _told(page, picture)
+
+        return await self._answers.answer(request, picture, "attention", make)
 
     async def _jobs(self, request: Request) -> Response:
         picture, seen, given = await self._seen(request)
         state = given.one("state")
         if state and state not in STATES:
             raise BadData(f'invalid parameter "state": it should be one of {", ".join(STATES)}')
-        return _sent(jobs_page(picture, seen, state), request)
+        make = partial(jobs_page, picture, seen, state)
+        return await self._answers.answer(request, picture, f"jobs {state}", make)
 
     async def _job(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
         job = seen.meant_job(request.path_params["id"], picture.jobs.values())
         if job is None:
             return _unknown("job", request.path_params["id"])
-        return _sent(await job_page(self._outlook, picture, seen, job), request)
+        return _sent(_told(await job_page(self._outlook, picture, seen, job), picture), request)
 
     async def _nodes(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
-        return _sent(nodes_page(picture, seen), request)
+        return await self._answers.answer(request, picture, "nodes", partial(nodes_page, picture, seen))
 
     async def _node(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
         name = request.path_params["name"]
         if name not in picture.nodes:
             return _unknown("node", name)
-        return _sent(await node_page(self._outlook, picture, seen, name), request)
+        return _sent(_told(await node_page(self._outlook, picture, seen, name), picture), request)
 
     async def _gpu(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
         place = request.path_params["node"], request.path_params["gpu"]
         if place not in picture.cards:
             return _unknown("GPU", ":".join(place))
-        return _sent(await gpu_page(self._outlook, picture, seen, place), request)
+        return _sent(_told(await gpu_page(self._outlook, picture, seen, place), picture), request)
 
     async def _users(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
@@ -108,7 +121,7 @@ class OutlookRoutes:
         user = seen.meant_user(name, known - {""})
         if user is None:
             return _unknown("user", name)
-        return _sent(await user_page(self._outlook, picture, seen, user), request)
+        return _sent(_told(await user_page(self._outlook, picture, seen, user), picture), request)
 
     async def _search(self, request: Request) -> Response:
         picture, seen, given = await self._seen(request)
@@ -140,6 +153,12 @@ class OutlookRoutes:
         given = await parameters_of(request)
         at = given.time("at") if given.one("at") else None
         return await self._outlook.at(at), Seen(current_mask()), given
+
+
+def _told(document: dict[str, Any], picture: Picture) -> dict[str, Any]:
+    """Return a page that tells what was found, and whether that is all."""
+    said = hedged(document["verdict"], picture.unsure)
+    return {**document, "verdict": said, "unfinished": picture.unfinished}
 
 
 def _sent(document: dict[str, Any], request: Request) -> Response:

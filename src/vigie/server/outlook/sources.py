@@ -8,14 +8,15 @@ from vigie.server.outlook.asking import Ask, Found
 
 STALE_SECONDS = 300.0
 ORDER = ("error", "stale", "ok", "unavailable")
+AGENTS = 'job="node"'  # a node exporter beside one tells the same of its own
 WITHOUT = "there is nothing of this kind on this machine"
 
 
 def source_asks(here: str) -> dict[str, Ask]:
     """Return what has to be asked; `here` is a matcher of the node."""
     return {
-        "success": Ask(f"node_scrape_collector_success{{{here}}}", ("collector",)),
-        "duration": Ask(f"node_scrape_collector_duration_seconds{{{here}}}", ("collector",)),
+        "success": Ask(f"node_scrape_collector_success{{{here}, {AGENTS}}}", ("collector",)),
+        "duration": Ask(f"node_scrape_collector_duration_seconds{{{here}, {AGENTS}}}", ("collector",)),
         "age": Ask(f"vigie_agent_source_age_seconds{{{here}}}", ("source",)),
         "outcome": Ask(f"vigie_agent_source_info{{{here}}}", ("source", "state", "reason")),
     }

@@ -54,7 +54,26 @@ async def users_page(outlook: Outlook, picture: Picture, seen: Seen) -> dict[str
             }
         )
     rows.sort(key=lambda row: (-int(row["held"]), -float(row["gpu_hours"]), str(row["user"])))
-    return {"at_ms": picture.at_ms, "users": rows, "missing": picture.missing}
+    return {
+        "at_ms": picture.at_ms,
+        "verdict": _users_verdict(picture, rows),
+        "users": rows,
+        "missing": picture.missing,
+    }
+
+
+def _users_verdict(picture: Picture, rows: list[dict[str, Any]]) -> dict[str, str]:
+    if picture.missing:
+        return verdict(UNKNOWN, f"Who holds what is not known: {picture.missing}.")
+    holders = sum(row["held"] > 0 for row in rows)
+    held, working, idle = (sum(row[key] for row in rows) for key in ("held", "working", "idle"))
+    if not held:
+        return verdict(OK, "Nobody holds a GPU.")
+    hold = "hold" if holders != 1 else "holds"
+    return verdict(
+        WARNING if idle else OK,
+        f"{counted(holders, 'user')} {hold} {counted(held, 'GPU')}, {working} working, {idle} idle.",
+    )
 
 
 async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -> dict[str, Any]:
@@ -148,7 +167,7 @@ def _numbers(
         number("gpu_hours", "GPU-hours this week", None if why else week, reason=why),
         number(
             "worked",
-            "of them worked",
+            "Worked of them",
             None if worked is None else round(worked, 1),
             of=week or None,
             reason="no sample tells how busy the GPUs were while they were held",

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 from vigie.server.scrape.line import unescaped
 
-MOST_HELP = 1024  # characters
+MOST_HELP, MOST_WORD = 1024, 40  # characters
+UNKNOWN = "unknown"
 _COMMENT = re.compile(r'# (HELP|TYPE|UNIT) (?:([a-zA-Z_:][a-zA-Z0-9_:]*)|"((?:[^"\\]|\\.)*)") ?(.*)')
 
 
 class Family(NamedTuple):
     """What is known of one metric."""
 
-    kind: str = "unknown"
+    kind: str = UNKNOWN
     help: str = ""
     unit: str = ""
 
@@ -27,11 +28,11 @@ def families(content: str) -> dict[str, Family]:
         family = found.get(name, Family())
         if keyword == "TYPE":
             kind = text.strip().lower()
-            family = family._replace(kind="unknown" if kind == "untyped" else kind[:40])
+            family = family._replace(kind=UNKNOWN if kind == "untyped" else kind[:MOST_WORD])
         elif keyword == "HELP":
             family = family._replace(help=unescaped(text)[:MOST_HELP])
         else:
-            family = family._replace(unit=text.strip()[:40])
+            family = family._replace(unit=text.strip()[:MOST_WORD])
         found[name] = family
     return found
 

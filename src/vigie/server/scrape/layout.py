@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -11,10 +10,9 @@ from weakref import WeakValueDictionary
 from vigie.model import Table
 from vigie.model.table import Series
 from vigie.model.values import ABSENT
-from vigie.server.scrape.families import Family
+from vigie.server.described import Described
 
 SOURCE = "scrape"
-MOST_FAMILIES = 20_000
 MOST_KNOWN = 200_000  # series texts, about 80 MB
 
 Pairs = tuple[tuple[str, str], ...]
@@ -67,12 +65,7 @@ class Catalogue:
         self._most = most
         self._layouts: WeakValueDictionary[tuple[Shelf, tuple[str, ...]], Layout] = WeakValueDictionary()
         self._version = 0
-        self.families: dict[str, Family] = {}
-
-    def describe(self, found: dict[str, Family]) -> None:
-        """Keep what is said of metrics; the last word counts, and too many are not kept."""
-        if not found.items() <= self.families.items():
-            self.families = dict(itertools.islice({**self.families, **found}.items(), MOST_FAMILIES))
+        self.described = Described()
 
     def learn(self, text: str, series: Series) -> None:
         """Keep what a text means; when there are too many, all are forgotten."""

@@ -58,7 +58,7 @@ class Parser:
             before = self._layout
             scraped = self._sorted_out(lines, openmetrics)
             if self._layout is not before:
-                self._catalogue.describe(families(content))
+                self._catalogue.described.take(families(content))
             return scraped
         added = len(self._layout) - len(self._there) if self._there else 0
         self._there = frozenset()

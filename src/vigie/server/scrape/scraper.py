@@ -86,7 +86,7 @@ class Scraper:
 
     def families(self) -> Mapping[str, Family]:
         """Return what the exporters say about their metrics."""
-        return self._shared.catalogue.families
+        return self._shared.catalogue.described.families
 
     def _wake(self) -> None:
         try:

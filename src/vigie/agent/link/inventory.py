@@ -1,0 +1,54 @@
+"""What the machine has, as the kernel lists it; no driver is asked, as one that hangs would hang the link."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+# GPUs by the driver that has them: one that could not be started, or is given to a guest, is not there.
+GPU_DRIVERS = ("nvidia", "amdgpu")
+SCREENS = "0x0300"  # of AMD's, these are mostly part of a processor
+PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
+
+
+def inventory(sysfs: Path = Path("/sys")) -> dict[str, str]:
+    """Return it; what cannot be known, such as GPUs without a driver, is left out."""
+    system = os.uname()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found = {
+        "cpus": str(os.cpu_count() or ""),
+        "memory_bytes": str(memory),
+        "kernel": system.release,
+        "architecture": system.machine,
+    }
+    return {**found, **_gpus(sysfs)}
+
+
+def _gpus(sysfs: Path) -> dict[str, str]:
+    counted = {driver: _devices(sysfs / "bus/pci/drivers" / driver) for driver in GPU_DRIVERS}
+    known = {driver: count for driver, count in counted.items() if count is not None}
+    if not known:
+        return {}
+    versions = [line_of(sysfs / "module" / driver / "version") for driver in known]
+    found = {"gpus": str(sum(known.values())), "driver": ", ".join(filter(None, versions))}
+    return {name: text for name, text in found.items() if text}
+
+
+def _devices(driver: Path) -> int | None:
+    """Return how many GPUs a driver has; nothing if it is not there, or has none but screens."""
+    try:
+        devices = [name for name in os.listdir(driver) if PCI.fullmatch(name)]
+    except OSError:
+        return None
+    if driver.name == "nvidia":
+        return len(devices)
+    return sum(not line_of(driver / name / "class").startswith(SCREENS) for name in devices) or None
+
+
+def line_of(path: Path) -> str:
+    """Return the one line of a file of the kernel, or nothing."""
+    try:
+        return path.read_text().strip()[:64]
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,41 @@
+"""The token of the server of this machine is shown to that server, and to nobody who listens in its place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vigie.cli import main
+
+NOBODY = 65534
+LISTENER = """
+import os, socket, sys
+os.setuid(int(sys.argv[1]))
+with socket.create_server(("127.0.0.1", 0)) as bound:
+    print(bound.getsockname()[1], flush=True)
+    connection, _ = bound.accept()
+    with connection:
+        print("Bearer" in connection.recv(65536).decode(), flush=True)
+        connection.sendall(b'HTTP/1.0 200 OK\\r\\n\\r\\n{"nodes": []}')
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user, too")
+@pytest.mark.parametrize(("user", "shown"), [(0, True), (NOBODY, False)])
+def test_token_is_not_shown_to_another_users_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], user: int, shown: bool
+) -> None:
+    token = tmp_path / "server-token"
+    token.touch(0o600)
+    token.write_text("secret\n")
+    command = [sys.executable, "-Ic", LISTENER, str(user)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
+        assert listener.stdout
+        port = int(listener.stdout.readline())
+        assert main(["nodes", "--server", f"http://127.0.0.1:{port}", "--data", str(tmp_path)]) == 0
+        assert listener.stdout.readline().strip() == str(shown)
+    assert ("is held by uid 65534" in capsys.readouterr().err) is not shown

@@ -1,0 +1,56 @@
+"""Commands find the server of their machine, whatever port it got."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench.programs import free_port
+
+from tests.server.serving import Server, serving
+from vigie.cli import main
+from vigie.cli._server import DEFAULT, place
+from vigie.server.whereabouts import FILE, Whereabouts, found, leave
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "store") as running:
+        yield running
+
+
+def test_server_on_another_port_is_found_by_its_data_directory(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leave(tmp_path, Whereabouts(f"http://127.0.0.1:{server.port}", f"127.0.0.1:{server.port}"))
+    assert main(["query", "1 + 1", "--data", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "2\n"
+
+
+def test_what_a_server_left_that_is_gone_is_not_believed_and_a_named_one_is_asked(tmp_path: Path) -> None:
+    leave(tmp_path, Whereabouts(f"http://127.0.0.1:{free_port()}"))
+    for named, asked in ((DEFAULT, DEFAULT), ("https://head:8000/", "https://head:8000")):
+        assert place(Namespace(server=named, data=tmp_path)) == Whereabouts(asked)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"colour": "blue"}', '{"url": "http://a", "port": 1}'])
+def test_garbage_is_as_good_as_nothing(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path) is None
+    (tmp_path / FILE).write_text(text)
+    assert found(tmp_path) is None
+
+
+def test_line_to_paste_is_about_the_server_as_it_was_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "join-token").touch(0o600)
+    (tmp_path / "join-token").write_text("secret\n")
+    assert main(["nodes", "join", "--data", str(tmp_path)]) == 0
+    assert ":8000" in capsys.readouterr().out
+    leave(tmp_path, Whereabouts("http://127.0.0.1:8001", "0.0.0.0:8001"))
+    assert main(["nodes", "join", "--data", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert said.out.rstrip().endswith(":8001")
+    assert said.err == ""

@@ -97,7 +97,7 @@ def test_another_user_of_this_machine_is_told_apart() -> None:
         async with listening(path, pages().answer):
             command = [EVERYBODYS_PYTHON, "-c", program, str(path)]
             said = await asyncio.to_thread(
-                subprocess.run, command, user=NOBODY, capture_output=True, text=True, timeout=20
+                subprocess.run, command, user=NOBODY, capture_output=True, text=True, timeout=60
             )
             assert said.stdout.startswith("HTTP/1.1 403"), said
             assert f"you are uid {NOBODY}" in said.stdout
@@ -148,6 +148,13 @@ def test_living_agent_keeps_its_socket_and_a_file_its_place(tmp_path: Path) -> N
             await listen(echo, tmp_path / "file" / "agent.sock")
 
     asyncio.run(test())
+
+
+def test_socket_that_was_left_behind_is_no_agent(tmp_path: Path) -> None:
+    left = tmp_path / "agent.sock"
+    with socket.socket(socket.AF_UNIX) as ended:
+        ended.bind(str(left))
+    assert not _agent.is_there([left, tmp_path / "none.sock"])
 
 
 def test_no_agent_is_said_with_where_one_was_looked_for(tmp_path: Path) -> None:

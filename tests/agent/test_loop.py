@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Iterable
 
 from tests.agent.sources import Hanging, reading, steady
 from vigie.agent.collector import Collector
 from vigie.agent.loop import Loop
 from vigie.agent.reading import Reading
-from vigie.model import Frame
+from vigie.model import Frame, Sample
 from vigie.simulation.clock import SimulatedClock
-from vigie.sources._source import Source
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
 
 
 class Run:
@@ -49,6 +51,21 @@ def test_source_with_its_own_cadence_travels_only_then() -> None:
     run.until(8)
     assert run.times("rare")[:3] == [1_000_500, 1_030_000, 1_060_000]
     assert len(run.times("quick")) >= 8
+
+
+def test_source_that_is_not_here_is_looked_for_less_often_and_at_once_when_it_comes() -> None:
+    looked: list[int] = []
+    samples = steady("late").read
+
+    def read(host: Host) -> Iterable[Sample]:
+        looked.append(len(run.frames))
+        if len(looked) < 5:
+            raise Unavailable("not yet")
+        return samples(host)
+
+    run = Run(steady("a"), steady("late")._replace(read=read), cadence=1)
+    run.until(20)
+    assert looked[:7] == [0, 1, 6, 11, 16, 17, 18]
 
 
 def test_hanging_slow_source_leaves_the_frames_of_the_others_alone() -> None:

@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from vigie.agent.ports import holder
+from vigie.agent.ports import holder, owners
 
 
 def test_holder_of_a_port_is_named() -> None:
@@ -12,6 +12,12 @@ def test_holder_of_a_port_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert holder(taken.getsockname()[1]).endswith(f"(pid {os.getpid()})")
+
+
+def test_owner_of_a_port_is_known() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert owners(taken.getsockname()[1]) == {os.geteuid()}
+    assert owners(70_000) == set()
 
 
 def test_holder_that_cannot_be_seen_is_another_process(tmp_path: Path) -> None:

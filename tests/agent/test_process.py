@@ -46,13 +46,13 @@ class Agent:
         return self._manager.recv(4096).decode()
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(self.address + path, timeout=20) as answer:
+        with urllib.request.urlopen(self.address + path, timeout=60) as answer:
             text: str = answer.read().decode()
             return text
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[str, str]:
         self.process.send_signal(number)
-        return self.process.communicate(timeout=20)
+        return self.process.communicate(timeout=60)
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -103,7 +103,7 @@ def test_taken_port_is_named_with_its_holder(start: Start) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "vigie", "agent", f"--listen=127.0.0.1:{port}"]
-        refused = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert refused.returncode == 1
     assert f"port {port} is taken by" in refused.stderr
     assert f"(pid {os.getpid()})" in refused.stderr
@@ -119,7 +119,7 @@ def test_beyond_loopback_a_token_is_made_for_the_owner_alone(start: Start, tmp_p
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     token = path.read_text().strip()
     request = urllib.request.Request(agent.address + "/metrics", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         assert b"node_load1" in answer.read()
     _, log = agent.stop()
     assert token not in log

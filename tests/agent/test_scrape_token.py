@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -15,6 +16,11 @@ def test_token_is_made_once_for_the_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert scrape_token(tmp_path / "data") == (token, path)
     assert [entry.name for entry in path.parent.iterdir()] == ["scrape-token"]
+
+
+def test_what_a_killed_process_left_half_made_keeps_nobody(tmp_path: Path) -> None:
+    (tmp_path / f".scrape-token.{os.getpid()}").touch()  # in a container each process has the same number
+    assert len(scrape_token(tmp_path)[0]) >= 32
 
 
 def test_token_that_others_can_read_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -55,7 +56,7 @@ def running(data: Path, *flags: str) -> Iterator[Demo]:
         yield demo
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +123,32 @@ def test_live_nodes_go_on_where_the_history_ends(tmp_path: Path) -> None:
         until(lambda: demo.query(fresh)[0]["value"][1] == "1", "live frames come")
         assert demo.get("api/events", kind="node_rejoined")["events"] == []
         assert float(demo.query("min(delta(DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION[5m]))")[0]["value"][1]) > 0
+
+
+def test_demo_without_a_directory_leaves_nothing_behind(tmp_path: Path) -> None:
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "vigie",
+        "demo",
+        f"--listen=127.0.0.1:{port}",
+        "--nodes=1",
+        "--history=1m",
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    try:
+        until(lambda: Demo(port).query("up"), "the demo answers")
+        assert list(tmp_path.glob("vigie-demo-*/store"))
+    finally:
+        process.terminate()
+    assert process.wait(60) == 0
+    assert list(tmp_path.glob("vigie-demo-*")) == []
 
 
 def test_truth_is_told_as_json() -> None:

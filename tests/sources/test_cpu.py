@@ -156,8 +156,14 @@ def test_unknown_online_list_does_not_call_cores_off(machine: Machine, samples: 
     assert samples(SOURCE, host) == {}
 
 
-def test_128_cores_are_all_there(tmp_path: Path, samples: Samples) -> None:
-    host = replayed(str(unpacked("epyc-128", tmp_path)))
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return where the files of a machine with 128 cores are."""
+    return str(unpacked("epyc-128", tmp_path_factory.mktemp("large")))
+
+
+def test_128_cores_are_all_there(large: str, samples: Samples) -> None:
+    host = replayed(large)
     found = samples(SOURCE, host)
     assert sum(series.startswith("node_cpu_seconds_total") for series in found) == 128 * 8
     assert sum(series.startswith("node_cpu_guest_seconds_total") for series in found) == 128 * 2
@@ -167,7 +173,7 @@ def test_128_cores_are_all_there(tmp_path: Path, samples: Samples) -> None:
     assert host.notes == {}
 
 
-def test_label_values_are_the_same_objects_at_every_read(tmp_path: Path) -> None:
-    host = replayed(str(unpacked("epyc-128", tmp_path)))
+def test_label_values_are_the_same_objects_at_every_read(large: str) -> None:
+    host = replayed(large)
     first, second = list(SOURCE.read(host)), list(SOURCE.read(host))
     assert all(a[1] is b[1] for a, b in zip(first, second, strict=True))

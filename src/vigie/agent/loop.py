@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
-from vigie.agent.reading import Reading
+from vigie.agent.reading import Outcome, Reading
 from vigie.model import Frame, Table
 
 log = logging.getLogger(__name__)
@@ -19,6 +19,10 @@ OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # what a part of the a
 
 # Slow sources that need longer than this share of the cadence travel with the next frame.
 PATIENCE = 0.5
+
+# What was not here at the last reads is looked for after so many seconds: a third of all sources find nothing
+# on a given machine.
+ABSENT_SECONDS, ABSENT_READS = 5.0, 2
 
 
 class Loop:
@@ -33,7 +37,7 @@ class Loop:
         self._clock = clock
         self._cadence = cadence
         self._consumers = consumers
-        self._due = dict.fromkeys(collector.readings, float("-inf"))
+        self._taken = dict.fromkeys(collector.readings, float("-inf"))
         self._sent = dict.fromkeys(collector.readings, float("-inf"))
         self._slow: asyncio.Task[None] | None = None
 
@@ -61,12 +65,17 @@ class Loop:
         due = [
             reading
             for reading in self._collector.readings
-            if self._due[reading] <= now and not (waiting and reading.source.slow)
+            if self._taken[reading] + self._pause(reading) <= now and not (waiting and reading.source.slow)
         ]
-        for reading in due:
-            # Half a cadence of slack: a tick that comes a little early still counts.
-            self._due[reading] = now + max(reading.source.every, self._cadence) - self._cadence / 2
+        self._taken.update(dict.fromkeys(due, now))
         return due
+
+    def _pause(self, reading: Reading) -> float:
+        """Return how long a source is left alone; half a cadence less, for a tick that comes early."""
+        seconds = max(reading.source.every, self._cadence)
+        if reading.outcome is Outcome.UNAVAILABLE and reading.times >= ABSENT_READS:
+            seconds = max(seconds, ABSENT_SECONDS)
+        return seconds - self._cadence / 2
 
     def _emit(self, time_ms: int) -> None:
         fresh = []

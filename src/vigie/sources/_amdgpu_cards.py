@@ -16,6 +16,8 @@ AMD = "0x1002"
 RAS_FILE = re.compile(r"^([a-z0-9_]{1,32})_err_count$")
 LABELLED = re.compile(r"^(temp|freq)(\d{1,3})_label$")
 
+NO_CARD = "no AMD GPU has the driver amdgpu loaded"
+
 Files = list[tuple[str, str]]  # a name for people, and a path
 
 
@@ -39,6 +41,11 @@ def cards(host: Host) -> list[Card]:
         host.memory["cards"] = _found(host, names)
     found: list[Card] = host.memory["cards"]
     return found
+
+
+def asleep(host: Host, card: Card) -> bool:
+    """Tell whether the card sleeps; almost anything else that is asked of it would wake it."""
+    return host.sys.text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
 
 
 def _found(host: Host, names: list[str]) -> list[Card]:

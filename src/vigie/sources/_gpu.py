@@ -34,6 +34,12 @@ METRICS = (
     ),
     PCIE_WIDTH := gauge("vigie_gpu_pcie_width", "Lanes of PCIe in use.", *GPU),
     PCIE_WIDTH_MAX := gauge("vigie_gpu_pcie_width_max", "Lanes of PCIe that could be in use.", *GPU),
+    PROCESSES := gauge("vigie_gpu_processes", "Processes that compute on the GPU.", *GPU),
+    PROCESS_MEMORY := gauge(
+        "vigie_gpu_process_memory_bytes",
+        "Memory of the GPU that a process holds; with MIG, in which instance.",
+        *(*GPU, "pid", "instance"),
+    ),
 )
 
 PCI = re.compile(r"^(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})(?:\.([0-7]))?$")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections import deque
@@ -55,6 +56,10 @@ class Calls:
     def adjtimex(self) -> Timex:
         """Return the kernel's clock discipline, or raise OSError."""
         return adjtimex()
+
+    def amdsmi(self) -> Any:
+        """Return AMD's Python package, or raise ImportError."""
+        return importlib.import_module("amdsmi")
 
     def statvfs(self, path: str) -> Statvfs:
         """Return the size of a mounted file system, or raise OSError; it may hang for ever."""

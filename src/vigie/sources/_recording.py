@@ -101,6 +101,10 @@ class ReplayedCalls(Calls):
         """Return the recorded clock discipline."""
         return Timex(**self._answer("adjtimex"))
 
+    def amdsmi(self) -> Any:
+        """Refuse: a package is not recorded."""
+        raise ImportError("it is no part of a recorded machine")
+
     def statvfs(self, path: str) -> Statvfs:
         """Return the recorded sizes; a mount point that is not there hangs no test, it fails."""
         answers = self._answer("statvfs")

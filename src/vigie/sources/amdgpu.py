@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
 from vigie.sources import _gpu
-from vigie.sources._amdgpu_cards import Card, cards
+from vigie.sources._amdgpu_cards import NO_CARD, Card, asleep, cards
 from vigie.sources._amdgpu_text import chosen_clock, held_back, pcie_generation, ras_counts
 from vigie.sources._attributes import count, measure
 from vigie.sources._gpu import GPU
@@ -55,13 +55,13 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield what each card says; one that sleeps says only who it is."""
     found = cards(host)
     if not found:
-        raise Unavailable("no AMD GPU has the driver amdgpu loaded")
+        raise Unavailable(NO_CARD)
     for card in found:
         yield _gpu.INFO, (*card.labels, card.address, "amdgpu"), 1
         # Almost any other file wakes the card, which may take a second and costs power ever after.
-        asleep = host.sys.text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
-        yield SUSPENDED, card.labels, int(asleep)
-        if not asleep:
+        sleeps = asleep(host, card)
+        yield SUSPENDED, card.labels, int(sleeps)
+        if not sleeps:
             yield from _card(host, card)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ctypes import byref, c_uint
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Found, Reader, driver_of, samples, tell_lost
+from vigie.sources._nvml.asking import Block, Found, Reader, Value, driver_of, fixed, one, samples, tell_lost
 from vigie.sources._nvml.fields import TOO_HOT, FieldRow
-from vigie.sources._nvml.gpu import DCGM, Gpu
-from vigie.sources._nvml.memory import memory_of
+from vigie.sources._nvml.gpu import DCGM, Gpu, Rows
+from vigie.sources._nvml.memory import Amounts, memory_of
 from vigie.sources._source import Source
 from vigie.sources._xids import about, xid_severity, xid_text
 
@@ -87,22 +87,26 @@ FIELDS = (
     FieldRow(PCIE_SENT, 197),
     FieldRow(PCIE_RECEIVED, 198),
 )
-SENT, RECEIVED, HEAT = (138, abi.EVERY_LINK), (139, abi.EVERY_LINK), (82, 0)
-KEYS = (*((row.field, row.scope) for row in FIELDS), SENT, RECEIVED, HEAT)
+# Behind those of the rows: the heat of the memory, and what all links have sent and received.
+KEYS = (*((row.field, 0) for row in FIELDS), (82, 0), (138, abi.EVERY_LINK), (139, abi.EVERY_LINK))
 # Bit by bit: the words of dcgm-exporter, and of NVIDIA's header for the last two.
 REASONS = (
     *("gpu_idle", "clocks_setting", "power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal"),
     *("hw_power_brake", "display_clocks", "board_limit", "reliability"),
 )
-IDLE = 1
-MEMORY = (FB_TOTAL, FB_FREE, FB_USED, FB_USED_PERCENT, FB_RESERVED, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL)
+UNTOLD = "drivers before 510 do not tell it, and count it as used"
+BITS = tuple(enumerate(REASONS))[1:]  # a GPU without work is not held back
+MEMORY = (FB_TOTAL, FB_FREE, FB_USED, FB_USED_PERCENT, FB_RESERVED)
+OF_PARTS = Rows((metric, ()) for metric in MEMORY)
 
 
-def read(host: Host) -> Iterator[Sample]:
-    """Yield what is cheap to ask of every GPU, and say what happened to them."""
-    yield from samples(host, READERS)
-    tell_lost(host)
-    _tell_xids(host)
+def read(host: Host) -> list[Sample]:
+    """Return what is cheap to ask of every GPU, and say what happened to them."""
+    try:
+        return samples(host, READERS, listen=True)
+    finally:  # when no GPU can be read, more than ever
+        tell_lost(host)
+        _tell_xids(host)
 
 
 def _tell_xids(host: Host) -> None:
@@ -119,106 +123,76 @@ def _tell_xids(host: Host) -> None:
         )
 
 
-def _load(gpu: Gpu) -> Iterator[Found]:
+def _load(gpu: Gpu) -> Sequence[Value]:
     answer = abi.Utilization()
     gpu.ask("nvmlDeviceGetUtilizationRates", byref(answer))
-    yield Found(GPU_UTIL, answer.gpu)
-    yield Found(MEM_COPY_UTIL, answer.memory)
-    yield Found(_gpu.BUSY, answer.gpu / 100)
-    yield Found(_gpu.MEMORY_BUSY, answer.memory / 100)
+    busy, memory = answer.gpu, answer.memory
+    return busy, memory, busy / 100, memory / 100
 
 
-def _memory(gpu: Gpu) -> Iterator[Found]:
+def _memory(gpu: Gpu) -> Sequence[Value]:
     whole = memory_of(gpu, gpu.handle)
-    for part, amount in [(None, whole), *((part, memory_of(gpu, part.handle)) for part in gpu.parts)]:
-        yield Found(FB_TOTAL, amount.total >> 20, part=part)
-        yield Found(FB_FREE, amount.free >> 20, part=part)
-        yield Found(FB_USED, amount.used >> 20, part=part)
-        usable = amount.total - (amount.reserved or 0)
-        yield Found(FB_USED_PERCENT, amount.used / usable if usable else None, part=part, why="no memory")
-        if amount.reserved is None:
-            why = "drivers before 510 do not tell it, and count it as used"
-            yield Found(FB_RESERVED, None, why=why)
-        else:
-            yield Found(FB_RESERVED, amount.reserved >> 20, part=part)
-    yield Found(_gpu.MEMORY_USED, whole.used)
-    yield Found(_gpu.MEMORY_TOTAL, whole.total)
+    return *_amounts(whole), whole.used, whole.total
 
 
-def _temperature(gpu: Gpu) -> Iterator[Found]:
-    degrees = gpu.number("nvmlDeviceGetTemperature", 0)
-    for metric in (GPU_TEMP, _gpu.TEMPERATURE):
-        yield _plausible(metric, degrees)
+def _parts(gpu: Gpu) -> list[Block]:
+    return [Block(OF_PARTS, _amounts(memory_of(gpu, part.handle)), part) for part in gpu.parts]
 
 
-def _power(gpu: Gpu) -> Iterator[Found]:
-    watts = gpu.number("nvmlDeviceGetPowerUsage") / 1000
-    yield Found(POWER_USAGE, watts)
-    yield Found(_gpu.POWER, watts)
+def _amounts(amount: Amounts) -> tuple[Value, ...]:
+    """Return the values of MEMORY."""
+    usable = amount.total - (amount.reserved or 0)
+    return (
+        *(amount.total >> 20, amount.free >> 20, amount.used >> 20),
+        amount.used / usable if usable else "no memory",
+        UNTOLD if amount.reserved is None else amount.reserved >> 20,
+    )
 
 
-def _clock(gpu: Gpu) -> Iterator[Found]:
-    megahertz = gpu.number("nvmlDeviceGetClockInfo", abi.CLOCK_SM)
-    yield Found(SM_CLOCK, megahertz)
-    yield Found(_gpu.CLOCK, megahertz * 1e6)
+def _temperature(gpu: Gpu) -> Sequence[Value]:
+    return (_plausible(gpu.number("nvmlDeviceGetTemperature", 0)),) * 2
 
 
-def _memory_clock(gpu: Gpu) -> Iterator[Found]:
-    megahertz = gpu.number("nvmlDeviceGetClockInfo", abi.CLOCK_MEMORY)
-    yield Found(MEM_CLOCK, megahertz)
-    yield Found(_gpu.MEMORY_CLOCK, megahertz * 1e6)
+def _power(gpu: Gpu) -> Sequence[Value]:
+    return (gpu.number("nvmlDeviceGetPowerUsage") / 1000,) * 2
 
 
 def _codec(metric: Metric, function: str) -> Reader:
-    def read_load(gpu: Gpu) -> Iterator[Found]:
+    def load(gpu: Gpu) -> Sequence[Value]:
         percent, window = c_uint(), c_uint()
         gpu.ask(function, byref(percent), byref(window))
-        yield Found(metric, percent.value)
+        return (percent.value,)
 
-    return Reader((metric,), read_load)
+    return fixed(load, metric)
 
 
-def _reasons(gpu: Gpu) -> Iterator[Found]:
+def _reasons(gpu: Gpu) -> Sequence[Value]:
     new = gpu.library.has("nvmlDeviceGetCurrentClocksEventReasons")
     mask = gpu.long(f"nvmlDeviceGetCurrentClocks{'Event' if new else 'Throttle'}Reasons")
-    yield Found(EVENT_REASONS, mask)
-    for bit, reason in enumerate(REASONS):
-        if 1 << bit != IDLE:  # a GPU without work is not held back
-            yield Found(_gpu.THROTTLED, mask >> bit & 1, (reason,))
+    return [mask, *(mask >> bit & 1 for bit, _ in BITS)]
 
 
-def _state(gpu: Gpu) -> Iterator[Found]:
-    yield Found(PSTATE, gpu.number("nvmlDeviceGetPerformanceState"))
+def _fields(gpu: Gpu) -> Sequence[Value]:
+    values, times = fields.ask(gpu, "tick", KEYS)
+    heat, sent, received = values[-3:]
+    heat = heat if isinstance(heat, str) else _plausible(heat)
+    return [*values[:-3], heat, heat, _nvlink(gpu, sent, received, times[-2])]
 
 
-def _fields(gpu: Gpu) -> Iterator[Found]:
-    answers = fields.ask(gpu, "tick", KEYS)
-    for row in FIELDS:
-        number, _, why = answers[row.field, row.scope]
-        yield Found(row.metric, None if why else number, why=why)
-    heat = answers[HEAT]
-    for metric in (MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE):
-        yield Found(metric, None, why=heat.why) if heat.why else _plausible(metric, heat.number)
-    yield _nvlink(gpu, answers[SENT], answers[RECEIVED])
-
-
-def _nvlink(gpu: Gpu, sent: fields.Answer, received: fields.Answer) -> Found:
+def _nvlink(gpu: Gpu, sent: Value, received: Value, time: int) -> Value:
     """Return the rate since the last read, by the driver's own clock."""
-    if sent.why or received.why:
-        return Found(NVLINK_BANDWIDTH, None, why=sent.why or received.why)
-    now = sent.number + received.number, sent.time
+    if isinstance(sent, str) or isinstance(received, str):
+        return sent if isinstance(sent, str) else received
+    kibibytes = sent + received
     before = gpu.memory.get("nvlink")
-    gpu.memory["nvlink"] = now
-    if before is None or now[1] <= before[1] or now[0] < before[0]:
-        return Found(NVLINK_BANDWIDTH, None, why="a rate needs two readings")
-    kibibytes, seconds = now[0] - before[0], (now[1] - before[1]) / 1e6
-    return Found(NVLINK_BANDWIDTH, kibibytes / seconds / 1000)
+    gpu.memory["nvlink"] = kibibytes, time
+    if before is None or time <= before[1] or kibibytes < before[0]:
+        return "a rate needs two readings"
+    return float((kibibytes - before[0]) / ((time - before[1]) / 1e6) / 1000)
 
 
-def _plausible(metric: Metric, degrees: float) -> Found:
-    if degrees > TOO_HOT:
-        return Found(metric, None, why=f"{degrees:g} is no temperature")
-    return Found(metric, degrees)
+def _plausible(degrees: float) -> Value:
+    return f"{degrees:g} is no temperature" if degrees > TOO_HOT else degrees
 
 
 def _identity(gpu: Gpu) -> Iterator[Found]:
@@ -232,18 +206,21 @@ def _identity(gpu: Gpu) -> Iterator[Found]:
 
 READERS = (
     Reader((_gpu.INFO, XID_ERRORS), _identity),
-    Reader((GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY), _load),
-    Reader(MEMORY, _memory),
-    Reader((GPU_TEMP, _gpu.TEMPERATURE), _temperature),
-    Reader((POWER_USAGE, _gpu.POWER), _power),
-    Reader((SM_CLOCK, _gpu.CLOCK), _clock),
-    Reader((MEM_CLOCK, _gpu.MEMORY_CLOCK), _memory_clock),
+    fixed(_load, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
+    fixed(_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
+    Reader(MEMORY, _parts),
+    fixed(_temperature, GPU_TEMP, _gpu.TEMPERATURE),
+    fixed(_power, POWER_USAGE, _gpu.POWER),
+    one("nvmlDeviceGetClockInfo", (SM_CLOCK, 1), (_gpu.CLOCK, 1e6), arguments=(abi.CLOCK_SM,)),
+    one("nvmlDeviceGetClockInfo", (MEM_CLOCK, 1), (_gpu.MEMORY_CLOCK, 1e6), arguments=(abi.CLOCK_MEMORY,)),
     _codec(ENC_UTIL, "nvmlDeviceGetEncoderUtilization"),
     _codec(DEC_UTIL, "nvmlDeviceGetDecoderUtilization"),
-    Reader((EVENT_REASONS, _gpu.THROTTLED), _reasons),
-    Reader((PSTATE,), _state),
-    Reader(
-        (*(row.metric for row in FIELDS), MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE, NVLINK_BANDWIDTH), _fields
+    fixed(_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)),
+    one("nvmlDeviceGetPerformanceState", (PSTATE, 1)),
+    fixed(
+        _fields,
+        *(row.metric for row in FIELDS),
+        *(MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE, NVLINK_BANDWIDTH),
     ),
 )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ctypes import byref, c_uint, c_ulonglong
 
-from vigie.model import Metric, Sample, counter, gauge, info
+from vigie.model import Sample, counter, gauge, info
 from vigie.sources import _gpu
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Found, Reader, samples
+from vigie.sources._nvml.asking import Found, Reader, fixed, one, samples
 from vigie.sources._nvml.fields import FieldRow
-from vigie.sources._nvml.gpu import DCGM, Gpu
+from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu, text
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._source import Source
 
@@ -57,6 +57,9 @@ METRICS = (
     MAX_LINK_GEN := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_GEN", "Generation of PCIe that is possible.", *DCGM),
     LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_LINK_WIDTH", "Lanes of PCIe in use.", *DCGM),
     MAX_LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", "Lanes of PCIe that are possible.", *DCGM),
+    BOARD := info(
+        "vigie_gpu_board_info", "Serial number of the board, and its firmware.", *_gpu.GPU, "serial", "vbios"
+    ),
     MIG_MODE := gauge("vigie_gpu_mig_mode", "1 if the GPU can be split into MIG instances.", *_gpu.GPU),
     MIG_INSTANCE := info(
         "vigie_gpu_mig_instance_info", "A MIG instance.", *_gpu.GPU, "instance", "profile", "mig_uuid"
@@ -84,20 +87,25 @@ FABRIC_VERSION = abi.version_of(abi.FabricInfo2, 2)
 NO_FABRIC = 0  # the state of a GPU that takes part in none
 
 
-def read(host: Host) -> Iterator[Sample]:
-    """Yield what changes seldom of every GPU."""
+def read(host: Host) -> list[Sample]:
+    """Return what changes seldom of every GPU."""
     return samples(host, READERS)
 
 
-def _one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Reader:
-    """Return a reader of one number, given as some metrics in units of their own."""
+def _board(gpu: Gpu) -> Iterator[Found]:
+    if "board" not in gpu.memory:
+        gpu.memory["board"] = _text(gpu, "nvmlDeviceGetSerial"), _text(gpu, "nvmlDeviceGetVbiosVersion")
+    there = any(gpu.memory["board"])
+    yield Found(BOARD, 1 if there else None, gpu.memory["board"], why="not supported by this GPU")
 
-    def read_number(gpu: Gpu) -> Iterator[Found]:
-        number = gpu.number(function, *arguments)
-        for metric, worth in metrics:
-            yield Found(metric, number * worth if worth != 1 else number)
 
-    return Reader(tuple(metric for metric, _ in metrics), read_number)
+def _text(gpu: Gpu, function: str) -> str:
+    try:
+        return text(gpu.library, function, gpu.handle, 32)
+    except NvmlError as error:
+        if error.code in FOR_GOOD:
+            return ""
+        raise
 
 
 def _retired(gpu: Gpu) -> Iterator[Found]:
@@ -139,25 +147,25 @@ def _fabric(gpu: Gpu) -> Iterator[Found]:
     yield Found(FABRIC_STATUS, answer.status)
 
 
-def _fan(gpu: Gpu) -> Iterator[Found]:
+def _fan(gpu: Gpu) -> tuple[float, float]:
     percent = gpu.number("nvmlDeviceGetFanSpeed")
-    yield Found(FAN_SPEED, percent)
-    yield Found(_gpu.FAN, percent / 100)
+    return percent, percent / 100
 
 
 READERS = (
-    Reader(tuple(row.metric for row in FIELDS), lambda gpu: fields.read(gpu, "health", FIELDS)),
-    _one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
-    _one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
-    _one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
-    _one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
-    _one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
-    _one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
-    _one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
-    _one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
-    _one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
-    _one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
-    Reader((FAN_SPEED, _gpu.FAN), _fan),
+    fields.reader("health", FIELDS),
+    one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
+    one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
+    one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
+    one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
+    one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
+    one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
+    one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
+    one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
+    one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
+    one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
+    fixed(_fan, FAN_SPEED, _gpu.FAN),
+    Reader((BOARD,), _board),
     Reader((RETIRED_SBE,), _retired),
     Reader((LICENSED,), _licensed),
     Reader((MIG_MODE,), _mig),

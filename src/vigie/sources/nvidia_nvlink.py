@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from ctypes import c_uint
 
 from vigie.model import Metric, Sample, counter, gauge
@@ -54,8 +54,8 @@ LINK_RATES = Option(
 LINKS = tuple(BANDWIDTH.named(str(link)) for link in range(abi.MOST_LINKS))
 
 
-def read(host: Host) -> Iterator[Sample]:
-    """Yield the state, traffic and errors of every link."""
+def read(host: Host) -> list[Sample]:
+    """Return the state, traffic and errors of every link."""
     rates = host.options.get(LINK_RATES.name) == "true"
     return samples(host, READERS if rates else READERS_WITHOUT_RATES)
 
@@ -87,23 +87,22 @@ def _traffic(gpu: Gpu) -> Iterator[Found]:
     answers = fields.ask(gpu, "links", keys)
     before: dict[int, tuple[float, int]] = gpu.memory.setdefault("traffic", {})
     for link in links:
-        both = answers[DATA_SENT, link], answers[DATA_RECEIVED, link]
-        why = both[0].why or both[1].why
-        for metric, answer in zip((SENT, RECEIVED), both):
-            yield Found(metric, None if why else answer.number * 1024, (str(link),), why=why)
-        if not why:
-            yield _rate(LINKS[link], before, link, both)
+        sent, received = answers.values[2 * link : 2 * link + 2]
+        if isinstance(sent, str) or isinstance(received, str):
+            why = sent if isinstance(sent, str) else str(received)
+            yield from (Found(metric, None, why=why) for metric in (SENT, RECEIVED))
+            continue
+        yield Found(SENT, sent * 1024, (str(link),))
+        yield Found(RECEIVED, received * 1024, (str(link),))
+        yield _rate(LINKS[link], before, link, (sent + received, answers.times[2 * link]))
 
 
 def _bytes(gpu: Gpu) -> Iterator[Found]:
     return (found for found in _traffic(gpu) if found.metric in (SENT, RECEIVED))
 
 
-def _rate(
-    metric: Metric, before: dict[int, tuple[float, int]], link: int, both: Sequence[fields.Answer]
-) -> Found:
+def _rate(metric: Metric, before: dict[int, tuple[float, int]], link: int, now: tuple[float, int]) -> Found:
     """Return the rate since the last read, by the driver's own clock."""
-    now = both[0].number + both[1].number, both[0].time
     then = before.get(link)
     before[link] = now
     if then is None or now[1] <= then[1] or now[0] < then[0]:
@@ -115,7 +114,7 @@ READERS = (
     Reader((UP,), _states),
     Reader((ERRORS,), _errors),
     Reader((SENT, RECEIVED), _traffic),
-    Reader(tuple(row.metric for row in TOTALS), lambda gpu: fields.read(gpu, "totals", TOTALS)),
+    fields.reader("totals", TOTALS),
 )
 
 READERS_WITHOUT_RATES = (*READERS[:2], Reader((SENT, RECEIVED), _bytes), *READERS[3:])

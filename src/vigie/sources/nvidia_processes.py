@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ctypes import byref, c_uint
 from typing import Any
 
-from vigie.model import Sample, gauge
+from vigie.model import Sample
 from vigie.sources import _gpu
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi
@@ -16,14 +16,7 @@ from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._source import Source
 
-METRICS = (
-    PROCESSES := gauge("vigie_gpu_processes", "Processes that compute on the GPU.", *_gpu.GPU),
-    MEMORY := gauge(
-        "vigie_gpu_process_memory_bytes",
-        "Memory of the GPU that a process holds; with MIG, in which instance.",
-        *(*_gpu.GPU, "pid", "instance"),
-    ),
-)
+METRICS = (_gpu.PROCESSES, _gpu.PROCESS_MEMORY)
 
 MOST = 128  # processes of one GPU
 LIST = "nvmlDeviceGetComputeRunningProcesses"
@@ -35,20 +28,20 @@ CALLS: tuple[tuple[str, Any], ...] = (
 )
 
 
-def read(host: Host) -> Iterator[Sample]:
-    """Yield the processes of every GPU."""
+def read(host: Host) -> list[Sample]:
+    """Return the processes of every GPU."""
     return samples(host, (Reader(METRICS, _processes),))
 
 
 def _processes(gpu: Gpu) -> Iterator[Found]:
     there, listed = _list(gpu)
-    yield Found(PROCESSES, there)
+    yield Found(_gpu.PROCESSES, there)
     for each in listed:
         instance = getattr(each, "gpuInstanceId", abi.NO_INSTANCE)
         labels = str(each.pid), "" if instance == abi.NO_INSTANCE else str(instance)
         used = each.usedGpuMemory
         why = "the driver does not tell it here"
-        yield Found(MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
+        yield Found(_gpu.PROCESS_MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
 
 
 def _list(gpu: Gpu) -> tuple[int, list[Any]]:

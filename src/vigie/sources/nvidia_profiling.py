@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import byref
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from vigie.model import Sample
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Found, Reader, driver_of, samples
+from vigie.sources._nvml.asking import Block, Reader, Value, driver_of, samples
 from vigie.sources._nvml.driver import Driver
-from vigie.sources._nvml.gpm import Pair
+from vigie.sources._nvml.gpm import Counters, Pair
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._profiling import ROWS, Row, check, chosen
+from vigie.sources._profiling import ROWS, check, chosen
 from vigie.sources._source import Option, Source, Unavailable, seconds
 
 if TYPE_CHECKING:
@@ -46,26 +46,31 @@ FIELDS = Option(
 )
 PIPES = Option("pipes", "true", "Whether to count how busy each pipe is (tensor, 64, 32 and 16 bit).")
 
-Reading = Union[float, str]  # a number, or why there is none
-Counters = Mapping[str, Mapping[int, Reading]]
+Said = Mapping[str, Mapping[int, Value]]  # by GPU and DCGM's number of the field
 
 
 class Dcgm(NamedTuple):
     """What DCGM said of the GPUs that need it; or why it said nothing."""
 
-    said: Union[Counters, str]  # noqa: UP007 - evaluated on Python 3.9
+    said: Union[Said, str]  # noqa: UP007 - evaluated on Python 3.9
     asked: frozenset[str]
 
 
-def read(host: Host) -> Iterator[Sample]:
-    """Yield the profiling counters of every GPU and MIG instance that has them."""
-    rows = chosen(
-        host.options.get(FIELDS.name, FIELDS.default),
-        pipes=host.options.get(PIPES.name, PIPES.default) == "true",
-    )
-    dcgm = _asked(host, rows, _without_gpm(driver_of(host)))
-    readers = (Reader(tuple(row.metric for row in rows), lambda gpu: _counters(gpu, rows, dcgm)),)
-    return samples(host, readers)
+def read(host: Host) -> list[Sample]:
+    """Return the profiling counters of every GPU and MIG instance that has them."""
+    wanted = _wanted(host)
+    dcgm = _asked(host, wanted, _without_gpm(driver_of(host)))
+    return samples(host, (Reader(wanted.series.metrics, lambda gpu: _counters(gpu, wanted, dcgm)),))
+
+
+def _wanted(host: Host) -> Counters:
+    """Return the counters that the settings choose, which is looked up once."""
+    if "wanted" not in host.memory:
+        fields = host.options.get(FIELDS.name, FIELDS.default)
+        pipes = host.options.get(PIPES.name, PIPES.default) == "true"
+        host.memory["wanted"] = Counters(chosen(fields, pipes=pipes))
+    wanted: Counters = host.memory["wanted"]
+    return wanted
 
 
 def _without_gpm(driver: Driver) -> list[str]:
@@ -88,11 +93,11 @@ def _look(gpu: Gpu) -> None:
             gpu.memory["no_gpm"] = True
 
 
-def _asked(host: Host, rows: Sequence[Row], wanted: Sequence[str]) -> Dcgm:
+def _asked(host: Host, counters: Counters, wanted: Sequence[str]) -> Dcgm:
     """Ask DCGM about these GPUs."""
     if not wanted:
         return Dcgm({}, frozenset())
-    profiler = _profiler(host, rows)
+    profiler = _profiler(host, counters)
     if profiler is None:
         return Dcgm(NEEDS, frozenset(wanted))
     try:
@@ -101,7 +106,7 @@ def _asked(host: Host, rows: Sequence[Row], wanted: Sequence[str]) -> Dcgm:
         return Dcgm(f"{NEEDS}; {why}", frozenset(wanted))
 
 
-def _profiler(host: Host, rows: Sequence[Row]) -> Profiler | None:
+def _profiler(host: Host, counters: Counters) -> Profiler | None:
     engine = host.options.get(ENGINE.name, ENGINE.default)
     if engine == OFF:
         return None
@@ -114,7 +119,7 @@ def _profiler(host: Host, rows: Sequence[Row]) -> Profiler | None:
                 engine,
                 host.options.get(LIBRARY.name, LIBRARY.default),
                 float(host.options.get(INTERVAL.name, INTERVAL.default)),
-                tuple(row.field for row in rows),
+                tuple(row.field for row in counters.rows),
             )
         )
         host.closing.append(profiler.close)
@@ -123,34 +128,30 @@ def _profiler(host: Host, rows: Sequence[Row]) -> Profiler | None:
     return found
 
 
-def _counters(gpu: Gpu, rows: Sequence[Row], dcgm: Dcgm) -> list[Found]:
+def _counters(gpu: Gpu, counters: Counters, dcgm: Dcgm) -> list[Block]:
     if gpu.memory.get("no_gpm"):
-        return _by_dcgm(gpu, rows, dcgm)
+        return [Block(counters.series, _by_dcgm(gpu, counters, dcgm))]
     wanted: dict[str, Part | None] = {part.uuid: part for part in gpu.parts} or {gpu.uuid: None}
     pairs: dict[str, Pair] = gpu.memory.setdefault("pairs", {})
     for gone in pairs.keys() - wanted.keys():
         pairs.pop(gone).free()
-    found: list[Found] = []
+    found = []
     for uuid, part in wanted.items():
         if uuid not in pairs:
-            pairs[uuid] = Pair(gpu, part, rows)
-        found.extend(pairs[uuid].read())
+            pairs[uuid] = Pair(gpu, part, counters)
+        found.append(pairs[uuid].read())
     return found
 
 
-def _by_dcgm(gpu: Gpu, rows: Sequence[Row], dcgm: Dcgm) -> list[Found]:
+def _by_dcgm(gpu: Gpu, counters: Counters, dcgm: Dcgm) -> list[Value]:
+    rows = counters.rows
     if gpu.uuid not in dcgm.asked:
-        return [Found(row.metric, None, why=NEEDS_WHOLE) for row in rows]
+        return [NEEDS_WHOLE] * len(rows)
     if isinstance(dcgm.said, str):
-        return [Found(row.metric, None, why=dcgm.said) for row in rows]
+        return [dcgm.said] * len(rows)
     values = dcgm.said.get(gpu.uuid, {})
-    return [_found(row, values.get(row.field, "DCGM says nothing of it")) for row in rows]
-
-
-def _found(row: Row, value: Reading) -> Found:
-    if isinstance(value, str):
-        return Found(row.metric, None, why=f"by DCGM: {value}")
-    return Found(row.metric, value)
+    said = [values.get(row.field, "DCGM says nothing of it") for row in rows]
+    return [f"by DCGM: {value}" if isinstance(value, str) else value for value in said]
 
 
 SOURCE = Source(

@@ -63,7 +63,7 @@ class Scene:
 
 def with_peer(test: Callable[[Peer, Scene], object]) -> None:
     async def scene() -> None:
-        async with asyncio.timeout(30), listening() as peer:
+        async with asyncio.timeout(60), listening() as peer:
             await test(peer, Scene(peer.port))  # type: ignore[misc]
 
     asyncio.run(scene())

@@ -85,7 +85,7 @@ class Machine:
         return found
 
 
-def until(condition: Any, seconds: float = 10) -> None:
+def until(condition: Any, seconds: float = 60) -> None:
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -109,6 +109,16 @@ def test_lost_gpu_costs_only_itself_and_is_an_event_until_it_returns(machine: Ma
     assert (ended.phase, ended.event.where) == (Phase.ENDS, begun.event.where)
 
 
+def test_only_gpu_that_is_lost_is_an_event_too(machine: Make) -> None:
+    made = machine(models.geforce())
+    made.read()
+    made.say("0 error.* 15")
+    assert made.read() == {}
+    last = made.readings["nvidia"].host.happenings[-1]
+    assert (last.event.kind, last.event.where["gpu"], last.phase) == ("gpu_lost", "0", Phase.BEGINS)
+    assert "fallen off the bus" in made.readings["nvidia"].reason
+
+
 def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> None:
     made = machine([*models.h100(), "3 error.nvmlDeviceGetName 15"], reopen=0)
     assert len(_gpus(made)) == 7

@@ -121,6 +121,15 @@ def test_more_processes_than_fit_are_counted(machine: Make) -> None:
     assert made.read("nvidia_processes") == {("vigie_gpu_processes", "0", ""): 200}
 
 
+def test_board_is_told_by_its_serial_number_and_what_is_not_known_of_it_is_empty(machine: Make) -> None:
+    made = machine([*models.h100(), "1 serial none", "2 serial none", "2 vbios none"])
+    found = made.read("nvidia_health")
+    assert found["vigie_gpu_board_info", "0", "1650021000000,96.00.74.00.01"] == 1
+    assert found["vigie_gpu_board_info", "1", ",96.00.74.00.01"] == 1
+    assert not [key for key in found if key[:2] == ("vigie_gpu_board_info", "2")]
+    assert "GPU 2: not supported" in made.readings["nvidia_health"].host.notes["vigie_gpu_board_info"]
+
+
 def test_same_xid_twice_is_two_events_and_the_last_is_the_gauge(machine: Make) -> None:
     made = machine(models.h100())
     assert made.read()["DCGM_FI_DEV_XID_ERRORS", "5", ","] == 0

@@ -11,8 +11,6 @@ from vigie.agent.link.messages import Hello
 from vigie.simulation.cluster.fleet import Machine
 from vigie.simulation.cluster.gpu_columns import DRIVER
 
-LIVE_SECONDS = 5.0
-
 
 class Portrayed(Introduction):
     """An introduction that tells of another machine than this one."""
@@ -21,15 +19,18 @@ class Portrayed(Introduction):
 
     def hello(self, address: str) -> Hello:
         """Return the first word of the simulated agent."""
-        hello = super().hello(address)
-        return structs.replace(hello, host=self.machine.name, inventory=_inventory(self.machine))
+        return structs.replace(super().hello(address), host=self.machine.name)
+
+    def inventory(self) -> dict[str, str]:
+        """Return what the simulated machine has."""
+        return _inventory(self.machine)
 
 
-def introduction_of(machine: Machine) -> Portrayed:
-    """Return who a simulated agent is; the same at each start of the demo."""
+def introduction_of(machine: Machine, seconds: float) -> Portrayed:
+    """Return who a simulated agent that speaks so often is; the same at each start of the demo."""
     identity = sha256(machine.name.encode()).hexdigest()[:32]
     labels = {"rack": machine.rack, "partition": machine.partition}
-    made = Portrayed(machine.name, LIVE_SECONDS, labels, identity[:16], "", identity)
+    made = Portrayed(machine.name, seconds, labels, identity[:16], "", identity)
     made.machine = machine
     return made
 

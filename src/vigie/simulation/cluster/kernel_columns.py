@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vigie.simulation.cluster.columns import Column, gauge, rate
+from vigie.simulation.cluster.detail_columns import detail_columns
 from vigie.simulation.cluster.fleet import Machine
 from vigie.simulation.cluster.hosts import Host
 from vigie.simulation.cluster.noise import Numbers, Times
@@ -27,6 +28,7 @@ def kernel_columns(story: Story, machine: Machine, state: Host, times: Times) ->
     yield from _tasks(machine, state)
     yield from _clock(story, machine, times)
     yield from _board(machine, state)
+    yield from detail_columns(machine, state)
 
 
 def _cores(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
@@ -37,7 +39,9 @@ def _cores(story: Story, machine: Machine, state: Host, times: Times) -> Iterato
         values = np.round(np.clip(clock * uneven[core], IDLE_CLOCK, CLOCK) / 1e3) * 1e3
         yield gauge("node_cpu_scaling_frequency_hertz", values, name)
         yield rate("node_schedstat_waiting_seconds_total", state.cpu_waiting + 0.002 * state.user, name)
+        yield rate("node_schedstat_timeslices_total", 40 + 900 * state.user, name)
         if core < SERVING_CORES:
+            yield rate("node_softnet_processed_total", state.network / SEGMENT / SERVING_CORES, name)
             yield rate("node_softnet_dropped_total", state.network * 0, name)
             yield rate("node_softnet_times_squeezed_total", state.network * 1e-9, name)
     for package in PACKAGES:
@@ -150,6 +154,7 @@ def _board(machine: Machine, state: Host) -> Iterator[Column]:
         yield rate("node_rapl_package_joules_total", 95 + 190 * state.user, package, path)
         yield gauge("node_thermal_zone_temp", np.round(36 + 42 * state.user), package, "x86_pkg_temp")
         yield gauge("node_cooling_device_cur_state", one * 0, package, "Processor")
+        yield gauge("node_cooling_device_max_state", one * 10, package, "Processor")
     for fan in ("fan1", "fan2"):
         yield gauge("node_hwmon_fan_rpm", np.round(5_400 + 6_000 * state.user, -1), "platform_bmc_hwmon", fan)
     for controller in ("0", "1"):

@@ -69,9 +69,13 @@ class Node:
 
     def frame(self, time_ms: int) -> Frame | None:
         """Return the frame of one moment, or nothing while the node is lost."""
-        made = self.stretches(np.array([time_ms], dtype=np.int64))
-        parts = tuple((one.table, tuple(one.values[0].tolist())) for one in made)
-        return Frame(time_ms, parts) if parts else None
+        return next(self.frames(np.array([time_ms], dtype=np.int64)), None)
+
+    def frames(self, times: Times) -> Iterator[Frame]:
+        """Yield a frame for each of these times at which the node is there."""
+        made = self.stretches(times)
+        for row, time_ms in enumerate(made[0].times.tolist() if made else ()):
+            yield Frame(time_ms, tuple((one.table, tuple(one.values[row].tolist())) for one in made))
 
     def _columns(self, times: Times) -> Iterator[Column]:
         story, machine = self._story, self.machine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -21,21 +21,31 @@ from vigie.simulation.cluster.incidents import LOST
 from vigie.simulation.cluster.introductions import introduction_of
 from vigie.simulation.cluster.nodes import Node
 from vigie.simulation.cluster.server_columns import TARGET, server_stretch
+from vigie.simulation.cluster.size import STEP_MS, pace
 from vigie.simulation.cluster.story import MINUTE, Story
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.loading import Loader
 from vigie.store.place import FOLDER
 
-STEP_MS = 15_000
 ADDRESS = "127.0.0.1"
 
 
-def write_past(story: Story, nodes: Sequence[Node], data: Path, history_ms: int) -> None:
-    """Write samples, events, bindings and the registry's knowledge, up to the story's now."""
+def write_past(
+    story: Story,
+    nodes: Sequence[Node],
+    data: Path,
+    history_ms: int,
+    tell: Callable[[int], object] = lambda _: None,
+) -> None:
+    """Write samples, events, bindings and the registry's knowledge, up to the story's now.
+
+    `tell` is called with how many nodes are done.
+    """
     times = np.arange(story.now_ms - history_ms, story.now_ms + 1, STEP_MS, dtype=np.int64)
     links, series = np.zeros(len(times)), 0
     with Loader(data / FOLDER) as store:
-        for node in nodes:
+        for done, node in enumerate(nodes):
+            tell(done)
             labels = {"instance": node.machine.name, "job": "node"}
             for stretch in node.stretches(times):
                 store.load(labels, stretch.table, stretch.times, stretch.values)
@@ -55,7 +65,7 @@ def write_past(story: Story, nodes: Sequence[Node], data: Path, history_ms: int)
 
 
 def _write_bindings(story: Story, nodes: Sequence[Node], data: Path) -> None:
-    with closing(Book(data / "bindings.sqlite")) as book:
+    with closing(Book(data / "bindings.sqlite", clock=lambda: story.now_ms)) as book:
         for name, binding in bindings(story, head_of(nodes)):
             book.add(name, binding)
         book.sync()
@@ -68,7 +78,7 @@ def head_of(nodes: Sequence[Node]) -> str:
 
 
 def _write_events(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int) -> None:
-    with closing(Events(data / "events.sqlite")) as kept:
+    with closing(Events(data / "events.sqlite", clock=lambda: story.now_ms)) as kept:
         for _, event in events(story):
             kept.add(event)
         _register(story, nodes, data, begin_ms, kept)
@@ -89,7 +99,7 @@ def _register(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int, ke
             clock[0] = max(clock[0], moment)
             for _, node, comes in together:
                 if comes:
-                    hello = introduction_of(node.machine).hello("")
+                    hello = introduction_of(node.machine, pace(len(nodes)).seconds).hello("")
                     registry.connected(hello, ADDRESS, joined=False)
                 registry.heard(node.machine.name)
             registry.watch()

@@ -31,10 +31,11 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *count)
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device)
 {
+    SPENDING;
     char who[16];
     nvmlReturn_t failed;
     snprintf(who, sizeof who, "%u", index);
-    failed = begin_call(__func__, who);
+    failed = begin_call(__func__, who, &spending_);
     return failed ? failed : handle_of((int)index, -1, device);
 }
 

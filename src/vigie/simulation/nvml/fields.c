@@ -17,7 +17,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
         each->timestamp = 1700000000000000LL + (long long)(at * 1e6);
         each->latencyUsec = 10;
         snprintf(field, sizeof field, "error.field.%u", each->fieldId);
-        if (number_of(who, field, &failure)) {
+        if (there_is("error") && number_of(who, field, &failure)) {
             each->nvmlReturn = (nvmlReturn_t)failure;
             continue;
         }

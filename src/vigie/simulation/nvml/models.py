@@ -89,7 +89,13 @@ def _every(*fields: str) -> list[str]:
 
 def _common(name: str, total: int, reserved: int, used: int) -> list[str]:
     return [
-        *(f"name {name}", f"memory.total {total}", f"memory.reserved {reserved}", f"memory.used {used}"),
+        *(
+            f"name {name}",
+            "vbios 96.00.74.00.01",
+            f"memory.total {total}",
+            f"memory.reserved {reserved}",
+            f"memory.used {used}",
+        ),
         *("utilization.gpu 97", "utilization.memory 41", "encoder 0", "decoder 0", "pstate 0", "reasons 0"),
     ]
 

@@ -19,9 +19,11 @@ struct line {
 };
 
 #define MOST_LINES 4096
+#define BUCKETS 1024
 
 static struct line lines[MOST_LINES];
-static unsigned keys[MOST_LINES]; /* of the fields, side by side, so that few names have to be compared */
+static int newest[BUCKETS], older[MOST_LINES]; /* lines whose fields share a bucket, from one to the next; -1 ends */
+static char kinds[BUCKETS]; /* whether there is a field that begins so */
 static int count;
 static struct stat seen;
 static double started, stopped_at = -1;
@@ -46,18 +48,20 @@ static double monotonic(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static unsigned key_of(const char *field)
+static int bucket_of(const char *text, size_t length)
 {
     unsigned key = 5381;
-    while (*field) key = key * 33 + (unsigned char)*field++;
-    return key;
+    while (length--) key = key * 33 + (unsigned char)*text++;
+    return (int)(key % BUCKETS);
 }
+
+static int newest_of(const char *field) { return count ? newest[bucket_of(field, strlen(field))] : -1; }
 
 static void parse(char *text)
 {
     struct line *line;
     char *at, *end;
-    int used = 0;
+    int used = 0, bucket;
     if ((end = strchr(text, '\n'))) *end = 0;
     if (count == MOST_LINES) return;
     line = &lines[count];
@@ -69,7 +73,10 @@ static void parse(char *text)
         line->at = atof(at + 1);
         at[-1] = 0;
     }
-    keys[count] = key_of(line->field);
+    kinds[bucket_of(line->field, strcspn(line->field, "."))] = 1;
+    bucket = bucket_of(line->field, strlen(line->field));
+    older[count] = newest[bucket];
+    newest[bucket] = count;
     if (!strcmp(line->who, SYSTEM) && !strcmp(line->field, "clock")) stopped_at = atof(line->value);
     count++;
 }
@@ -90,6 +97,8 @@ static void refresh(void)
     if (!file) return;
     seen = now;
     count = 0;
+    memset(newest, -1, sizeof newest);
+    memset(kinds, 0, sizeof kinds);
     stopped_at = -1;
     while (fgets(text, sizeof text, file)) parse(text);
     fclose(file);
@@ -97,17 +106,18 @@ static void refresh(void)
 
 static double clock_now(void) { return stopped_at >= 0 ? stopped_at : monotonic() - started; }
 
-static int fits(int i, const char *who, const char *field, unsigned key)
+static int fits(int i, const char *who, const char *field)
 {
-    return keys[i] == key && !strcmp(lines[i].field, field) && !fnmatch(lines[i].who, who, FNM_PATHNAME);
+    const struct line *line = &lines[i];
+    if (strcmp(line->field, field)) return 0;
+    return !strcmp(line->who, who) || (strpbrk(line->who, "*?[") && !fnmatch(line->who, who, FNM_PATHNAME));
 }
 
 static const struct line *find(const char *who, const char *field, double now)
 {
-    unsigned key = key_of(field);
     int i;
-    for (i = count - 1; i >= 0; i--)
-        if (fits(i, who, field, key) && lines[i].at <= now)
+    for (i = newest_of(field); i >= 0; i = older[i])
+        if (fits(i, who, field) && lines[i].at <= now)
             return strcmp(lines[i].value, "none") ? &lines[i] : NULL;
     return NULL;
 }
@@ -135,6 +145,15 @@ double simulated_time(void)
     return now;
 }
 
+int there_is(const char *kind)
+{
+    int found;
+    pthread_mutex_lock(&lock);
+    found = kinds[bucket_of(kind, strlen(kind))];
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 int text_of(const char *who, const char *field, char *text, size_t size)
 {
     const struct line *line;
@@ -160,13 +179,13 @@ double average_of(const char *who, const char *field, double from, double to)
 {
     double sum = 0, t = from;
     const struct line *line;
-    unsigned key = key_of(field);
-    int i;
+    int i, first;
     pthread_mutex_lock(&lock);
+    first = newest_of(field);
     while (t < to) {
         double next = to;
-        for (i = 0; i < count; i++)
-            if (lines[i].at > t && lines[i].at < next && fits(i, who, field, key)) next = lines[i].at;
+        for (i = first; i >= 0; i = older[i])
+            if (lines[i].at > t && lines[i].at < next && fits(i, who, field)) next = lines[i].at;
         line = find(who, field, t);
         if (line) sum += value_of(line, t) * (next - t);
         t = next;
@@ -181,10 +200,9 @@ double average_of(const char *who, const char *field, double from, double to)
 int nth_text_of(const char *who, const char *field, int nth, char *text, size_t size)
 {
     int i, found = 0;
-    unsigned key = key_of(field);
     pthread_mutex_lock(&lock);
-    for (i = 0; i < count && !found; i++)
-        if (lines[i].at <= clock_now() && fits(i, who, field, key) && nth-- == 0) {
+    for (i = newest_of(field) < 0 ? count : 0; i < count && !found; i++)
+        if (lines[i].at <= clock_now() && fits(i, who, field) && nth-- == 0) {
             snprintf(text, size, "%s", lines[i].value);
             found = 1;
         }

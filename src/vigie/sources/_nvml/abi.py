@@ -96,10 +96,6 @@ class FieldValue(ctypes.Structure):
     ]
 
 
-# Which member of a Value holds a number of this type; unsigned long is 64 bits wide on Linux.
-MEMBERS = ("dVal", "uiVal", "ullVal", "ullVal", "sllVal", "siVal", "usVal")
-
-
 class Process1(ctypes.Structure):
     """A process, as old drivers tell it."""
 

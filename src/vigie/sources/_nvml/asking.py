@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Callable, NamedTuple, Optional
+from collections.abc import Iterable, Sequence
+from typing import Callable, NamedTuple, Optional, Union
 
 from vigie.model import Metric, Phase, Sample
 from vigie.sources._gpu import pci_bus_id
 from vigie.sources._host import Host
 from vigie.sources._nvml.driver import OVER, Driver
-from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Gpu, Part
+from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Gpu, Part, Rows, Series
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._ranges import joined
 from vigie.sources._source import Unavailable
@@ -25,13 +25,42 @@ class Found(NamedTuple):
     why: str = ""
 
 
+Value = Union[float, str]  # a number, or why there is none
+
+
+class Block(NamedTuple):
+    """What a reader found of series that are always the same, in their order."""
+
+    rows: Rows
+    values: Sequence[Value]
+    part: Optional[Part] = None  # noqa: UP045
+
+
 class Reader(NamedTuple):
     """Reads some metrics of one GPU by one kind of call."""
 
     metrics: tuple[Metric, ...]
-    read: Callable[[Gpu], Iterable[Found]]
+    read: Callable[[Gpu], Iterable[Union[Found, Block]]]  # noqa: UP007 - evaluated on Python 3.9
 
 
+def fixed(values: Callable[[Gpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]) -> Reader:
+    """Return a reader of series that are always the same, whose values a function returns in their order."""
+    block = Rows((row, ()) if isinstance(row, Metric) else row for row in rows)
+    return Reader(block.metrics, lambda gpu: (Block(block, values(gpu)),))
+
+
+def one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Reader:
+    """Return a reader of one number, given as some metrics in units of their own."""
+    worths = [worth for _, worth in metrics]
+
+    def values(gpu: Gpu) -> list[Value]:
+        number = gpu.number(function, *arguments)
+        return [number if worth == 1 else number * worth for worth in worths]
+
+    return fixed(values, *(metric for metric, _ in metrics))
+
+
+MOST_BLOCKS = 256  # of one GPU whose labels are kept
 Absences = dict[tuple[str, str], list[int]]  # metric and reason: of which GPUs
 
 
@@ -42,12 +71,12 @@ def driver_of(host: Host) -> Driver:
     return host.nvml
 
 
-def samples(host: Host, readers: Sequence[Reader]) -> Iterator[Sample]:
-    """Yield what the readers find on every GPU, and note what they do not."""
+def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> list[Sample]:
+    """Return what the readers find on every GPU, and note what they do not; `listen` to events too."""
     driver = driver_of(host)
     absent: Absences = {}
-    nothing = True
-    for gpu, question in driver.each(lambda gpu: _read(gpu, readers)):
+    samples: list[Sample] = []
+    for gpu, question in driver.each(lambda gpu: _read(gpu, readers), listen=listen):
         if not question.answered:
             host.note(f"GPU {gpu.index}", gpu.lost or "no answer in time; asked again when it has come")
             continue
@@ -55,19 +84,36 @@ def samples(host: Host, readers: Sequence[Reader]) -> Iterator[Sample]:
             host.note(f"GPU {gpu.index}", gpu.lost or question.error)
             continue
         for found in question.answer:
-            if found.value is None:
+            if isinstance(found, Block):
+                _take_block(driver, gpu, found, samples, absent)
+            elif found.value is None:
                 absent.setdefault((found.metric.name, found.why), []).append(gpu.index)
             else:
-                nothing = False
-                labels = gpu.labels(found.metric, driver.node, found.extra, found.part)
-                yield _spelled(driver, found.metric), labels, found.value
+                samples.append((*_series(driver, gpu, found.metric, found.extra, found.part), found.value))
     for index, error in driver.refused().items():
         host.note(f"GPU {index}", error)
     for (name, why), gpus in absent.items():
         host.note(name, f"GPU {joined(gpus)}: {why}")
-    if nothing:
+    if not samples:
         reasons = dict.fromkeys([why for _, why in absent] or host.notes.values())
         raise Unavailable("; ".join(list(reasons)[:3]) or "the NVIDIA driver has no GPU")
+    return samples
+
+
+def _take_block(driver: Driver, gpu: Gpu, block: Block, samples: list[Sample], absent: Absences) -> None:
+    key = block.rows, block.part.uuid if block.part else ""
+    series = gpu.series.get(key)
+    if series is None:
+        if len(gpu.series) > MOST_BLOCKS:  # MIG instances come and go
+            gpu.series.clear()
+        series = gpu.series[key] = [
+            _series(driver, gpu, metric, extra, block.part) for metric, extra in block.rows.rows
+        ]
+    for (metric, labels), value in zip(series, block.values):
+        if isinstance(value, str):
+            absent.setdefault((metric.name, value), []).append(gpu.index)
+        else:
+            samples.append((metric, labels, value))
 
 
 def tell_lost(host: Host) -> None:
@@ -97,8 +143,8 @@ def tell_lost(host: Host) -> None:
         known[gpu.uuid] = gpu.lost
 
 
-def _read(gpu: Gpu, readers: Sequence[Reader]) -> list[Found]:
-    found: list[Found] = []
+def _read(gpu: Gpu, readers: Sequence[Reader]) -> list[Found | Block]:
+    found: list[Found | Block] = []
     for reader in readers:
         try:
             found.extend(reader.read(gpu))
@@ -110,6 +156,10 @@ def _read(gpu: Gpu, readers: Sequence[Reader]) -> list[Found]:
 
 
 _spellings: dict[tuple[Metric, str], Metric] = {}
+
+
+def _series(driver: Driver, gpu: Gpu, metric: Metric, extra: tuple[str, ...], part: Part | None) -> Series:
+    return _spelled(driver, metric), gpu.labels(metric, driver.node, extra, part)
 
 
 def _spelled(driver: Driver, metric: Metric) -> Metric:

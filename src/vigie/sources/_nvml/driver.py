@@ -23,6 +23,9 @@ OVER = (abi.UNINITIALIZED, abi.DRIVER_NOT_LOADED, abi.VERSIONS_DIFFER)
 GIVE = "add the agent's user to the group of /dev/nvidia*, or run the agent as root"
 
 
+NOT_YET = Question(list)
+
+
 class Driver:
     """Asks every GPU in turn, on a thread of its own; one that hangs or is lost costs only itself."""
 
@@ -51,28 +54,29 @@ class Driver:
         self._released: tuple[float, str] | None = None
         self.closed_with: list[Callable[[], object]] = []  # what else holds on to the GPUs
 
-    def each(self, ask: Callable[[Gpu], Any]) -> list[tuple[Gpu, Question]]:
-        """Ask each GPU, or raise Unavailable; a question that was not answered is of one that hangs."""
+    def each(self, ask: Callable[[Gpu], Any], *, listen: bool = False) -> list[tuple[Gpu, Question]]:
+        """Ask each GPU, or raise Unavailable; a question that was not answered is of one that hangs.
+
+        With `listen`, XIDs are looked for at the same time, which `xids` then returns.
+        """
         with self._lock:
             session = self._ready()
             self._forget_answered()
             asked = [(gpu, self._stuck.get(gpu.index) or Question(_of(ask, gpu))) for gpu in session.gpus]
             fresh = [question for gpu, question in asked if gpu.index not in self._stuck]
-            self._run(fresh)
+            self._run([*fresh, *self._listen(session, listen)])
             before, self._stuck = self._stuck, {g.index: q for g, q in asked if not q.answered}
             for gpu, question in asked:
                 self._judge(gpu, question, late=gpu.index in before)
-            return asked
+            # What one that was stuck has answered by now was asked by somebody else.
+            return [(gpu, NOT_YET if gpu.index in before else question) for gpu, question in asked]
 
     def xids(self) -> list[tuple[Gpu, int]]:
-        """Return the XIDs that have come since the last call, or raise Unavailable."""
+        """Return the XIDs that have come since the last call."""
         with self._lock:
-            session = self._ready()
-            if self._stuck or not self._listening.answered:
-                return []  # they wait in the driver until it answers
-            self._listening = Question(lambda: list(session.xids()))
-            self._run([self._listening])
-            return self._listening.answer or []
+            heard = self._listening.answer or []
+            self._listening.answer = None
+            return heard
 
     def gpus(self) -> list[Gpu]:
         """Return the GPUs that were found when the driver was opened."""
@@ -168,6 +172,13 @@ class Driver:
             gpu.lost = str(error)
         elif error is None:
             gpu.lost = ""
+
+    def _listen(self, session: Session, wanted: bool) -> list[Question]:
+        if not wanted or self._stuck or not self._listening.answered:
+            return []  # they wait in the driver until it answers
+        heard = self._listening.answer or []
+        self._listening = Question(lambda: [*heard, *session.xids()])
+        return [self._listening]
 
     def _run(self, questions: list[Question]) -> None:
         short = self._deadline / 10

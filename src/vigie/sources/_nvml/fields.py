@@ -2,83 +2,84 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from ctypes import c_int
 from typing import NamedTuple
 
 from vigie.model import Metric
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Found
+from vigie.sources._nvml.asking import Reader, Value, fixed
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
 
 TOO_HOT = 200  # above it is no temperature but a marker of some drivers
 
+# A FieldValue as it lies in memory, its value as whole: many times quicker than one attribute at a time.
+PLACE = struct.Struct("=IIqqIIQ")
+WHOLE = struct.Struct("=Q")
+# How a value of a type is read; what is not among them is taken as whole, as unsigned long is on Linux.
+OTHERS = {0: "=d", 1: "=I", 4: "=q", 5: "=i", 6: "=H"}
+
 
 class FieldRow(NamedTuple):
-    """Which field a metric is, and what one of its units is worth."""
+    """Which field a metric is."""
 
     metric: Metric
     field: int
-    scale: float = 1
-    scope: int = 0
-    extra: tuple[str, ...] = ()
 
 
 Key = tuple[int, int]  # a field, and its scope: a link, or 0
 
 
-class Answer(NamedTuple):
-    """A field's number and the driver's time of it in microseconds; or why there is none."""
+class Answers(NamedTuple):
+    """The value of each field that was wanted, and the driver's time of it in microseconds."""
 
-    number: float
-    time: int
-    why: str = ""
+    values: list[Value]
+    times: list[int]
 
 
 class _Prepared:
     """A set of fields laid out for the driver, without those that it was found not to support."""
 
     def __init__(self, gpu: Gpu, wanted: Sequence[Key]) -> None:
-        missing = gpu.memory.setdefault("missing fields", {})
-        self.missing: dict[Key, Answer] = {key: missing[key] for key in wanted if key in missing}
-        self.keys = [key for key in wanted if key not in missing]
-        self.array = (abi.FieldValue * len(self.keys))()
-        for place, (field, scope) in zip(self.array, self.keys):
-            place.fieldId, place.scopeId = field, scope
+        missing: dict[Key, str] = gpu.memory.setdefault("missing fields", {})
+        self.reasons: list[Value] = [missing.get(key, "") for key in wanted]
+        self.places = [place for place, key in enumerate(wanted) if key not in missing]
+        self.array = (abi.FieldValue * len(self.places))()
+        for cell, place in zip(self.array, self.places):
+            cell.fieldId, cell.scopeId = wanted[place]
 
 
-def ask(gpu: Gpu, name: str, wanted: Sequence[Key]) -> dict[Key, Answer]:
+def ask(gpu: Gpu, name: str, wanted: Sequence[Key]) -> Answers:
     """Return the answers for fields and scopes; those found not to be supported are not asked again."""
     prepared: _Prepared | None = gpu.memory.get(f"fields {name}")
-    if prepared is None:
+    if prepared is None or len(prepared.reasons) != len(wanted):
         prepared = gpu.memory[f"fields {name}"] = _Prepared(gpu, wanted)
-    answers = dict(prepared.missing)
-    if not prepared.keys:
-        return answers
-    gpu.ask("nvmlDeviceGetFieldValues", c_int(len(prepared.keys)), prepared.array)
-    for place, key in zip(prepared.array, prepared.keys):
-        answers[key] = read_answer(key[0], place)
-        if place.nvmlReturn in FOR_GOOD:
-            gpu.memory["missing fields"][key] = answers[key]
+    values, times = prepared.reasons.copy(), [0] * len(wanted)
+    if not prepared.places:
+        return Answers(values, times)
+    gpu.ask("nvmlDeviceGetFieldValues", c_int(len(prepared.places)), prepared.array)
+    cells = PLACE.iter_unpack(prepared.array)
+    for place, (field, _, time, _, kind, code, raw) in zip(prepared.places, cells):
+        values[place], times[place] = read_value(field, kind, code, raw), time
+        if code in FOR_GOOD:
+            gpu.memory["missing fields"][wanted[place]] = values[place]
             gpu.memory.pop(f"fields {name}", None)  # it is laid out anew, without this one
-    return answers
+    return Answers(values, times)
 
 
-def read(gpu: Gpu, name: str, rows: Sequence[FieldRow]) -> list[Found]:
-    """Return the metric of each row."""
-    answers = ask(gpu, name, [(row.field, row.scope) for row in rows])
-    found = []
-    for row in rows:
-        number, _, why = answers[row.field, row.scope]
-        found.append(Found(row.metric, None if why else number * row.scale, row.extra, why=why))
-    return found
+def reader(name: str, rows: Sequence[FieldRow]) -> Reader:
+    """Return a reader of the metric of each row."""
+    wanted = [(row.field, 0) for row in rows]
+    return fixed(lambda gpu: ask(gpu, name, wanted).values, *(row.metric for row in rows))
 
 
-def read_answer(field: int, place: abi.FieldValue) -> Answer:
+def read_value(field: int, kind: int, code: int, raw: int) -> Value:
     """Return what the driver wrote for a field; a number of a type that nobody knows is taken as whole."""
-    if place.nvmlReturn:
-        return Answer(0, 0, str(NvmlError(f"nvmlDeviceGetFieldValues of {field}", place.nvmlReturn)))
-    kind = place.valueType
-    number = getattr(place.value, abi.MEMBERS[kind] if kind < len(abi.MEMBERS) else "ullVal")
-    return Answer(number, place.timestamp)
+    if code:
+        return str(NvmlError(f"nvmlDeviceGetFieldValues of {field}", code))
+    if kind not in OTHERS:
+        return raw
+    number: float = struct.unpack_from(OTHERS[kind], WHOLE.pack(raw))[0]
+    return number

@@ -4,50 +4,66 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 import time
 from collections.abc import Sequence
 from ctypes import byref, c_uint
+from operator import mul
 from typing import Optional
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Found
-from vigie.sources._nvml.gpu import Gpu, Part
+from vigie.sources._nvml.asking import Block, Value
+from vigie.sources._nvml.gpu import Gpu, Part, Rows
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._profiling import Row
 
+# A GpmMetric as it lies in memory, without its names.
+CELL = "Id24x"
+
 CLOSEST = 0.1  # seconds: two samples that are closer say nothing
+
+
+class Counters:
+    """The counters that were chosen."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.series = Rows((row.metric, ()) for row in rows)
+        self.worths = [row.worth for row in rows]
 
 
 class Pair:
     """Two samples of one GPU or instance, of which the older is taken anew."""
 
-    def __init__(self, gpu: Gpu, part: Part | None, rows: Sequence[Row]) -> None:
+    def __init__(self, gpu: Gpu, part: Part | None, counters: Counters) -> None:
         self.part = part
-        self._gpu, self._rows = gpu, rows
+        self._gpu, self._counters = gpu, counters
+        rows = counters.rows
+        self._cells = struct.Struct("=" + f"4x{CELL}" * len(rows))
         self._wanted = abi.GpmMetricsGet(version=1, numMetrics=len(rows))
         for place, row in zip(self._wanted.metrics, rows):
             place.metricId = row.gpm
         self._samples = self._allocated(), self._allocated()
         self._taken: Optional[float] = None  # noqa: UP045 - evaluated on Python 3.9
-        self._values: list[Found] = []
+        self._values: list[Value] = []
 
-    def read(self) -> list[Found]:
+    def read(self) -> Block:
         """Take a sample, and return what was between it and the one before."""
         now = time.monotonic()
         if self._taken is not None and now - self._taken < CLOSEST:
-            return self._values
+            return self._block()
         first = self._taken is None
         self._samples = self._samples[1], self._samples[0]
         self._take(self._samples[1])
         self._taken = now
         if first:
-            why = "it needs two readings"
-            self._values = [Found(row.metric, None, part=self.part, why=why) for row in self._rows]
+            self._values = ["it needs two readings"] * len(self._counters.rows)
         else:
             self._wanted.sample1, self._wanted.sample2 = self._samples
             self._gpu.library.call("nvmlGpmMetricsGet", byref(self._wanted))
-            self._values = [self._found(*both) for both in zip(self._wanted.metrics, self._rows)]
-        return self._values
+            told = self._cells.unpack_from(self._wanted, abi.GpmMetricsGet.metrics.offset)
+            self._values = self._converted(told[::2], told[1::2])
+        return self._block()
 
     def free(self) -> None:
         """Give the samples back."""
@@ -65,10 +81,17 @@ class Pair:
         self._gpu.library.call("nvmlGpmSampleAlloc", byref(sample))
         return sample
 
-    def _found(self, place: abi.GpmMetric, row: Row) -> Found:
-        if place.nvmlReturn:
-            why = str(NvmlError("nvmlGpmMetricsGet", place.nvmlReturn))
-            return Found(row.metric, None, part=self.part, why=why)
-        if not math.isfinite(place.value):
-            return Found(row.metric, None, part=self.part, why="the driver gave no number")
-        return Found(row.metric, place.value * row.worth, part=self.part)
+    def _converted(self, codes: Sequence[int], numbers: Sequence[float]) -> list[Value]:
+        worths = self._counters.worths
+        if any(codes) or not math.isfinite(sum(numbers)):
+            return list(map(_value, codes, numbers, worths))
+        return list(map(mul, numbers, worths))
+
+    def _block(self) -> Block:
+        return Block(self._counters.series, self._values, self.part)
+
+
+def _value(code: int, number: float, worth: float) -> Value:
+    if code:
+        return str(NvmlError("nvmlGpmMetricsGet", code))
+    return number * worth if math.isfinite(number) else "the driver gave no number"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ctypes import byref, c_uint, c_ulonglong
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ from vigie.sources._nvml.library import Library, NvmlError
 # What a driver will not learn while it is loaded.
 FOR_GOOD = (abi.NOT_SUPPORTED, abi.FUNCTION_NOT_FOUND, abi.ARGUMENT_VERSION)
 LOST = (abi.GPU_IS_LOST, abi.RESET_REQUIRED, abi.GPU_NOT_FOUND)
+
+Series = tuple[Metric, tuple[str, ...]]
 
 MOST_LABELS = 1024  # sets of label values that are kept
 HOST_LABEL = "Hostname"
@@ -33,6 +35,14 @@ class Part(NamedTuple):
     instance: int
 
 
+class Rows:
+    """Series that are read together: of each its metric, and the labels behind those that every GPU has."""
+
+    def __init__(self, rows: Iterable[tuple[Metric, tuple[str, ...]]]) -> None:
+        self.rows = tuple(rows)
+        self.metrics = tuple(dict.fromkeys(metric for metric, _ in self.rows))
+
+
 class Gpu:
     """A GPU as it was found when the driver was opened."""
 
@@ -45,6 +55,8 @@ class Gpu:
         self.lost = ""  # why nothing can be asked of it
         self.last_xid = 0
         self.memory: dict[str, Any] = {}  # what readers keep between two reads
+        self.series: dict[tuple[Rows, str], list[Series]] = {}  # with all their labels
+        self._answer = c_uint()
         self._labels: dict[tuple[str, tuple[str, ...], str | None], tuple[str, ...]] = {}
         self.missing: dict[str, str] = {}  # what it does not support, with the reason
 
@@ -62,9 +74,9 @@ class Gpu:
 
     def number(self, function: str, *arguments: object) -> int:
         """Return the one number that a call gives."""
-        answer = c_uint()
-        self.ask(function, *arguments, byref(answer))
-        return answer.value
+        # One place for all: while a call is under way on this GPU, no other is made.
+        self.ask(function, *arguments, byref(self._answer))
+        return self._answer.value
 
     def long(self, function: str, *arguments: object) -> int:
         """Return the one long number that a call gives."""

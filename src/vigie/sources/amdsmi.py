@@ -1,0 +1,136 @@
+"""AMD GPUs by AMD's own package amdsmi, where it is installed: what sysfs does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vigie.model import Sample, counter, gauge
+from vigie.sources import _gpu
+from vigie.sources._amdgpu_cards import NO_CARD, Card, asleep, cards
+from vigie.sources._amdsmi import Refused, Session
+from vigie.sources._gpu import GPU
+from vigie.sources._host import Host
+from vigie.sources._source import Source, Unavailable
+
+METRICS = (
+    *(_gpu.PROCESSES, _gpu.PROCESS_MEMORY, _gpu.THROTTLED),
+    ENERGY := counter("vigie_amdgpu_energy_joules_total", "Energy used since the driver was loaded.", *GPU),
+    XGMI_READ := counter(
+        "vigie_amdgpu_xgmi_read_bytes_total", "Bytes read over a link of xGMI.", *GPU, "link"
+    ),
+    XGMI_WRITTEN := counter(
+        "vigie_amdgpu_xgmi_write_bytes_total", "Bytes written over a link of xGMI.", *GPU, "link"
+    ),
+    BAD_PAGES := gauge(
+        "vigie_amdgpu_bad_pages", "Pages of memory that had errors, by what became of them.", *GPU, "state"
+    ),
+)
+
+MOST = 128  # processes of one GPU
+PAGE_STATES = ("reserved", "pending", "unreservable")  # by amdsmi's number
+NO_PAGES = "No bad pages found."  # instead of an empty list, before ROCm 6
+# In ticks of the firmware's since the driver was loaded, on MI300 and newer, of which sysfs tells nothing.
+HELD_BACK = (
+    ("prochot_residency_acc", "prochot_thermal"),
+    ("ppt_residency_acc", "power_cap"),
+    ("socket_thm_residency_acc", "socket_thermal"),
+    ("vr_thm_residency_acc", "vr_thermal"),
+    ("hbm_thm_residency_acc", "memory_thermal"),
+)
+
+
+def read(host: Host) -> Iterator[Sample]:
+    """Yield what the package tells of each card that is awake."""
+    found = cards(host)
+    if not found:
+        raise Unavailable(NO_CARD)
+    awake = [card for card in found if not asleep(host, card)]
+    if len(awake) < len(found) and "session" not in host.memory:
+        raise Unavailable("a card sleeps, and to open AMD's library would wake it")
+    session = _session(host)
+    for card in awake:
+        for read_some in (_processes, _energy, _metrics, _bad_pages):
+            try:
+                yield from read_some(session, card)
+            except Refused as why:  # noqa: PERF203 - an answer that cannot be had or read costs only itself
+                host.note(f"GPU {card.labels[0]}, {why.function}", why)
+            except (AttributeError, KeyError, TypeError) as error:
+                host.note(f"GPU {card.labels[0]}, {read_some.__name__}", f"not of a known shape: {error!r}")
+    if session.dead():
+        _close(host)
+
+
+def _session(host: Host) -> Session:
+    if "session" not in host.memory:
+        host.memory["session"] = Session(host.calls.amdsmi)
+        host.closing[:] = [lambda: _close(host)]  # which may be the second or third
+    session: Session = host.memory["session"]
+    return session
+
+
+def _close(host: Host) -> None:
+    session = host.memory.pop("session", None)
+    if session:
+        session.close()
+
+
+def _processes(session: Session, card: Card) -> Iterator[Sample]:
+    listed = session.ask("amdsmi_get_gpu_process_list", card.address)
+    held = {}
+    for process in listed:
+        if not isinstance(process, dict):
+            why = "this version lists processes without what they hold; that of ROCm 6.1 tells it"
+            raise Refused("amdsmi_get_gpu_process_list", why)
+        memory = process.get("memory_usage", {}).get("vram_mem")
+        if memory != 0:  # all that use any GPU are listed for each
+            held[str(process["pid"])] = _number(memory)
+    yield _gpu.PROCESSES, card.labels, len(held)
+    for pid in list(held)[:MOST]:
+        yield _gpu.PROCESS_MEMORY, (*card.labels, pid, ""), held[pid]
+
+
+def _energy(session: Session, card: Card) -> Iterator[Sample]:
+    told = session.ask("amdsmi_get_energy_count", card.address)
+    ticks = _number(told.get("energy_accumulator", told.get("power")))  # the second before ROCm 6.1
+    microjoules = _number(told.get("counter_resolution"))
+    if ticks is None or not microjoules:
+        raise Refused("amdsmi_get_energy_count", "it is no number")
+    yield ENERGY, card.labels, ticks * microjoules / 1e6
+
+
+def _metrics(session: Session, card: Card) -> Iterator[Sample]:
+    told = session.ask("amdsmi_get_gpu_metrics_info", card.address)
+    for key, metric in (("xgmi_read_data_acc", XGMI_READ), ("xgmi_write_data_acc", XGMI_WRITTEN)):
+        amounts = told.get(key)
+        for link, kilobytes in enumerate(amounts if isinstance(amounts, list) else ()):
+            amount = _number(kilobytes)
+            yield metric, (*card.labels, str(link)), None if amount is None else amount * 1024
+    for key, reason in HELD_BACK:
+        ticks = _number(told.get(key))
+        then = session.before.pop((card.address, key), None)
+        if ticks is not None:
+            session.before[card.address, key] = ticks
+            yield _gpu.THROTTLED, (*card.labels, reason), None if then is None else int(ticks > then)
+
+
+def _bad_pages(session: Session, card: Card) -> Iterator[Sample]:
+    pages = session.ask("amdsmi_get_gpu_bad_page_info", card.address)
+    states = [] if pages == NO_PAGES else [_state(page["status"]) for page in pages]
+    for state in PAGE_STATES:
+        yield BAD_PAGES, (*card.labels, state), states.count(state)
+
+
+def _state(status: Any) -> str:
+    if isinstance(status, int) and 0 <= status < len(PAGE_STATES):
+        return PAGE_STATES[status]
+    return str(status).rpartition("_")[2].lower()
+
+
+def _number(value: Any) -> float | None:
+    """Return the number, or None for what the package has for none: a text, or every bit set."""
+    sensible = isinstance(value, (int, float)) and 0 <= value < (1 << 64) - 1
+    return value if sensible else None
+
+
+SOURCE = Source("amdsmi", METRICS, read, slow=True, every=30)

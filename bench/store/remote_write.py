@@ -31,8 +31,8 @@ from vigie.model import ABSENT, Frame, Table, gauge  # noqa: E402
 from vigie.query.storage import Matcher  # noqa: E402
 from vigie.sinks._labels import LabelCache  # noqa: E402
 from vigie.sinks._write_request import compress, decode, decompress, encode  # noqa: E402
-from vigie.store.codec import absent  # noqa: E402
-from vigie.store.loose import Samples  # noqa: E402
+from vigie.store.heads.loose import Samples  # noqa: E402
+from vigie.store.pressing.codec import absent  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 A_REQUEST = 500  # samples, as Prometheus 2.42 sends them

@@ -13,7 +13,7 @@ from tests.dashboards.asking import RATE_INTERVAL, everything, fill
 from vigie.dashboards import all_dashboards
 from vigie.publishing.options import PROMETHEUS, Options, Tokens
 from vigie.publishing.publish import files, publish
-from vigie.query.parse import parse
+from vigie.query.parsing.parse import parse
 from vigie.views.grafana.boards import Default, board_of
 
 OPTIONS = Options(Path("/srv/monitoring"), "http://head:8000")

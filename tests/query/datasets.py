@@ -12,7 +12,7 @@ import numpy as np
 from vigie.model.values import ABSENT, NAN, STALE
 from vigie.query.storage import Group, Labels
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
 BASE = 1_700_004_600_000  # a block of two hours ends half an hour later

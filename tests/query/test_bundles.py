@@ -10,7 +10,7 @@ import pytest
 
 from vigie.model.values import ABSENT, NAN, STALE
 from vigie.query.engine import Answer, Engine
-from vigie.query.range_functions import RANGE_FUNCTIONS
+from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Group, Load, Matcher
 from vigie.simulation.memory_storage import MemoryStorage

@@ -12,7 +12,7 @@ from tests.query.series import MINUTE, engine, matrix, storage, vector
 from vigie.query.budget import Limits
 from vigie.query.engine import Engine
 from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
-from vigie.query.parse import parse_selector
+from vigie.query.parsing.parse import parse_selector
 from vigie.query.storage import Matcher
 
 SERIES = {'x{a="1"}': [1.0, 2.0, 3.0], 'x{a="2"}': [4.0, 5.0, 6.0]}

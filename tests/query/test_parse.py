@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.query.test_engine import WORDS
 from vigie.query.errors import BadData
-from vigie.query.parse import formatted, parse, parse_selector
-from vigie.query.shape import shape_of
-from vigie.query.tokens import tokens
+from vigie.query.parsing.parse import formatted, parse, parse_selector
+from vigie.query.parsing.shape import shape_of
+from vigie.query.parsing.tokens import tokens
 
 MORE = (
     "info(",

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.model.values import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.query.rolled_buckets import FIELDS, Buckets, spans
-from vigie.store.layout import Layouts
-from vigie.store.rollup import grid, roll
-from vigie.store.rollup_page import buckets_of, page_of
+from vigie.query.rolled.buckets import FIELDS, Buckets, spans
+from vigie.store.rollups.bucketing import grid, roll
+from vigie.store.rollups.page import buckets_of, page_of
+from vigie.store.series.layout import Layouts
 
 WIDTH, BUCKETS, SAMPLES = 10, 6, 16
 numbers = st.integers(0, 9).map(float) | st.sampled_from([NAN, STALE, ABSENT, math.inf, -1.5])

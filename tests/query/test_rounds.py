@@ -13,7 +13,7 @@ from vigie.query.engine import LOOKBACK_MS, Engine
 from vigie.query.errors import TooManySamples
 from vigie.query.joined_labels import JoinedLabels, TableLabels
 from vigie.query.label_rows import LabelRows
-from vigie.query.parse import parse
+from vigie.query.parsing.parse import parse
 from vigie.query.shared import Shared
 from vigie.query.storage import Group, Labels, Load, Matcher
 from vigie.query.together import together

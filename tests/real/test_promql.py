@@ -26,8 +26,8 @@ from tests.real.conftest import need
 from vigie.query.budget import Limits
 from vigie.query.engine import Answer, Engine
 from vigie.query.errors import QueryError
-from vigie.query.grammar import nodes
-from vigie.query.parse import parse
+from vigie.query.parsing.grammar import nodes
+from vigie.query.parsing.parse import parse
 from vigie.query.semantics import Semantics
 from vigie.sinks._write_request import Series, compress, encode
 from vigie.store.store import Store

@@ -26,7 +26,7 @@ from vigie.server.app import Parts, build
 from vigie.server.connection import Connection
 from vigie.server.own import Own
 from vigie.sinks._write_request import compress, encode
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
 TOKEN = "a-token-for-tests"

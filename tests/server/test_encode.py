@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.query.engine import Answer, Series
-from vigie.query.numbers import spelled
+from vigie.query.functions.numbers import spelled
 from vigie.server.api.encode import moment, numbers, result
 
 

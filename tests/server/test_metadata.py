@@ -24,7 +24,7 @@ from vigie.server.link.tables import Alike
 from vigie.server.scrape.families import MOST_HELP, Family
 from vigie.sinks._protobuf import varint
 from vigie.sinks._write_request import compress
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
 LOAD = Family("gauge", "A load.", "")

@@ -30,7 +30,7 @@ from vigie.server.nodes.events import Events
 from vigie.server.readiness import Readiness
 from vigie.server.run import Plan, application
 from vigie.server.traffic import Traffic
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.place import FOLDER
 from vigie.store.retention import Retention
 from vigie.store.store import Store

@@ -22,7 +22,7 @@ import pytest
 
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
-from vigie.query.rolled import RolledGroup
+from vigie.query.rolled.answers import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Storage
 from vigie.server.api.readers import Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage

@@ -17,7 +17,7 @@ from tests.store.frames import answer
 from vigie.model.values import NAN, STALE, bits_of
 from vigie.sinks._write_request import compress, encode
 from vigie.store.errors import CannotWrite
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
 

@@ -8,8 +8,8 @@ import sys
 from itertools import count
 
 from tests.store.frames import frame
+from vigie.store.heads.stream import Lengths
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 LENGTHS = Lengths(head_rows=8, keep_ms=50, block_ms=200)
 NODES = ("n1", "n2", "n3")

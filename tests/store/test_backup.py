@@ -12,9 +12,9 @@ from vigie.cli import main
 from vigie.store.backup import backup
 from vigie.store.check import check
 from vigie.store.errors import StoreError
+from vigie.store.heads.stream import Lengths
 from vigie.store.place import FOLDER
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 pytestmark = pytest.mark.process
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.store.frames import EVERYTHING, NODE, POWER
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.layout import Layout
+from vigie.store.disk.spans import Spans
+from vigie.store.heads.stream import Lengths
 from vigie.store.retention import Retention
-from vigie.store.spans import Spans
+from vigie.store.series.layout import Layout
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 pytestmark = pytest.mark.process
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS
-from vigie.store.codec import (
+from vigie.store.errors import Damaged
+from vigie.store.pressing.codec import (
     DECIMAL,
     PCODEC,
     ZLIB,
@@ -19,8 +20,7 @@ from vigie.store.codec import (
     unpack_text,
     unpack_times,
 )
-from vigie.store.decimals import LEAST
-from vigie.store.errors import Damaged
+from vigie.store.pressing.decimals import LEAST
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
 words = st.lists(special | st.integers(0, 2**64 - 1), max_size=50)

@@ -13,7 +13,7 @@ from tests.store import older
 from tests.store.frames import EVERYTHING, Model, Samples, answer
 from tests.store.older import MINUTE, NODE, START, STEPS
 from vigie.model import Frame
-from vigie.query.rolled_buckets import FIELDS
+from vigie.query.rolled.buckets import FIELDS
 from vigie.store.lock import FORMAT
 from vigie.store.store import Store
 

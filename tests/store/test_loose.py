@@ -11,10 +11,10 @@ from vigie.model import STALE
 from vigie.model.values import ABSENT_BITS, bits_of, from_bits
 from vigie.query.storage import Matcher
 from vigie.store.errors import Refused
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
+from vigie.store.heads.stream import Lengths
 from vigie.store.retention import Retention
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 TINY = Lengths(head_rows=20, keep_ms=5, block_ms=50)
 

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.store.frames import EVERYTHING, Model, answer, frame
 from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS, from_bits
 from vigie.query.storage import Matcher
+from vigie.store.heads.stream import Lengths
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 TINY = Lengths(head_rows=3, keep_ms=5, block_ms=10)
 nodes = st.sampled_from(["n1", "n2"]).map(lambda name: {"instance": name, "job": "node"})

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from tests.store.frames import NODE, frame
 from vigie.model import Frame, Table, gauge
-from vigie.query.rolled_buckets import FIELDS, Buckets
+from vigie.query.rolled.buckets import FIELDS, Buckets
 from vigie.query.storage import Matcher
-from vigie.store.layout import Layouts
-from vigie.store.rollup import grid, roll
-from vigie.store.rollup_page import buckets_of, page_of
+from vigie.store.rollups.bucketing import grid, roll
+from vigie.store.rollups.page import buckets_of, page_of
+from vigie.store.series.layout import Layouts
 from vigie.store.store import Store
 
 MINUTE, HOUR = 60_000, 3_600_000

@@ -14,12 +14,12 @@ import pytest
 
 from tests.store.frames import NODE, frame
 from vigie.query.engine import Answer, Engine
-from vigie.query.rolled_buckets import FIELDS
+from vigie.query.rolled.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.records import StreamName
+from vigie.store.log.records import StreamName
 from vigie.store.retention import Retention
-from vigie.store.rollup_tier import Made
+from vigie.store.rollups.tier import Made
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process

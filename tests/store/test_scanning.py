@@ -8,11 +8,11 @@ import pytest
 
 from tests.store.frames import frame
 from vigie.query.storage import Group, Matcher
-from vigie.store.bundles import FULL, Places, bundled
+from vigie.store.disk.bundles import FULL, Places, bundled
+from vigie.store.disk.shelf import Shelf
 from vigie.store.errors import Damaged
-from vigie.store.shelf import Shelf
+from vigie.store.heads.stream import Lengths
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 POWER = [Matcher("__name__", "=", "power_watts")]
 

@@ -13,9 +13,9 @@ from vigie.model import ABSENT, NAN, STALE, Frame, Table, gauge
 from vigie.model.values import NAN_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
 from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, OlderFormat, Refused
+from vigie.store.heads.stream import Lengths
 from vigie.store.retention import Retention
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 SMALL = Lengths(head_rows=4, keep_ms=20, block_ms=100)
 

@@ -14,9 +14,9 @@ from vigie.connection import Target
 from vigie.model import ABSENT, NAN, STALE
 from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of
 from vigie.sinks.remote_write import Options, RemoteWrite
-from vigie.store.codec import absent
+from vigie.store.heads.stream import Lengths
+from vigie.store.pressing.codec import absent
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
 
 SHORT = Lengths(head_rows=10, keep_ms=5, block_ms=50)
 ROWS = 200

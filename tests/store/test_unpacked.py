@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
+from vigie.store.heads.stream import Lengths
+from vigie.store.selecting.unpacked import Lines, Unpacked
 from vigie.store.store import Store
-from vigie.store.stream import Lengths
-from vigie.store.unpacked import Lines, Unpacked
 
 SMALL = Lengths(head_rows=4, head_ms=1000, keep_ms=50, block_ms=10_000)
 SENSORS = ["a", "b", "c"]

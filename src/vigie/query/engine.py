@@ -13,12 +13,12 @@ from promql_parser import Expr, MatrixSelector, SubqueryExpr
 from vigie.query.budget import Budget, Limits
 from vigie.query.errors import BadData, ExecutionError
 from vigie.query.evaluate import evaluate
-from vigie.query.parse import parse
+from vigie.query.functions.sorting import label_order
+from vigie.query.parsing.parse import parse
 from vigie.query.ranges import Range, Value, unwrapped, windows
 from vigie.query.scope import Scope
 from vigie.query.semantics import DEFAULT, Semantics
 from vigie.query.shared import Shared
-from vigie.query.sorting import label_order
 from vigie.query.storage import Labels, Storage
 from vigie.query.vectors import Floats, Times, Vector, key_of, single
 

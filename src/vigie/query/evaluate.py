@@ -7,18 +7,18 @@ from functools import partial
 import numpy as np
 import promql_parser as tree
 
-from vigie.query.aggregations import Partial, aggregate, begun, joined
-from vigie.query.binary import combine
+from vigie.query.aggregating.aggregations import Partial, aggregate, begun, joined
+from vigie.query.aggregating.folds import FOLDS, Fold
+from vigie.query.aggregating.grouping import Grouper
 from vigie.query.errors import ExecutionError
-from vigie.query.folds import FOLDS, Fold
-from vigie.query.functions import absence, call
-from vigie.query.grouping import Grouper
-from vigie.query.info import info
+from vigie.query.functions.info import info
+from vigie.query.functions.instant import absence, call
+from vigie.query.functions.range_functions import RANGE_FUNCTIONS
+from vigie.query.joining.binary import combine
 from vigie.query.label_rows import NAME, metric_names, nameless
-from vigie.query.long import Row, row_of
-from vigie.query.range_functions import RANGE_FUNCTIONS
+from vigie.query.parsing.long import Row, row_of
 from vigie.query.ranges import Range, Value, unwrapped, windows
-from vigie.query.rolled import rolled_instant, rolled_parts, rolled_range
+from vigie.query.rolled.answers import rolled_instant, rolled_parts, rolled_range
 from vigie.query.scope import Scope
 from vigie.query.selectors import instant, matchers_of, sample_times
 from vigie.query.streaming import Stream, parts, stream_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from promql_parser import Expr
 
-from vigie.query.grammar import nodes
+from vigie.query.parsing.grammar import nodes
 from vigie.query.vectors import Floats, Times, Vector
 
 MOST = 1 << 23  # cells that are kept

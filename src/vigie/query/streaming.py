@@ -15,16 +15,16 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import promql_parser as tree
 
-from vigie.query.binary import with_scalar
 from vigie.query.blocks import Block, blocks_in
 from vigie.query.bundles import FEW, apply_to_many, newest_of_many
-from vigie.query.functions import MATH
+from vigie.query.functions.instant import MATH
+from vigie.query.functions.range_functions import RANGE_FUNCTIONS
+from vigie.query.joining.binary import with_scalar
+from vigie.query.joining.operators import SETS
 from vigie.query.label_rows import nameless
-from vigie.query.operators import SETS
 from vigie.query.parallel import side_by_side
-from vigie.query.range_functions import RANGE_FUNCTIONS
 from vigie.query.ranges import Evaluate, unwrapped
-from vigie.query.rolled import needs_rollups
+from vigie.query.rolled.answers import needs_rollups
 from vigie.query.scope import Scope, milliseconds
 from vigie.query.selectors import matchers_of, newest, one_metric
 from vigie.query.storage import Load, Matcher, Scannable

@@ -12,10 +12,10 @@ import numpy as np
 from promql_parser import Expr, MatrixSelector, VectorSelector
 
 from vigie.query.errors import TooManySamples
-from vigie.query.grammar import nodes
 from vigie.query.joined_labels import JoinedLabels
 from vigie.query.label_rows import NAME, LabelRows, column_of, taken
-from vigie.query.rolled import Rolled, RolledGroup
+from vigie.query.parsing.grammar import nodes
+from vigie.query.rolled.answers import Rolled, RolledGroup
 from vigie.query.scope import milliseconds
 from vigie.query.selectors import matchers_of
 from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage

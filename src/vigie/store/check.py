@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from vigie.store.blocks import verify
-from vigie.store.layout import Layouts
-from vigie.store.segment import Damage, replayed
+from vigie.store.disk.blocks import verify
+from vigie.store.log.segment import Damage, replayed
+from vigie.store.series.layout import Layouts
 
 BUSY_SECONDS = 10.0
 

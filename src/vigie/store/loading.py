@@ -7,17 +7,17 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from vigie.model import Table
-from vigie.store.chunk import press
-from vigie.store.codec import THOROUGH, Floats, Times
 from vigie.store.damages import Damages
+from vigie.store.disk.chunk import press
+from vigie.store.disk.salvage import opened_blocks
 from vigie.store.errors import Refused
-from vigie.store.layout import Layouts
+from vigie.store.heads.stream import LENGTHS, Lengths
 from vigie.store.lock import DirectoryLock, check_format
+from vigie.store.log.records import StreamName
 from vigie.store.place import refuse_remote
-from vigie.store.records import StreamName
-from vigie.store.salvage import opened_blocks
-from vigie.store.stream import LENGTHS, Lengths
-from vigie.store.tables import Shapes
+from vigie.store.pressing.codec import THOROUGH, Floats, Times
+from vigie.store.series.layout import Layouts
+from vigie.store.series.tables import Shapes
 
 
 class Loader:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from vigie.store.blocks import Blocks
-from vigie.store.codec import Times
+from vigie.store.disk.blocks import Blocks
 from vigie.store.errors import Damaged
-from vigie.store.index import Index
-from vigie.store.records import Deletion, Rows, StreamName
-from vigie.store.segment import Damage
-from vigie.store.stream import Stream
-from vigie.store.wal import Log, segment_of
+from vigie.store.heads.stream import Stream
+from vigie.store.log.records import Deletion, Rows, StreamName
+from vigie.store.log.segment import Damage
+from vigie.store.log.wal import Log, segment_of
+from vigie.store.pressing.codec import Times
+from vigie.store.series.index import Index
 
 
 class Recovery:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vigie.store.blocks import Blocks
-from vigie.store.stream import Stream
+from vigie.store.disk.blocks import Blocks
+from vigie.store.heads.stream import Stream
 
 CHUNKS_A_COMMIT = 64
 SHARE = 0.2  # of the file system

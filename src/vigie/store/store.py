@@ -11,35 +11,35 @@ from pathlib import Path
 from types import TracebackType
 
 from vigie.model import Frame
-from vigie.query.rolled import RolledGroup
+from vigie.query.rolled.answers import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher
-from vigie.store import lookup
-from vigie.store.calm import Calm
-from vigie.store.cardinality import Pairs, pairs_of
 from vigie.store.check import verify_log
 from vigie.store.damages import Damages
+from vigie.store.disk.salvage import opened_blocks
 from vigie.store.errors import Damaged, Refused, StoreError
-from vigie.store.head import Head
-from vigie.store.index import Found, Index, Matches, Target
-from vigie.store.intake import Intake
-from vigie.store.layout import Layout, Layouts
+from vigie.store.heads.head import Head
+from vigie.store.heads.intake import Intake
+from vigie.store.heads.loose import Loose, Samples
+from vigie.store.heads.stream import LENGTHS, Lengths, Stream
 from vigie.store.lock import DirectoryLock, check_format
-from vigie.store.lookup import Lookup
-from vigie.store.loose import Loose, Samples
+from vigie.store.log.records import Row, StreamName
+from vigie.store.log.wal import SEGMENT_BYTES, Log
 from vigie.store.place import Gauge, Room, Space, refuse_remote, space_of
-from vigie.store.reading import fetch_group, pieces_of, read_group
-from vigie.store.records import Row, StreamName
 from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
-from vigie.store.rollups import Rollups
-from vigie.store.salvage import opened_blocks
-from vigie.store.scanning import Scan
-from vigie.store.stream import LENGTHS, Lengths, Stream
+from vigie.store.rollups.rollups import Rollups
+from vigie.store.selecting.calm import Calm
+from vigie.store.selecting.reading import fetch_group, pieces_of, read_group
+from vigie.store.selecting.scanning import Scan
+from vigie.store.selecting.unpacked import Unpacked
+from vigie.store.selecting.weighing import weigh
+from vigie.store.series import lookup
+from vigie.store.series.cardinality import Pairs, pairs_of
+from vigie.store.series.index import Found, Index, Matches, Target
+from vigie.store.series.layout import Layout, Layouts
+from vigie.store.series.lookup import Lookup
 from vigie.store.times import check_time
-from vigie.store.unpacked import Unpacked
 from vigie.store.upkeep import Upkeep
-from vigie.store.wal import SEGMENT_BYTES, Log
-from vigie.store.weighing import weigh
 
 log = logging.getLogger(__name__)
 

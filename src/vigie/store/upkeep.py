@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from vigie.store.blocks import Blocks
-from vigie.store.chunk import Chunk, close
-from vigie.store.compaction import Compaction
-from vigie.store.head import Head
-from vigie.store.index import Index
-from vigie.store.layout import Layouts
+from vigie.store.disk.blocks import Blocks
+from vigie.store.disk.chunk import Chunk, close
+from vigie.store.disk.compaction import Compaction
+from vigie.store.disk.turns import Turns
+from vigie.store.heads.head import Head
+from vigie.store.heads.stream import Lengths, Stream
+from vigie.store.log.wal import Log, segment_of
 from vigie.store.retention import Retention, expire, forget, raw_since
-from vigie.store.rollups import Rollups
-from vigie.store.stream import Lengths, Stream
-from vigie.store.turns import Turns
-from vigie.store.wal import Log, segment_of
+from vigie.store.rollups.rollups import Rollups
+from vigie.store.series.index import Index
+from vigie.store.series.layout import Layouts
 
 STREAMS_A_LOOK = 256  # while the guard is held
 STREAMS_A_COMMIT = 64

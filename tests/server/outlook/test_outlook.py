@@ -27,7 +27,7 @@ from vigie.server.outlook.seen import Seen
 from vigie.server.outlook.shapes import CRITICAL, OK, UNKNOWN, hedged, verdict
 from vigie.server.outlook.watch import UNFINISHED, Watch
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 
 
 class There(Engine):

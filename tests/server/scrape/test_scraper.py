@@ -21,7 +21,7 @@ from vigie.server.scrape.scraper import Scraper
 from vigie.server.scrape.target import Target, target_of
 from vigie.server.scrape.targets import Targets
 from vigie.store.errors import CannotWrite, Refused
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
 RULES = Rules(interval=0.05, timeout=60)

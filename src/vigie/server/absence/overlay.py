@@ -15,8 +15,8 @@ import numpy as np
 
 from vigie.query.label_rows import metric_names, taken
 from vigie.query.matching import series_test
-from vigie.query.rolled import RolledGroup
-from vigie.query.rolled_buckets import Buckets
+from vigie.query.rolled.answers import RolledGroup
+from vigie.query.rolled.buckets import Buckets
 from vigie.query.storage import Group, Labels, Load, Matcher
 from vigie.server.absence.absences import Absences
 from vigie.server.absence.ends import target_of, with_ends

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from vigie.model.values import STALE_BITS
-from vigie.query.rolled_buckets import FIELDS, Buckets, nothing
+from vigie.query.rolled.buckets import FIELDS, Buckets, nothing
 from vigie.query.storage import Group, Labels
 from vigie.query.vectors import Floats, Times
 from vigie.server.absence.absences import JOB

@@ -14,7 +14,7 @@ import numpy as np
 
 from vigie.query.budget import Limits
 from vigie.query.matching import series_test
-from vigie.query.rolled import Rolled, RolledGroup
+from vigie.query.rolled.answers import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
 from vigie.server.access.privacy import Mask, current_mask
 from vigie.server.api.readers import Work

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from vigie.query.engine import Answer, Series
-from vigie.query.numbers import spelled
+from vigie.query.functions.numbers import spelled
 from vigie.query.storage import Labels
 from vigie.query.vectors import Floats, Times
 

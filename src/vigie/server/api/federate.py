@@ -14,11 +14,11 @@ from vigie.model import Metric, series_text
 from vigie.model.values import ABSENT_BITS, is_stale
 from vigie.query.budget import Limits
 from vigie.query.engine import LOOKBACK_MS
-from vigie.query.numbers import spelled
+from vigie.query.functions.numbers import spelled
 from vigie.query.storage import Labels, Matcher, Storage
 from vigie.query.vectors import Key, key_of
 from vigie.server.http import packed
-from vigie.store.layout import NAME
+from vigie.store.series.layout import NAME
 
 # Other letters than these are only for who asks for them; a line break would even begin a series of its own.
 ODD_IN_NAME, ODD_IN_LABEL = re.compile(r"[^a-zA-Z0-9_:]|^[0-9]"), re.compile(r"[^a-zA-Z0-9_]|^[0-9]")

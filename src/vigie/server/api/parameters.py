@@ -10,9 +10,9 @@ from datetime import datetime
 from urllib.parse import parse_qsl
 
 from vigie.query.errors import BadData
+from vigie.query.functions.numbers import read
 from vigie.query.matching import value_test
-from vigie.query.numbers import read
-from vigie.query.parse import parse_selector
+from vigie.query.parsing.parse import parse_selector
 from vigie.query.storage import Matcher
 
 EARLIEST, LATEST = -(1 << 60), 1 << 60  # milliseconds: what all times fit into

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from vigie.query.budget import Limits
 from vigie.query.errors import BadData
-from vigie.query.parse import formatted
+from vigie.query.parsing.parse import formatted
 from vigie.server.api import encode, work
 from vigie.server.api.parameters import EARLIEST, LATEST, Parameters, label_name
 from vigie.server.api.readers import Work

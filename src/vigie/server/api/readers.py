@@ -15,7 +15,7 @@ from typing import Protocol
 
 from vigie.query.budget import Limits
 from vigie.query.errors import QueryTimeout, TooManySamples
-from vigie.query.rolled import Rolled, RolledGroup
+from vigie.query.rolled.answers import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Listable, Load, Matcher, Scannable, Storage
 from vigie.server.api.child import Child
 from vigie.server.reach import SameReach

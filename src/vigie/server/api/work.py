@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from vigie.query.budget import Limits
 from vigie.query.engine import LOOKBACK_MS, Answer, Engine
-from vigie.query.sorting import label_order
+from vigie.query.functions.sorting import label_order
 from vigie.query.storage import Labels, Listable, Matcher, Storage
 from vigie.query.vectors import key_of
 from vigie.server.api import encode

@@ -15,7 +15,7 @@ from vigie.sinks._labels import LabelCache
 from vigie.sinks._protobuf import Malformed
 from vigie.sinks._write_request import Request, decode, decompress
 from vigie.store.errors import Refused, StoreError
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
 MAX_DECOMPRESSED = 64 << 20

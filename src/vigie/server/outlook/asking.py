@@ -15,7 +15,7 @@ from promql_parser import Expr
 from vigie.query.budget import Limits
 from vigie.query.engine import LOOKBACK_MS, Answer, Engine, Series
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
-from vigie.query.parse import parse
+from vigie.query.parsing.parse import parse
 from vigie.query.shared import Shared
 from vigie.query.storage import Matcher, Storage
 from vigie.query.together import together

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from vigie.model import Frame
 from vigie.server.scrape.scraper import Store
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
 
 
 class PassOn(Protocol):

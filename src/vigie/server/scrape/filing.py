@@ -14,8 +14,8 @@ from vigie.server.api.writer import AHEAD_MS
 from vigie.server.scrape.layout import Layout, Pairs
 from vigie.server.scrape.order import Timed
 from vigie.server.scrape.target import Target
-from vigie.store.layout import key_of_labels
-from vigie.store.loose import Samples
+from vigie.store.heads.loose import Samples
+from vigie.store.series.layout import key_of_labels
 
 MOST_KNOWN = 50_000  # series with times of their own
 METRICS = (

@@ -1,0 +1,145 @@
+"""Aggregations over an evaluated vector, or over its parts as they come."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from promql_parser import AggregateExpr
+
+from vigie.query.aggregating.folds import FOLDS, Fold, State
+from vigie.query.aggregating.grouping import MOST_KINDS, Grouper, Grouping, grouped
+from vigie.query.aggregating.ranking import CHOOSERS, count_values
+from vigie.query.errors import ExecutionError
+from vigie.query.functions.quantiles import quantile
+from vigie.query.ranges import Value
+from vigie.query.storage import Labels
+from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
+
+
+class Partial(NamedTuple):
+    """What an aggregation keeps of one part of its vector."""
+
+    labels: Sequence[Labels]
+    state: State
+
+
+def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None) -> Vector:
+    """Return the aggregation of an evaluated vector."""
+    operator = str(expression.op)
+    steps = vector.values.shape[1]
+    if operator in FOLDS:
+        return joined(FOLDS[operator], [begun(FOLDS[operator], vector, Grouper(expression.modifier))], steps)
+    if not len(vector.labels):
+        return empty(steps)
+    if operator == "count_values":
+        assert isinstance(parameter, str)
+        return count_values(vector, parameter, expression.modifier)
+    groups = grouped(vector.labels, expression.modifier)
+    assert isinstance(parameter, np.ndarray)
+    if operator in CHOOSERS:
+        return CHOOSERS[operator](vector, groups, parameter)
+    if operator == "quantile":
+        with np.errstate(all="ignore"):
+            return _quantiles(vector, groups, parameter)
+    raise ExecutionError(f"aggregation {operator} is not supported")
+
+
+def begun(fold: Fold, vector: Vector, grouper: Grouper) -> Partial | None:
+    """Return what is kept of one part, if it has any series."""
+    if not len(vector.labels):
+        return None
+    groups = grouper.of(vector.labels)
+    with np.errstate(all="ignore"):
+        return Partial(groups.labels, fold.begun(vector, groups))
+
+
+def joined(fold: Fold, parts: Iterable[Partial | None], steps: int) -> Vector:
+    """Return the aggregation of all parts."""
+    whole, some = _Whole(fold), (part for part in parts if part is not None)
+    first = next(some, None)
+    if first is None:
+        return empty(steps)
+    with np.errstate(all="ignore"):
+        second = next(some, None)
+        if second is None:
+            return _ended(fold, *first)
+        for part in chain((first, second), some):
+            whole.add(part)
+        return whole.ended()
+
+
+class _Whole:
+    """What an aggregation keeps of the parts so far."""
+
+    def __init__(self, fold: Fold) -> None:
+        self._fold = fold
+        self._rows: dict[Key, int] = {}
+        self._names: list[Labels] = []
+        self._states: list[State] = []  # in the order of the rows, in pieces that follow one another
+        self._starts: list[int] = []  # the first row of each piece
+        # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
+        self._known: dict[int, tuple[Sequence[Labels], Indices]] = {}
+
+    def add(self, part: Partial) -> None:
+        """Put one more part to the others."""
+        _, known = self._known.get(id(part.labels), (None, None))
+        if known is not None:
+            self._join(known, part.state)
+            return
+        labels = list(part.labels)
+        keys = [key_of(each) for each in labels]
+        found = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
+        old, new = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
+        if len(old):
+            self._join(found[old], tuple(each[old] for each in part.state))
+        if len(new):
+            found[new] = np.arange(len(self._rows), len(self._rows) + len(new))
+            self._rows.update((keys[i], int(found[i])) for i in new.tolist())
+            self._names += [labels[i] for i in new.tolist()]
+            self._starts.append(int(found[new[0]]))
+            self._states.append(part.state if len(new) == len(keys) else tuple(e[new] for e in part.state))
+        if len(self._known) < MOST_KINDS:
+            self._known[id(part.labels)] = part.labels, found
+
+    def ended(self) -> Vector:
+        """Return the aggregation of all parts that were added."""
+        return _ended(self._fold, self._names, _together(self._states))
+
+    def _join(self, rows: Indices, part: State) -> None:
+        piece = bisect_right(self._starts, int(rows.min())) - 1
+        if bisect_right(self._starts, int(rows.max())) - 1 != piece:
+            self._states, self._starts, piece = [_together(self._states)], [0], 0
+        rows = rows - self._starts[piece]
+        self._states[piece] = self._joined(self._states[piece], rows, part)
+
+    def _joined(self, state: State, rows: Indices, part: State) -> State:
+        if len(rows) == len(state[0]) and (rows == np.arange(len(rows))).all():
+            return self._fold.joined(state, part)
+        made = self._fold.joined(tuple(each[rows] for each in state), part)
+        for each, new in zip(state, made, strict=True):
+            each[rows] = new
+        return state
+
+
+def _ended(fold: Fold, labels: Sequence[Labels], state: State) -> Vector:
+    return Vector(labels, fold.ended(state), state[0] > 0).without_empty_rows()
+
+
+def _together(states: list[State]) -> State:
+    if len(states) == 1:
+        return states[0]
+    return tuple(np.concatenate(column) for column in zip(*states, strict=True))
+
+
+def _quantiles(vector: Vector, groups: Grouping, wanted: Floats) -> Vector:
+    shape = len(groups.labels), vector.values.shape[1]
+    values, present = np.empty(shape), np.empty(shape, dtype=np.bool_)
+    for row, members in enumerate(groups.members()):
+        filled: Flags = vector.present[members].T
+        values[row] = quantile(wanted, vector.values[members].T, filled)
+        present[row] = filled.any(axis=1)
+    return Vector(groups.labels, values, present).without_empty_rows()

@@ -1,0 +1,151 @@
+"""info(): the data labels of info series, put on the series of the same instance and job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from promql_parser import Expr, VectorSelector
+
+from vigie.query.blocks import blocks_of
+from vigie.query.errors import ExecutionError
+from vigie.query.matching import series_test, value_test
+from vigie.query.parsing.grammar import NotParsedError
+from vigie.query.parsing.tokens import pairs, tokens
+from vigie.query.scope import Scope
+from vigie.query.selectors import matchers_of, newest
+from vigie.query.storage import Labels, Matcher
+from vigie.query.vectors import NAME, Flags, Times, Vector, stacked
+
+IDENTITY = ("instance", "job")
+DEFAULT = Matcher(NAME, "=", "target_info")
+ANY = Matcher(NAME, "=~", ".+_info")
+MARK = Matcher("__info__", "=", "1")  # for the parser, which takes no selector that nothing need fit
+NOBODY = -1
+
+Identity = tuple[str, ...]
+
+
+def with_marked_selectors(query: str) -> str:
+    """Return the query with a mark in every second argument of info()."""
+    if "info" not in query.lower():
+        return query
+    words = tokens(query)
+    closing = pairs(words)
+    places = []
+    for index in range(len(words) - 1):
+        if words[index].word == "info" and words[index + 1].text == "(":
+            place, end = index + 2, closing.get(index + 1, len(words))
+            while place < end and words[place].text != ",":
+                place = closing.get(place, place) + 1
+            if place + 1 < end and words[place + 1].text == "{":
+                places.append(words[place + 1].end)
+    for place in reversed(places):
+        query = f'{query[:place]}{MARK.label}="{MARK.value}",{query[place:]}'
+    return query
+
+
+def refuse_other_than_labels(argument: Expr) -> None:
+    """Raise unless the second argument of info() is label matchers in braces."""
+    if not isinstance(argument, VectorSelector) or argument.offset or argument.at:
+        raise NotParsedError("expected label selectors only")
+    if argument.name:
+        raise NotParsedError("expected label selectors only, got vector selector instead")
+
+
+class _Found(NamedTuple):
+    """Info series, and for each step when its sample was taken."""
+
+    series: Vector
+    times: Times
+
+
+def info(scope: Scope, vector: Vector, selector: VectorSelector | None) -> Vector:
+    """Return the series with the data labels of the info series that belong to them."""
+    given = [] if selector is None else [each for each in matchers_of(selector) if each != MARK]
+    names = [each for each in given if each.label == NAME] or [DEFAULT]
+    data = [each for each in given if each.label != NAME]
+    if all(each.operator in ("!=", "!~") for each in names):
+        names.append(ANY)
+    if not len(scope.times):
+        return vector
+    newest_of = _newest(_found(scope, [*names, *data]))
+    is_info = series_test(names)
+    needed = any(not value_test(each)("") for each in data)
+    wanted = {each.label for each in data}
+    parts = []
+    for row, labels in enumerate(vector.labels):
+        alone = Vector([labels], vector.values[row : row + 1], vector.present[row : row + 1])
+        if is_info({NAME: labels.get(NAME, "")}):
+            parts.append(alone)
+        else:
+            parts += _enriched(alone, newest_of.get(_identity(labels), []), wanted, needed)
+    return stacked(parts, len(scope.times)).without_empty_rows().merged()
+
+
+def _identity(labels: Labels) -> Identity:
+    return tuple(labels.get(name, "") for name in IDENTITY)
+
+
+def _found(scope: Scope, matchers: Sequence[Matcher]) -> Iterator[_Found]:
+    start, end = int(scope.times.min()) - scope.lookback, int(scope.times.max())
+    groups = scope.storage.select(matchers, start, end)
+    scope.budget.spend(sum(group.values.size for group in groups))
+    for block in blocks_of(groups, keep_stale=True):
+        yield _Found(*newest(block, scope.times, scope))
+
+
+class _Newest:
+    """Of info series that describe the same, at each step the one with the newest sample."""
+
+    def __init__(self, steps: int) -> None:
+        self.series: list[Labels] = []
+        self.chosen = np.full(steps, NOBODY)
+        self._times = np.zeros(steps, dtype=np.int64)
+
+    def add(self, labels: Labels, present: Flags, times: Times) -> None:
+        """Choose it where it is newer."""
+        if (present & (self.chosen != NOBODY) & (times == self._times)).any():
+            raise ExecutionError(f"found duplicate series for info metric: {labels.get(NAME, '')}")
+        newer = present & ((self.chosen == NOBODY) | (times > self._times))
+        self.chosen[newer] = len(self.series)
+        self._times[newer] = times[newer]
+        self.series.append(labels)
+
+
+def _newest(found: Iterator[_Found]) -> dict[Identity, list[_Newest]]:
+    """Return what describes each target: one for each metric."""
+    known: dict[Identity, dict[str, _Newest]] = {}
+    for series, times in found:
+        for labels, present in zip(series.labels, series.present, strict=True):
+            metrics = known.setdefault(_identity(labels), {})
+            metrics.setdefault(labels.get(NAME, ""), _Newest(len(times))).add(labels, present, times)
+    return {identity: list(metrics.values()) for identity, metrics in known.items()}
+
+
+def _enriched(alone: Vector, sources: list[_Newest], wanted: set[str], needed: bool) -> Iterator[Vector]:
+    """Yield one series with the labels of each set of info series that it meets at some steps."""
+    if not sources:
+        if not needed:
+            yield alone
+        return
+    chosen = np.stack([source.chosen for source in sources])
+    combinations, which = np.unique(chosen, axis=1, return_inverse=True)
+    for number, combination in enumerate(combinations.T.tolist()):
+        present = alone.present & (which.ravel() == number)
+        if not present.any() or (needed and max(combination) == NOBODY):
+            continue
+        met = [source.series[place] for source, place in zip(sources, combination, strict=True) if place >= 0]
+        yield Vector([_labels(alone.labels[0], met, wanted)], alone.values, present)
+
+
+def _labels(base: Labels, met: list[Labels], wanted: set[str]) -> Labels:
+    data: dict[str, str] = {}
+    for labels in met:
+        for name, value in labels.items():
+            if name == NAME or (wanted and name not in wanted):
+                continue
+            if data.setdefault(name, value) != value:
+                raise ExecutionError(f"conflicting label: {name}")
+    return {**data, **base}

@@ -1,0 +1,1 @@
+"""Binary operators, and which series of two vectors belong together."""

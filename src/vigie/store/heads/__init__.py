@@ -1,0 +1,1 @@
+"""What comes in, and the newest rows in memory."""

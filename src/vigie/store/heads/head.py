@@ -1,0 +1,165 @@
+"""The newest rows of a stream as plain numbers: one row for each time, one column for each series."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vigie.model.values import ABSENT_BITS
+from vigie.store.pressing.codec import Floats, Times, absent
+from vigie.store.series.layout import Columns, Layout, Layouts
+
+FIRST_ROWS = 8
+
+
+class Head:
+    """Grows downwards with time, and to the right when series come; what ended leaves when it is closed."""
+
+    def __init__(self, layout: Layout, since: int) -> None:
+        self.layout = layout
+        self.rows = 0
+        self.start = self.end = 0  # the times of the first and the last row
+        self.since = since  # the log's position of the oldest row that is in no block
+        self.replaces: list[int] = []  # chunks on disk whose rows were taken back into this head
+        self.number = 0  # a head is in no block
+        self.changes = 0
+        self.seen = -1  # how many changes there were when it was looked at last
+        self.sparse = False
+        self.limit = 0  # rows up to which it may be pushed to
+        self._times = np.empty(FIRST_ROWS, dtype=np.int64)
+        self._values = absent_matrix(FIRST_ROWS, len(layout))
+        self._source: Layout = layout
+        self._columns: Columns | None = None
+
+    @classmethod
+    def holding(cls, layout: Layout, times: Times, values: Floats, since: int) -> Head:
+        """Return a head with these rows."""
+        head = cls(layout, since)
+        head.rows, head._times, head._values = len(times), times, values
+        head.start, head.end = int(times[0]), int(times[-1])
+        head.sparse = bool(absent(values).any())
+        return head
+
+    def copy(self) -> Head:
+        """Return a head with the same rows that appends leave alone."""
+        return Head.holding(self.layout, self.times.copy(), self.values.copy(), self.since)
+
+    @property
+    def times(self) -> Times:
+        """Return the rows' times."""
+        return self._times[: self.rows]
+
+    @property
+    def values(self) -> Floats:
+        """Return the rows."""
+        return self._values[: self.rows]
+
+    def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
+        """Return one line for each of the columns, and whether a cell may be absent."""
+        return self._values[first:last, columns].T, self.sparse
+
+    def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
+        """Put a row behind the last one if nothing else has to be done for it; tell whether it was so."""
+        at = self.rows
+        if at >= self.limit or layout is not self._source or self._columns is not None:
+            return False
+        if at == len(self._times):
+            self._reserve(at + 1)
+        self._times[at] = time
+        self._values[at] = row
+        if at == 0:
+            self.start = time
+        self.end = time
+        self.rows = at + 1
+        self.changes += 1
+        if sparse and not self.sparse:
+            self.sparse = bool(absent(row).any())
+        return True
+
+    def put(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
+        """Put a row of another layout where its time belongs; tell whether its time was free."""
+        at = self.rows if not self.rows or time > self.end else int(np.searchsorted(self.times, time))
+        if at < self.rows and self._times[at] == time:
+            return False
+        columns = self._columns_of(layouts, layout)
+        self.changes += 1
+        self._open_row(at, time)
+        if columns is None:
+            self._values[at] = row
+        else:
+            self._values[at] = absent_matrix(1, len(self.layout))[0]
+            self._values[at, columns] = row
+        if not self.sparse:
+            self.sparse = len(row) < len(self.layout) or bool(absent(row).any())
+        self.since = min(self.since, since)
+        return True
+
+    def extend(self, layouts: Layouts, layout: Layout, times: Times, rows: Floats, since: int) -> None:
+        """Put many rows behind the last one."""
+        columns = self._columns_of(layouts, layout)
+        self.changes += 1
+        self._reserve(self.rows + len(times))
+        place = slice(self.rows, self.rows + len(times))
+        self._times[place] = times
+        if columns is None:
+            self._values[place] = rows
+        else:
+            self._values[place, columns] = rows
+        self.start = self.start if self.rows else int(times[0])
+        self.end, self.rows = int(times[-1]), place.stop
+        if not self.sparse:
+            self.sparse = rows.shape[1] < len(self.layout) or bool(absent(rows).any())
+        self.since = min(self.since, since)
+
+    def fill(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
+        """Put cells into the row of this time where it has none yet; tell whether there was any."""
+        if self.put(layouts, layout, time, row, since):
+            return True
+        at = int(np.searchsorted(self.times, time))
+        columns = self._columns_of(layouts, layout)
+        self.changes += 1
+        line = self._values[at]
+        wanted = np.arange(len(line)) if columns is None else columns
+        free = absent(line[wanted]) & ~absent(row)
+        line[wanted[free]] = row[free]
+        self.since = min(self.since, since)
+        return bool(free.any())
+
+    def _columns_of(self, layouts: Layouts, layout: Layout) -> Columns | None:
+        """Return where a layout's series stand here, None for "in the same places"; new ones get a column."""
+        if layout is not self._source:
+            union = layouts.union((self.layout, layout))
+            if union is not self.layout:
+                self._widen(union)
+            self._source = layout
+            same = layout is self.layout
+            self._columns = (
+                None if same else np.array([union.column[key] for key in layout.series], dtype=np.intp)
+            )
+        return self._columns
+
+    def _widen(self, union: Layout) -> None:
+        wider = absent_matrix(len(self._times), len(union))
+        wider[: self.rows, : len(self.layout)] = self.values
+        self._values, self.layout = wider, union
+        self.sparse = self.sparse or self.rows > 0
+
+    def _open_row(self, at: int, time: int) -> None:
+        self._reserve(self.rows + 1)
+        if at < self.rows:
+            self._times[at + 1 : self.rows + 1] = self._times[at : self.rows].copy()
+            self._values[at + 1 : self.rows + 1] = self._values[at : self.rows].copy()
+        self._times[at] = time
+        self.start = time if at == 0 else self.start
+        self.end = time if at == self.rows else self.end
+        self.rows += 1
+
+    def _reserve(self, rows: int) -> None:
+        if rows > len(self._times):
+            more = max(FIRST_ROWS, len(self._times), rows - len(self._times))
+            self._times = np.concatenate([self._times, np.empty(more, dtype=np.int64)])
+            self._values = np.concatenate([self._values, absent_matrix(more, len(self.layout))])
+
+
+def absent_matrix(rows: int, columns: int) -> Floats:
+    """Return a matrix without any sample."""
+    return np.full((rows, columns), ABSENT_BITS, dtype=np.uint64).view(np.float64)

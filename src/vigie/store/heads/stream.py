@@ -1,0 +1,267 @@
+"""One table of one target: pieces in memory that are in no block yet, and where its blocks lie."""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from vigie.store.damages import Damages
+from vigie.store.disk.chunk import Chunk, Piece, reopen
+from vigie.store.disk.spans import BEFORE_ALL as BEFORE_ALL
+from vigie.store.disk.spans import Span, Spans
+from vigie.store.disk.stored_layouts import KEPT_SERIES
+from vigie.store.heads.head import Head
+from vigie.store.log.records import Rows, StreamName
+from vigie.store.pressing.codec import Floats
+from vigie.store.series.layout import Layout, Layouts
+
+NEVER = 1 << 62
+
+
+class Lengths(NamedTuple):
+    """How much stays in memory, and how much goes into one block."""
+
+    head_rows: int = 64
+    head_ms: int = 1_200_000
+    keep_ms: int = 3_600_000
+    block_ms: int = 7_200_000
+    kept_series: int = KEPT_SERIES  # of layouts that are read from disk
+
+
+LENGTHS = Lengths()
+
+
+class Stored(Protocol):
+    """The chunks of a stream that are on disk."""
+
+    def at(self, stream: int, time: int) -> Chunk | None:
+        """Return the chunk whose first and last time enclose this one."""
+
+    def between(self, stream: int, after: int, before: int) -> bool:
+        """Tell whether a chunk begins between two times."""
+
+
+class Stream:
+    """Pieces never overlap in time, neither with each other nor with the chunks on disk."""
+
+    def __init__(self, name: StreamName, layouts: Layouts, lengths: Lengths, damages: Damages) -> None:
+        self.name = name
+        self.damages = damages
+        self.number = 0  # in the blocks; 0 as long as there are none
+        self.flushed = 0  # every row that the log holds before this position is in a block
+        self.pieces: list[Piece] = []
+        self.spans = Spans()  # the layouts on disk
+        self.complete_from = BEFORE_ALL  # every row from this time on is in memory
+        self.small_from: int | None = None  # where chunks begin that were never merged
+        self.merging: dict[int, Chunk] = {}  # chunks on disk that are just being replaced, by what
+        self.look_at = BEFORE_ALL  # from when on the upkeep may find something to do
+        self.roll_at: dict[int, int] = {}  # by the width of buckets, from when on rollups may be due
+        self.rolled: int | None = None  # up to when rows come late for rollups; None if that is to be asked
+        self._layouts = layouts
+        self._lengths = lengths
+        self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # so that not all are due at once
+
+    @property
+    def last_stored(self) -> int:
+        """Return the last time on disk."""
+        return self.spans.end
+
+    @property
+    def end(self) -> int:
+        """Return the last time of all."""
+        return max(self.pieces[-1].end if self.pieces else BEFORE_ALL, self.last_stored)
+
+    @property
+    def since(self) -> int | None:
+        """Return the log's position of the oldest row that is in no block."""
+        return min((piece.since for piece in self.pieces if not piece.number), default=None)
+
+    def holds(self, time: int, stored: Stored) -> bool:
+        """Tell whether there is a row of this time."""
+        if time > self.end:
+            return False
+        at = self._index_at(time)
+        piece = self.pieces[at] if at is not None else stored.at(self.number, time)
+        return piece is not None and bool((piece.times == time).any())
+
+    def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
+        """Put a row behind the newest one if nothing else has to be done for it; tell whether it was so."""
+        last = self.pieces[-1] if self.pieces else None
+        if not isinstance(last, Head) or not self.spans.end <= last.end < time:
+            return False
+        pushed = last.push(layout, time, row, sparse=sparse)
+        if last.rows >= last.limit:
+            self.look_at = BEFORE_ALL
+        return pushed
+
+    def put(self, layout: Layout, time: int, row: Floats, since: int, stored: Stored) -> None:
+        """Keep a row; one whose time is there already changes nothing, but fills cells of loose series."""
+        self.look_at = BEFORE_ALL
+        if time > self.end:
+            head = self._newest(layout, since)
+        elif self.name.framed and self.holds(time, stored):
+            return
+        else:
+            head = self._head_for(layout, time, since, stored)
+        if self.name.framed:
+            head.put(self._layouts, layout, time, row, since)
+        else:
+            head.fill(self._layouts, layout, time, row, since)
+
+    def put_many(self, rows: Rows, stored: Stored) -> None:
+        """Keep rows that are read back from the log."""
+        self.look_at = BEFORE_ALL
+        times = rows.times
+        if not self.name.framed or int(times[0]) <= self.end or not (np.diff(times) > 0).all():
+            for i, time in enumerate(times.tolist()):
+                self.put(rows.layout, time, rows.values[i], int(rows.positions[i]), stored)
+            return
+        at = 0
+        while at < len(times):
+            head = self._newest(rows.layout, int(rows.positions[at]))
+            till = at + max(1, self._limit() - head.rows)
+            head.extend(
+                self._layouts, rows.layout, times[at:till], rows.values[at:till], int(rows.positions[at])
+            )
+            at = till
+
+    def closable(self, now: int) -> list[Head]:
+        """Return the heads that should be pressed: the full, the old, and those that nothing comes to."""
+        return [head for head in self.heads() if self._is_done(head, now)]
+
+    def heads(self) -> list[Head]:
+        """Return the pieces that are not pressed."""
+        return [piece for piece in self.pieces if isinstance(piece, Head)]
+
+    def closed(self, head: Head, changes: int, chunk: Chunk) -> None:
+        """Put a chunk in place of a head, unless the head has changed since it was pressed."""
+        if head.changes == changes:
+            chunk = chunk._replace(since=head.since, replaces=tuple(head.replaces))
+            self.pieces = [chunk if piece is head else piece for piece in self.pieces]
+
+    def due(self) -> list[Chunk]:
+        """Return the chunks that are in no block yet."""
+        return [piece for piece in self.pieces if isinstance(piece, Chunk) and not piece.number]
+
+    def settled(self, chunk: Chunk, number: int, layout: int) -> None:
+        """Note that a chunk is in a block now, and the number of its layout; a copy stays in memory."""
+        for i, piece in enumerate(self.pieces):
+            if piece is chunk:
+                self.pieces[i] = chunk._replace(number=number, replaces=())
+            elif piece.start <= chunk.start <= piece.end:  # taken up again meanwhile, for a late row
+                self._replace_too(i, number)
+        self.spans.add(layout, chunk.start, chunk.end)
+        self.small_from = min(chunk.start, chunk.start if self.small_from is None else self.small_from)
+
+    def evict(self, before: int) -> None:
+        """Drop copies of what is in blocks, if it is older than this."""
+        stay = [piece for piece in self.pieces if not piece.number or piece.end > before]
+        if len(stay) < len(self.pieces):
+            self.complete_from = max(
+                [self.complete_from, *(p.end + 1 for p in self.pieces if p.number and p.end <= before)]
+            )
+            self.pieces = stay
+
+    def mergeable_until(self, now: int) -> int | None:
+        """Return up to where small chunks should be merged now, if they should."""
+        until = max(self.end, now) - self._lengths.keep_ms
+        if self.small_from is None or until - self.small_from < self._lengths.block_ms:
+            return None
+        return until
+
+    def looked_at(self, now: int) -> None:
+        """Note that all is done that was due, and when the next may be, if nothing but time goes by."""
+        ahead = max(0, self.end - now)  # a stream that is ahead of the clock goes by its own time
+        self.look_at = self._next_due() - ahead if self._is_quiet() else BEFORE_ALL
+
+    def _is_quiet(self) -> bool:
+        last = self.pieces[-1] if self.pieces else None
+        waits = any(not piece.number for piece in self.pieces[:-1])
+        full = last is not None and not last.number and (isinstance(last, Chunk) or last.rows >= last.limit)
+        return not waits and not full
+
+    def _next_due(self) -> int:
+        lengths, when = self._lengths, list[int]()
+        for piece in self.pieces:
+            when.append(piece.end + lengths.keep_ms if piece.number else piece.start + lengths.head_ms)
+        if self.small_from is not None:
+            when.append(self.small_from + lengths.block_ms + lengths.keep_ms)
+        return min(when, default=NEVER)
+
+    def in_memory(self) -> set[int]:
+        """Return the chunks on disk that memory has too, or has in a newer form."""
+        return {number for piece in self.pieces for number in (piece.number, *piece.replaces)}
+
+    def respan(self, spans: Iterable[Span]) -> None:
+        """Note anew what is on disk."""
+        self.spans = Spans()
+        for span in spans:
+            self.spans.add(span.layout, span.start, span.end)
+
+    def _is_done(self, head: Head, now: int) -> bool:
+        idle = head.seen == head.changes
+        head.seen = head.changes
+        if head is self.pieces[-1]:
+            idle = False
+        return idle or head.rows >= self._limit() or max(now, head.end) - head.start >= self._lengths.head_ms
+
+    def _replace_too(self, i: int, number: int) -> None:
+        piece = self.pieces[i]
+        if isinstance(piece, Head):
+            piece.replaces.append(number)
+        else:
+            self.pieces[i] = piece._replace(replaces=(*piece.replaces, number))
+
+    def _limit(self) -> int:
+        """Return how long a head becomes; the first one is shorter, so that streams are not due at once."""
+        first = not self.number and len(self.pieces) <= 1
+        rows = self._lengths.head_rows
+        return max(1, int(rows * (0.125 + 0.875 * self._phase))) if first else rows
+
+    def _newest(self, layout: Layout, since: int) -> Head:
+        last = self.pieces[-1] if self.pieces else None
+        if isinstance(last, Head) and last.end >= self.last_stored and self._has_room(last, layout):
+            head = last
+        else:
+            self.pieces.append(head := Head(layout, since))
+        head.limit = self._limit()
+        return head
+
+    def _has_room(self, head: Head, layout: Layout) -> bool:
+        return head.rows < self._limit() and len(head.layout) <= 2 * len(layout) + 64
+
+    def _head_for(self, layout: Layout, time: int, since: int, stored: Stored) -> Head:
+        at = self._index_at(time)
+        if at is not None:
+            piece = self.pieces[at]
+            self.pieces[at] = head = piece if isinstance(piece, Head) else reopen(piece, since)
+            return head
+        chunk = self._merging_at(time) or stored.at(self.number, time)
+        if chunk is not None:
+            return self._insert(reopen(chunk, since), chunk.start)
+        return self._gap_head(layout, time, since, stored)
+
+    def _merging_at(self, time: int) -> Chunk | None:
+        """Return the chunk that is about to be on disk for this time."""
+        return next((chunk for chunk in self.merging.values() if chunk.start <= time <= chunk.end), None)
+
+    def _gap_head(self, layout: Layout, time: int, since: int, stored: Stored) -> Head:
+        at = bisect_left(self.pieces, time, key=lambda piece: piece.start)
+        before = self.pieces[at - 1] if at else None
+        grows = isinstance(before, Head) and self._has_room(before, layout)
+        if before is None or not grows or stored.between(self.number, before.end, time):
+            before = self._insert(Head(layout, since), time)
+        assert isinstance(before, Head)
+        return before
+
+    def _insert(self, head: Head, start: int) -> Head:
+        self.pieces.insert(bisect_left(self.pieces, start, key=lambda piece: piece.start), head)
+        return head
+
+    def _index_at(self, time: int) -> int | None:
+        at = bisect_left(self.pieces, time + 1, key=lambda piece: piece.start) - 1
+        return at if at >= 0 and self.pieces[at].end >= time else None

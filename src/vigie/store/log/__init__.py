@@ -1,0 +1,1 @@
+"""What is acknowledged and not yet in a block: segments of checksummed records."""

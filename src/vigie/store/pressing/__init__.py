@@ -1,0 +1,1 @@
+"""Numbers to few bytes and back, bit for bit."""

@@ -1,0 +1,60 @@
+"""Lines of whole numbers to bytes and back: those of about one size are pressed together.
+
+pcodec counts how often numbers of each size come. Among large numbers small ones would cost nearly as much,
+so that lines are parted by size, as far as each part has enough numbers to be worth its beginning.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+from msgspec import msgpack
+from numpy.typing import NDArray
+
+from vigie.store.pressing.codec import press, unpress_whole
+from vigie.store.pressing.decimals import Whole
+from vigie.store.pressing.ranks import ALL, ranked
+from vigie.store.series.layout import Columns
+
+ENOUGH = 400  # numbers of a part
+WIDTH = 1.0  # from the smallest to the largest of a part, as a power of two
+_PARTED = b"g"  # what is not parted begins as codec.press has it
+_ZLIB = b"\x78"  # which part each line is in is below this
+
+
+def press_lines(lines: Whole, level: int) -> bytes:
+    """Return the bytes of lines."""
+    parts = _parts(lines) if lines.size > ENOUGH else np.zeros(len(lines), dtype=np.uint8)
+    if not parts.any():
+        return press(lines, level)
+    plain = parts.tobytes()
+    pressed = [press(lines[parts == part], level) for part in range(int(parts.max()) + 1)]
+    return _PARTED + msgpack.encode([min(plain, zlib.compress(plain), key=len), *pressed])
+
+
+def unpress_lines(content: bytes, columns: int, chosen: Columns | list[int] | slice = ALL) -> Whole:
+    """Return some of the lines again, which have so many numbers each; parts without any are left alone."""
+    if content[:1] != _PARTED:
+        return unpress_whole(content).reshape(-1, columns)[chosen]
+    plain, *pressed = msgpack.decode(content[1:], type=list[bytes])
+    parts = zlib.decompress(plain) if plain[:1] == _ZLIB else plain
+    wanted = None if isinstance(chosen, slice) else np.asarray(chosen)
+    lines = np.empty((len(parts if wanted is None else wanted), columns), dtype=np.int64)
+    for part, (places, ranks) in ranked(parts, parts, wanted).items():
+        lines[places] = unpress_whole(pressed[part]).reshape(-1, columns)[ranks]
+    return lines
+
+
+def _parts(lines: Whole) -> NDArray[np.uint8]:
+    """Return in which part each line is: the next begins when this has enough, and what comes is larger."""
+    sizes = np.log2(np.abs(lines.astype(np.float64)).mean(axis=1) + 2.0**-9)
+    order = np.argsort(sizes, kind="stable")
+    parts = np.zeros(len(lines), dtype=np.uint8)
+    part, first, height = 0, float(sizes[order[0]]), 0
+    for line, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+        if size - first > WIDTH and height * lines.shape[1] >= ENOUGH and part < ord(_ZLIB) - 1:
+            part, first, height = part + 1, size, 0
+        parts[line] = part
+        height += 1
+    return parts

@@ -1,0 +1,151 @@
+"""Makes the pages of rollups that are due, beside appends and a bounded number at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from vigie.query.rolled.buckets import FIELDS
+from vigie.store.heads.stream import BEFORE_ALL, Stream
+from vigie.store.log.records import StreamName
+from vigie.store.rollups.parting import Piece, parted
+from vigie.store.rollups.reading import Ask, RollupReader
+from vigie.store.rollups.tier import Claim, Guard, Made, Tier
+from vigie.store.series.index import Found, Index, Matches
+from vigie.store.series.layout import Layouts
+
+MINUTE = 60_000
+GRACE = 10 * MINUTE  # after which nothing more is expected of a time
+FEW = 256  # pages made in one turn of the upkeep, or more if there are many streams
+TURNS = 64  # in which all streams have one page made
+PAGES_A_COMMIT = 64
+STREAMS_A_LOOK = 256  # while the guard is held
+BETWEEN = MINUTE  # from one turn to the next
+
+Job = tuple[Stream, Claim]
+
+
+class RollupMaker:
+    """Claims a page under the guard, makes it without, and lets nobody remove anything meanwhile."""
+
+    def __init__(self, tiers: Sequence[Tier], layouts: Layouts, raw: Index, reader: RollupReader) -> None:
+        self._tiers, self._layouts, self._raw, self._reader = tiers, layouts, raw, reader
+        self._next = -(1 << 62)
+
+    def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
+        """Make pages that are due, and remove those that are too old."""
+        if now < self._next:
+            return
+        self._next = now + BETWEEN
+        for place, tier in enumerate(self._tiers):
+            jobs = self._due(tier, now, raw_since, guard)
+            for first in range(0, len(jobs), PAGES_A_COMMIT):
+                if closing.is_set():
+                    return
+                with turn:
+                    tier.remove_doomed()
+                    self._make(place, jobs[first : first + PAGES_A_COMMIT], guard, closing)
+            with turn:
+                tier.expire(now, guard)
+
+    def _due(self, tier: Tier, now: int, raw_since: int, guard: Guard) -> list[Job]:
+        with guard:
+            streams = list(self._raw)
+        most = max(FEW, len(streams) // TURNS)
+        jobs: dict[Job, None] = {}
+        for first in range(0, len(streams), STREAMS_A_LOOK):
+            some = streams[first : first + STREAMS_A_LOOK]
+            if not tier.missing:
+                some = [each for each in some if each.roll_at.get(tier.kind.width, now) <= now]
+            with guard:
+                for stream in some:
+                    if self._is_known(stream):
+                        found = dict.fromkeys(_due_of(tier, stream, now, raw_since))
+                        jobs.update(found)
+                        _note_next(tier, stream, bool(found), now)
+            if len(jobs) >= most:
+                break
+        return list(jobs)[:most]
+
+    def _make(self, place: int, jobs: Sequence[Job], guard: Guard, closing: threading.Event) -> None:
+        tier, claims, batch = self._tiers[place], list[Claim](), list[Made]()
+        numbers: dict[StreamName, int] = {}
+        try:
+            for stream, claim in jobs:
+                if closing.is_set():
+                    break
+                with guard:
+                    if not self._is_known(stream) or _is_there(tier, claim):
+                        continue
+                    ask = Ask(Found(stream, {}, ()), Matches(), FIELDS, guard, prompt=False)
+                    pieces = list(self._pieces(place, ask, claim))
+                    claims.append(claim)
+                    tier.claim(claim)
+                    stream.rolled = None
+                batch.append(Made(claim, *parted(self._layouts, pieces, tier.kind.width)))
+            if batch:
+                numbers = tier.write(batch)
+        finally:
+            with guard:
+                tier.settle(claims, batch, numbers)
+
+    def _is_known(self, stream: Stream) -> bool:
+        return self._raw.get(stream.name.target, stream.name.source) is stream
+
+    def _pieces(self, place: int, ask: Ask, claim: Claim) -> Iterator[Piece]:
+        """Yield a page's chunks that are there, and what is new in pieces of some hours."""
+        tier, finer = self._tiers[place], self._tiers[max(0, place - 1)].kind
+        step = max(tier.kind.width, finer.every * finer.width)
+        at = claim.page
+        for chunk in [*tier.pages(claim.name, claim.page, claim.page + tier.kind.page), None]:
+            until = claim.stop if chunk is None else chunk.start
+            for start in range(at, until, step):
+                stop = min(start + step, until)
+                yield Piece(start, stop, self._reader.fetched(place, ask, start, stop), None)
+            if chunk is not None:
+                load = self._reader.fetched(place, ask, chunk.start, chunk.end)
+                yield Piece(chunk.start, chunk.end, load, chunk)
+                at = chunk.end
+
+
+def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Job]:
+    """Yield which pages of a stream to make, each up to when."""
+    kind, name = tier.kind, stream.name
+    if stream.end == BEFORE_ALL:
+        return  # its first row was refused
+    closed = min(now, max(stream.end, now - GRACE)) // kind.width * kind.width
+    stop = min(closed, -(-stream.end // kind.width) * kind.width)
+    for page in sorted(tier.missing.get(name, ())):
+        if page < stop:
+            yield stream, Claim(name, page, min(stop, page + kind.page))
+    until = tier.until.get(name)
+    if until is None:
+        before_first = (_first_time(stream) - 1) // kind.width * kind.width
+        until = tier.until[name] = max(before_first, tier.page_at(raw_since))
+        stream.rolled = None
+    quiet = stream.end < now - GRACE
+    if stop > until and (quiet or stop - until >= kind.every * kind.width):
+        for page in range(tier.page_at(until + 1), stop, kind.page):
+            yield stream, Claim(name, page, min(stop, page + kind.page))
+
+
+def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
+    """Note when a look may find something, if nothing is due now: a stream may also fall quiet before."""
+    kind, until = tier.kind, tier.until.get(stream.name)
+    soon = due or until is None or stream.end < now - GRACE
+    full = now if soon or until is None else until + kind.every * kind.width
+    stream.roll_at[kind.width] = now if soon else min(full, stream.end + GRACE)
+
+
+def _is_there(tier: Tier, claim: Claim) -> bool:
+    name, page, stop = claim
+    stored = tier.pages(name, page, page + tier.kind.page)
+    if stored and stored[-1].end >= stop:
+        tier.until[name] = max(tier.until[name], stop)
+        return True
+    return False
+
+
+def _first_time(stream: Stream) -> int:
+    in_memory = [piece.start for piece in stream.pieces[:1]]
+    return min([*in_memory, stream.spans.start] if stream.spans else in_memory)

@@ -1,0 +1,85 @@
+"""Pages of rollups: buckets to sealed bytes and back, band by band; of format 3, metric by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from vigie.query.rolled.buckets import FIELDS, Buckets, Cells, nothing, stacked
+from vigie.store.disk.chunk import Chunk, cuts_of
+from vigie.store.pressing.codec import ROLLED, opened, pack_times, unpack_parts
+from vigie.store.rollups import band as rollup_band
+from vigie.store.rollups import cells as rollup_cells
+from vigie.store.rollups import whole as rollup_whole
+from vigie.store.rollups.cells import SHARED
+from vigie.store.series.layout import Columns, Layout
+
+_BESIDE = (*SHARED, "lost")  # what format 3 wrote the same way, whatever the values are
+_NEEDS = {
+    "first": {"last"},
+    "low": {"first", "last"},
+    "high": {"first", "last"},
+    "total": {"first", "last", "low", "high"},
+    "lost": {"first", "last"},
+}
+LATEST = 1 << 62
+
+
+def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
+    """Return the buckets of an ordered layout's series as a chunk in memory."""
+    shared = _shared_rows(buckets)
+    blobs = rollup_band.packed(layout.bands, buckets, shared)
+    start, end = int(buckets.ends[0]) - width, int(buckets.ends[-1])
+    packed = pack_times(np.concatenate([shared[name] for name in SHARED]).astype(np.int64))
+    return Chunk(layout, start, end, len(buckets.ends), packed, layout.bands, blobs.__getitem__)
+
+
+def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str]) -> Buckets:
+    """Return the buckets of some columns; fields that are not wanted are left empty."""
+    ends = np.arange(page.start + width, page.end + 1, width, dtype=np.int64)
+    rows = page.times.reshape(len(SHARED), page.rows)
+    shared = {name: row[np.newaxis] for name, row in zip(SHARED, rows, strict=True)}
+    needed = set(SHARED).union(wanted, *(_NEEDS.get(name, ()) for name in wanted))
+    read, heights = [], []
+    for band, height, lines in cuts_of(page.bands, columns):
+        some = _unpacked(page.blob(band), shared, (height, page.rows), needed)
+        buckets = Buckets(ends, **some)
+        read.append(buckets if lines is None else buckets.rows(lines))
+        heights.append(height if lines is None else len(lines))
+    return stacked(read, heights)
+
+
+def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
+    """Return, for each bucket, how many times there were, and the first and the last of them."""
+    count = buckets.count.max(axis=0)
+    some = buckets.count > 0
+    first = np.where(some, buckets.first_at, LATEST).min(axis=0)
+    last = np.where(some, buckets.last_at, -LATEST).max(axis=0)
+    return {
+        "count": count,
+        "first_at": np.where(count > 0, first, 0),
+        "last_at": np.where(count > 0, last, 0),
+    }
+
+
+def _unpacked(
+    blob: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
+) -> dict[str, Cells]:
+    codec, _, content = opened(blob)
+    if codec == ROLLED:
+        cells = rollup_band.unpacked(content, shared, shape, needed)
+    else:
+        cells = _unpacked_metric(unpack_parts(blob), shared, shape, needed)
+    return {name: cells[name] if name in cells else nothing(name, 1, shape[1]) for name in FIELDS}
+
+
+def _unpacked_metric(
+    parts: list[bytes], shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
+) -> dict[str, Cells]:
+    if len(parts) == 2 * len(FIELDS):
+        return rollup_cells.unpacked(parts, shared, shape, FIELDS, needed)
+    whole, beside = parts[: rollup_whole.PARTS], parts[rollup_whole.PARTS :]
+    beside = beside or [b""] * 2 * len(_BESIDE)
+    cells = rollup_cells.unpacked(beside, shared, shape, _BESIDE, needed)
+    return cells | rollup_whole.unpacked(whole, cells["count"], shape[0], needed)

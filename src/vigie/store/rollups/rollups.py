@@ -1,0 +1,178 @@
+"""Rollups of every series: made when their time has passed, and made again when late samples come.
+
+Each tier is made from the finer one, the finest from raw samples. A question reads the pages that are there
+and makes the other buckets on the spot, so its answer never depends on how far the upkeep has come.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from vigie.query.rolled.answers import RolledGroup
+from vigie.query.storage import Matcher
+from vigie.store.damages import Damages
+from vigie.store.heads.stream import Stream
+from vigie.store.log.records import StreamName
+from vigie.store.pressing.codec import Times
+from vigie.store.retention import Retention
+from vigie.store.rollups.making import MINUTE, RollupMaker
+from vigie.store.rollups.reading import Ask, FetchRaw, RollupReader
+from vigie.store.rollups.tier import Guard, Kind, Notes, Tier
+from vigie.store.series.index import Index, Matches, Target
+from vigie.store.series.labels import StoredLabels
+from vigie.store.series.layout import Layouts
+
+HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
+FIVE_MINUTES = Kind("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))
+ONE_HOUR = Kind("1h", HOUR, 72, 24, Retention(730 * DAY))
+KINDS = (FIVE_MINUTES, ONE_HOUR)
+RAW = StreamName((), "raw since", framed=True)  # stands where no stream does: it has no target
+
+
+class Rollups:
+    """All tiers of a store, finest first."""
+
+    def __init__(
+        self,
+        directory: Path,
+        layouts: Layouts,
+        raw: Index,
+        fetch_raw: FetchRaw,
+        damages: Damages,
+        max_bytes: int | None,
+        kinds: Sequence[Kind] = KINDS,
+    ) -> None:
+        self._raw = raw
+        kinds = [kind._replace(retention=kind.retention.sharing(max_bytes)) for kind in kinds]
+        self.tiers = [Tier(directory, kind, layouts, damages) for kind in kinds]
+        self.raw_since = self.tiers[0].until.pop(RAW, -(1 << 62))
+        self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw)
+        self._maker = RollupMaker(self.tiers, layouts, raw, self._reader)
+
+    def close(self) -> None:
+        """Let go of the files; which pages late samples made wrong is known again from the log."""
+        for tier in self.tiers:
+            tier.blocks.close()
+
+    def note_row(self, stream: Stream, time: int) -> None:
+        """Take note of a row of a stream."""
+        if stream.rolled is None:
+            stream.rolled = max(tier.reach(stream.name) for tier in self.tiers)
+        if time <= stream.rolled:
+            self.note(stream.name, time)
+
+    def note(self, name: StreamName, time: int) -> None:
+        """Take note of a row; a late one makes pages wrong, unless raw data of their time have gone."""
+        for tier in self.tiers:
+            if tier is not self.tiers[0] or tier.page_at(time) >= self.raw_since:
+                tier.note(name, time)
+
+    def note_all(self, name: StreamName, times: Times) -> None:
+        """Take note of rows that are read back from the log."""
+        reach = max(tier.reach(name) for tier in self.tiers)
+        if times.min() > reach:
+            return
+        late = times[times <= reach]
+        for minute in np.unique((late - 1) // MINUTE).tolist():
+            self.note(name, minute * MINUTE + 1)
+
+    def notes(self) -> list[Notes]:
+        """Return which pages are wrong and still on disk."""
+        return [tier.notes() for tier in self.tiers]
+
+    def keep_notes(self, notes: Sequence[Notes], guard: Guard) -> None:
+        """Make durable which pages are wrong; to be called before the rows leave the log."""
+        for tier, some in zip(self.tiers, notes, strict=True):
+            tier.keep_notes(some, guard)
+
+    def raw_expired(self, before: int) -> None:
+        """Take note that raw data older than this may have gone."""
+        if before > self.raw_since:
+            self.raw_since = before
+            with self.tiers[0].blocks.transaction():
+                self.tiers[0].blocks.keep_stream(RAW, before)
+
+    def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
+        """Return the targets whose own labels fit."""
+        return [target for tier in self.tiers for target in tier.index.targets(matchers)]
+
+    def forget(self, targets: Collection[Target]) -> None:
+        """Forget all streams of some targets; `remove_doomed` takes their pages away."""
+        for tier in self.tiers:
+            tier.forget([stream.name for target in targets for stream in tier.index.streams_of(target)])
+
+    def remove_doomed(self) -> None:
+        """Remove the pages of what was forgotten."""
+        for tier in self.tiers:
+            tier.remove_doomed()
+
+    def size(self) -> int:
+        """Return how many bytes are in use on disk."""
+        total = 0
+        for tier in self.tiers:
+            with tier.blocks.database.writing:
+                total += tier.blocks.size()
+        return total
+
+    def since(self, width: int) -> int:
+        """Return how far back buckets of a width go."""
+        tier = next(tier for tier in self.tiers if tier.kind.width == width)
+        starts = [stream.spans.start for stream in tier.index if stream.spans]
+        return min(starts, default=self.raw_since)
+
+    def verify(self) -> Iterator[str]:
+        """Yield what is damaged, after reading every page."""
+        for tier in self.tiers:
+            yield from (f"rollups of {tier.kind.name}: {wrong}" for wrong in tier.blocks.verify())
+
+    @contextmanager
+    def unwritten(self) -> Iterator[None]:
+        """Let nobody write to the files; taken before the store's guard, since a commit takes its time."""
+        with ExitStack() as held:
+            for tier in self.tiers:
+                held.enter_context(tier.blocks.database.writing)
+            yield
+
+    @contextmanager
+    def unread(self) -> Iterator[None]:
+        """Let nobody read the files."""
+        with ExitStack() as held:
+            for tier in self.tiers:
+                held.enter_context(tier.blocks.database.reading)
+            yield
+
+    def reborn(self) -> None:
+        """Go on in a forked child."""
+        for tier in self.tiers:
+            tier.blocks.reborn()
+
+    def maintain(self, now: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
+        """Make pages that are due, a bounded number of them, and remove those that are too old."""
+        self._maker.maintain(now, self.raw_since, guard, turn, closing)
+
+    def groups(
+        self,
+        guard: Guard,
+        matchers: Sequence[Matcher],
+        start: int,
+        end: int,
+        width: int,
+        wanted: Collection[str],
+    ) -> Iterator[RolledGroup]:
+        """Yield, target by target, the buckets of fitting series between two multiples of the width."""
+        place = [tier.kind.width for tier in self.tiers].index(width)
+        matches = Matches()
+        with guard:
+            indexes = [self._raw, *(tier.index for tier in self.tiers[place::-1])]
+            found = {one.stream.name: one for index in indexes for one in index.find(matchers)}
+        for one in found.values():
+            with guard:
+                read = self._reader.fetched(place, Ask(one, matches, wanted, guard, prompt=True), start, end)
+            plan, buckets = read()
+            if plan is not None and len(plan.columns):
+                yield RolledGroup(StoredLabels(one.target, plan.layout, plan.columns), buckets)

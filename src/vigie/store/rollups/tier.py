@@ -1,0 +1,266 @@
+"""Rollups of one width in a file of their own: pages of buckets, each a fixed time in one chunk or a few."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+from vigie.store.damages import Damages
+from vigie.store.disk.blocks import Blocks
+from vigie.store.disk.chunk import Chunk
+from vigie.store.errors import StoreError
+from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
+from vigie.store.log.records import StreamName
+from vigie.store.retention import Retention, expire
+from vigie.store.series.index import Index
+from vigie.store.series.layout import Layouts
+
+FREED_PAGES = 20_000  # given back at once
+
+Guard = AbstractContextManager[object]
+
+
+class Kind(NamedTuple):
+    """How wide the buckets are, how many fill a page, after how many a page is written anew; and the age."""
+
+    name: str
+    width: int
+    page_buckets: int
+    every: int
+    retention: Retention
+
+    @property
+    def page(self) -> int:
+        """Return how long a page is, in milliseconds."""
+        return self.width * self.page_buckets
+
+
+class Claim(NamedTuple):
+    """A page of a stream that somebody makes, and up to when."""
+
+    name: StreamName
+    page: int
+    stop: int
+
+
+class Made(NamedTuple):
+    """A page that was made: its chunks, none if there are no samples, and those on disk that stay."""
+
+    claim: Claim
+    chunks: Sequence[Chunk]
+    kept: Collection[int] = ()
+
+
+Notes = dict[StreamName, set[int]]  # which pages of which streams
+
+
+class Tier:
+    """A page that is there is right up to its end; where there is none, the finer data are asked.
+
+    So a page is taken away when late samples fall into it, before they leave the log, and made again later.
+    """
+
+    def __init__(self, directory: Path, kind: Kind, layouts: Layouts, damages: Damages) -> None:
+        self.kind = kind
+        self.index = Index()
+        self._damages = damages
+        self.until: dict[StreamName, int] = {}  # every page before is made, but for the missing ones
+        self.missing: Notes = {}
+        self._unsaid: Notes = {}  # missing, and still on disk
+        self._making: Notes = {}  # claimed, and not on disk yet
+        self._doomed: list[StreamName] = []  # forgotten, and still on disk
+        self._numbers: dict[StreamName, int] = {}
+        self._layouts = layouts
+        self.path = directory / f"rollups-{kind.name}.sqlite"
+        self.blocks = self._opened()
+
+    def note(self, name: StreamName, time: int) -> None:
+        """Take away the page of a sample that comes late."""
+        if time <= self.reach(name):
+            self.spoil(name, self.page_at(time))
+
+    def reach(self, name: StreamName) -> int:
+        """Return up to when a row of a stream comes too late for the pages that are there or claimed."""
+        stream = self.index.get(name.target, name.source)
+        until = self.until.get(name, BEFORE_ALL)
+        return until if stream is None else max(until, stream.last_stored)
+
+    def spoil(self, name: StreamName, page: int) -> None:
+        """Take a page away, to be made again."""
+        if page not in self.missing.setdefault(name, set()):
+            self.missing[name].add(page)
+            self._unsaid.setdefault(name, set()).add(page)
+
+    def notes(self) -> Notes:
+        """Return which pages were taken away and are still on disk."""
+        return {name: set(pages) for name, pages in self._unsaid.items()}
+
+    def keep_notes(self, notes: Notes, guard: Guard) -> None:
+        """Make durable that these pages were taken away."""
+        if not notes:
+            return
+        with self.blocks.transaction():
+            self.blocks.database.births.wait()
+            for name, pages in notes.items():
+                number = self.blocks.keep_stream(name, min(*pages, self.until.get(name, min(pages))))
+                for page in pages:
+                    self._remove_page(number, page)
+        with guard:
+            for name, pages in notes.items():
+                self._said(name, pages)
+
+    def page_at(self, time: int) -> int:
+        """Return the begin of the page that a sample of this time belongs to."""
+        return (time - 1) // self.kind.page * self.kind.page
+
+    def pages(self, name: StreamName, start: int, stop: int) -> list[Chunk]:
+        """Return the pages that begin between two times, in order."""
+        if name not in self._numbers:
+            return []
+        wrong = self.missing.get(name, set()) | self._making.get(name, set())
+        stored = self._stored(self._numbers[name], start, stop)
+        return [page for page in stored if self.page_at(page.start + 1) not in wrong]
+
+    def claim(self, claim: Claim) -> None:
+        """Take over a page that is made of what is there now; a row that comes from now on is late."""
+        name, page, stop = claim
+        self.until[name] = max(self.until.get(name, stop), stop)
+        self._making.setdefault(name, set()).add(page)
+        self.missing.get(name, set()).discard(page)
+        if not self.missing.get(name, True):
+            del self.missing[name]
+        self._said(name, {page})  # until it is written no row leaves the log, and then it is right
+
+    def write(self, batch: Sequence[Made]) -> dict[StreamName, int]:
+        """Make pages durable that were claimed, in place of what is there; return their streams' numbers."""
+        numbers: dict[StreamName, int] = {}
+        with self.blocks.transaction():
+            self.blocks.database.births.wait()
+            for (name, page, _), chunks, kept in batch:
+                until = self.until.get(name)
+                if until is None:
+                    continue  # it was deleted meanwhile
+                number = numbers[name] = self.blocks.keep_stream(
+                    name, min([until, *self.missing.get(name, ())])
+                )
+                self._remove_page(number, page, kept)
+                for chunk in chunks:
+                    self.blocks.write(number, chunk, small=False)
+        return numbers
+
+    def settle(
+        self, claims: Iterable[Claim], batch: Sequence[Made], numbers: Mapping[StreamName, int]
+    ) -> None:
+        """Let pages that were written be read, and the other claimed ones be made again."""
+        made = {(name, page): chunks for (name, page, _), chunks, _ in batch}
+        for name, page, _ in claims:
+            if page in self._making.get(name, ()):
+                self._making[name].discard(page)
+                if name not in numbers:
+                    self.spoil(name, page)
+                    continue
+                self._numbers[name] = numbers[name]
+                chunks = made.get((name, page), ())
+                if chunks:
+                    stream = self._known(name)
+                    stream.respan(self.blocks.spans(stream.number))
+                    for chunk in chunks:
+                        self.index.note(stream, chunk.layout.outline)
+        self._making = {name: pages for name, pages in self._making.items() if pages}
+
+    def forget(self, names: Iterable[StreamName]) -> None:
+        """Forget streams; `remove_doomed` takes their pages away."""
+        for name in names:
+            stream = self.index.get(name.target, name.source)
+            if stream is not None:
+                self.index.remove(stream)
+                self._doomed.append(name)
+            for about in (self.until, self.missing, self._unsaid, self._making, self._numbers):
+                about.pop(name, None)
+
+    def remove_doomed(self) -> None:
+        """Remove the pages of streams that were forgotten."""
+        if self._doomed:
+            doomed = list(self._doomed)
+            with self.blocks.transaction():
+                self.blocks.database.births.wait()
+                for name in doomed:
+                    self.blocks.remove_stream(self.blocks.keep_stream(name, 0))
+            del self._doomed[: len(doomed)]
+
+    def expire(self, now: int, guard: Guard) -> None:
+        """Remove pages that are too old."""
+        lost = expire(self.blocks, self.kind.retention, now)
+        if not lost:
+            return
+        left = {number: list(self.blocks.spans(number)) for number in lost}
+        with guard:
+            for stream in list(self.index):
+                spans = left.get(self._numbers.get(stream.name, 0))
+                if spans:
+                    stream.respan(spans)
+                    outlines = [outline for _, outline in self.blocks.outlines(spans) if outline is not None]
+                    self.index.renew(stream, outlines)
+                elif spans is not None:
+                    self.forget([stream.name])
+        self.remove_doomed()
+        self.blocks.forget_layouts()
+        self.blocks.shrink(FREED_PAGES)
+
+    def _said(self, name: StreamName, pages: set[int]) -> None:
+        left = self._unsaid.pop(name, set()) - pages
+        if left:
+            self._unsaid[name] = left
+
+    def _remove_page(self, number: int, page: int, kept: Collection[int] = ()) -> None:
+        for chunk in self._stored(number, page, page + self.kind.page):
+            if chunk.number not in kept:
+                self.blocks.remove_chunk(chunk.number)
+
+    def _known(self, name: StreamName) -> Stream:
+        stream = self.index.get(name.target, name.source)
+        if stream is None:
+            stream = Stream(name, self._layouts, Lengths(), self._damages)
+            self.index.add(stream)
+        stream.number = self._numbers[name]
+        return stream
+
+    def _stored(self, number: int, start: int, stop: int) -> list[Chunk]:
+        found = self.blocks.overlapping(number, start, stop - 1)
+        return [chunk for chunk in found if start <= chunk.start < stop]
+
+    def _opened(self) -> Blocks:
+        """Open the file; one that cannot be read is put aside, since it is made again from raw data."""
+        try:
+            return self._loaded()
+        except StoreError as error:
+            aside = self.path.with_suffix(".damaged")
+            self.path.replace(aside)
+            for ending in ("-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+            said = (
+                f"{error}; it is put aside as {aside.name}, and made again as far back as raw data are kept"
+            )
+            self.index, self.until, self._numbers = Index(), {}, {}
+            blocks = self._loaded()
+            self._damages.add(said)
+            return blocks
+
+    def _loaded(self) -> Blocks:
+        blocks = Blocks(self.path, self._layouts, self._damages)
+        try:
+            names = {}
+            for number, name, until in blocks.streams():
+                names[number] = name
+                self.until[name], self._numbers[name] = until, number
+            for span, outline in blocks.outlines(blocks.spans()):
+                stream = self._known(names[span.stream])
+                stream.spans.add(span.layout, span.start, span.end)
+                if outline is not None:
+                    self.index.note(stream, outline)
+        except BaseException:
+            blocks.close()
+            raise
+        return blocks

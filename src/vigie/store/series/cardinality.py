@@ -1,0 +1,25 @@
+"""Counts live series by their labels, without making a single label set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from vigie.store.series.index import Target
+from vigie.store.series.layout import Layout
+
+Pairs = Counter[tuple[str, str]]
+
+
+def pairs_of(live: Iterable[tuple[Target, Layout]]) -> Pairs:
+    """Return how many series have each label and value, given every stream's target and layout."""
+    pairs: Pairs = Counter()
+    streams: Counter[Layout] = Counter()
+    for target, layout in live:
+        streams[layout] += 1
+        for pair in target:
+            pairs[pair] += len(layout)
+    for layout, count in streams.items():
+        for pair, series in Counter(pair for key in layout.series for pair in key).items():
+            pairs[pair] += series * count
+    return pairs

@@ -1,0 +1,191 @@
+"""Finds the streams and columns that matchers fit: by metric name, by target, then within each layout.
+
+Labels of a target are asked about once a target; the others once a layout, which nodes of a kind share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.query.storage import Matcher
+from vigie.store.disk.chunk import Bands, Cut
+from vigie.store.heads.stream import Stream
+from vigie.store.series.condition import Condition, condition_of
+from vigie.store.series.fits import fits_of
+from vigie.store.series.layout import NAME, Columns, Layout, unique
+from vigie.store.series.outline import Outline
+
+Target = tuple[tuple[str, str], ...]
+MENTIONS = 4  # of each stream under names that fit, up to which going by names is worth it: else all may fit
+
+
+class Found(NamedTuple):
+    """A stream that may have what is asked for, and what is still to ask of its layouts."""
+
+    stream: Stream
+    target: Mapping[str, str]
+    conditions: tuple[Condition, ...]
+
+
+class Index:
+    """Every stream by target and source, and by the metric names that it has or had."""
+
+    def __init__(self) -> None:
+        self._streams: dict[Target, dict[str, Stream]] = {}
+        self._by_name: dict[str, dict[Stream, None]] = {}
+        self._noted: dict[Stream, dict[Outline, None]] = {}
+
+    def __iter__(self) -> Iterator[Stream]:
+        for streams in self._streams.values():
+            yield from streams.values()
+
+    def get(self, target: Target, source: str) -> Stream | None:
+        """Return a stream that is known."""
+        return self._streams.get(target, {}).get(source)
+
+    def add(self, stream: Stream) -> None:
+        """Make a stream known."""
+        self._streams.setdefault(stream.name.target, {})[stream.name.source] = stream
+        self._noted[stream] = {}
+
+    def note(self, stream: Stream, outline: Outline) -> None:
+        """Note that a stream has series of these names."""
+        noted = self._noted[stream]
+        if outline not in noted:
+            noted[outline] = None
+            for name in outline.metrics:
+                self._by_name.setdefault(name, {})[stream] = None
+
+    def renew(self, stream: Stream, outlines: Iterable[Outline]) -> None:
+        """Forget the names that a stream has no more; without any rows it is forgotten itself."""
+        self._unname(stream)
+        if not stream.spans and not stream.pieces:
+            self.remove(stream)
+            return
+        for outline in outlines:
+            self.note(stream, outline)
+
+    def remove(self, stream: Stream) -> None:
+        """Forget a stream."""
+        self._unname(stream)
+        del self._noted[stream]
+        streams = self._streams[stream.name.target]
+        del streams[stream.name.source]
+        if not streams:
+            del self._streams[stream.name.target]
+
+    def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
+        """Return the targets whose own labels fit."""
+        conditions = [Condition(matcher) for matcher in matchers]
+        return [target for target in self._streams if _fits(dict(target), conditions)]
+
+    def streams_of(self, target: Target) -> list[Stream]:
+        """Return all streams of a target."""
+        return list(self._streams.get(target, {}).values())
+
+    def find(self, matchers: Sequence[Matcher]) -> Iterator[Found]:
+        """Yield the streams that the matchers may fit."""
+        conditions = [condition_of(matcher) for matcher in matchers]
+        parted: dict[tuple[str, ...], _Parted] = {}  # by the names of a target's labels
+        for target, streams in self._candidates(conditions):
+            names = tuple([name for name, _ in target])
+            if names not in parted:
+                parted[names] = _parted(names, conditions)
+            labels, (own, rest) = dict(target), parted[names]
+            if _fits(labels, own):
+                for stream in streams:
+                    yield Found(stream, labels, rest)
+
+    def _candidates(self, conditions: Sequence[Condition]) -> Iterable[tuple[Target, Collection[Stream]]]:
+        named = [condition for condition in conditions if condition.label == NAME]
+        if named and not all(condition.test("") for condition in named):
+            some = [self._by_name[name] for name in self._names(named)]
+            if len(some) == 1 or sum(map(len, some)) <= MENTIONS * len(self._noted):
+                targets: dict[Target, dict[Stream, None]] = {}
+                for stream in chain.from_iterable(some):
+                    targets.setdefault(stream.name.target, {})[stream] = None
+                return targets.items()
+        return [(target, list(streams.values())) for target, streams in self._streams.items()]
+
+    def _names(self, named: Sequence[Condition]) -> list[str]:
+        """Return the metric names that meet all of some conditions."""
+        listed = next((condition.among for condition in named if condition.among is not None), None)
+        names = self._by_name if listed is None else [name for name in listed if name in self._by_name]
+        return [name for name in names if all(condition.test(name) for condition in named)]
+
+    def _unname(self, stream: Stream) -> None:
+        for name in {name for outline in self._noted[stream] for name in outline.metrics}:
+            streams = self._by_name[name]
+            del streams[stream]
+            if not streams:
+                del self._by_name[name]
+        self._noted[stream] = {}
+
+
+class Plan(NamedTuple):
+    """Which series pieces of several layouts have together, and which of these lines each layout fills."""
+
+    layout: Layout
+    columns: Columns
+    lines: Mapping[Layout, Columns | None]  # None for "all, in this order"
+
+
+class Matches:
+    """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
+
+    def __init__(self) -> None:
+        self._plans: dict[tuple[tuple[Layout, ...], tuple[Condition, ...]], Plan] = {}
+
+    def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
+        """Return the columns that meet the conditions."""
+        return fits_of(layout, conditions).columns
+
+    def cuts(self, layout: Layout, conditions: tuple[Condition, ...], bands: Bands) -> list[Cut]:
+        """Return the same, band by band."""
+        return fits_of(layout, conditions).cuts(bands)
+
+    def plan(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
+        """Return how the fitting columns of these layouts stand in one matrix."""
+        key = (layouts, conditions)
+        if key not in self._plans:
+            self._plans[key] = self._planned(layouts, conditions)
+        return self._plans[key]
+
+    def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
+        if len(layouts) == 1:
+            return Plan(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
+        keys = {layout: fits_of(layout, conditions).keys for layout in layouts}
+        most = max(layouts, key=lambda layout: len(keys[layout]))
+        if all(some == keys[most] for some in keys.values()):
+            return Plan(most, self.columns(most, conditions), dict.fromkeys(layouts))
+        together = unique(key for layout in (most, *layouts) for key in keys[layout])
+        line = {key: i for i, key in enumerate(together)}
+        lines = {
+            layout: None if some == together else np.array([line[key] for key in some], dtype=np.intp)
+            for layout, some in keys.items()
+        }
+        if len(together) == len(keys[most]):
+            return Plan(most, self.columns(most, conditions), lines)
+        return Plan(Layout(together), np.arange(len(together)), lines)
+
+
+class _Parted(NamedTuple):
+    """Which conditions are about a target's own labels, and which about its series."""
+
+    own: tuple[Condition, ...]
+    rest: tuple[Condition, ...]
+
+
+def _parted(names: Collection[str], conditions: Sequence[Condition]) -> _Parted:
+    return _Parted(
+        tuple(condition for condition in conditions if condition.label in names),
+        tuple(condition for condition in conditions if condition.label not in names),
+    )
+
+
+def _fits(labels: Mapping[str, str], conditions: Iterable[Condition]) -> bool:
+    return all(condition.test(labels.get(condition.label, "")) for condition in conditions)

@@ -1,0 +1,198 @@
+"""Which series stand in the columns of a matrix, and which columns a selector fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.model import Metric
+from vigie.store.errors import Refused
+from vigie.store.series.condition import Condition
+from vigie.store.series.outline import NAME as NAME
+from vigie.store.series.outline import Outline, outline_with
+
+if TYPE_CHECKING:
+    from vigie.store.series.fits import Fits
+
+Columns = NDArray[np.intp]
+Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
+BAND = 48  # columns, of which the format depends: more press a little better, fewer are unpacked faster
+_T = TypeVar("_T")
+
+
+class Layout:
+    """An ordered set of series; equal ones are one object, so nodes of a kind share it."""
+
+    def __init__(self, series: tuple[Key, ...]) -> None:
+        self.series = series
+        self.fits: dict[tuple[Condition, ...], Fits] = {}  # what questions were asked of it
+        self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.series)
+
+    @cached_property
+    def column(self) -> dict[Key, int]:
+        """Return where each series stands."""
+        return {key: i for i, key in enumerate(self.series)}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Return each column's metric name."""
+        return [_value(key, NAME) for key in self.series]
+
+    @cached_property
+    def by_metric(self) -> Columns:
+        """Return the order of columns that puts each metric's side by side."""
+        return np.array(sorted(range(len(self)), key=self.names.__getitem__), dtype=np.intp)
+
+    @cached_property
+    def metrics(self) -> list[tuple[int, int]]:
+        """Return each metric's first column and the one behind its last, in a layout ordered by metric."""
+        inner = [i for i in range(1, len(self)) if self.names[i] != self.names[i - 1]]
+        return list(zip([0, *inner], [*inner, len(self)], strict=True)) if len(self) else []
+
+    @cached_property
+    def bands(self) -> list[tuple[int, int]]:
+        """Return the same of metrics that are pressed together, so that each band has enough columns."""
+        bands: list[tuple[int, int]] = []
+        first = 0
+        for _, stop in self.metrics:
+            if stop - first >= BAND:
+                bands.append((first, stop))
+                first = stop
+        if first < len(self):
+            bands.append((first, len(self)))
+        return bands
+
+    def match(self, conditions: Sequence[Condition]) -> Columns:
+        """Return the columns whose series meet all conditions."""
+        fits = np.ones(len(self), dtype=np.bool_)
+        for condition in conditions:
+            values, codes = self.coded(condition.label)
+            if condition.exactly is not None:
+                fits &= codes == (values.index(condition.exactly) if condition.exactly in values else -1)
+            else:
+                fits &= np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
+        return np.flatnonzero(fits)
+
+    def values_of(self, label: str, columns: Columns) -> set[str]:
+        """Return the values that a label has in these columns; none where it is absent."""
+        values, codes = self.coded(label)
+        if len(columns) == len(self):
+            return set(values) - {""}
+        return {values[code] for code in np.unique(codes[columns]).tolist()} - {""}
+
+    def names_of_labels(self, columns: Columns) -> set[str]:
+        """Return the label names that occur in these columns."""
+        if len(columns) == len(self):
+            return set(self.label_names)
+        return {name for name in self.label_names if self.values_of(name, columns)}
+
+    @cached_property
+    def label_names(self) -> frozenset[str]:
+        """Return the names of all labels."""
+        return frozenset(name for name, _ in set(chain.from_iterable(self.series)))
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Return what it has in common with layouts that differ only in the values of labels."""
+        shapes = dict.fromkeys(
+            [
+                (name, next(zip(*key, strict=True), ()))
+                for name, key in zip(self.names, self.series, strict=True)
+            ]
+        )
+        names: dict[str, frozenset[str]] = {}
+        for name, labels in shapes:
+            names[name] = names.get(name, frozenset()).union(labels)
+        return outline_with(names)
+
+    def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
+        """Return the values of a label, the empty one among them, and for each column which it has."""
+        if label not in self.label_names:  # names that only a question holds are not kept
+            return [""], np.zeros(len(self), dtype=np.int32)
+        coded = self._coded.get(label)
+        if coded is None:
+            numbers: dict[str, int] = {}
+            values = self.names if label == NAME else [_value(key, label) for key in self.series]
+            codes = [numbers.setdefault(value, len(numbers)) for value in values]
+            coded = self._coded[label] = (list(numbers), np.array(codes, dtype=np.int32))
+        return coded
+
+
+class Layouts:
+    """Keeps equal layouts one object for as long as anybody holds it."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[tuple[Key, ...], Layout] = WeakValueDictionary()
+        self._ordered: WeakKeyDictionary[Layout, Layout] = WeakKeyDictionary()
+
+    def of(self, series: tuple[Key, ...]) -> Layout:
+        """Return the layout with these series."""
+        layout = self._known.get(series)
+        if layout is None:
+            layout = self._known[series] = Layout(series)
+        return layout
+
+    def ordered(self, layout: Layout) -> Layout:
+        """Return the layout with the same series, each metric's side by side."""
+        ordered = self._ordered.get(layout)
+        if ordered is None:
+            ordered = self.of(tuple(layout.series[i] for i in layout.by_metric))
+            if ordered is not layout:  # a layout that held itself would never be let go
+                self._ordered[layout] = ordered
+        return ordered
+
+    def union(self, layouts: Iterable[Layout]) -> Layout:
+        """Return one layout with the series of all."""
+        distinct = unique(layouts)
+        if len(distinct) == 1:
+            return distinct[0]
+        return self.of(unique(key for layout in distinct for key in layout.series))
+
+
+def is_too_wide(layouts: Layouts, some: Sequence[Layout], times: float) -> bool:
+    """Tell whether series come and go so much that all together are so many times as many as at once."""
+    return len(layouts.union(some)) > times * max(map(len, some)) + 64
+
+
+def _value(key: Key, label: str) -> str:
+    for name, value in key:
+        if name == label:
+            return value
+    return ""
+
+
+def key_of(metric: Metric, values: Sequence[str], taken: Mapping[str, str]) -> Key:
+    """Return a series' key; a label that the target has too becomes exported_*, an empty one is none."""
+    labels = dict(zip(metric.labels, values, strict=True))
+    return key_of_labels({**labels, NAME: metric.name}, taken)
+
+
+def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
+    """Return the key of a label set beside a target's own labels."""
+    own = {name: value for name, value in labels.items() if value and name not in taken}
+    for name in sorted(set(labels) & set(taken)):
+        exported = "exported_" + name
+        while exported in own or exported in taken:
+            exported = "exported_" + exported
+        if labels[name]:
+            own[exported] = labels[name]
+    key = tuple(sorted(own.items()))
+    try:
+        "".join(text for pair in key for text in pair).encode()
+    except UnicodeEncodeError:
+        raise Refused(f"a label of {key!r} is not valid Unicode") from None
+    return key
+
+
+def unique(items: Iterable[_T]) -> tuple[_T, ...]:
+    """Return the items without repetition, in order."""
+    return tuple(dict.fromkeys(items))

@@ -257,7 +257,6 @@ def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkab
         os.kill(int(note.read_bytes()), 0)
 
 
-@pytest.mark.process
 def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
     program = textwrap.dedent("""
         import asyncio, os, threading

@@ -40,6 +40,9 @@ CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
 """
 _CHUNK = "SELECT number, layout, start, stop, count, times, first_blob, blobs, places FROM chunk WHERE "
 _SPAN = "SELECT stream, layout, min(start), max(stop) FROM chunk WHERE "
+_UNLIKE = """
+SELECT min(layout.number) FROM chunk JOIN layout ON layout.number = chunk.layout
+WHERE chunk.stream = ? AND chunk.start <= ? AND chunk.stop >= ? GROUP BY layout.outline"""
 _OVERLAPPING = """
 stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
     SELECT start FROM chunk WHERE stream = ?1 AND start < ?2 ORDER BY start DESC LIMIT 2)), ?2)
@@ -122,6 +125,10 @@ class Blocks:
             where = "stream = ? AND start <= ? AND stop >= ? GROUP BY layout"
             rows = self._read(_SPAN + where, stream, end, start)
         return starmap(Span, rows)
+
+    def unlike_layouts(self, stream: int, start: int, end: int) -> list[int]:
+        """Return one layout of each outline that a stream has in a time span."""
+        return [number for (number,) in self._read(_UNLIKE, stream, end, start)]
 
     def outlines(self, spans: Iterable[Span]) -> Iterator[tuple[Span, Outline | None]]:
         """Yield spans, each with the outline of its layout; None for one that is damaged, which is said."""

@@ -51,7 +51,7 @@ class Lookup:
 
     def series(self) -> Iterator[tuple[Target, Key]]:
         """Yield every series, as its target and the rest; some of them more than once."""
-        for one, places in self._fitting():
+        for one, places in self._fitting(None):
             target = one.stream.name.target
             for place, fit in places:
                 layout = self._layout(place)
@@ -61,7 +61,7 @@ class Lookup:
     def label_names(self) -> set[str]:
         """Return the names of the labels."""
         names: set[str] = set()
-        for one, places in self._fitting():
+        for one, places in self._fitting(NAME):
             for place, fit in places:
                 if names >= fit.labels and names >= one.target.keys():
                     continue
@@ -78,7 +78,7 @@ class Lookup:
         """Return the values of a label."""
         values: set[str] = set()
         asked: set[tuple[object, Conditions]] = set()
-        for one, places in self._fitting():
+        for one, places in self._fitting(name):
             own = one.target.get(name)
             if own is None:
                 for place, fit in places:
@@ -106,20 +106,22 @@ class Lookup:
             columns = self._columns[place, conditions] = layout.match(conditions)
         return columns
 
-    def _fitting(self) -> Iterator[tuple[Found, list[tuple[Place, Fit]]]]:
+    def _fitting(self, label: str | None) -> Iterator[tuple[Found, list[tuple[Place, Fit]]]]:
+        """Yield where each stream has what is wanted; all of it, unless only the values of a label are."""
         for first in range(0, len(self._found), STREAMS_A_LOOK):
             some = self._found[first : first + STREAMS_A_LOOK]
             with self._guard:
-                places = [self._places(one) for one in some]
+                places = [self._places(one, label) for one in some]
             yield from zip(some, places, strict=True)
 
-    def _places(self, found: Found) -> list[tuple[Place, Fit]]:
+    def _places(self, found: Found, label: str | None) -> list[tuple[Place, Fit]]:
         """Return where the stream may have what is wanted; each place once."""
         stream, start, end = found.stream, self._start, self._end
         places: dict[Place, None] = {
             piece.layout: None for piece in stream.pieces if piece.start <= end and piece.end >= start
         }
-        places.update(dict.fromkeys(self._stored(stream)))
+        outlined = (label == NAME or label in found.target) and only_names(found.conditions)
+        places.update(dict.fromkeys(self._stored(stream, outlined=outlined)))
         key = tuple(places), found.conditions
         fitting = self._fitting_places.get(key)
         if fitting is None:  # nodes of a kind have the same layouts
@@ -167,11 +169,14 @@ class Lookup:
             self._blocks.damages.add(str(error))
             return Layout(())
 
-    def _stored(self, stream: Stream) -> Sequence[int]:
+    def _stored(self, stream: Stream, *, outlined: bool) -> Sequence[int]:
+        """Return the layouts on disk; where outlines tell all, one of each outline is enough."""
         if not stream.spans or (stream.pieces and self._start >= stream.complete_from):
             return ()
         if self._start >= stream.spans.known_from:
             return stream.spans.between(self._start, self._end)
+        if outlined:
+            return self._blocks.unlike_layouts(stream.number, self._start, self._end)
         return [span.layout for span in self._blocks.spans(stream.number, self._start, self._end)]
 
 

@@ -47,6 +47,7 @@ function Finder({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const [found, setFound] = useState<Found[]>([]);
   const [asked, setAsked] = useState<string | null>(null); // what `found` fits
+  const typed = useRef(""); // what stands in the field, before it is drawn anew
   const eager = useRef(false); // Enter was pressed before the answer came
   const [chosen, setChosen] = useState(0);
   const [trouble, setTrouble] = useState("");
@@ -55,6 +56,7 @@ function Finder({ close }: { close: () => void }) {
     const timer = setTimeout(() => {
       ask<{ found: Found[] }>(`api/search?q=${encodeURIComponent(text)}`, stop.signal)
         .then((answer) => {
+          if (text !== typed.current) return; // the next answer is under way
           if (eager.current) open(answer.found[0]);
           eager.current = false;
           setFound(answer.found);
@@ -72,13 +74,12 @@ function Finder({ close }: { close: () => void }) {
   const open = (one: Found | undefined) => {
     if (!one) return;
     close();
-    setText("");
     go(link(one.link));
   };
   const key = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown") setChosen(Math.min(chosen + 1, found.length - 1));
     else if (event.key === "ArrowUp") setChosen(Math.max(chosen - 1, 0));
-    else if (event.key === "Enter" && asked !== text) eager.current = true;
+    else if (event.key === "Enter" && asked !== typed.current) eager.current = true;
     else if (event.key === "Enter") open(found[chosen]);
     else return;
     event.preventDefault();
@@ -100,7 +101,8 @@ function Finder({ close }: { close: () => void }) {
         autofocus
         onInput={(event) => {
           eager.current = false;
-          setText(event.currentTarget.value);
+          typed.current = event.currentTarget.value;
+          setText(typed.current);
         }}
         onKeyDown={key}
       />

@@ -9,24 +9,26 @@ const PAUSE = 120; // ms without a key before the server is asked
 export function Search() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [open, setOpen] = useState(false);
-  useEffect(() => {
-    if (open) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [open]);
+  const [times, setTimes] = useState(0); // that it was closed: each time begins with an empty field
+  const begin = () => {
+    if (dialog.current?.open) return;
+    dialog.current?.showModal(); // at once: who types on must not lose the first letters
+    setOpen(true);
+  };
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       const typing = (event.target as HTMLElement).closest?.("input, textarea, select, .editor");
       const wanted = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
       if (!wanted && !(event.key === "/" && !typing)) return;
       event.preventDefault();
-      setOpen(true);
+      begin();
     };
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
   }, []);
   return (
     <>
-      <button type="button" class="search" onClick={() => setOpen(true)}>
+      <button type="button" class="search" onClick={begin}>
         <span>Search</span> <kbd>Ctrl K</kbd>
       </button>
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself */}
@@ -34,16 +36,19 @@ export function Search() {
         ref={dialog}
         class="finder"
         aria-label="Search"
-        onClose={() => setOpen(false)}
-        onClick={(event) => event.target === dialog.current && setOpen(false)}
+        onClose={() => {
+          setOpen(false);
+          setTimes((before) => before + 1);
+        }}
+        onClick={(event) => event.target === event.currentTarget && event.currentTarget.close()}
       >
-        {open && <Finder close={() => setOpen(false)} />}
+        <Finder key={times} asking={open} close={() => dialog.current?.close()} />
       </dialog>
     </>
   );
 }
 
-function Finder({ close }: { close: () => void }) {
+function Finder({ asking, close }: { asking: boolean; close: () => void }) {
   const [text, setText] = useState("");
   const [found, setFound] = useState<Found[]>([]);
   const [asked, setAsked] = useState<string | null>(null); // what `found` fits
@@ -52,6 +57,7 @@ function Finder({ close }: { close: () => void }) {
   const [chosen, setChosen] = useState(0);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
+    if (!asking) return;
     const stop = new AbortController();
     const timer = setTimeout(() => {
       ask<{ found: Found[] }>(`api/search?q=${encodeURIComponent(text)}`, stop.signal)
@@ -70,7 +76,7 @@ function Finder({ close }: { close: () => void }) {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [text]);
+  }, [text, asking]);
   const open = (one: Found | undefined) => {
     if (!one) return;
     close();
@@ -106,7 +112,7 @@ function Finder({ close }: { close: () => void }) {
         }}
         onKeyDown={key}
       />
-      <div id="found" role="listbox" aria-label="Found">
+      <div id="found" role="listbox" aria-label="Search results">
         {found.map((one, i) => (
           // biome-ignore lint/a11y/useFocusableInteractive lint/a11y/useKeyWithClickEvents: as above
           <div

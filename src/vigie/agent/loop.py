@@ -73,7 +73,7 @@ class Loop:
     def _pause(self, reading: Reading) -> float:
         """Return how long a source is left alone; half a cadence less, for a tick that comes early."""
         seconds = max(reading.source.every, self._cadence)
-        if reading.outcome is Outcome.UNAVAILABLE and reading.times >= ABSENT_READS:
+        if reading.outcome is Outcome.UNAVAILABLE and reading.in_a_row >= ABSENT_READS:
             seconds = max(seconds, ABSENT_SECONDS)
         return seconds - self._cadence / 2
 

@@ -46,7 +46,7 @@ class Reading:
         self.host = host
         self.outcome = Outcome.PENDING
         self.reason = ""
-        self.times = 0  # that it ended so in a row
+        self.in_a_row = 0  # reads that ended so
         self.values = Values(Table(source.name, 0, ()), ())
         self.bindings: tuple[Binding, ...] = ()
         self.read_at = float("-inf")  # monotonic
@@ -160,7 +160,7 @@ class Reading:
             if bad or self.outcome in (Outcome.ERROR, Outcome.HUNG):
                 level = logging.WARNING if bad else logging.INFO
                 log.log(level, "source %s: %s %s", self.source.name, outcome.value, reason)
-        self.times = self.times + 1 if outcome is self.outcome else 1
+        self.in_a_row = self.in_a_row + 1 if outcome is self.outcome else 1
         self.outcome, self.reason = outcome, reason
 
 

@@ -11,7 +11,7 @@ FINDING = Finding(
     what="The clock of {node}:{gpu} is held down ({reason}){clock}{hurt}.",
     was="The clock of {node}:{gpu} was held down for {lasted} ({reason}){hurt}.",
     do="Check power, cabling and cooling of {node} (`nvidia-smi -q -d PERFORMANCE -i {gpu}` tells more); "
-    "drain it: scontrol update nodename={node} state=drain reason='clock held down'.",
+    "drain it: `scontrol update nodename={node} state=drain reason='clock held down'`.",
     when='max by (instance, gpu, reason) (vigie_gpu_throttled{reason=~".*(brake|thermal|slowdown).*"}) == 1',
     events=("gpu_throttled",),
     chip="straggler",

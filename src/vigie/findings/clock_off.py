@@ -9,7 +9,7 @@ FINDING = Finding(
     title="clock is wrong",
     severity=WARNING,
     what="The clock of {node} is {value} off; its times are corrected.",
-    do="Start time synchronisation on {node}: systemctl restart chrony (or systemd-timesyncd).",
+    do="Start time synchronisation on {node}: `systemctl restart chrony` (or systemd-timesyncd).",
     when="abs(vigie_node_clock_offset_seconds) > 10",
     unit="seconds",
 )

@@ -9,7 +9,7 @@ FINDING = Finding(
     title="uncorrected memory errors",
     severity=CRITICAL,
     what="{node}:{gpu} had memory errors that could not be corrected{hurt}.",
-    do="When its job has ended, reset the GPU: nvidia-smi --gpu-reset -i {gpu} on {node}; "
+    do="When its job has ended, reset the GPU: `nvidia-smi --gpu-reset -i {gpu}` on {node}; "
     "if they come again have it replaced.",
     when="""max by (instance, gpu) (increase(DCGM_FI_DEV_ECC_DBE_VOL_TOTAL[1h])) > 0
   or sum by (instance, gpu) (increase(vigie_amdgpu_ras_errors_total{kind="uncorrected"}[1h])) > 0""",

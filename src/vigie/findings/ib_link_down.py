@@ -10,7 +10,7 @@ FINDING = Finding(
     severity=CRITICAL,
     what="The InfiniBand link {device} of {node} is down{hurt}.",
     was="The InfiniBand link {device} of {node} was down for {lasted}{hurt}.",
-    do="Check the cable of {device} on {node} and its port at the switch (ibstat, ibdiagnet).",
+    do="Check the cable of {device} on {node} and its port at the switch (`ibstat`, `ibdiagnet`).",
     # A port that never went down was never up: it is meant to be without a cable.
     when="""max by (instance, device, port) (node_infiniband_state_id < 4)
   and on (instance, device, port) (node_infiniband_link_downed_total > 0)""",

@@ -11,8 +11,8 @@ FINDING = Finding(
     severity=INFO,
     what="{node} is not watched: its agent was stopped{hurt}.",
     was="{node} was not watched for {lasted}: its agent was stopped.",
-    do="Start it when the work there is done: systemctl start vigie-agent on {node}; "
-    "if it will not come back: vigie nodes remove {node}.",
+    do="Start it when the work there is done: `systemctl start vigie-agent` on {node}; "
+    "if it will not come back: `vigie nodes remove {node}`.",
     events=("node_stopped",),
     explains=("node-lost", *node_lost.FINDING.explains),
     chip="not watched",

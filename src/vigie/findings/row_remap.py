@@ -10,7 +10,7 @@ FINDING = Finding(
     severity=CRITICAL,
     what="A bad row of memory of {node}:{gpu} is to be remapped after an uncorrectable error (ECC); "
     "that needs a reset{hurt}.",
-    do="When its job has ended, reset the GPU: nvidia-smi --gpu-reset -i {gpu} on {node}.",
+    do="When its job has ended, reset the GPU: `nvidia-smi --gpu-reset -i {gpu}` on {node}.",
     when="max by (instance, gpu) (DCGM_FI_DEV_ROW_REMAP_PENDING) == 1",
     events=("gpu_row_remapped",),
     lasts=False,

@@ -9,6 +9,6 @@ FINDING = Finding(
     title="a source fails",
     severity=INFO,
     what="The source {source} of {node} fails: {reason}.",
-    do="See `vigie doctor` on {node}; without it the source may be switched off: --no-sources {source}.",
+    do="See `vigie doctor` on {node}; without it the source may be switched off: `--no-sources {source}`.",
     when='vigie_agent_source_info{state=~"error|hung"}',
 )

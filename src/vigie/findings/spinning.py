@@ -10,7 +10,7 @@ FINDING = Finding(
     title="busy without computing",
     severity=WARNING,
     what="Job {job} looks busy and computes nothing on {gpus}: it seems to hang in a collective.",
-    do="Look what its processes do (py-spy dump); if nothing moves, cancel it: scancel {job_id}.",
+    do="Look what its processes do (`py-spy dump`); if nothing moves, cancel it: `scancel {job_id}`.",
     when=of_jobs("""max by (instance, gpu) (
     (min_over_time(vigie_gpu_busy_ratio[10m]) > 0.9)
     and on (instance, gpu) (max_over_time(DCGM_FI_PROF_SM_ACTIVE[10m]) < 0.12))"""),

@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vigie.model.binding import Binding
+from vigie.server.bindings.book import Kept
 from vigie.server.outlook.asking import Found, Row
 from vigie.server.outlook.gpu_health import facts
 from vigie.server.outlook.ladder import ladder, span_of
 from vigie.server.outlook.picture import Picture
 from vigie.server.outlook.ranks import FIELDS, ranks
 from vigie.server.outlook.sources import WITHOUT, sources
+from vigie.server.outlook.user_page import STEP_MS, days_of
+from vigie.server.outlook.words import DAY_MS, HOUR_MS
 
 NOW = 1_700_000_000_000
 NONE = Found({}, {})
@@ -92,7 +96,7 @@ def test_health_that_nobody_tells_is_unknown_and_bad_health_says_what_to_do() ->
     told = facts(Found({"rows_pending": [row(1)], "links": [row(4)], "links_up": [row(3)]}, {}))
     states = {one["label"]: one["state"] for one in told}
     assert states["Row remap pending"] == "critical"
-    assert states["NVLinks up, of 4"] == "warning"
+    assert states["NVLinks up"] == "warning"
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**12))
@@ -111,3 +115,15 @@ def test_step_of_the_ladder_that_is_absent_costs_nothing_and_says_why() -> None:
     assert steps["process"]["reason"]
     assert steps["busy"]["lost_gpu_hours"] == pytest.approx(1.0)
     assert steps["sm"]["lost_gpu_hours"] is None
+
+
+def test_a_day_has_as_many_worked_hours_as_held_ones_when_the_gpu_was_always_busy() -> None:
+    midnight = NOW // DAY_MS * DAY_MS
+    at_ms = midnight + 6 * HOUR_MS
+    held = [Kept(1, "n1", Binding("gpu:0", "job", "7", midnight, user="alice"))]
+    moments = list(range(midnight, at_ms + 1, STEP_MS))
+    busy = Found({"worked": [Row((), moments, [1.0] * len(moments))]}, {})
+    assert {key: days_of(at_ms, held, busy)[-1][key] for key in ("held", "worked")} == {
+        "held": 6.0,
+        "worked": 6.0,
+    }

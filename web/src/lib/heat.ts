@@ -19,7 +19,8 @@ export interface Shades {
 
 const TALL = 14; // pixels of a row, while there is room
 const MOST = 360;
-const NAMED = 9; // a row that is less high has no name
+const NAMED = 9; // pixels of a row that has its name; of lower ones only some have
+const APART = 14; // pixels from one of those names to the next
 const LETTER = 5.6; // pixels
 const STEPS = 64; // shades
 const PALE = 0.07; // of the lowest value, so that it differs from the card
@@ -143,7 +144,7 @@ function between({ ctx, bbox }: uPlot, rows: number, tall: number): void {
 function names(plot: uPlot, rows: HeatRow[], tall: number): void {
   const { ctx, bbox } = plot;
   const dot = devicePixelRatio;
-  const each = Math.max(1, Math.ceil((NAMED * dot) / tall));
+  const each = tall >= NAMED * dot ? 1 : Math.ceil((APART * dot) / tall);
   ctx.save();
   ctx.font = `${10 * dot}px ${getComputedStyle(document.body).fontFamily}`;
   ctx.fillStyle = colour("ink-3");

@@ -7,6 +7,7 @@ import type { Attention, Happening } from "../lib/types";
 import { go, here, link, path, usePlace } from "../lib/url";
 import { Waiting } from "../parts/Absent";
 import { Choose } from "../parts/Choose";
+import { Commands } from "../parts/Commands";
 import { Happenings } from "../parts/EventTable";
 import { Head } from "../parts/Head";
 import { Mark } from "../parts/Mark";
@@ -147,7 +148,11 @@ function columns(now: number): Column<Attention>[] {
           <a class="what" href={link(item.link)}>
             {item.what}
           </a>
-          {item.do && <p class="aside">{item.do}</p>}
+          {item.do && (
+            <p class="aside">
+              <Commands text={item.do} />
+            </p>
+          )}
         </div>
       ),
     },

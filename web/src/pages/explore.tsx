@@ -66,11 +66,9 @@ const TABS = [
 function Answer({ promql }: { promql: string }) {
   const table = useTab(TABS, "show") === "table";
   return (
-    <div class="card">
-      <Tabs tabs={TABS} name="show">
-        {table ? <AsTable promql={promql} /> : <AsGraph promql={promql} />}
-      </Tabs>
-    </div>
+    <Tabs tabs={TABS} name="show">
+      {table ? <AsTable promql={promql} /> : <AsGraph promql={promql} />}
+    </Tabs>
   );
 }
 

@@ -3,6 +3,7 @@ import { useNow } from "../lib/live";
 import { ago, clock, exact } from "../lib/time";
 import type { Attention as Item } from "../lib/types";
 import { link, path } from "../lib/url";
+import { Commands } from "./Commands";
 import { Mark } from "./Mark";
 
 export function AttentionList({ items, more = 0, calm }: { items: Item[]; more?: number; calm: string }) {
@@ -38,7 +39,11 @@ function One({ item }: { item: Item }) {
           <time title={exact(item.since_ms)}>{since}</time>
           <Hits hits={item.hits} />
         </p>
-        {item.do && <p class="do">{item.do}</p>}
+        {item.do && (
+          <p class="do">
+            <Commands text={item.do} />
+          </p>
+        )}
       </div>
     </li>
   );

@@ -14,6 +14,7 @@ import type { Happening, Panel, Threshold } from "../lib/types";
 import { between, said } from "../lib/units";
 import { go, here } from "../lib/url";
 import { Absent } from "./Absent";
+import { Commands } from "./Commands";
 import { Frame } from "./Frame";
 
 export interface ChartProps {
@@ -93,7 +94,11 @@ export function Nothing({
     ? "Not yet measured: it takes two readings."
     : "Not yet measured.";
   const none = good ? "None in this time, as it should be." : "Nothing was measured in this time.";
-  return <Absent height={height}>{`${fresh ? yet : none}${source}`}</Absent>;
+  return (
+    <Absent height={height}>
+      <Commands text={`${fresh ? yet : none}${source}`} />
+    </Absent>
+  );
 }
 
 function Plot({ shown, width }: { shown: Shown; width: number }) {

@@ -72,8 +72,10 @@ export function Sections({
 
 /** Return how panels stand side by side: so that no row of them has a hole. */
 function layout(panels: Panel[]): string {
-  if (panels.length < 7 && panels.every(({ kind }) => kind === "number")) return "few";
-  return panels.length % 4 === 0 && !panels.some(({ wide }) => wide) ? "four" : "";
+  const numbers = panels.every(({ kind }) => kind === "number");
+  if (numbers && panels.length < 7) return "few";
+  if (panels.length % 4 === 0 && !panels.some(({ wide }) => wide)) return "four";
+  return numbers ? "many" : "";
 }
 
 /** A section; what is called "More" on a page that has no headings is shown when asked for. */

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Panel } from "../lib/types";
 import { link } from "../lib/url";
+import { Commands } from "./Commands";
 import { Copy } from "./CopyAs";
 
 export function Frame({
@@ -22,7 +23,9 @@ export function Frame({
           <Copy text={queries.join("\n")} label="Copy query" />
           <a href={explore}>Explore</a>
         </span>
-        <p class="why">{panel.why}</p>
+        <p class="why">
+          <Commands text={panel.why} />
+        </p>
       </figcaption>
       {children}
     </figure>

@@ -54,10 +54,9 @@ def facts(found: Found) -> list[dict[str, Any]]:
     if links:
         down = up is not None and up < links
         why = "a link that is down slows every collective" if down else ""
-        label = f"NVLinks up, of {links:.0f}"
-        rows.append(
-            {"label": label, "value": up, "unit": "count", "state": WARNING if down else OK, "why": why}
-        )
+        value = None if up is None else f"{up:.0f} of {links:.0f}"
+        state = WARNING if down else OK
+        rows.append({"label": "NVLinks up", "value": value, "unit": "", "state": state, "why": why})
     return rows
 
 

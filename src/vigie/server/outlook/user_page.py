@@ -82,7 +82,7 @@ async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -
     span = _span(picture.at_ms)
     worked = await outlook.asker.ask({"worked": Ask(WORKED % _mine(user), ())}, span)
     held = await asyncio.to_thread(outlook.known.held, span.start, picture.at_ms, user)
-    days = _days(picture.at_ms, held, worked)
+    days = days_of(picture.at_ms, held, worked)
     jobs = _jobs(picture, user)
     week = round(sum(day["held"] for day in days), 1)
     idle = _idle(picture, cells, places)
@@ -175,13 +175,13 @@ def _numbers(
     ]
 
 
-def _days(at_ms: int, held: list[Kept], worked: Found) -> list[dict[str, Any]]:
+def days_of(at_ms: int, held: list[Kept], worked: Found) -> list[dict[str, Any]]:
     """Return the last days, each with the GPU-hours that were held and that were worked."""
     today = at_ms // DAY_MS
     done: dict[int, float] = defaultdict(float)
     for row in worked.rows.get("worked", ()):
         for moment, value in zip(row.times, row.values, strict=True):
-            done[moment // DAY_MS] += value * STEP_MS / HOUR_MS
+            done[moment // DAY_MS] += value * min(STEP_MS, at_ms - moment) / HOUR_MS
     rows = []
     for day in range(today - WEEK + 1, today + 1):
         begin, end = day * DAY_MS, min((day + 1) * DAY_MS, at_ms)

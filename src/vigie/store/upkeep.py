@@ -47,6 +47,7 @@ class Upkeep:
         self._compaction = Compaction(guard, blocks, layouts, lengths, self.closing)
         self._doomed: list[int] = []
         self._tidied = self._forgot = 0
+        self._head_rows = lengths.head_rows
         self._flushes = True
 
     def flush_all(self) -> None:
@@ -68,13 +69,16 @@ class Upkeep:
         with self.turn:
             self._remove_doomed()
             self._expire(now)
+        series = 0
         for streams in self._slices(STREAMS_A_LOOK):
+            series += self._resized(streams)
             due = [stream for stream in streams if stream.look_at <= now]
             for first in range(0, len(due), STREAMS_A_COMMIT):
                 if self.closing.is_set():
                     return
                 with self.turn:
                     self._look_after(due[first : first + STREAMS_A_COMMIT], now)
+        self._head_rows = self._lengths.rows_of_heads(series)
         with self.turn:
             self._drop_log()
 
@@ -90,6 +94,13 @@ class Upkeep:
             streams = list(self._index)
         for first in range(0, len(streams), count):
             yield streams[first : first + count]
+
+    def _resized(self, streams: Sequence[Stream]) -> int:
+        """Let heads become as long as memory allows; return how many series they have."""
+        with self._guard:
+            for stream in streams:
+                stream.resize(self._head_rows)
+            return sum(stream.width for stream in streams)
 
     def _look_after(self, streams: Sequence[Stream], now: int) -> None:
         with self._guard:

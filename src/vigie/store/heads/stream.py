@@ -25,11 +25,19 @@ NEVER = 1 << 62
 class Lengths(NamedTuple):
     """How much stays in memory, and how much goes into one block."""
 
-    head_rows: int = 64
-    head_ms: int = 1_200_000
+    head_rows: int = 160  # the longer, the fewer bytes and pieces; fewer rows where there are many series
+    least_rows: int = 64
+    head_cells: int = 24_000_000  # of all heads together, while these have more than the least
+    head_ms: int = 2_400_000
     keep_ms: int = 3_600_000
     block_ms: int = 7_200_000
     kept_series: int = KEPT_SERIES  # of layouts that are read from disk
+
+    def rows_of_heads(self, series: int) -> int:
+        """Return how long the heads of so many series become; a few more or less change nothing."""
+        step = max(1, self.least_rows // 2)
+        fitting = self.head_cells // max(1, series) // step * step
+        return min(self.head_rows, max(self.least_rows, fitting))
 
 
 LENGTHS = Lengths()
@@ -63,6 +71,7 @@ class Stream:
         self.rolled: int | None = None  # up to when rows come late for rollups; None if that is to be asked
         self._layouts = layouts
         self._lengths = lengths
+        self._head_rows = lengths.head_rows
         self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # so that not all are due at once
 
     @property
@@ -79,6 +88,19 @@ class Stream:
     def since(self) -> int | None:
         """Return the log's position of the oldest row that is in no block."""
         return min((piece.since for piece in self.pieces if not piece.number), default=None)
+
+    @property
+    def width(self) -> int:
+        """Return how many series there are in the newest piece that is in memory."""
+        return len(self.pieces[-1].layout) if self.pieces else 0
+
+    def resize(self, head_rows: int) -> None:
+        """Let heads become so long from now on."""
+        if head_rows != self._head_rows:
+            self._head_rows = head_rows
+            for head in self.heads():
+                head.limit = self._limit()
+            self.look_at = BEFORE_ALL
 
     def holds(self, time: int, stored: Stored) -> bool:
         """Tell whether there is a row of this time."""
@@ -169,7 +191,7 @@ class Stream:
     def mergeable_until(self, now: int) -> int | None:
         """Return up to where small chunks should be merged now, if they should."""
         until = max(self.end, now) - self._lengths.keep_ms
-        if self.small_from is None or until - self.small_from < self._lengths.block_ms:
+        if self.small_from is None or until - self.small_from < self._block_ms():
             return None
         return until
 
@@ -189,7 +211,7 @@ class Stream:
         for piece in self.pieces:
             when.append(piece.end + lengths.keep_ms if piece.number else piece.start + lengths.head_ms)
         if self.small_from is not None:
-            when.append(self.small_from + lengths.block_ms + lengths.keep_ms)
+            when.append(self.small_from + self._block_ms() + lengths.keep_ms)
         return min(when, default=NEVER)
 
     def in_memory(self) -> set[int]:
@@ -219,8 +241,14 @@ class Stream:
     def _limit(self) -> int:
         """Return how long a head becomes; the first one is shorter, so that streams are not due at once."""
         first = not self.number and len(self.pieces) <= 1
-        rows = self._lengths.head_rows
+        rows = self._head_rows
         return max(1, int(rows * (0.125 + 0.875 * self._phase))) if first else rows
+
+    def _block_ms(self) -> int:
+        """Return how much is merged at a time; the first is less, so that streams are not due at once."""
+        first = self.small_from == self.spans.start
+        length = self._lengths.block_ms
+        return int(length * (0.25 + 0.75 * self._phase)) if first else length
 
     def _newest(self, layout: Layout, since: int) -> Head:
         last = self.pieces[-1] if self.pieces else None

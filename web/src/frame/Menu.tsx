@@ -1,4 +1,5 @@
 // The pages, by the question they answer; below, what operators look up.
+import { useEffect, useRef } from "preact/hooks";
 import type { Session } from "../lib/types";
 import { link, path, usePlace } from "../lib/url";
 
@@ -34,8 +35,12 @@ function entry([to, text, below]: [string, string, string[]]) {
 function Entry({ to, text, below }: { to: string; text: string; below: string[] }) {
   const { parts } = usePlace();
   const current = path(...parts) === to || (parts[0] !== undefined && below.includes(parts[0]));
+  const shown = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (current) shown.current?.scrollIntoView({ block: "nearest", inline: "nearest" }); // a phone shows some
+  }, [current]);
   return (
-    <li>
+    <li ref={shown}>
       <a href={link(to)} aria-current={current ? "page" : undefined}>
         {text}
       </a>

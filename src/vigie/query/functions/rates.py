@@ -10,6 +10,8 @@ import numpy as np
 from vigie.query.vectors import Flags, Floats, Indices
 from vigie.query.windows import Window
 
+FEW = 32  # moments at which counters start anew that are looked at one by one: a node's all do so together
+
 
 def rate(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the growth of a counter per second."""
@@ -95,9 +97,9 @@ def _counted(window: Window, scale: Floats) -> Floats:
     spans = _spans(window)
     first, grown = window.first(), window.last()
     grown -= first
-    restarted = _restarted(window)
+    restarted, moments = _restarted(window)
     if len(restarted):
-        grown[restarted] += _lost(window, restarted)
+        _add_lost(window, restarted, moments, grown)
     near_zero = _may_reach_zero(window, spans, restarted)
     kept, beginnings = grown[near_zero], first[near_zero]
     grown *= (
@@ -112,14 +114,26 @@ def _counted(window: Window, scale: Floats) -> Floats:
     return grown
 
 
-def _restarted(window: Window) -> Indices:
-    """Return the rows that fall somewhere, or hold NaN, behind which they may."""
-    values = window.values
-    return np.flatnonzero(~(values[:, 1:] >= values[:, :-1]).all(axis=1))
+def _restarted(window: Window) -> tuple[Indices, Indices]:
+    """Return the rows that fall somewhere, or hold NaN, behind which they may; and before which columns."""
+    steady = window.values[:, 1:] >= window.values[:, :-1]
+    moments = np.flatnonzero(~steady.all(axis=0))
+    return np.flatnonzero(~steady[:, moments].all(axis=1)), moments
+
+
+def _add_lost(window: Window, rows: Indices, moments: Indices, grown: Floats) -> None:
+    """Add what counters had reached wherever they started anew."""
+    if len(moments) > FEW:
+        grown[rows] += _lost(window, rows)
+        return
+    for moment in moments.tolist():
+        steps = np.flatnonzero((window.low <= moment) & (window.high - 1 > moment))
+        before, after = window.values[rows, moment], window.values[rows, moment + 1]
+        grown[np.ix_(rows, steps)] += np.where(after < before, before, 0.0)[:, np.newaxis]
 
 
 def _lost(window: Window, rows: Indices) -> Floats:
-    """Return what counters had reached wherever they started anew."""
+    """Return the same of many moments, for each range."""
     values = window.values[rows]
     before = values[:, :-1]
     return window.reduce(np.add, np.where(values[:, 1:] < before, before, 0.0), shorter=1)

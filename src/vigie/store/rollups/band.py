@@ -143,7 +143,6 @@ def _whole_cells(
 ) -> dict[str, Cells]:
     shape = (len(heads), count.shape[1])
     bases = unpress_whole(parts[0])
-    units: Whole = unpress_whole(parts[1]) if parts[1] else np.ones(1, dtype=np.int64)
 
     def way(name: str) -> Whole:
         place = _WAYS.index(name)
@@ -163,8 +162,11 @@ def _whole_cells(
         whole["lost"] = way("rest")
         if parts[2 + _WAYS.index("drops")]:
             whole["lost"] = whole["lost"] + way("drops") * _middle(first, last)
+    if parts[1]:
+        units = unpress_whole(parts[1])[:, np.newaxis]
+        whole = {name: each * units for name, each in whole.items()}
     scale = TENS[heads[:, 1]][:, np.newaxis]
-    cells: dict[str, Cells] = {name: each * units[:, np.newaxis] / scale for name, each in whole.items()}
+    cells: dict[str, Cells] = {name: each / scale for name, each in whole.items()}
     none = np.broadcast_to(count <= 0, shape)
     if none.any():
         for name, each in cells.items():

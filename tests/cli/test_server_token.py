@@ -26,8 +26,9 @@ with socket.create_server(("127.0.0.1", 0)) as bound:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user, too")
 @pytest.mark.parametrize(("user", "shown"), [(0, True), (NOBODY, False)])
+@pytest.mark.parametrize("asking", [["nodes"], ["publish", "OUT"]], ids=["nodes", "publish"])
 def test_token_is_not_shown_to_another_users_process(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], user: int, shown: bool
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], user: int, shown: bool, asking: list[str]
 ) -> None:
     token = tmp_path / "server-token"
     token.touch(0o600)
@@ -36,6 +37,7 @@ def test_token_is_not_shown_to_another_users_process(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
         assert listener.stdout
         port = int(listener.stdout.readline())
-        assert main(["nodes", "--server", f"http://127.0.0.1:{port}", "--data", str(tmp_path)]) == 0
+        given = [word.replace("OUT", str(tmp_path / "out")) for word in asking]
+        main([*given, "--server", f"http://127.0.0.1:{port}", "--data", str(tmp_path)])
         assert listener.stdout.readline().strip() == str(shown)
     assert ("is held by uid 65534" in capsys.readouterr().err) is not shown

@@ -127,15 +127,20 @@ def _local_token(arguments: argparse.Namespace, url: str) -> str:
         return ""
     file = (arguments.data or _settings.default_data()) / "server-token"
     try:
-        owner = file.stat().st_uid
-        strangers = ports.owners(server.port or 80) - {0, owner} if here else set()
-        if not strangers:
-            return kept_token(file)
+        return "" if here and is_strangers(url, file) else kept_token(file)
     except OSError:
         return ""
-    # While the server is away, anybody on this machine could listen in its place.
-    print(f"{url} is held by uid {min(strangers)}, so it is not shown {file}", file=sys.stderr)
-    return ""
+
+
+def is_strangers(url: str, token: Path) -> bool:
+    """Tell, and say, whether another user listens where the server of this machine should.
+
+    While the server is away, anybody on this machine could listen in its place.
+    """
+    strangers = ports.owners(urlsplit(url).port or 80) - {0, token.stat().st_uid}
+    if strangers:
+        print(f"{url} is held by uid {min(strangers)}, so it is not shown {token}", file=sys.stderr)
+    return bool(strangers)
 
 
 def _reason(body: bytes) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from vigie import logs
-from vigie.cli import _publish, _settings
+from vigie.cli import _publish, _server, _settings
 from vigie.publishing.publisher import ERRORS as TROUBLES
 from vigie.publishing.tree import Outcome
 
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Publish once or until stopped."""
     logs.configure("warning", "text")
+    arguments.server = _server.place(arguments).url
     publisher = _publish.publisher(arguments, _data(arguments))
     tell = partial(_tell, arguments.directory, arguments.json)
     if not arguments.watch:
@@ -55,10 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _data(arguments: argparse.Namespace) -> Path | None:
     """Return the directory that may be the server's."""
-    if arguments.data:
-        return Path(arguments.data)
     here = urlsplit(arguments.server).hostname in ("127.0.0.1", "localhost", "::1")
-    return _settings.default_data() if here else None
+    if not here:
+        return Path(arguments.data) if arguments.data else None
+    data: Path = arguments.data or _settings.default_data()
+    try:
+        return None if _server.is_strangers(arguments.server, data / "server-token") else data
+    except OSError:  # no token is there, or it is not ours to read
+        return data
 
 
 def _tell(root: Path, as_json: bool, outcome: Outcome) -> None:

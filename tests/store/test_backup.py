@@ -45,7 +45,7 @@ def test_copy_of_a_running_store_has_all_that_was_acknowledged_before(tmp_path: 
                 before = list(acknowledged)
                 # A process of its own, as the command is: SQLite's locks are a process's.
                 copy = tmp_path / f"copy{number}"
-                subprocess.run(command(tmp_path / "data", copy), check=True, timeout=30)
+                subprocess.run(command(tmp_path / "data", copy), check=True, timeout=120)
                 with Store(copy / FOLDER, lengths=SMALL) as copied:
                     times = {time for samples in answer(copied).values() for time in samples}
                     assert set(before) <= times

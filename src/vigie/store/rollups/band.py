@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import msgpack
 from numpy.typing import NDArray
 
-from vigie.query.rolled.buckets import FIELDS, Buckets, Cells, nothing
+from vigie.query.rolled.buckets import FIELDS, NOTHING, Buckets, Cells
 from vigie.query.vectors import Flags
 from vigie.store.pressing.bands import TENS, pack_heads, units_of, unpacked_heads, whole_or_tenths
 from vigie.store.pressing.codec import ROLLED, THOROUGH, Floats, press, seal, unpress_whole
@@ -149,7 +149,8 @@ def _whole_cells(
         return _spread(parts[2 + place], (heads[:, 0] >> place & 1).astype(np.bool_), shape, _AT[place])
 
     last: Whole = np.cumsum(way("last"), axis=1) + bases[:, np.newaxis]
-    first = way("first") + _before(last)
+    first = _before(last)
+    first += way("first")
     whole = {"last": last, "first": first}
     if "low" in needed:
         whole["low"] = np.minimum(first, last) - way("low")
@@ -167,10 +168,12 @@ def _whole_cells(
         whole = {name: each * units for name, each in whole.items()}
     scale = TENS[heads[:, 1]][:, np.newaxis]
     cells: dict[str, Cells] = {name: each / scale for name, each in whole.items()}
-    none = np.broadcast_to(count <= 0, shape)
+    none = count <= 0
     if none.any():
+        # Mostly all lines are without samples at the same times.
+        where = (slice(None), np.flatnonzero(none[0])) if len(none) == 1 else none
         for name, each in cells.items():
-            each[none] = nothing(name, 1, 1)[0, 0]
+            each[where] = NOTHING[name]
     return cells
 
 

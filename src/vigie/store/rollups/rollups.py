@@ -7,12 +7,14 @@ and makes the other buckets on the spot, so its answer never depends on how far 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from vigie.query.parallel import side_by_side
 from vigie.query.rolled.answers import RolledGroup
 from vigie.query.storage import Matcher
 from vigie.store.damages import Damages
@@ -21,9 +23,9 @@ from vigie.store.log.records import StreamName
 from vigie.store.pressing.codec import Times
 from vigie.store.retention import Retention
 from vigie.store.rollups.making import MINUTE, RollupMaker
-from vigie.store.rollups.reading import Ask, FetchRaw, RollupReader
+from vigie.store.rollups.reading import Ask, FetchRaw, Read, RollupReader
 from vigie.store.rollups.tier import Guard, Kind, Notes, Tier
-from vigie.store.series.index import Index, Matches, Target
+from vigie.store.series.index import Found, Index, Matches, Target
 from vigie.store.series.labels import StoredLabels
 from vigie.store.series.layout import Layouts
 
@@ -170,9 +172,22 @@ class Rollups:
         with guard:
             indexes = [self._raw, *(tier.index for tier in self.tiers[place::-1])]
             found = {one.stream.name: one for index in indexes for one in index.find(matchers)}
-        for one in found.values():
-            with guard:
-                read = self._reader.fetched(place, Ask(one, matches, wanted, guard, prompt=True), start, end)
-            plan, buckets = read()
-            if plan is not None and len(plan.columns):
-                yield RolledGroup(StoredLabels(one.target, plan.layout, plan.columns), buckets)
+        tasks = (
+            self._fetched(guard, place, Ask(one, matches, wanted, guard, prompt=True), start, end)
+            for one in found.values()
+        )
+        yield from filter(None, side_by_side(tasks, worth=lambda: True))
+
+    def _fetched(
+        self, guard: Guard, place: int, ask: Ask, start: int, end: int
+    ) -> Callable[[], RolledGroup | None]:
+        """Return what unpacks the buckets of a stream's fitting series, in any thread."""
+        with guard:
+            return partial(_group, ask.found, self._reader.fetched(place, ask, start, end))
+
+
+def _group(found: Found, read: Callable[[], Read]) -> RolledGroup | None:
+    plan, buckets = read()
+    if plan is None or not len(plan.columns):
+        return None
+    return RolledGroup(StoredLabels(found.target, plan.layout, plan.columns), buckets)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.query.series import MINUTE, engine, vector
 from vigie.query.errors import ExecutionError
@@ -62,6 +65,18 @@ def test_rate_counts_what_was_there_before_a_reset() -> None:
     # From 110 at 1 min: the reset adds 110, so it grew by 20 in 180 s, extrapolated to the range of 240 s.
     assert vector(asked.instant("increase(x[4m])", 4 * MINUTE)) == {"{}": pytest.approx(20.0 * 240 / 180)}
     assert vector(asked.instant("rate(x[4m])", 4 * MINUTE)) == {"{}": pytest.approx(20.0 / 180)}
+
+
+@given(st.lists(st.integers(0, 5).map(float) | st.just(math.nan), min_size=8, max_size=40))
+def test_many_resets_are_counted_as_few_are(values: list[float]) -> None:
+    asked = engine({"x{a='1'}": values, "x{a='2'}": values[::-1]})
+    end = len(values) * MINUTE
+    with patch("vigie.query.functions.rates.FEW", 0):
+        many = asked.range("increase(x[5m])", 0, end, MINUTE)
+    few = asked.range("increase(x[5m])", 0, end, MINUTE)
+    assert [series.labels for series in few.series] == [series.labels for series in many.series]
+    for one, other in zip(few.series, many.series, strict=True):
+        assert one.values == pytest.approx(other.values, nan_ok=True)
 
 
 def test_rate_extrapolates_by_half_an_interval_when_the_samples_end_early() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.model.values import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.query.rolled.buckets import FIELDS, Buckets, spans
+from vigie.query.rolled.buckets import FEW, FIELDS, Buckets, spans
 from vigie.store.rollups.bucketing import grid, roll
 from vigie.store.rollups.page import buckets_of, page_of
 from vigie.store.series.layout import Layouts
@@ -62,13 +63,13 @@ def test_buckets_are_what_a_plain_computation_says(times: list[int], values: lis
 
 
 @settings(max_examples=60)
-@given(moments, lines, st.integers(0, BUCKETS - 1), st.integers(1, BUCKETS))
+@given(moments, lines, st.integers(0, BUCKETS - 1), st.integers(1, BUCKETS), st.sampled_from([0, FEW]))
 def test_spans_of_buckets_are_what_their_samples_say(
-    times: list[int], values: list[list[float]], low: int, count: int
+    times: list[int], values: list[list[float]], low: int, count: int, few: int
 ) -> None:
     high = min(BUCKETS, low + count)
     buckets = roll(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), patch("vigie.query.rolled.buckets.FEW", few):
         wide = spans(buckets, np.array([low]), np.array([high]))
     for row, line in enumerate(values):
         check(wide, row, 0, plain(times, line, low * WIDTH, high * WIDTH))

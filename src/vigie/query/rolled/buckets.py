@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vigie.query.vectors import Flags, Floats, Indices, Times
 
 Cells = NDArray[Any]
+FEW = 32  # buckets with something to sum that are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _lost(
     buckets: Buckets, filled: Flags, before: Indices, start: Indices, low: Indices, high: Indices
 ) -> Floats:
     """Return what resets took away, within buckets and from one to the next that has samples."""
-    inner = _reduce(np.add, buckets.lost, low, high)
+    inner = _sum(buckets.lost, low, high)
     previous = np.full_like(before, -1)
     previous[:, 1:] = before[:, :-1]
     carried = _pick(buckets.last, np.maximum(previous, 0))
@@ -142,7 +143,7 @@ def _lost(
 
 def _within(between: Floats, start: Indices, low: Indices, high: Indices) -> Floats:
     """Return the sum over each span but for its first bucket with samples, which follows one outside."""
-    inside: Floats = _reduce(np.add, between, low, high) - _pick(between, start)
+    inside: Floats = _sum(between, low, high) - _pick(between, start)
     return inside
 
 
@@ -168,6 +169,18 @@ def _pick(cells: Cells, places: Indices) -> Cells:
     cells = np.broadcast_to(cells, (len(places), cells.shape[1]))
     picked: Cells = np.take_along_axis(cells, places, axis=1)
     return picked
+
+
+def _sum(cells: Floats, low: Indices, high: Indices) -> Floats:
+    """Return the sum over each span; where most buckets hold nothing, only the others are looked at."""
+    columns = np.flatnonzero(cells.any(axis=0))
+    if len(columns) > FEW:
+        return _reduce(np.add, cells, low, high)
+    total = np.zeros((len(cells), len(low)))
+    for column in columns.tolist():
+        inside = np.flatnonzero((low <= column) & (column < high))
+        total[:, inside] += cells[:, column, np.newaxis]
+    return total
 
 
 def _reduce(operation: np.ufunc, cells: Floats, low: Indices, high: Indices) -> Floats:

@@ -74,8 +74,8 @@ export function Sections({
 function layout(panels: Panel[]): string {
   const numbers = panels.every(({ kind }) => kind === "number");
   if (numbers && panels.length < 7) return "few";
-  if (panels.length % 4 === 0 && !panels.some(({ wide }) => wide)) return "four";
-  return numbers ? "many" : "";
+  const four = panels.length % 4 === 0 && !panels.some(({ wide }) => wide);
+  return [four && "four", numbers && "many"].filter(Boolean).join(" ");
 }
 
 /** A section; what is called "More" on a page that has no headings is shown when asked for. */

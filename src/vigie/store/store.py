@@ -286,8 +286,8 @@ class Store:
         if start < self._rollups.raw_since:
             asked += [(tier.index, tier.blocks) for tier in self._rollups.tiers]
         with self._guard:
-            found = [(list(index.find(matchers)), blocks) for index, blocks in asked]
-        return [Lookup(some, blocks, self._calm, start, end) for some, blocks in found]
+            found = [(index, list(index.find(matchers)), blocks) for index, blocks in asked]
+        return [Lookup(*each, self._calm, start, end) for each in found]
 
     def raw_since(self) -> int:
         """Return from when on every raw sample is still there."""

@@ -60,6 +60,10 @@ class Index:
             for name in outline.metrics:
                 self._by_name.setdefault(name, {})[stream] = None
 
+    def outlines(self, stream: Stream) -> Collection[Outline]:
+        """Return what is noted of a stream."""
+        return self._noted.get(stream, ())
+
     def renew(self, stream: Stream, outlines: Iterable[Outline]) -> None:
         """Forget the names that a stream has no more; without any rows it is forgotten itself."""
         self._unname(stream)

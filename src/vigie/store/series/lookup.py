@@ -7,7 +7,7 @@ for a few streams at a time, so that rows which come meanwhile do not wait for t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from typing import NamedTuple
@@ -17,9 +17,8 @@ import numpy as np
 from vigie.query.storage import Labels
 from vigie.store.disk.blocks import Blocks
 from vigie.store.errors import Damaged, Missing
-from vigie.store.heads.stream import Stream
 from vigie.store.series.condition import Condition
-from vigie.store.series.index import Found, Target
+from vigie.store.series.index import Found, Index, Target
 from vigie.store.series.layout import NAME, Columns, Key, Layout
 from vigie.store.series.outline import Outline, only_names
 
@@ -27,7 +26,7 @@ STREAMS_A_LOOK = 256  # while the guard is held
 
 Conditions = tuple[Condition, ...]
 Guard = AbstractContextManager[object]
-Place = Layout | int  # in memory, or its number on disk
+Place = Layout | int | Outline  # in memory, its number on disk, or all that is asked about it
 
 
 class Fit(NamedTuple):
@@ -42,8 +41,10 @@ class Fit(NamedTuple):
 class Lookup:
     """One question to one index, and to the file with its older layouts."""
 
-    def __init__(self, found: Sequence[Found], blocks: Blocks, guard: Guard, start: int, end: int) -> None:
-        self._found, self._blocks, self._guard = found, blocks, guard
+    def __init__(
+        self, index: Index, found: Sequence[Found], blocks: Blocks, guard: Guard, start: int, end: int
+    ) -> None:
+        self._index, self._found, self._blocks, self._guard = index, found, blocks, guard
         self._start, self._end = start, end
         self._fits: dict[tuple[Outline, Conditions], Fit | None] = {}
         self._columns: dict[tuple[Place, Conditions], Columns] = {}
@@ -120,19 +121,24 @@ class Lookup:
         places: dict[Place, None] = {
             piece.layout: None for piece in stream.pieces if piece.start <= end and piece.end >= start
         }
-        outlined = (label == NAME or label in found.target) and only_names(found.conditions)
-        places.update(dict.fromkeys(self._stored(stream, outlined=outlined)))
+        places.update(dict.fromkeys(self._stored(found, label)))
         key = tuple(places), found.conditions
         fitting = self._fitting_places.get(key)
         if fitting is None:  # nodes of a kind have the same layouts
             fitting = self._fitting_places[key] = self._fits_of(key[0], found.conditions)
         return fitting
 
+    def _may_have(self, found: Found, label: str | None) -> bool:
+        """Tell whether a stream ever had what is wanted; of most that come and go, memory knows."""
+        fits = [self._fit(outline, found.conditions) for outline in self._index.outlines(found.stream)]
+        known = label is None or label in found.target
+        return any(fit is not None and (known or label in fit.labels) for fit in fits)
+
     def _fits_of(self, places: Iterable[Place], conditions: Conditions) -> list[tuple[Place, Fit]]:
         fitting = []
         for place in places:
             try:
-                outline = self._blocks.layouts.outline(place) if isinstance(place, int) else place.outline
+                outline = self._outline(place)
             except Damaged as error:
                 self._blocks.damages.add(str(error))
                 continue
@@ -158,7 +164,13 @@ class Lookup:
             )
         return self._fits[key]
 
+    def _outline(self, place: Place) -> Outline:
+        if isinstance(place, Outline):
+            return place
+        return self._blocks.layouts.outline(place) if isinstance(place, int) else place.outline
+
     def _layout(self, place: Place) -> Layout:
+        assert not isinstance(place, Outline)  # which is taken only where it tells all
         if isinstance(place, Layout):
             return place
         try:
@@ -169,12 +181,18 @@ class Lookup:
             self._blocks.damages.add(str(error))
             return Layout(())
 
-    def _stored(self, stream: Stream, *, outlined: bool) -> Sequence[int]:
-        """Return the layouts on disk; where outlines tell all, one of each outline is enough."""
-        if not stream.spans or (stream.pieces and self._start >= stream.complete_from):
+    def _stored(self, found: Found, label: str | None) -> Collection[Place]:
+        """Return the layouts on disk; where outlines tell all, these or one layout of each are enough."""
+        stream, spans = found.stream, found.stream.spans
+        if not spans or (stream.pieces and self._start >= stream.complete_from):
             return ()
-        if self._start >= stream.spans.known_from:
-            return stream.spans.between(self._start, self._end)
+        outlined = (label == NAME or label in found.target) and only_names(found.conditions)
+        if outlined and self._start <= spans.start and spans.end <= self._end:
+            return self._index.outlines(stream)
+        if self._start >= spans.known_from:
+            return spans.between(self._start, self._end)
+        if not self._may_have(found, label):
+            return ()
         if outlined:
             return self._blocks.unlike_layouts(stream.number, self._start, self._end)
         return [span.layout for span in self._blocks.spans(stream.number, self._start, self._end)]

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,3 +86,25 @@ def test_check_names_what_is_damaged_and_fails(tmp_path: Path, capsys: pytest.Ca
     assert segment.name in capsys.readouterr().out
     assert main(["store", "check", str(tmp_path / "nothing")]) == 1
     assert "not a data directory" in capsys.readouterr().err
+
+
+def test_check_sees_one_moment_while_a_server_removes_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path, lengths=SMALL) as store:
+        store.append(NODE, frame(10, SENSORS, [1.0] * 40))
+        store.flush()
+    connect = sqlite3.connect
+
+    class Late(sqlite3.Connection):
+        """Values go right before they are read."""
+
+        def execute(self, query: str, *values: Any) -> sqlite3.Cursor:
+            if "FROM blob" in query:
+                with contextlib.closing(connect(tmp_path / "blocks.sqlite")) as other, other:
+                    other.execute("DELETE FROM blob")
+                    other.execute("DELETE FROM chunk")
+            return super().execute(query, *values)
+
+    monkeypatch.setattr("vigie.store.check.sqlite3.connect", partial(connect, factory=Late))
+    assert list(check(tmp_path)) == []

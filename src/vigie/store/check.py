@@ -23,6 +23,7 @@ def check(directory: Path) -> Iterator[str]:
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
         try:
+            connection.execute("BEGIN")  # one moment for all of it: chunks are merged and removed meanwhile
             yield from (f"{path}: {wrong}" for wrong in verify(connection))
         finally:
             connection.close()

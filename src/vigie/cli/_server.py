@@ -121,18 +121,22 @@ def _sent(
 
 def _local_token(arguments: argparse.Namespace, url: str) -> str:
     """Return the token of a server on this machine; it is shown to no other."""
-    server = urlsplit(url)
-    here = server.hostname in ("127.0.0.1", "localhost", "::1")
+    here = is_here(url)
     if not here and not arguments.data:
         return ""
     file = (arguments.data or _settings.default_data()) / "server-token"
     try:
-        return "" if here and is_strangers(url, file) else kept_token(file)
+        return "" if here and is_held_by_another(url, file) else kept_token(file)
     except OSError:
         return ""
 
 
-def is_strangers(url: str, token: Path) -> bool:
+def is_here(url: str) -> bool:
+    """Tell whether an address is on this machine for sure."""
+    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def is_held_by_another(url: str, token: Path) -> bool:
     """Tell, and say, whether another user listens where the server of this machine should.
 
     While the server is away, anybody on this machine could listen in its place.

@@ -8,7 +8,6 @@ import signal
 import threading
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from vigie import logs
 from vigie.cli import _publish, _server, _settings
@@ -56,12 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _data(arguments: argparse.Namespace) -> Path | None:
     """Return the directory that may be the server's."""
-    here = urlsplit(arguments.server).hostname in ("127.0.0.1", "localhost", "::1")
-    if not here:
+    if not _server.is_here(arguments.server):
         return Path(arguments.data) if arguments.data else None
     data: Path = arguments.data or _settings.default_data()
     try:
-        return None if _server.is_strangers(arguments.server, data / "server-token") else data
+        return None if _server.is_held_by_another(arguments.server, data / "server-token") else data
     except OSError:  # no token is there, or it is not ours to read
         return data
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from vigie import config
 from vigie.agent.agent import is_loopback, split
@@ -27,7 +27,6 @@ EXAMPLE = """examples:
   vigie nodes join                                on the server: the line to paste on a node"""
 ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
 STATES = ("added", "up", "late", "lost", "stopped", "removed")
-LOCAL = ("127.0.0.1", "localhost", "::1")
 COLUMNS = (
     Column("node"),
     Column("state", tells=True),
@@ -105,7 +104,7 @@ def _add(arguments: argparse.Namespace) -> int:
     server = _server.place(arguments)
     where = arguments.address or server.url
     print(f"VIGIE_TOKEN={key} vigie agent --server {where}{_pin(server.certificate)} --node {arguments.name}")
-    if not arguments.address and urlsplit(where).hostname in LOCAL:
+    if not arguments.address and _server.is_here(where):
         print(
             "that is this machine: say with --address where other machines find the server", file=sys.stderr
         )

@@ -83,7 +83,7 @@ def nginx(home: Path, backend: str, location: str) -> Iterator[int]:
 
 def ask(port: int, row: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Said:
     method, _, path = row.rpartition(" ")
-    path = path.replace("{name:path}", "job").replace("{name}", "n1")
+    path = path.replace("{name:text}", "job").replace("{name}", "n1")
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
         client.request(method or "GET", path, body or None, dict(headers or {}))
         answer = client.getresponse()

@@ -14,6 +14,7 @@ import pytest
 from tests.server.test_process import Process
 from vigie.server.access.secrets import Secrets
 
+SEED = os.environ.get("VIGIE_SCHEMATHESIS_SEED", "1")  # another one asks other things
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -75,7 +76,7 @@ def _asked(
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "schemathesis.cli", "run", str(document), f"--url={address}"]
     command += ["--no-color", f"--header={header}", f"--checks={','.join(CHECKS)}", "--no-shrink"]
-    command += [f"--phases={phases}", f"--max-examples={examples}", "--request-timeout=20"]
+    command += [f"--phases={phases}", f"--max-examples={examples}", "--request-timeout=20", f"--seed={SEED}"]
     command += ["--suppress-health-check=all", "--generation-database=none", "--warnings=off"]
     command += ["--exclude-path=/link", "--exclude-path=/api/logout"]
     return subprocess.run(

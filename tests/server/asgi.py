@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message
 
@@ -44,7 +45,7 @@ def call(
     scope: dict[str, Any] = {
         "type": "websocket" if method == "WEBSOCKET" else "http",
         "http_version": version,
-        "path": where,
+        "path": unquote(where),
         "raw_path": where.encode(),
         "root_path": "",
         "query_string": query.encode(),

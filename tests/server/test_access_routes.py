@@ -97,7 +97,7 @@ def everything(secrets: Secrets) -> ASGIApp:
 
 def _called(application: ASGIApp, row: str, headers: dict[str, str], **how: Any) -> Answer:
     method, _, path = row.rpartition(" ")
-    path = path.replace("{name:path}", "job").replace("{name}", "n1")
+    path = path.replace("{name:text}", "job").replace("{name}", "n1")
     return call(application, "WEBSOCKET" if path == "/link" else method or "GET", path, headers, **how)
 
 

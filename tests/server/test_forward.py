@@ -30,6 +30,7 @@ class Elsewhere:
         ("/api/v1/label/job/values", 200),
         ("/api/v1/label/U__a_2e__2e_b/values", 200),
         ("/api/v1/label/a..b/values", 200),
+        ("/api/v1/label/a%0Ab/values", 200),
         ("/api/v1/label/../../../other/api/v1/label/job/values", 400),
         ("/api/v1/label/./values", 400),
     ],

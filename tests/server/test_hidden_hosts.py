@@ -50,7 +50,7 @@ ASKED: dict[str, dict[str, str]] = {
     "/api/search": {"q": "gpu"},
 }
 VARIABLE = {
-    "{name:path}": ("instance", "Hostname", "nodename", "node"),
+    "{name:text}": ("instance", "Hostname", "nodename", "node"),
     "{id}": ("4221", "4222"),
     "{gpu}": ("0",),
     "{slug}": ("cluster",),

@@ -23,11 +23,11 @@ from vigie.server.page import HERE, base_of, page_routes
 SCRIPT = b"console.log('x')" * 100
 INDEX = f"<!doctype html><head>{HERE}<script src='./assets/index-1.js'></script></head>"
 EXAMPLES = {
-    "{id:path}": "4711",
+    "{id:text}": "4711",
     "{name}": "n1",
-    "{name:path}": "ada",
+    "{name:text}": "ada",
     "{node}": "n1",
-    "{gpu:path}": "0",
+    "{gpu:text}": "0",
     "{slug}": "jobs",
 }
 

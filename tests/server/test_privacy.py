@@ -52,7 +52,7 @@ ASKED: dict[str, list[dict[str, str]]] = {
         {"query": ALL, "start": str(NOW / 1000 - 600), "end": str(NOW / 1000), "step": "60"}
     ],
     "/api/v1/series": [{"match[]": ALL}],
-    "/api/v1/label/{name:path}/values": [{}],
+    "/api/v1/label/{name:text}/values": [{}],
     "/federate": [{"match[]": ALL}],
     "/api/v1/status/tsdb": [{"limit": "1000"}],
 }
@@ -98,8 +98,8 @@ def paths() -> list[str]:
     for row in TABLE:
         method, _, path = row.rpartition(" ")
         if method in ("", "GET") and path not in ("/link",):
-            for name in (*LABELS, "id", "resource", "team", "gpu") if "{name:path}" in path else ("n1",):
-                filled = path.replace("{name:path}", name).replace("{name}", name)
+            for name in (*LABELS, "id", "resource", "team", "gpu") if "{name:text}" in path else ("n1",):
+                filled = path.replace("{name:text}", name).replace("{name}", name)
                 found += [f"{filled}?{urlencode(query)}" for query in ASKED.get(path, [{}])]
     return found
 

@@ -82,6 +82,7 @@ def test_labels_and_series_are_looked_up_by_match_time_and_limit(server: Server)
     assert server.get("label/instance/values", **{"match[]": ["up", "odd"]}).data == ["n1", "n2"]
     assert server.get("label/U______name____/values", **{"match[]": "odd"}).data == ["odd"]
     assert server.get("label/nothing/values").data == []
+    assert server.get("label/no%0Athing/values").data == []
     assert server.get("label/instance/values", end=AT - 86_400).data == []
     found = server.post("series", **{"match[]": ["up", 'up{instance="n1"}'], "start": AT - 60, "end": AT})
     assert [labels["instance"] for labels in found.data] == ["n1", "n2"]

@@ -66,7 +66,7 @@ def test_nothing_is_changed_and_nobody_signs_in_on_the_word_of_a_node(tmp_path: 
         async with vouched(tmp_path, *more) as (_, one):
             assert await one.link.ask("root", "/") == (200, b"reached")
             for row in TABLE:
-                path = row.rpartition(" ")[2].replace("{name:path}", "x").replace("{name}", "n1")
+                path = row.rpartition(" ")[2].replace("{name:text}", "x").replace("{name}", "n1")
                 status, body = await one.link.ask("root", path)
                 assert status in (200, 403, 404), (row, status)
                 assert body != b"reached" or path == "/", row

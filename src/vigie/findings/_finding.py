@@ -36,3 +36,4 @@ class Finding(NamedTuple):
     explains: tuple[str, ...] = ()  # findings that follow from it, at the same place or job
     unit: str = ""  # of the value that the query gives
     node_wide: bool = False  # it takes all GPUs of the node
+    unheard: bool = False  # nothing is heard of the node, so it is over when something is

@@ -23,4 +23,5 @@ FINDING = Finding(
     ),
     chip="node lost",
     node_wide=True,
+    unheard=True,
 )  # fmt: skip

@@ -53,7 +53,7 @@ def build(parts: Parts) -> Access:
         *_api("format_query", asks.format_query, BOTH),
         *_api("series", asks.series, BOTH),
         *_api("labels", asks.labels, BOTH),
-        *_api("label/{name:path}/values", asks.label_values),
+        *_api("label/{name:text}/values", asks.label_values),
         *_api("metadata", status.metadata),
         *_api("targets", parts.targets.answer),
         *_api("rules", status.rules),

@@ -187,6 +187,18 @@ def test_history_is_carried_on_by_what_is_new() -> None:
     run(test)
 
 
+def test_node_that_is_heard_again_is_not_lost_any_more() -> None:
+    async def test() -> None:
+        up = sample("up", 0)
+        asker = Counting(up._replace(values=[*up.values[:-1], 1.0]))
+        (was,) = (await Outlook(asker, Nothing(), lambda: NOW).at()).troubles
+        assert (was.finding.name, was.begin_ms, was.end_ms) == ("node-lost", NOW - 62 * MINUTE, NOW)
+        (still,) = (await Outlook(asker, Nothing(), lambda: NOW).at(NOW - MINUTE)).troubles
+        assert still.end_ms is None
+
+    run(test)
+
+
 def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

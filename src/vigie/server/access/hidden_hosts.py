@@ -28,7 +28,7 @@ MASKED = frozenset(
         "/api/v1/format_query",
         "/api/v1/series",
         "/api/v1/labels",
-        "/api/v1/label/{name:path}/values",
+        "/api/v1/label/{name:text}/values",
     }
 )
 # Those that tell nothing but what was asked for: the page's document, and that an address is elsewhere.

@@ -58,7 +58,7 @@ TABLE = {
     "/api/v1/parse_query": VIEW,
     "/api/v1/series": VIEW,
     "/api/v1/labels": VIEW,
-    "/api/v1/label/{name:path}/values": VIEW,
+    "/api/v1/label/{name:text}/values": VIEW,
     "/api/v1/metadata": VIEW,
     "/api/v1/targets": VIEW,
     "/api/v1/rules": VIEW,

@@ -32,7 +32,7 @@ AT_ONCE = 8
 # What changes something there, or tells what is no business of a viewer's, is not passed on.
 PATHS = (
     "query", "query_range", "query_exemplars", "format_query", "parse_query", "series", "labels",
-    "label/{name:path}/values", "metadata", "targets", "rules", "alerts", "status/buildinfo",
+    "label/{name:text}/values", "metadata", "targets", "rules", "alerts", "status/buildinfo",
     "status/runtimeinfo", "status/tsdb",
 )  # fmt: skip
 

@@ -83,7 +83,7 @@ OPERATIONS = {
         refusals=ASKING,
     ),
     "/api/v1/labels": Operation("List the names of labels.", WORDS, LOOK, refusals=ASKING),
-    "/api/v1/label/{name:path}/values": Operation(
+    "/api/v1/label/{name:text}/values": Operation(
         "List the values of a label.", WORDS, (NAME, *LOOK), refusals=ASKING
     ),
     "/api/v1/metadata": Operation(

@@ -107,6 +107,10 @@ class Picture:
         up = self.number("up", name)
         return UNHEARD if up is None else UP if up else LOST
 
+    def is_up(self, name: str) -> bool:
+        """Tell whether a node is known and up."""
+        return name in self.nodes and self.node_state(name) == UP
+
     @property
     def unsure(self) -> str:
         """Return why not all that is wrong is known yet, or nothing."""

@@ -65,7 +65,7 @@ class Watch:
         cards = {(card.node, pci_bus_id(card.pci_bus_id)): card.gpu for card in picture.cards.values()}
         found = self._known.events(self._kinds, at_ms - KEEP_MS, at_ms)
         happened = [_placed(kept.event, cards) for kept in found]
-        seen += [
+        seen = [one._replace(end_ms=at_ms) if _is_back(one, picture) else one for one in seen] + [
             sighting
             for sighting in from_events(self._findings, happened, at_ms)
             if sighting.end_ms is None or sighting.end_ms >= at_ms - KEEP_MS
@@ -128,6 +128,12 @@ class Watch:
             for row in rows:
                 history.take(name, row.labels, row.times, row.values)
         history.reached(at_ms)
+
+
+def _is_back(one: Sighting, picture: Picture) -> bool:
+    """Tell whether the node that samples of the last minutes call lost is there again."""
+    node = one.labels.get("instance", "")
+    return one.finding.unheard and one.end_ms is None and picture.is_up(node)
 
 
 def _placed(event: Event, cards: Mapping[tuple[str, str], str]) -> Event:

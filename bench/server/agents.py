@@ -1,6 +1,7 @@
-"""A thousand agents on one server: joined, away for ten minutes, live load, a heavy question, a kill.
+"""A thousand agents on one server: joined, away for ten minutes, live load, questions, a kill.
 
 python bench/server/agents.py --nodes 1000 --away 10 --seconds 60
+python bench/server/agents.py --hours 3        # on so much of the same nodes' past, loaded first
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import argparse
 import asyncio
 import contextlib
 import http.client
+import itertools
 import json
 import logging
+import multiprocessing
 import sys
 import tempfile
 import time
@@ -24,18 +27,22 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import SERIES, Node  # noqa: E402
-from bench.store.questions import NINE, ask  # noqa: E402
+from bench.store.questions import NINE, Question, Watch, ask  # noqa: E402
+from bench.store.thousand import Fleet, load  # noqa: E402
 from vigie.agent.link.buffer import Buffer  # noqa: E402
 from vigie.agent.link.client import Link, Peer  # noqa: E402
 from vigie.agent.link.credentials import Credentials  # noqa: E402
 from vigie.agent.link.entries import values_of  # noqa: E402
 from vigie.agent.link.introduction import introduction, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
+from vigie.store.place import FOLDER  # noqa: E402
+from vigie.store.store import Store  # noqa: E402
 
 BACKLOG_SECONDS = 10  # between its frames
 GONE_SECONDS = 60  # by the clock: by then an agent waits as long as it ever does before it dials again
 AHEAD = 30  # steps whose numbers are made at a time
 LOOK = 0.02  # seconds between looks for acknowledgements
+HEADROOM = 60  # seconds between the past that was loaded and the first frame
 STAYS = "node_setting_0"  # a series that each node has in each frame
 
 
@@ -157,22 +164,23 @@ async def share(program: Program, seconds: float, agents: list[Agent]) -> str:
     return f"{core:6.1%} of a core, {1000 * used / frames:.2f} ms a frame, {program.pss():5.0f} MB (PSS)"
 
 
-async def beside_question(server: Server, work: Awaitable[str]) -> str:
-    """Ask the heaviest question without a pause while something runs."""
+async def beside(server: Server, program: Program, questions: list[Question], work: Awaitable[str]) -> str:
+    """Ask questions in turn without a pause while something runs; tell how much memory there was at most."""
     asked: list[float] = []
 
     async def asking() -> None:
-        while True:
-            took = await asyncio.to_thread(ask, server.port, NINE[0], int(time.time()), 6, 1)
+        for question in itertools.cycle(questions):
+            took = await asyncio.to_thread(ask, server.port, question, int(time.time()), 6, 1)
             asked.extend(took[:2])
 
-    questions = asyncio.ensure_future(asking())
-    said = await work
-    if questions.done():
-        questions.result()
-    questions.cancel()
+    answers = asyncio.ensure_future(asking())
+    with Watch(program) as watch:
+        said = await work
+    if answers.done():
+        answers.result()
+    answers.cancel()
     mean = sum(asked) / len(asked) / 1000
-    return f"{said}; the question took {mean:.2f} s, asked {len(asked)} times"
+    return f"{said}, {watch.peak:.0f} at most; answered {len(asked)} times in {mean:.2f} s"
 
 
 async def returned(server: Server, agents: list[Agent]) -> None:
@@ -215,6 +223,7 @@ async def away(agents: list[Agent], ages_ms: list[int]) -> None:
 
 async def measured(server: Server, given: argparse.Namespace) -> None:
     """Run all phases and print."""
+    begun = time.time()
     agents, links = await joined(server, given)
     ages = range(int(given.away * 60), 0, -BACKLOG_SECONDS)
     await away(agents, [age * 1000 for age in ages])
@@ -227,9 +236,10 @@ async def measured(server: Server, given: argparse.Namespace) -> None:
         delays.take()
         print("live load:     ", await share(program, given.seconds, agents), flush=True)
         print("  acknowledged:", delays.take(), flush=True)
-        asking = beside_question(server, share(program, given.seconds, agents))
-        print("and a question:", await asking, flush=True)
-        print("  acknowledged:", delays.take(), flush=True)
+        for what, questions in (("the nine", NINE), ("the heaviest", NINE[:1])):
+            said = await beside(server, program, questions, share(program, given.seconds, agents))
+            print(f"and {what}:".ljust(15), said, flush=True)
+            print("  acknowledged:", delays.take(), flush=True)
         program.kill()
     with server.running() as program:
         print("after kill -9:")
@@ -237,21 +247,29 @@ async def measured(server: Server, given: argparse.Namespace) -> None:
         for task in tasks[: len(live)]:
             task.cancel()
         await until(lambda: all(agent.settled for agent in agents), 120)
-        report_gaps(server, agents)
+        report_gaps(server, agents, begun - given.away * 60 - HEADROOM)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def report_gaps(server: Server, agents: list[Agent]) -> None:
-    """Print how many frames are missing."""
+def report_gaps(server: Server, agents: list[Agent], first: float) -> None:
+    """Print how many frames are missing of those since a moment."""
     found = {
         str(series["metric"]["instance"]): int(float(series["value"][1]))
-        for series in server.result(f"count_over_time({STAYS}[3h])")
+        for series in server.result(f"count_over_time({STAYS}[{time.time() - first:.0f}s])")
     }
     wanted = {agent.name: agent.put for agent in agents}
     missing = sum(wanted[name] - found.get(name, 0) for name in wanted)
     print(f"frames put: {sum(wanted.values())}, missing in the store: {missing}")
+
+
+def past(data: Path, given: argparse.Namespace) -> None:
+    """Load what the nodes had before, up to a little before their first frame."""
+    fleet, store = Fleet(given.nodes, given.hours), Store(data / FOLDER)
+    fleet.start -= int(given.away * 60 + 2 * HEADROOM) * 1000
+    load(fleet, store)
+    store.close()
 
 
 def main() -> None:
@@ -261,6 +279,7 @@ def main() -> None:
     parser.add_argument("--cadence", type=float, default=10, help="seconds between frames of an agent")
     parser.add_argument("--away", type=float, default=10, help="minutes of backlog to begin with")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--hours", type=float, default=0, help="of the past, which is loaded first")
     parser.add_argument(
         "--rest", type=float, default=60, help="seconds between the backlog and the live load"
     )
@@ -270,6 +289,10 @@ def main() -> None:
         f"Measured {machine()}. {given.nodes} agents x {SERIES} series every {given.cadence:g} s.", flush=True
     )
     with tempfile.TemporaryDirectory() as directory:
+        if given.hours:  # in a process of its own, whose memory goes with it
+            loading = multiprocessing.Process(target=past, args=(Path(directory), given))
+            loading.start()
+            loading.join()
         asyncio.run(measured(Server(Path(directory)), given))
 
 

@@ -38,6 +38,7 @@ from vigie.store.series.cardinality import Pairs, pairs_of
 from vigie.store.series.index import Found, Index, Matches, Target
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.series.lookup import Lookup
+from vigie.store.spare_memory import SpareMemory
 from vigie.store.times import check_time
 from vigie.store.upkeep import Upkeep
 
@@ -105,6 +106,7 @@ class Store:
         )
         self._is_copy = False
         self._calm = Calm(self._guard, self._blocks.database)
+        self._spare = SpareMemory()
         self._upkeep = Upkeep(
             self._guard,
             self._index,
@@ -167,6 +169,7 @@ class Store:
         # Before raw data go.
         self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.closing)
         self._upkeep.maintain(now_ms)
+        self._spare.give_back(now_ms)
 
     def end_upkeep(self) -> None:
         """Let upkeep that is under way in another thread end soon, and none be begun."""

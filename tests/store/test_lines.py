@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS
 from vigie.store.disk.bundles import BESIDE, FULL, HEAD, PAGE, Places, bundled
 from vigie.store.errors import Damaged
-from vigie.store.pressing.bands import pack_bands
-from vigie.store.pressing.codec import QUICK, STEADY, THOROUGH, Floats, is_dense, seal
-from vigie.store.pressing.lines import fill_lines
+from vigie.store.pressing.bands import fill_band, pack_bands
+from vigie.store.pressing.codec import BAND, QUICK, THOROUGH, Floats, is_dense, seal
 from vigie.store.pressing.magnitudes import press_lines, unpress_lines
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
@@ -55,7 +54,7 @@ def test_any_lines_come_back(
         )
         wanted = None if some is None else np.array(some, dtype=np.intp)
         out = np.empty((stop - start if some is None else len(some), last - first))
-        fill_lines(blob, stop - start, rows, wanted, first, last, out)
+        fill_band(blob, stop - start, rows, wanted, first, last, out)
         expected = (part if wanted is None else part[wanted])[:, first:last]
         assert out.view(np.uint64).tolist() == expected.tolist()
 
@@ -76,7 +75,7 @@ def test_lines_that_climb_and_lines_that_waver_come_back_side_by_side(wanted: li
     (blob,) = pack_bands(lines, [(0, 100)], QUICK)
     some = None if wanted is None else np.array(wanted, dtype=np.intp)
     out = np.empty((100 if wanted is None else len(wanted), 64))
-    fill_lines(blob, 100, 64, some, 0, 64, out)
+    fill_band(blob, 100, 64, some, 0, 64, out)
     assert out.tolist() == (lines if some is None else lines[some]).tolist()
 
 
@@ -124,17 +123,6 @@ def test_a_blob_is_in_two_rows_at_most(rest: int) -> None:
         assert [places.cut(dict(enumerate(rows)), i) for i in range(3)] == blobs
 
 
-@given(blobs_of_any_size)
-def test_blobs_of_format_three_are_cut_out_again(blobs: list[bytes]) -> None:
-    rows, packed = [b""], b""
-    for blob in blobs:  # a row was full with the blob that made it pass a size
-        rows += [b""] if len(rows[-1]) >= FULL else []
-        packed += ((len(rows) - 1) * FULL + len(rows[-1])).to_bytes(4, "little")
-        rows[-1] += blob
-    places = Places(packed, len(rows))
-    assert [places.cut(dict(enumerate(rows)), i) for i in range(len(places))] == blobs
-
-
 @given(st.binary(max_size=40), st.integers(0, 9), st.lists(st.binary(max_size=60), max_size=3))
 def test_garbage_in_place_of_places_and_rows_is_said(packed: bytes, count: int, rows: list[bytes]) -> None:
     places = Places(packed, count)
@@ -144,6 +132,6 @@ def test_garbage_in_place_of_places_and_rows_is_said(packed: bytes, count: int, 
 
 
 def test_a_whole_bundle_has_no_faults() -> None:
-    rows, packed = bundled([seal(STEADY, 0, b"abc"), seal(STEADY, 0, bytes(FULL)), seal(STEADY, 0, b"")])
+    rows, packed = bundled([seal(BAND, 0, b"abc"), seal(BAND, 0, bytes(FULL)), seal(BAND, 0, b"")])
     assert Places(packed, len(rows)).faults(dict(enumerate(rows))) == []
     assert "a row is missing" in Places(packed, len(rows)).faults({0: rows[0]})

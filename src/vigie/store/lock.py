@@ -9,7 +9,6 @@ from pathlib import Path
 from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
 
 FORMAT = 4
-OLDEST = 3  # what it wrote is read as it is, and written anew when chunks are merged
 
 
 class DirectoryLock:
@@ -34,7 +33,7 @@ class DirectoryLock:
 
 
 def check_format(directory: Path) -> None:
-    """Write the format's version into a directory that is new or older; refuse one that is not ours."""
+    """Write the format's version into a directory that is new; refuse one that is not ours."""
     path = directory / "format"
     try:
         text = path.read_text()
@@ -47,13 +46,11 @@ def check_format(directory: Path) -> None:
         raise NewerFormat(
             f"{directory} has format {int(text)}, this vigie knows formats up to {FORMAT}; use a newer vigie"
         )
-    if int(text) < OLDEST:
+    if int(text) < FORMAT:
         raise OlderFormat(
             f"{directory} has format {int(text)}, from before the first release, and can no longer be read; "
             f"to begin anew: mv {directory} {directory}.old"
         )
-    if int(text) < FORMAT:
-        _write(path, f"{FORMAT}\n")
 
 
 def sync_directory(directory: Path) -> None:

@@ -154,7 +154,7 @@ class Blocks:
         for number in chunk.replaces:
             self.remove_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
-        rows, places = bundled([chunk.blob(band) for band in range(len(chunk.bands))])
+        rows, places = bundled([chunk.blob(band) for band in range(len(chunk.layout.bands))])
         self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
         cursor = self._db.execute(
@@ -274,11 +274,10 @@ class Blocks:
         places = [Places(row[8], row[7]) for row in rows]
         shelf = Shelf(self._read, [(row[6], each) for row, each in zip(rows, places, strict=True)])
         return [
-            Chunk(layout, start, stop, count, times, bands, partial(shelf.blob, i), number=number)
+            Chunk(layout, start, stop, count, times, partial(shelf.blob, i), number=number)
             for i, (number, of, start, stop, count, times, *_) in enumerate(rows)
             if number <= self._newest and number not in self.unsettled
             if (layout := self._layout(of)) is not None
-            for bands in [layout.metrics if len(places[i]) == len(layout.metrics) else layout.bands]
         ]
 
     def _layout(self, number: int) -> Layout | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.store.heads.head import Head, absent_matrix
-from vigie.store.pressing.bands import pack_bands
+from vigie.store.pressing.bands import fill_band, pack_bands
 from vigie.store.pressing.codec import (
     QUICK,
     THOROUGH,
@@ -19,10 +19,7 @@ from vigie.store.pressing.codec import (
     pack_times,
     unpack_times,
 )
-from vigie.store.pressing.lines import fill_lines as fill_one
 from vigie.store.series.layout import Columns, Layout, Layouts
-
-Bands = Sequence[tuple[int, int]]  # the first column of each, and the one behind its last
 
 
 class Cut(NamedTuple):
@@ -33,9 +30,9 @@ class Cut(NamedTuple):
     wanted: Columns | None
 
 
-def cuts_of(bands: Bands, columns: Columns) -> list[Cut]:
-    """Return what these columns are, band by band."""
-    cuts = []
+def cuts_of(layout: Layout, columns: Columns) -> list[Cut]:
+    """Return what these columns of an ordered layout are, band by band."""
+    cuts, bands = [], layout.bands
     edges = columns.searchsorted([start for start, _ in bands] + [stop for _, stop in bands[-1:]]).tolist()
     for band, (at, till) in enumerate(pairwise(edges)):
         if at < till:
@@ -53,8 +50,7 @@ class Chunk(NamedTuple):
     end: int
     rows: int
     packed_times: bytes
-    bands: Bands  # the layout's; in what older versions wrote, its metrics
-    blob: Callable[[int], bytes]  # the sealed values of the n-th band
+    blob: Callable[[int], bytes]  # the sealed values of the layout's n-th band
     since: int = 0
     replaces: Sequence[int] = ()
     number: int = 0  # in the blocks, which one; it may be in memory too, for quick reading
@@ -71,7 +67,7 @@ class Chunk(NamedTuple):
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one line for each of the columns, and whether a cell may be absent."""
-        cuts, lines = cuts_of(self.bands, columns), np.empty((len(columns), last - first))
+        cuts, lines = cuts_of(self.layout, columns), np.empty((len(columns), last - first))
         blobs = [self.blob(cut.band) for cut in cuts]
         return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
 
@@ -84,7 +80,7 @@ def fill_lines(
     for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
         sparse = sparse or not is_dense(blob)
         till = at + (height if wanted is None else len(wanted))
-        fill_one(blob, height, rows, wanted, first, last, out[at:till])
+        fill_band(blob, height, rows, wanted, first, last, out[at:till])
         at = till
     return sparse
 
@@ -103,10 +99,9 @@ def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level:
     ordered = layouts.ordered(layout)
     lines = values.T if ordered is layout else values.T[layout.by_metric]
     lines = np.ascontiguousarray(lines)
-    bands = ordered.bands
-    blobs = pack_bands(lines, bands, level)
+    blobs = pack_bands(lines, ordered.bands, level)
     start, end = int(times[0]), int(times[-1])
-    return Chunk(ordered, start, end, len(times), pack_times(times), bands, blobs.__getitem__)
+    return Chunk(ordered, start, end, len(times), pack_times(times), blobs.__getitem__)
 
 
 def reopen(chunk: Chunk, since: int) -> Head:

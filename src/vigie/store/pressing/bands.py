@@ -22,6 +22,7 @@ from vigie.store.pressing.codec import (
     Floats,
     absent,
     bits,
+    opened,
     pack_floats,
     press,
     seal,
@@ -94,9 +95,10 @@ def _sealed(lines: Floats, parts: _Parts) -> bytes:
 
 
 def fill_band(
-    content: bytes, height: int, rows: int, wanted: Columns | None, first: int, last: int, out: Floats
+    blob: bytes, height: int, rows: int, wanted: Columns | None, first: int, last: int, out: Floats
 ) -> None:
     """Write some of a band's lines, or all, from one of their rows up to another."""
+    _, _, content = opened(blob)
     band = _Band(_Parts(*msgpack.decode(content, type=list[bytes])), rows, slice(first, last))
     if len(band.parts.kinds) == 1:  # all are of one kind
         band.fill(band.parts.kinds[0], slice(None) if wanted is None else wanted, 0, height, out)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
 
 import numpy as np
-from msgspec import msgpack
 from numpy.typing import NDArray
 from pcodec import ChunkConfig, DeltaSpec, standalone  # type: ignore[import-untyped]
 
@@ -23,7 +21,7 @@ except ImportError:
 Floats = NDArray[np.float64]
 Times = NDArray[np.int64]
 
-ZLIB, PCODEC, PARTS, DECIMAL, STEADY, MIXED, GAPS, BAND, ROLLED = CODECS = (1, 2, 3, 4, 5, 6, 7, 8, 9)
+ZLIB, PCODEC, DECIMAL, BAND, ROLLED = CODECS = (1, 2, 4, 8, 9)
 DENSE = 1  # flag: no cell is absent
 _SEAL = struct.Struct("<BBI")
 FEW = 8  # numbers that are not worth pressing
@@ -87,20 +85,13 @@ def unpress_whole(content: bytes) -> Whole:
 
 def unpack_floats(blob: bytes) -> Floats:
     """Return the array again."""
-    numbers, decimals = unpack_numbers(blob)
-    if numbers.dtype == np.float64:
-        return numbers.view(np.float64)
-    floats = np.empty(len(numbers))
-    fill_floats(floats, numbers, decimals)
-    return floats
-
-
-def unpack_numbers(blob: bytes) -> tuple[Floats | Whole, int]:
-    """Return the array as it was pressed: floats, or whole numbers that stand for so many decimals."""
     codec, _, content = opened(blob)
-    if codec == DECIMAL:
-        return standalone.simple_decompress(content[1:]), content[0]
-    return _restored(codec, content).view(np.float64), 0
+    if codec != DECIMAL:
+        return _restored(codec, content).view(np.float64)
+    numbers = standalone.simple_decompress(content[1:])
+    floats = np.empty(len(numbers))
+    fill_floats(floats, numbers, decimals=content[0])
+    return floats
 
 
 def is_dense(blob: bytes) -> bool:
@@ -128,17 +119,6 @@ def unpack_text(blob: bytes) -> str:
     """Return the text again."""
     _, _, content = opened(blob)
     return zlib.decompress(content).decode()
-
-
-def pack_parts(parts: Sequence[bytes]) -> bytes:
-    """Return several bytes sealed as one."""
-    return seal(PARTS, 0, msgpack.encode(parts))
-
-
-def unpack_parts(blob: bytes) -> list[bytes]:
-    """Return the several again."""
-    _, _, content = opened(blob)
-    return msgpack.decode(content, type=list[bytes])
 
 
 def faults(blob: bytes) -> list[str]:

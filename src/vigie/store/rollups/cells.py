@@ -57,12 +57,6 @@ def unpacked(
     return cells
 
 
-def guessed_total(count: Floats, first: Floats, last: Floats) -> Floats:
-    """Return the sum of values that go evenly from the first to the last."""
-    with np.errstate(all="ignore"):
-        return count * (first / 2 + last / 2)
-
-
 def _filled(
     name: str,
     mask: bytes,
@@ -111,8 +105,14 @@ def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape
         if name == "high":
             return np.fmax(cells["first"], cells["last"])
         if name == "total":
-            return np.where(some, guessed_total(cells["count"], cells["first"], cells["last"]), 0.0)
+            return np.where(some, _guessed_total(cells["count"], cells["first"], cells["last"]), 0.0)
     return nothing(name, 1, shape[1])
+
+
+def _guessed_total(count: Floats, first: Floats, last: Floats) -> Floats:
+    """Return the sum of values that go evenly from the first to the last."""
+    with np.errstate(all="ignore"):
+        return count * (first / 2 + last / 2)
 
 
 def _words(cells: Cells) -> Cells:

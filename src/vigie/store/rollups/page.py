@@ -1,4 +1,4 @@
-"""Pages of rollups: buckets to sealed bytes and back, band by band; of format 3, metric by metric."""
+"""Pages of rollups: buckets to sealed bytes and back, band by band."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import numpy as np
 
 from vigie.query.rolled.buckets import FIELDS, Buckets, Cells, nothing, stacked
 from vigie.store.disk.chunk import Chunk, cuts_of
-from vigie.store.pressing.codec import ROLLED, opened, pack_times, unpack_parts
+from vigie.store.pressing.codec import opened, pack_times
 from vigie.store.rollups import band as rollup_band
-from vigie.store.rollups import cells as rollup_cells
-from vigie.store.rollups import whole as rollup_whole
 from vigie.store.rollups.cells import SHARED
 from vigie.store.series.layout import Columns, Layout
 
-_BESIDE = (*SHARED, "lost")  # what format 3 wrote the same way, whatever the values are
 _NEEDS = {
     "first": {"last"},
     "low": {"first", "last"},
@@ -32,7 +29,7 @@ def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
     blobs = rollup_band.packed(layout.bands, buckets, shared)
     start, end = int(buckets.ends[0]) - width, int(buckets.ends[-1])
     packed = pack_times(np.concatenate([shared[name] for name in SHARED]).astype(np.int64))
-    return Chunk(layout, start, end, len(buckets.ends), packed, layout.bands, blobs.__getitem__)
+    return Chunk(layout, start, end, len(buckets.ends), packed, blobs.__getitem__)
 
 
 def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str]) -> Buckets:
@@ -42,7 +39,7 @@ def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str
     shared = {name: row[np.newaxis] for name, row in zip(SHARED, rows, strict=True)}
     needed = set(SHARED).union(wanted, *(_NEEDS.get(name, ()) for name in wanted))
     read, heights = [], []
-    for band, height, lines in cuts_of(page.bands, columns):
+    for band, height, lines in cuts_of(page.layout, columns):
         some = _unpacked(page.blob(band), shared, (height, page.rows), needed)
         buckets = Buckets(ends, **some)
         read.append(buckets if lines is None else buckets.rows(lines))
@@ -66,20 +63,6 @@ def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
 def _unpacked(
     blob: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
 ) -> dict[str, Cells]:
-    codec, _, content = opened(blob)
-    if codec == ROLLED:
-        cells = rollup_band.unpacked(content, shared, shape, needed)
-    else:
-        cells = _unpacked_metric(unpack_parts(blob), shared, shape, needed)
+    _, _, content = opened(blob)
+    cells = rollup_band.unpacked(content, shared, shape, needed)
     return {name: cells[name] if name in cells else nothing(name, 1, shape[1]) for name in FIELDS}
-
-
-def _unpacked_metric(
-    parts: list[bytes], shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
-) -> dict[str, Cells]:
-    if len(parts) == 2 * len(FIELDS):
-        return rollup_cells.unpacked(parts, shared, shape, FIELDS, needed)
-    whole, beside = parts[: rollup_whole.PARTS], parts[rollup_whole.PARTS :]
-    beside = beside or [b""] * 2 * len(_BESIDE)
-    cells = rollup_cells.unpacked(beside, shared, shape, _BESIDE, needed)
-    return cells | rollup_whole.unpacked(whole, cells["count"], shape[0], needed)

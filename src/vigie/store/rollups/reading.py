@@ -146,7 +146,7 @@ def _held(page: Chunk, ask: Ask) -> Chunk:
     if not ask.prompt:
         return page
     try:
-        cuts = ask.matches.cuts(page.layout, ask.found.conditions, page.bands)
+        cuts = ask.matches.cuts(page.layout, ask.found.conditions)
         blobs = {cut.band: page.blob(cut.band) for cut in cuts}
     except Damaged:
         return page  # said when it is read

@@ -33,7 +33,7 @@ class Part:
     def __init__(self, pieces: Sequence[Piece], start: int, end: int) -> None:
         self._pieces = pieces
         self.layout = pieces[0].layout
-        self.bands = pieces[0].bands if isinstance(pieces[0], Chunk) else ()
+        self.is_pressed = isinstance(pieces[0], Chunk)
         times = _times_of(pieces)
         first = int(times.searchsorted(start)) if pieces[0].start < start else 0
         self._first = max(0, first - 1)  # one row more, to see what ended in the first one
@@ -219,7 +219,7 @@ def fetch_group(
         Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts, unpacked))
         for part in parts
         for layout in [part.layout]
-        for cuts in [matches.cuts(layout, found.conditions, part.bands)]
+        for cuts in [matches.cuts(layout, found.conditions) if part.is_pressed else []]
     ]
     return Fetched(plan, partial(_unpacked_group, found, plan, rows, start))
 
@@ -299,7 +299,7 @@ def _runs(pieces: Iterable[Piece]) -> Iterable[Sequence[Piece]]:
 def _go_together(before: Piece, piece: Piece) -> bool:
     if isinstance(before, Head) or isinstance(piece, Head) or not (before.number and piece.number):
         return False
-    return before.layout is piece.layout and before.bands is piece.bands
+    return before.layout is piece.layout
 
 
 def _readable(found: Found, pieces: Iterable[Piece], start: int, end: int) -> Iterable[Part]:

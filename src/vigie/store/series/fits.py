@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from vigie.store.disk.chunk import Bands, Cut, cuts_of
+from vigie.store.disk.chunk import Cut, cuts_of
 from vigie.store.series.condition import Condition
 from vigie.store.series.layout import Columns, Key, Layout
 
@@ -17,19 +17,18 @@ class Fits:
     def __init__(self, layout: Layout, conditions: tuple[Condition, ...]) -> None:
         self._series = layout.series
         self.columns: Columns = layout.match(conditions)
-        self._cuts: dict[int, list[Cut]] = {}  # by how many bands there are
+        self._cuts: list[Cut] | None = None
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """Return the series that stand in these columns."""
         return tuple([self._series[i] for i in self.columns.tolist()])
 
-    def cuts(self, bands: Bands) -> list[Cut]:
-        """Return the columns band by band."""
-        cuts = self._cuts.get(len(bands))
-        if cuts is None:
-            cuts = self._cuts[len(bands)] = cuts_of(bands, self.columns)
-        return cuts
+    def cuts(self, layout: Layout) -> list[Cut]:
+        """Return the columns band by band; the layout is the one that was given, and ordered."""
+        if self._cuts is None:
+            self._cuts = cuts_of(layout, self.columns)
+        return self._cuts
 
 
 def fits_of(layout: Layout, conditions: tuple[Condition, ...]) -> Fits:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.query.storage import Matcher
-from vigie.store.disk.chunk import Bands, Cut
+from vigie.store.disk.chunk import Cut
 from vigie.store.heads.stream import Stream
 from vigie.store.series.condition import Condition, condition_of
 from vigie.store.series.fits import fits_of
@@ -148,9 +148,9 @@ class Matches:
         """Return the columns that meet the conditions."""
         return fits_of(layout, conditions).columns
 
-    def cuts(self, layout: Layout, conditions: tuple[Condition, ...], bands: Bands) -> list[Cut]:
-        """Return the same, band by band."""
-        return fits_of(layout, conditions).cuts(bands)
+    def cuts(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[Cut]:
+        """Return the same of an ordered layout, band by band."""
+        return fits_of(layout, conditions).cuts(layout)
 
     def plan(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
         """Return how the fitting columns of these layouts stand in one matrix."""

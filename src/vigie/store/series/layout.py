@@ -53,18 +53,15 @@ class Layout:
         return np.array(sorted(range(len(self)), key=self.names.__getitem__), dtype=np.intp)
 
     @cached_property
-    def metrics(self) -> list[tuple[int, int]]:
-        """Return each metric's first column and the one behind its last, in a layout ordered by metric."""
-        inner = [i for i in range(1, len(self)) if self.names[i] != self.names[i - 1]]
-        return list(zip([0, *inner], [*inner, len(self)], strict=True)) if len(self) else []
-
-    @cached_property
     def bands(self) -> list[tuple[int, int]]:
-        """Return the same of metrics that are pressed together, so that each band has enough columns."""
+        """Return which columns of an ordered layout are pressed together: whole metrics, and enough of them.
+
+        Each is the first column of a band and the one behind its last.
+        """
         bands: list[tuple[int, int]] = []
         first = 0
-        for _, stop in self.metrics:
-            if stop - first >= BAND:
+        for stop in range(1, len(self)):
+            if stop - first >= BAND and self.names[stop] != self.names[stop - 1]:
                 bands.append((first, stop))
                 first = stop
         if first < len(self):

@@ -179,8 +179,10 @@ async def beside(server: Server, program: Program, questions: list[Question], wo
     if answers.done():
         answers.result()
     answers.cancel()
-    mean = sum(asked) / len(asked) / 1000
-    return f"{said}, {watch.peak:.0f} at most; answered {len(asked)} times in {mean:.2f} s"
+    answered = (
+        f"answered {len(asked)} times in {sum(asked) / len(asked) / 1000:.2f} s" if asked else "no answer yet"
+    )
+    return f"{said}, {watch.peak:.0f} at most; {answered}"
 
 
 async def returned(server: Server, agents: list[Agent]) -> None:

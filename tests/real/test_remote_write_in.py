@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,10 @@ from bench.store.remote_write import raw
 from bench.store.targets import exporting, prometheus
 
 from tests.real.conftest import get, need
+from tests.real.waiting import until
 
 TARGETS = 5
 SCRAPES = 8
-
-
-def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    """Return when it holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
 
 
 def receiver(home: Path, port: int) -> list[str]:

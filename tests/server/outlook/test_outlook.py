@@ -175,11 +175,11 @@ def test_history_is_carried_on_by_what_is_new() -> None:
         watch = Watch(asker, Nothing(), lambda: now[0])
         outlook = Outlook(asker, Nothing(), lambda: now[0])
         picture = await outlook.at()
-        (lost,) = await watch.troubles(picture)
+        (lost,) = (await watch.troubles(picture)).troubles
         assert (lost.finding.name, lost.begin_ms) == ("node-lost", NOW - 62 * MINUTE)
         now[0] += MINUTE
         picture = await outlook.at(now[0])
-        (again,) = await watch.troubles(picture)
+        (again,) = (await watch.troubles(picture)).troubles
         assert again.begin_ms == lost.begin_ms
         spans = [at for at in asker.asked if isinstance(at, Span)]
         assert spans[-1].end - spans[-1].start <= MINUTE
@@ -208,9 +208,9 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
         picture = await outlook.at()
         asker.error = ExecutionError("too many samples")
         watch = Watch(asker, Nothing(), lambda: NOW)
-        assert await watch.troubles(picture) == []
-        assert watch.trouble == "too many samples"
-        picture.errors["findings"] = watch.trouble
+        told = await watch.troubles(picture)
+        assert (told.troubles, told.lacking) == ([], "too many samples")
+        picture.errors["findings"] = told.lacking
         said = hedged(cluster(picture, Seen(None), simulated=False)["verdict"], picture.unsure)
         assert said["state"] == "unknown"
         assert "Not all is known yet: too many samples." in said["sentence"]
@@ -249,6 +249,31 @@ class Slow(Counting):
         if isinstance(at, Span):
             await self.let.wait()
         return await super().ask(asks, at, seconds)
+
+
+def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, "FIRST_PATIENCE", 0.01)
+
+    async def test() -> None:
+        loop, asker = asyncio.get_running_loop(), Slow(sample("up", 0))
+
+        class Late(Nothing):
+            """Knows events only when the look at the samples has ended."""
+
+            def events(self, *given: Any) -> Any:
+                loop.call_soon_threadsafe(asker.let.set)
+                while watch._looking and not watch._looking.done():
+                    time.sleep(0.001)
+                return super().events(*given)
+
+        picture = await Outlook(Counting(sample("up", 0)), Nothing(), lambda: NOW).at()
+        watch = Watch(asker, Late(), lambda: NOW)
+        assert await watch.troubles(picture) == ([], UNFINISHED)
+        assert [each.finding.name for each in (await watch.troubles(picture)).troubles] == ["node-lost"]
+
+    run(test)
 
 
 @pytest.mark.parametrize("at", [None, NOW])

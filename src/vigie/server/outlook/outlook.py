@@ -124,10 +124,10 @@ class Outlook:
         picture = await asyncio.to_thread(self._made, at_ms, found, cards)
         self._cost = time.monotonic() - begun
         picture.young = bool(picture.all("up")) and await self._is_young(at_ms)
-        picture.troubles = await self._watch.troubles(picture)
-        if self._watch.trouble:
-            picture.errors["findings"] = self._watch.trouble
-            picture.unfinished = self._watch.trouble == UNFINISHED
+        picture.troubles, lacking = await self._watch.troubles(picture)
+        if lacking:
+            picture.errors["findings"] = lacking
+            picture.unfinished = lacking == UNFINISHED
         return picture
 
     async def _found(self, at_ms: int) -> Found:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from vigie.findings._finding import HOUR_MS, LABELS, MINUTE_MS
 from vigie.findings._history import KEEP_MS, STEP_MS, History, asked
@@ -36,11 +37,18 @@ REACH = ((64, 6 * HOUR_MS), (256, HOUR_MS), (1 << 30, 10 * MINUTE_MS))
 AROUND_MS = 10 * MINUTE_MS  # who held a place so soon after the beginning is hit by it
 
 
+class Told(NamedTuple):
+    """What is or was wrong, and why not all of it is known; nothing if it is."""
+
+    troubles: list[Trouble]
+    lacking: str
+
+
 class Watch:
     """Tells what is wrong at a moment; made within an event loop."""
 
     def __init__(self, asker: Asker, known: Known, clock: Callable[[], int]) -> None:
-        self.trouble = ""  # why the samples could not be looked at
+        self._trouble = ""  # why the samples could not be looked at
         self._asker, self._known, self._clock = asker, known, clock
         self._findings = all_findings()
         self._asks = {name: Ask(query, LABELS) for name, query in asked(self._findings).items()}
@@ -55,10 +63,12 @@ class Watch:
         if self._looking:
             self._looking.cancel()
 
-    async def troubles(self, picture: Picture) -> list[Trouble]:
+    async def troubles(self, picture: Picture) -> Told:
         """Return what is or was wrong, as it was to be seen at the moment of a picture."""
         history = await self._history(picture.at_ms, len(picture.nodes))
-        return await asyncio.to_thread(self._told, list(history.sightings(picture.at_ms)), picture)
+        lacking = self._trouble  # of this history: a look that ends from here on tells of another one
+        seen = list(history.sightings(picture.at_ms))
+        return Told(await asyncio.to_thread(self._told, seen, picture), lacking)
 
     def _told(self, seen: list[Sighting], picture: Picture) -> list[Trouble]:
         at_ms = picture.at_ms
@@ -86,7 +96,7 @@ class Watch:
         if (live is None or behind > LATE_MS + REST * self._cost) and self._looking:
             await asyncio.wait([self._looking], timeout=PATIENCE if live else FIRST_PATIENCE)
         if self._live is None:
-            self.trouble = self.trouble or UNFINISHED
+            self._trouble = self._trouble or UNFINISHED
         return self._live or History(self._findings, at_ms)
 
     async def _look(self, at_ms: int, reach: int) -> None:
@@ -97,10 +107,10 @@ class Watch:
                 await self._carry_on(live, at_ms)
             else:
                 self._live = await self._begun(at_ms, reach)
-            self._cost, self.trouble = (time.monotonic() - begun) * 1000, ""
+            self._cost, self._trouble = (time.monotonic() - begun) * 1000, ""
         except QueryError as error:
-            if str(error) != self.trouble:
-                self.trouble = str(error)
+            if str(error) != self._trouble:
+                self._trouble = str(error)
                 log.warning("the samples could not be looked at for what is wrong: %s", error)
 
     async def _of_the_past(self, at_ms: int, reach: int) -> History:

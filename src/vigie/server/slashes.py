@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
+from vigie.server import free_text as free_text  # so that routes may have {name:text}
 from vigie.server.nowhere import nowhere
 
 

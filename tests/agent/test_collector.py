@@ -86,7 +86,7 @@ def test_lane_finishes_the_batch_behind_two_hanging_calls() -> None:
     lane.close()
 
 
-def test_source_that_is_being_read_is_not_read_by_another_lane() -> None:
+def test_source_that_is_being_read_is_not_read_by_another_lane_but_waited_for() -> None:
     hanging = Hanging("hanging")
     read = reading(hanging.source)
     collector = Collector([read])
@@ -95,9 +95,11 @@ def test_source_that_is_being_read_is_not_read_by_another_lane() -> None:
         waiting = asyncio.ensure_future(collector.refresh_quick([read]))
         while not hanging.entered.is_set():
             await asyncio.sleep(0.001)
-        await collector.refresh_all([read])
-        assert hanging.reads == 1
+        everything = asyncio.ensure_future(collector.refresh_all([read]))
+        await asyncio.sleep(0)
         hanging.go.set()
+        await everything
+        assert (hanging.reads, read.outcome) == (1, Outcome.OK)
         await waiting
 
     asyncio.run(scenario())

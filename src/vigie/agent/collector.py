@@ -22,6 +22,7 @@ class Collector:
         self._quick = Lane("quick sources", quick)
         self._slow = Lane("slow sources", slow)
         self._fresh = Lane("all sources", slow)  # for whoever wants everything at once
+        self._under_way: set[asyncio.Future[None]] = set()
 
     def values(self) -> list[Values]:
         """Return what every source last gave."""
@@ -36,12 +37,15 @@ class Collector:
         await self._refresh(self._slow, (reading for reading in readings if reading.source.slow))
 
     async def refresh_all(self, readings: Iterable[Reading]) -> None:
-        """Read all these sources, one after the other.
+        """Read all these sources, one after the other; those that another lane is reading are waited for.
 
         They share a lane: two threads that both read small files fight for the interpreter's lock at
         every system call, which doubles the CPU time.
         """
+        others = set(self._under_way)
         await self._refresh(self._fresh, readings)
+        if others:
+            await asyncio.wait(others)
 
     def refresh_now(self) -> None:
         """Read every source and wait for it, for callers without an event loop."""
@@ -58,9 +62,11 @@ class Collector:
         watch = _Watch(lane, calls)
         # Last, so that the lane's thread seldom finds the interpreter's lock taken when it wakes.
         lane.submit(list(calls), lambda: _wake(loop, done))
+        self._under_way.add(done)
         try:
             await done
         finally:
+            self._under_way.remove(done)
             watch.end()
 
     def close(self) -> None:

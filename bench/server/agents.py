@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import SERIES, Node  # noqa: E402
 from bench.store.questions import NINE, Question, Watch, ask  # noqa: E402
-from bench.store.thousand import Fleet, load  # noqa: E402
+from bench.store.thousand import INTERVAL, Fleet, load, take  # noqa: E402
 from vigie.agent.link.buffer import Buffer  # noqa: E402
 from vigie.agent.link.client import Link, Peer  # noqa: E402
 from vigie.agent.link.credentials import Credentials  # noqa: E402
@@ -167,22 +167,22 @@ async def share(program: Program, seconds: float, agents: list[Agent]) -> str:
 async def beside(server: Server, program: Program, questions: list[Question], work: Awaitable[str]) -> str:
     """Ask questions in turn without a pause while something runs; tell how much memory there was at most."""
     asked: list[float] = []
+    over = False
 
     async def asking() -> None:
         for question in itertools.cycle(questions):
+            if over:
+                return
             took = await asyncio.to_thread(ask, server.port, question, int(time.time()), 6, 1)
             asked.extend(took[:2])
 
     answers = asyncio.ensure_future(asking())
     with Watch(program) as watch:
         said = await work
-    if answers.done():
-        answers.result()
-    answers.cancel()
-    answered = (
-        f"answered {len(asked)} times in {sum(asked) / len(asked) / 1000:.2f} s" if asked else "no answer yet"
-    )
-    return f"{said}, {watch.peak:.0f} at most; {answered}"
+    over = True
+    await answers  # so that the last one is not asked beside what comes next
+    mean = sum(asked) / len(asked) / 1000
+    return f"{said}, {watch.peak:.0f} at most; answered {len(asked)} times in {mean:.2f} s"
 
 
 async def returned(server: Server, agents: list[Agent]) -> None:
@@ -270,7 +270,12 @@ def past(data: Path, given: argparse.Namespace) -> None:
     """Load what the nodes had before, up to a little before their first frame."""
     fleet, store = Fleet(given.nodes, given.hours), Store(data / FOLDER)
     fleet.start -= int(given.away * 60 + 2 * HEADROOM) * 1000
+    begun = time.time()
     load(fleet, store)
+    while missing := int(time.time() - begun) // HEADROOM:  # what fell due while it was loaded
+        begun += missing * HEADROOM
+        first, fleet.loaded = fleet.loaded, fleet.loaded + missing * HEADROOM * 1000 // INTERVAL
+        take(fleet, store, first)
     store.close()
 
 

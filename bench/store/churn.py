@@ -102,15 +102,27 @@ LOOKUPS = [
 ]
 
 
-class Measured(NamedTuple):
-    """What was found out about one program and one case."""
+class Loaded(NamedTuple):
+    """What it took to load one case."""
 
     memory: list[float]  # MB after each hour
     peak: float  # MB, the most at any moment of loading
     cpu: float  # microseconds a sample
     bytes_a_sample: float
-    asked: list[float]  # ms, every look-up over the newest hour, then every one over all
+
+
+class Asked(NamedTuple):
+    """What came of the look-ups over the newest hour, and then of those over all."""
+
+    took: list[float]  # ms
     found: list[int]  # bytes of the answers
+
+
+class Measured(NamedTuple):
+    """How one program loads a case into a directory, and answers from it."""
+
+    load: Callable[[Path, Case], Loaded]
+    ask: Callable[[Path, Case], Asked]
 
 
 def load_ours(directory: Path, case: Case) -> None:
@@ -136,8 +148,8 @@ def load_ours(directory: Path, case: Case) -> None:
     print(f"{peak:.1f} {used / case.samples * 1e6:.3f} {blocks / case.samples:.3f}", flush=True)
 
 
-def measure_ours(directory: Path, case: Case) -> Measured:
-    """Load in a process of its own, then ask a real server."""
+def loaded_by_us(directory: Path, case: Case) -> Loaded:
+    """Load in a process of its own."""
     flags = [f"--{name}={getattr(case, name)}" for name in ("nodes", "hours", "interval")]
     command = [sys.executable, __file__, "--inside", str(directory), *flags]
     command += ["--stays"] * (not case.churns)
@@ -149,24 +161,35 @@ def measure_ours(directory: Path, case: Case) -> Measured:
     if loading.returncode:
         raise SystemExit(f"loading ended with {loading.returncode}")
     *memory, last = said
-    peak, cpu, size = map(float, last.split())
+    return Loaded(list(map(float, memory)), *map(float, last.split()))
+
+
+def asked_of_us(directory: Path, case: Case) -> Asked:
+    """Ask a real server."""
     port = free_port()
     command = [sys.executable, "-m", "vigie", "server", f"--listen=127.0.0.1:{port}", f"--data={directory}"]
     with running(command, port, "/", patience=600):
         wait_for(port, "/-/ready")
-        return Measured(list(map(float, memory)), peak, cpu, size, *look_up(port, case))
+        return look_up(port, case)
 
 
-def measure_peer(peer: Peer, directory: Path, case: Case) -> Measured:
-    """Load over remote write, and ask."""
+def loaded_by_peer(peer: Peer, directory: Path, case: Case) -> Loaded:
+    """Load over remote write."""
     port = free_port()
     with running(peer.command(port, directory), port, "/", patience=600) as program:
         wait_for(port, peer.ready)
         before = program.cpu()
         memory = list(load_peer(program, Writer(port, peer.write), case))
         cpu = (program.cpu() - before) / case.samples * 1e6
-        asked = look_up(port, case)
-        return Measured(memory, max(memory), cpu, peer.bytes_a_sample(port, directory, case.samples), *asked)
+        return Loaded(memory, max(memory), cpu, peer.bytes_a_sample(port, directory, case.samples))
+
+
+def asked_of_peer(peer: Peer, directory: Path, case: Case) -> Asked:
+    """Start it again, and ask."""
+    port = free_port()
+    with running(peer.command(port, directory), port, "/", patience=600):
+        wait_for(port, peer.ready)
+        return look_up(port, case)
 
 
 def load_peer(program: Program, writer: Writer, case: Case) -> Iterator[float]:
@@ -203,7 +226,7 @@ def _containers(churn: Churn, first: int, times: Times) -> bytes:
     return b"".join(fields)
 
 
-def look_up(port: int, case: Case) -> tuple[list[float], list[int]]:
+def look_up(port: int, case: Case) -> Asked:
     """Return how long each look-up took, the median of some, and how long the answers are."""
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     took, found = [], []
@@ -220,24 +243,30 @@ def look_up(port: int, case: Case) -> tuple[list[float], list[int]]:
                 times.append((time.perf_counter() - begin) * 1000)
             took.append(statistics.median(times))
             found.append(len(body))
-    return took, found
+    return Asked(took, found)
 
 
 def _rss() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 
 
-def report(name: str, stays: Measured, churns: Measured) -> None:
-    """Print what one program does with both."""
+def report(name: str, stays: Loaded, churns: Loaded) -> None:
+    """Print what it takes one program to load both."""
     print(f"\n{name}")
     for said, one in (("stays", stays), ("churns", churns)):
         hours = " ".join(f"{memory:.0f}" for memory in one.memory)
         print(f"  {said:7s} {one.bytes_a_sample:5.2f} B and {one.cpu:6.3f} us of CPU a sample; MB: {hours}")
     print(f"  most    {churns.peak:5.0f} MB while loading, and {stays.peak:.0f} of what stays")
     print(f"  bytes   {churns.bytes_a_sample / stays.bytes_a_sample:5.2f} times (budget 3)")
-    print(f"  memory  {churns.memory[-1] / churns.memory[1]:5.2f} times that after the second hour")
+    print(
+        f"  memory  {churns.memory[-1] / churns.memory[1]:5.2f} times that after the second hour", flush=True
+    )
+
+
+def report_lookups(stays: Asked, churns: Asked) -> None:
+    """Print how long the look-ups take in both."""
     spans = [f"{lookup.name}, {span}" for span in ("newest hour", "all") for lookup in LOOKUPS]
-    for said, before, after, size in zip(spans, stays.asked, churns.asked, churns.found, strict=True):
+    for said, before, after, size in zip(spans, stays.took, churns.took, churns.found, strict=True):
         if "container" in said:  # there is nothing to find where none come and go
             print(f"  {said:44s}              {after:8.1f} ms               {size} bytes")
         else:
@@ -259,16 +288,15 @@ def main() -> None:
         load_ours(given.inside, case)
         return
     print(f"Measured {machine()}.\n{case.nodes} nodes for {case.hours} h, a step every {case.interval} s.")
-    programs: dict[str, Callable[[Path, Case], Measured]] = {"vigie": measure_ours}
+    programs = {"vigie": Measured(loaded_by_us, asked_of_us)}
     for peer in present():
         if peer.name == "Prometheus" and not given.alone:
-            programs[peer.name] = partial(measure_peer, peer)
-    for name, measure in programs.items():
-        found = []
-        for churns in (False, True):
-            with tempfile.TemporaryDirectory() as directory:
-                found.append(measure(Path(directory), case._replace(churns=churns)))
-        report(name, *found)
+            programs[peer.name] = Measured(partial(loaded_by_peer, peer), partial(asked_of_peer, peer))
+    for name, measured in programs.items():
+        with tempfile.TemporaryDirectory() as stays, tempfile.TemporaryDirectory() as churns:
+            both = [(Path(stays), case._replace(churns=False)), (Path(churns), case)]
+            report(name, *(measured.load(*each) for each in both))
+            report_lookups(*(measured.ask(*each) for each in both))  # at one time, so that they compare
 
 
 if __name__ == "__main__":

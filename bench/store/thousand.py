@@ -77,18 +77,24 @@ def inside(directory: Path, nodes: int, hours: float) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def load(fleet: Fleet, store: Store) -> None:
-    """Take the hours as fast as it goes."""
+def take(fleet: Fleet, store: Store, first: int) -> tuple[float, float]:
+    """Take what there is to load from a step on; return the seconds, and those of the processor."""
     spent = used = 0.0
-    for first in range(0, fleet.loaded, LIVE):
-        print(f"loaded {first} of {fleet.loaded} steps", file=sys.stderr, flush=True)
-        for step in fleet.steps(first, min(LIVE, fleet.loaded - first)):
+    for at in range(first, fleet.loaded, LIVE):
+        print(f"loaded {at} of {fleet.loaded} steps", file=sys.stderr, flush=True)
+        for step in fleet.steps(at, min(LIVE, fleet.loaded - at)):
             begin, cpu = time.perf_counter(), time.process_time()
             for labels, frame in step:
                 store.append(labels, frame)
             store.sync()
             store.maintain(step[-1][1].time_ms)
             spent, used = spent + time.perf_counter() - begin, used + time.process_time() - cpu
+    return spent, used
+
+
+def load(fleet: Fleet, store: Store) -> None:
+    """Take the hours as fast as it goes."""
+    spent, used = take(fleet, store, 0)
     samples = len(fleet.nodes) * SERIES * fleet.loaded
     blocks, log = store.bytes_on_disk()
     print(f"loaded   {samples / 1e6:8.0f} M samples, {samples / spent / 1e6:.2f} M a second", flush=True)

@@ -53,9 +53,10 @@ class Loop:
         """Read what is due and hand it on."""
         time_ms = round(self._clock.wall() * 1000)
         due = self._take_due(self._clock.monotonic())
+        await self._collector.refresh_quick(due)
+        # Not meanwhile: two threads that read fight for the interpreter's lock at every system call.
         if any(reading.source.slow for reading in due):
             self._slow = asyncio.ensure_future(self._collector.refresh_slow(due))
-        await self._collector.refresh_quick(due)
         if self._slow:
             await asyncio.wait([self._slow], timeout=self._cadence * PATIENCE)
         self._emit(time_ms)

@@ -99,11 +99,11 @@ def _has_child() -> bool:
     return True
 
 
-def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS) -> bytes:
+def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS, big: bool = False) -> bytes:
     async def asked() -> bytes:
         readers = Readers(store, Limits(seconds=HOURS), light=light)
         try:
-            return await readers.ask(work, seconds)
+            return await readers.ask(work, seconds, big=big)
         finally:
             readers.close()
 
@@ -143,6 +143,10 @@ def test_a_question_that_reads_little_is_answered_in_the_server_itself(store: Fo
 
 def test_a_question_that_reads_more_is_answered_by_a_child(store: Forkable) -> None:
     assert ask(store, heavy(pid), light=9) != pid()
+
+
+def test_a_question_that_is_known_to_be_big_is_not_tried_in_the_server_first(store: Forkable) -> None:
+    assert ask(store, heavy(pid), light=10, big=True) != pid()
 
 
 def test_a_question_that_makes_more_than_it_reads_is_answered_by_a_child(store: Forkable) -> None:

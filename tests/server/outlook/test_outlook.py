@@ -281,7 +281,7 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
     at: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch_module, "FIRST_PATIENCE", 0.01)
-    monkeypatch.setattr(module, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(module, "HALF_SECONDS", 0.0)
 
     async def test() -> None:
         asker = Slow(sample("up", 0))

@@ -72,6 +72,7 @@ def truths() -> list[Truth]:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with running(tmp_path_factory.mktemp("demo"), f"--now={NOW}") as found:
+        until(lambda: not found.get("api/outlook/cluster")["unfinished"], "its hours are looked at")
         yield found
 
 

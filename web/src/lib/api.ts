@@ -6,7 +6,7 @@ import { address, usePlace } from "./url";
 
 const DEADLINE = 30_000; // ms
 const MOST = 60; // answers kept
-const AGAIN = 2000; // ms until an answer that says it is unfinished is asked for again
+const AGAIN = 1000; // ms until an answer that says it is unfinished is asked for again
 
 /** The server refused, and said why. */
 export class Refused extends Error {

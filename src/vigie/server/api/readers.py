@@ -80,8 +80,11 @@ class Readers:
             child.kill()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, work: Work, seconds: float | None = None) -> bytes:
-        """Return what the work makes of the store, within so many seconds and the limits."""
+    async def ask(self, work: Work, seconds: float | None = None, *, big: bool = False) -> bytes:
+        """Return what the work makes of the store, within so many seconds and the limits.
+
+        What is known to be big goes to a child at once, without a thread's trying first.
+        """
         limits = self._limits
         if seconds is not None:
             limits = limits._replace(seconds=min(seconds, limits.seconds))
@@ -97,7 +100,7 @@ class Readers:
         finally:
             self._waiting -= 1
         try:
-            return await self._answered(work, limits)
+            return await (self._forked if big else self._answered)(work, limits)
         finally:
             self._turns.release()
 
@@ -109,6 +112,10 @@ class Readers:
         except TooManySamples:
             if limits.samples <= self._light:
                 raise
+        return await self._forked(work, limits)
+
+    async def _forked(self, work: Work, limits: Limits) -> bytes:
+        loop = asyncio.get_running_loop()
         child = Child(limits.seconds)
         self.forks += 1
         self._children.add(child)

@@ -19,14 +19,15 @@ from vigie.query.parsing.parse import parse
 from vigie.query.shared import Shared
 from vigie.query.storage import Matcher, Storage
 from vigie.query.together import together
+from vigie.server.api.readers import Readers
 from vigie.server.api.work import EVERYTHING
-from vigie.server.http import Asks
 from vigie.server.outlook.table import Key as Key
 from vigie.server.outlook.table import Packed, Table
 from vigie.server.outlook.table import Row as Row
 
 HOUR_MS = 3_600_000
 SECONDS = 20.0  # a page that takes longer is of no use
+MANY = 5_000  # numbers of each series: as many as the look at some hours asks for, and no page
 T = TypeVar("T")
 
 
@@ -43,6 +44,11 @@ class Span(NamedTuple):
     start: int
     end: int
     step: int
+
+    @property
+    def steps(self) -> int:
+        """Return how many there are."""
+        return (self.end - self.start) // self.step + 1
 
 
 class Found(NamedTuple):
@@ -77,12 +83,13 @@ class Asker(Protocol):
 class Embedded:
     """Asks the store of this server."""
 
-    def __init__(self, readers: Asks) -> None:
+    def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
     async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = SECONDS) -> Found:
         """Return the answers at one time, or at every step of a span."""
-        body = await self._readers.ask(partial(_answered, dict(asks), at), seconds)
+        big = isinstance(at, Span) and len(asks) * at.steps > MANY
+        body = await self._readers.ask(partial(_answered, dict(asks), at), seconds, big=big)
         sent = msgspec.msgpack.decode(body, type=_Sent)
         return Found({name: Table(packed) for name, packed in sent.rows.items()}, sent.errors)
 

@@ -24,11 +24,12 @@ from vigie.server.outlook.questions import (
 from vigie.server.outlook.watch import UNFINISHED, Watch
 
 FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
+HALF_SECONDS = 1.0  # one that tells only half, because the samples are still being looked at
 PAST_SECONDS = 30.0  # and one of the past
 REST = 10  # times what a picture took it is good, so that a large cluster is not asked all the time
 SLOW_SECONDS = 0.5  # who would wait longer for a new picture gets the last one
 OLD_SECONDS = 60.0  # unless that is too old
-WARM_SECONDS = 1.0
+WARM_SECONDS = 0.1  # after the start, so that a page that is opened then finds it done
 LIVE_MS = 30_000  # a moment that is not older than this is now, as far as states go
 KEPT = 8  # pictures
 SEEN_MS = 600_000  # how long it is remembered which GPUs there were
@@ -105,7 +106,7 @@ class Outlook:
             known is not None and known.task.done() and not known.failed and now < known.until + OLD_SECONDS
         )
         before = known.task if known and good and self._cost > SLOW_SECONDS and at_ms is None else None
-        self._taken[at_ms] = _Taking(task, now + FRESH_SECONDS, now + lasts, before)
+        self._taken[at_ms] = _Taking(task, now + HALF_SECONDS, now + lasts, before)
         while len(self._taken) > KEPT:
             self._taken.popitem(last=False)
         return before or task

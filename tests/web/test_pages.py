@@ -77,7 +77,7 @@ def test_cluster_leads_to_all_that_was_found_not_only_the_worst(site: Watched) -
     page = site.go()
     expect(page.locator(".attention li")).to_have_count(8)
     worst = page.locator(".attention .what").all_inner_texts()
-    page.get_by_role("link", name="All 15, open and over").click()
+    page.get_by_role("link", name="7 more: all that was found").click()
     expect(page).to_have_url(re.compile(r"/events$"))
     rows = page.get_by_role("table", name="found").locator("tbody tr")
     expect(rows).to_have_count(15)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.real.waiting import until
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Server, listening
 from vigie.agent.link.messages import PROTOCOL, Hello
@@ -135,4 +136,9 @@ def serving_place(place: Place, privacy: Privacy | None = None) -> Iterator[tupl
         shown = {"ada": {"Authorization": f"Bearer {secrets.accounts.new_token('ada')}"}, "nobody": {}}
         shown["admin"] = {"Authorization": f"Bearer {TOKEN}"}
         with listening(app) as port:
-            yield Asked(port), shown
+            asked = Asked(port)
+            until(
+                lambda: not asked.page("outlook/cluster", shown["admin"])["unfinished"],
+                "its hours are looked at",
+            )
+            yield asked, shown

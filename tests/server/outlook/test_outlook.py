@@ -16,7 +16,6 @@ from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, QueryError
 from vigie.server.outlook import job_rows, selecting, words
 from vigie.server.outlook import outlook as module
-from vigie.server.outlook import watch as watch_module
 from vigie.server.outlook.asking import Ask, Elsewhere, Found, Span
 from vigie.server.outlook.cluster import cluster
 from vigie.server.outlook.jobs_page import jobs_page
@@ -66,6 +65,7 @@ class Counting:
         return sum(not isinstance(at, Span) for at in self.asked)
 
 
+LONG = 600.0  # seconds that a page waits for the first look, however loaded the machine is
 HELD = {"gpu": "0", "resource": "gpu:0", "kind": "job", "holder": "17", "user": "ada"}
 
 
@@ -76,7 +76,7 @@ def run(test: Callable[[], Any]) -> None:
 def test_many_who_look_at_once_cost_what_one_costs() -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1), *gpu(0, 0.5))
-        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
         pictures = await asyncio.gather(*(outlook.at() for _ in range(20)))
         assert len({id(picture) for picture in pictures}) == 1
         assert asker.moments == 3  # the picture, which GPUs there were lately, and whether it is new
@@ -86,7 +86,7 @@ def test_many_who_look_at_once_cost_what_one_costs() -> None:
 
 def test_whoever_leaves_takes_the_picture_from_nobody() -> None:
     async def test() -> None:
-        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW)
+        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW, patience=LONG)
         first, second = (asyncio.ensure_future(outlook.at()) for _ in range(2))
         await asyncio.sleep(0)
         first.cancel()
@@ -99,7 +99,7 @@ def test_question_that_failed_is_asked_again() -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1))
         asker.error = ExecutionError("too much")
-        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
         with pytest.raises(ExecutionError):
             await outlook.at()
         asker.error = None
@@ -110,7 +110,7 @@ def test_question_that_failed_is_asked_again() -> None:
 
 def test_pictures_that_are_kept_are_bounded() -> None:
     async def test() -> None:
-        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW)
+        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW, patience=LONG)
         for minute in range(3 * module.KEPT):
             await outlook.at(NOW - minute * MINUTE)
         assert len(outlook._taken) == module.KEPT
@@ -129,7 +129,7 @@ def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
 
     async def test() -> None:
         asker = Slow(sample("up", 1))
-        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
         first = await outlook.at()
         outlook._cost = 10.0  # as if it had taken so long
         outlook._taken[None] = outlook._taken[None]._replace(until=time.monotonic())
@@ -146,7 +146,7 @@ def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
 
 def test_future_is_not_looked_at() -> None:
     async def test() -> None:
-        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW)
+        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW, patience=LONG)
         assert (await outlook.at(NOW + 10**12)).at_ms == NOW
 
     run(test)
@@ -155,7 +155,7 @@ def test_future_is_not_looked_at() -> None:
 def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
     async def test() -> None:
         asker = Elsewhere(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
-        picture = await Outlook(asker, Nothing(), lambda: NOW).at()
+        picture = await Outlook(asker, Nothing(), lambda: NOW, patience=LONG).at()
         page = cluster(picture, Seen(None), simulated=False)
         assert page["nodes"][0]["cells"][0]["holder"]["id"] == "17"
         assert (
@@ -172,8 +172,8 @@ def test_history_is_carried_on_by_what_is_new() -> None:
     async def test() -> None:
         now = [NOW - 10 * MINUTE]
         asker = Counting(sample("up", 0))
-        watch = Watch(asker, Nothing(), lambda: now[0])
-        outlook = Outlook(asker, Nothing(), lambda: now[0])
+        watch = Watch(asker, Nothing(), lambda: now[0], patience=LONG)
+        outlook = Outlook(asker, Nothing(), lambda: now[0], patience=LONG)
         picture = await outlook.at()
         (lost,) = (await watch.troubles(picture)).troubles
         assert (lost.finding.name, lost.begin_ms) == ("node-lost", NOW - 62 * MINUTE)
@@ -191,9 +191,9 @@ def test_node_that_is_heard_again_is_not_lost_any_more() -> None:
     async def test() -> None:
         up = sample("up", 0)
         asker = Counting(up._replace(values=[*up.values[:-1], 1.0]))
-        (was,) = (await Outlook(asker, Nothing(), lambda: NOW).at()).troubles
+        (was,) = (await Outlook(asker, Nothing(), lambda: NOW, patience=LONG).at()).troubles
         assert (was.finding.name, was.begin_ms, was.end_ms) == ("node-lost", NOW - 62 * MINUTE, NOW)
-        (still,) = (await Outlook(asker, Nothing(), lambda: NOW).at(NOW - MINUTE)).troubles
+        (still,) = (await Outlook(asker, Nothing(), lambda: NOW, patience=LONG).at(NOW - MINUTE)).troubles
         assert still.end_ms is None
 
     run(test)
@@ -204,10 +204,10 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
 ) -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1))
-        outlook = Outlook(asker, Nothing(), lambda: NOW)
+        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
         picture = await outlook.at()
         asker.error = ExecutionError("too many samples")
-        watch = Watch(asker, Nothing(), lambda: NOW)
+        watch = Watch(asker, Nothing(), lambda: NOW, patience=LONG)
         told = await watch.troubles(picture)
         assert (told.troubles, told.lacking) == ([], "too many samples")
         picture.errors["findings"] = told.lacking
@@ -221,7 +221,11 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
 
 def test_findings_are_not_yet_known_as_long_as_little_was_watched() -> None:
     async def unsure(minutes: int) -> str:
-        return (await Outlook(Counting(sample("up", 1, "n1", minutes)), Nothing(), lambda: NOW).at()).unsure
+        return (
+            await Outlook(
+                Counting(sample("up", 1, "n1", minutes)), Nothing(), lambda: NOW, patience=LONG
+            ).at()
+        ).unsure
 
     async def test() -> None:
         assert "less than 10 minutes" in await unsure(5)
@@ -251,11 +255,7 @@ class Slow(Counting):
         return await super().ask(asks, at, seconds)
 
 
-def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(watch_module, "FIRST_PATIENCE", 0.01)
-
+def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole() -> None:
     async def test() -> None:
         loop, asker = asyncio.get_running_loop(), Slow(sample("up", 0))
 
@@ -268,8 +268,8 @@ def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole(
                     time.sleep(0.001)
                 return super().events(*given)
 
-        picture = await Outlook(Counting(sample("up", 0)), Nothing(), lambda: NOW).at()
-        watch = Watch(asker, Late(), lambda: NOW)
+        picture = await Outlook(Counting(sample("up", 0)), Nothing(), lambda: NOW, patience=LONG).at()
+        watch = Watch(asker, Late(), lambda: NOW, patience=0)
         assert await watch.troubles(picture) == ([], UNFINISHED)
         assert [each.finding.name for each in (await watch.troubles(picture)).troubles] == ["node-lost"]
 
@@ -280,12 +280,11 @@ def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole(
 def test_unfinished_list_of_findings_says_so_and_is_not_kept(
     at: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_module, "FIRST_PATIENCE", 0.01)
     monkeypatch.setattr(module, "HALF_SECONDS", 0.0)
 
     async def test() -> None:
         asker = Slow(sample("up", 0))
-        outlook = Outlook(asker, Nothing(), lambda: NOW)  # whose clock stands still
+        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=0)  # whose clock stands still
         first = await outlook.at(at)
         assert (first.unfinished, first.unsure, first.troubles) == (True, UNFINISHED, [])
         asker.let.set()
@@ -300,7 +299,7 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
 def test_large_cluster_is_asked_less_often_about_what_changes_slowly() -> None:
     async def test() -> None:
         asker, now = Names(sample("up", 1), *gpu(0, 0.5)), [NOW]
-        outlook = Outlook(asker, Nothing(), lambda: now[0])
+        outlook = Outlook(asker, Nothing(), lambda: now[0], patience=LONG)
         whole = await outlook.at()
         outlook._cost = 2 * module.SLOW_SECONDS  # as in a large one
         asker.names_asked.clear()

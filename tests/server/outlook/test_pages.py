@@ -132,6 +132,10 @@ def test_user_page_tells_what_idles_with_the_command(small: Asked) -> None:
     page = small.page("outlook/users/ada")
     assert page["verdict"]["sentence"].startswith("ada holds 2 GPUs, 1 working, 1 idle.")
     assert [row["command"] for row in page["idle"]] == ["scancel 17"]
+    assert (page["verdict"]["state"], "1 thing needs you." in page["verdict"]["sentence"]) == (
+        "critical",
+        True,
+    )
     users = small.page("outlook/users")
     assert users["verdict"]["sentence"] == "1 user holds 2 GPUs, 1 working, 1 idle."
     rows = [(row["user"], row["held"], row["waiting"]) for row in users["users"]]

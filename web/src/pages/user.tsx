@@ -6,7 +6,7 @@ import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
 import type { NodesOutlook, UserOutlook } from "../lib/outlooks";
 import type { Cell, ClusterNode, Happening, JobRow, NodeRow } from "../lib/types";
-import { Absent, Waiting } from "../parts/Absent";
+import { Waiting } from "../parts/Absent";
 import { AttentionList } from "../parts/Attention";
 import { Charts, useEvents } from "../parts/Charts";
 import { Copy } from "../parts/CopyAs";
@@ -111,16 +111,22 @@ function nodesOf(cells: Cell[], all: NodeRow[]): ClusterNode[] {
 }
 
 function Jobs({ jobs }: { jobs: JobRow[] }) {
-  const waiting = jobs.filter(({ state }) => state === "waiting");
-  const others = jobs.filter(({ state }) => state !== "waiting");
+  const those = (wanted: string) => jobs.filter(({ state }) => state === wanted);
+  const [running, waiting, finished] = [those("running"), those("waiting"), those("finished")];
   return (
     <section class="card">
       <h2>Jobs</h2>
-      {others.length ? <JobTable jobs={others} /> : <Absent>No job runs or has run.</Absent>}
+      {running.length ? <JobTable jobs={running} /> : <p class="calm">None runs now.</p>}
       {waiting.length > 0 && (
         <>
           <h3>Waiting</h3>
           <WaitingJobs jobs={waiting} />
+        </>
+      )}
+      {finished.length > 0 && (
+        <>
+          <h3>Finished</h3>
+          <JobTable jobs={finished} state="finished" name="finished" />
         </>
       )}
     </section>

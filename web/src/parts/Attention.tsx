@@ -17,7 +17,7 @@ export function AttentionList({ items, more = 0, calm }: { items: Item[]; more?:
       </ul>
       {more > 0 && (
         <p class="more">
-          <a href={link("events")}>{`All ${items.length + more}, open and over`}</a>
+          <a href={link("events")}>{`${more} more: all that was found, open and over`}</a>
         </p>
       )}
     </>

@@ -1,6 +1,6 @@
-// Jobs: who, how many GPUs, since when, what of it works, and what is odd.
+// Jobs that run, wait or are over: who, how many GPUs, since when, what of it works, and what is odd.
 import { useNow } from "../lib/live";
-import { exact, span } from "../lib/time";
+import { clock, exact, span } from "../lib/time";
 import type { JobRow } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Missing } from "./Absent";
@@ -9,10 +9,12 @@ import { type Column, Table } from "./Table";
 
 export function JobTable({
   jobs,
+  state = "running",
   name = "jobs",
   hover,
 }: {
   jobs: JobRow[];
+  state?: string;
   name?: string;
   hover?: (job: JobRow | null) => void;
 }) {
@@ -20,7 +22,7 @@ export function JobTable({
   return (
     <Table
       name={name}
-      columns={columns(now)}
+      columns={(COLUMNS[state] ?? running)(now)}
       rows={jobs}
       id={(job) => job.id}
       {...(hover ? { hover } : {})}
@@ -28,7 +30,7 @@ export function JobTable({
   );
 }
 
-export function Chip({ text, why }: { text: string; why: string }) {
+function Chip({ text, why }: { text: string; why: string }) {
   return text ? (
     <span class="chip" title={why}>
       {text}
@@ -36,26 +38,43 @@ export function Chip({ text, why }: { text: string; why: string }) {
   ) : null;
 }
 
-function columns(now: number): Column<JobRow>[] {
+const NAME: Column<JobRow> = {
+  key: "name",
+  head: "Job",
+  by: (job) => job.name,
+  cell: (job) => (
+    <a href={link(path("job", job.id))}>
+      {job.name || job.id} <span class="aside narrow">{job.name ? job.id : ""}</span>
+    </a>
+  ),
+};
+const USER: Column<JobRow> = {
+  key: "user",
+  head: "User",
+  narrow: true,
+  by: (job) => job.user,
+  cell: (job) => job.user && <a href={link(path("user", job.user))}>{job.user}</a>,
+};
+const GPUS: Column<JobRow> = {
+  key: "gpus",
+  head: "GPUs",
+  right: true,
+  by: (job) => job.gpus.length,
+  cell: (job) => job.gpus.length,
+};
+const ODD: Column<JobRow> = {
+  key: "chip",
+  head: "Odd",
+  by: (job) => job.chip,
+  cell: (job) => <Chip text={job.chip} why={job.why} />,
+};
+const COLUMNS: Record<string, (now: number) => Column<JobRow>[]> = { running, waiting, finished };
+
+function running(now: number): Column<JobRow>[] {
   return [
-    {
-      key: "name",
-      head: "Job",
-      by: (job) => job.name,
-      cell: (job) => (
-        <a href={link(path("job", job.id))}>
-          {job.name || job.id} <span class="aside narrow">{job.name ? job.id : ""}</span>
-        </a>
-      ),
-    },
-    {
-      key: "user",
-      head: "User",
-      narrow: true,
-      by: (job) => job.user,
-      cell: (job) => job.user && <a href={link(path("user", job.user))}>{job.user}</a>,
-    },
-    { key: "gpus", head: "GPUs", right: true, by: (job) => job.gpus.length, cell: (job) => job.gpus.length },
+    NAME,
+    USER,
+    GPUS,
     {
       key: "age",
       head: "Running",
@@ -86,12 +105,64 @@ function columns(now: number): Column<JobRow>[] {
         </span>
       ),
     },
+    ODD,
+  ];
+}
+
+function waiting(now: number): Column<JobRow>[] {
+  return [
+    NAME,
+    USER,
     {
-      key: "chip",
-      head: "Odd",
-      by: (job) => job.chip,
-      cell: (job) => <Chip text={job.chip} why={job.why} />,
+      key: "gpus",
+      head: "Wants GPUs",
+      right: true,
+      by: (job) => job.wanted_gpus,
+      cell: (job) => job.wanted_gpus ?? <Missing why="Slurm does not say" />,
     },
+    {
+      key: "partition",
+      head: "Partition",
+      narrow: true,
+      by: (job) => job.partition,
+      cell: (job) => job.partition,
+    },
+    {
+      key: "waits",
+      head: "Waits",
+      right: true,
+      by: (job) => job.queued_ms && now - job.queued_ms,
+      cell: (job) => job.queued_ms !== null && span((now - job.queued_ms) / 1000),
+    },
+    {
+      key: "reason",
+      head: "Why",
+      by: (job) => job.reason,
+      cell: (job) => job.reason || "no reason is given",
+    },
+  ];
+}
+
+function finished(now: number): Column<JobRow>[] {
+  return [
+    NAME,
+    USER,
+    GPUS,
+    {
+      key: "ended",
+      head: "Ended",
+      by: (job) => job.end_ms,
+      cell: (job) => job.end_ms !== null && <time title={exact(job.end_ms)}>{clock(job.end_ms, now)}</time>,
+    },
+    {
+      key: "ran",
+      head: "Ran",
+      right: true,
+      by: (job) => (job.start_ms === null || job.end_ms === null ? null : job.end_ms - job.start_ms),
+      cell: (job) => job.start_ms !== null && job.end_ms !== null && span((job.end_ms - job.start_ms) / 1000),
+    },
+    { key: "reason", head: "How it ended", by: (job) => job.reason, cell: (job) => job.reason || "not told" },
+    ODD,
   ];
 }
 

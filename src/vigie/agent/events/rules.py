@@ -59,7 +59,7 @@ RULES: tuple[Rise | State, ...] = (
         "node_infiniband_link_downed_total",
         "ib_link_flap",
         "warning",
-        "the link went down {by:g} times",
+        "times that the link went down: {by:g}",
         PORT,
     ),
     State(
@@ -82,18 +82,23 @@ RULES: tuple[Rise | State, ...] = (
     ),
     Rise(
         "vigie_amdgpu_ras_errors_total",
-        *("gpu_ras_errors", "critical", "{by:g} errors of the hardware were not corrected", (*GPU, "block")),
+        *(
+            "gpu_ras_errors",
+            "critical",
+            "errors of the hardware that were not corrected: {by:g}",
+            (*GPU, "block"),
+        ),
         only=_uncorrected,
     ),
     Rise(
         "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
-        *("gpu_ecc", "critical", "{by:g} memory errors were not corrected", GPU),
+        *("gpu_ecc", "critical", "memory errors that were not corrected: {by:g}", GPU),
     ),
     Rise(
         "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
         "gpu_ecc",
         "info",
-        "{by:g} memory errors were corrected",
+        "memory errors that were corrected: {by:g}",
         GPU,
         HOUR_MS,
     ),
@@ -102,13 +107,13 @@ RULES: tuple[Rise | State, ...] = (
         *(
             "gpu_row_remapped",
             "critical",
-            "{by:g} rows of memory are remapped after an uncorrected error",
+            "rows of memory remapped after an uncorrected error: {by:g}",
             GPU,
         ),
     ),
     Rise(
         "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS",
-        *("gpu_row_remapped", "warning", "{by:g} rows of memory are remapped after corrected errors", GPU),
+        *("gpu_row_remapped", "warning", "rows of memory remapped after corrected errors: {by:g}", GPU),
     ),
     State(
         "DCGM_FI_DEV_ROW_REMAP_FAILURE",
@@ -122,15 +127,15 @@ RULES: tuple[Rise | State, ...] = (
     ),
     Rise(
         "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
-        *("nvlink_recovery", "warning", "NVLink recovered from errors {by:g} times", GPU, HOUR_MS),
+        *("nvlink_recovery", "warning", "times that NVLink recovered from errors: {by:g}", GPU, HOUR_MS),
     ),
     Rise(
         "node_edac_uncorrectable_errors_total",
-        *("memory_error", "critical", "{by:g} memory errors were not corrected", ("controller",)),
+        *("memory_error", "critical", "memory errors that were not corrected: {by:g}", ("controller",)),
     ),
     Rise(
         "node_edac_correctable_errors_total",
-        *("memory_error", "warning", "{by:g} memory errors were corrected", ("controller",), HOUR_MS),
+        *("memory_error", "warning", "memory errors that were corrected: {by:g}", ("controller",), HOUR_MS),
     ),
 )
 BY_METRIC = {rule.metric: rule for rule in RULES}

@@ -21,7 +21,7 @@ from vigie.server.outlook.questions import (
     NODE_ASKS,
     SLOW,
 )
-from vigie.server.outlook.watch import UNFINISHED, Watch
+from vigie.server.outlook.watch import FIRST_PATIENCE, UNFINISHED, Watch
 
 FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
 HALF_SECONDS = 1.0  # one that tells only half, because the samples are still being looked at
@@ -61,12 +61,14 @@ class _Taking(NamedTuple):
 class Outlook:
     """Gives the picture of a moment; made within an event loop."""
 
-    def __init__(self, asker: Asker, known: Known, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, asker: Asker, known: Known, clock: Callable[[], int], *, patience: float = FIRST_PATIENCE
+    ) -> None:
         self.asker, self.known, self.clock = asker, known, clock
         # Where nobody keeps bindings, samples still tell who holds what now.
         more = {"held": HOLDER_ASK} if known.missing else {}
         self._asks = {**GPU_ASKS, **NODE_ASKS, **more}
-        self._watch = Watch(asker, known, clock)
+        self._watch = Watch(asker, known, clock, patience=patience)
         self._cost = 0.0  # seconds of the last picture
         self._warming: asyncio.TimerHandle | None = None
         self._names: tuple[int, list[str]] = (-1, [])

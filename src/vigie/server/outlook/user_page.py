@@ -12,6 +12,7 @@ from vigie.server.bindings.jobs import FINISHED, RUNNING, WAITING, Job
 from vigie.server.outlook.asking import Ask, Found, Span
 from vigie.server.outlook.attention import Attention
 from vigie.server.outlook.cells import Cells
+from vigie.server.outlook.cluster import needs
 from vigie.server.outlook.job_rows import JobRows
 from vigie.server.outlook.outlook import Outlook
 from vigie.server.outlook.picture import Picture, Place
@@ -87,9 +88,10 @@ async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -
     week = round(sum(day["held"] for day in days), 1)
     idle = _idle(picture, cells, places)
     used = [day["worked"] for day in days if day["worked"] is not None]
+    attention = Attention(picture, seen).all(lambda trouble: any(job.id in trouble.jobs for job in jobs))
     return {
         "at_ms": picture.at_ms,
-        "verdict": _verdict(picture, seen.user(user), places, jobs, week),
+        "verdict": _verdict(picture, seen.user(user), places, jobs, week, attention),
         "numbers": _numbers(picture, seen.user(user), places, jobs, week, sum(used) if used else None),
         "cells": [cells.of(place) for place in places],
         "idle": idle,
@@ -97,9 +99,7 @@ async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -
         "days": days,
         "environments": _holders(picture, seen, user, "environment"),
         "containers": _holders(picture, seen, user, "container"),
-        "attention": Attention(picture, seen).all(
-            lambda trouble: any(job.id in trouble.jobs for job in jobs)
-        ),
+        "attention": attention,
     }
 
 
@@ -121,7 +121,12 @@ def _jobs(picture: Picture, user: str) -> list[Job]:
 
 
 def _verdict(
-    picture: Picture, name: str, places: list[Place], jobs: list[Job], week: float
+    picture: Picture,
+    name: str,
+    places: list[Place],
+    jobs: list[Job],
+    week: float,
+    attention: list[dict[str, Any]],
 ) -> dict[str, str]:
     if picture.missing:
         return verdict(UNKNOWN, f"What {name} holds is not known: {picture.missing}.")
@@ -131,7 +136,10 @@ def _verdict(
     holds = f"{name} holds {counted(len(places), 'GPU')}" if places else f"{name} holds no GPU"
     uses = f", {working} working, {idle} idle" if places else ""
     waits = f" {counted(waiting, 'job')} {'wait' if waiting != 1 else 'waits'}." if waiting else ""
-    return verdict(WARNING if idle else OK, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.")
+    state, hit = needs(attention)
+    if state == OK:
+        state, hit = (WARNING if idle else OK), ""
+    return verdict(state, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.", hit)
 
 
 def _numbers(

@@ -48,7 +48,10 @@ class Told(NamedTuple):
 class Watch:
     """Tells what is wrong at a moment; made within an event loop."""
 
-    def __init__(self, asker: Asker, known: Known, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, asker: Asker, known: Known, clock: Callable[[], int], *, patience: float = FIRST_PATIENCE
+    ) -> None:
+        self._patience = patience  # how many seconds a page waits for the first look
         self._trouble = ""  # why the samples could not be looked at
         self._asker, self._known, self._clock = asker, known, clock
         self._findings = all_findings()
@@ -95,7 +98,7 @@ class Watch:
         if behind >= max(SOON_MS, REST * self._cost) and (self._looking is None or self._looking.done()):
             self._looking = asyncio.ensure_future(self._look(max(at_ms, self._clock()), reach))
         if (live is None or behind > LATE_MS + REST * self._cost) and self._looking:
-            await asyncio.wait([self._looking], timeout=PATIENCE if live else FIRST_PATIENCE)
+            await asyncio.wait([self._looking], timeout=PATIENCE if live else self._patience)
         if self._live is None:
             self._trouble = self._trouble or UNFINISHED
         return self._live or History(self._findings, at_ms)

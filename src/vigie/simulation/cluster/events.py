@@ -47,7 +47,7 @@ def _fell_off(story: Story, incident: Incident) -> Told:
 def _remapped(story: Story, incident: Incident) -> Told:
     yield _xid(story, incident, 48, incident.begin)
     yield _xid(story, incident, 63, incident.begin + 0.1)
-    what = "1 rows of memory are remapped after an uncorrected error"
+    what = "rows of memory remapped after an uncorrected error: 1"
     yield _lasting(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
 
 

@@ -85,6 +85,6 @@ def _asked(
         cwd=document.parent,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         check=False,
     )

@@ -28,13 +28,13 @@ _SPREAD = f"{joined('max', 'vigie_gpu_power_watts')} - {joined('min', 'vigie_gpu
 _NOW = (
     Panel(
         "Every running job",
-        "Sort by busy or SM: the last rows hold GPUs and do little with them.",
+        "Means of five minutes: the last rows by busy or SM hold GPUs and do little with them.",
         (
             Query(f"count by (holder, user) ({_JOBS})", "GPUs", "count"),
             Query(joined("sum", WORKING), "GPUs working", "count"),
-            Query(joined("avg", "vigie_gpu_busy_ratio"), "busy", "ratio"),
-            Query(joined("avg", "DCGM_FI_PROF_SM_ACTIVE"), "SM", "ratio"),
-            Query(joined("avg", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), "tensor", "ratio"),
+            Query(joined("avg", "avg_over_time(vigie_gpu_busy_ratio[5m])"), "busy", "ratio"),
+            Query(joined("avg", "avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m])"), "SM", "ratio"),
+            Query(joined("avg", "avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[5m])"), "tensor", "ratio"),
             Query(joined("sum", "vigie_gpu_memory_used_bytes"), "GPU memory", "bytes"),
             Query(joined("sum", "vigie_gpu_power_watts"), "power", "watts"),
         ),

@@ -56,6 +56,8 @@ def test_every_rule_has_a_sample() -> None:
         "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15",
         "amdgpu 0000:05:00.0: amdgpu: Fetched VBIOS from ROM BAR",
         "NVRM: Xid (PCI:0000:41:00): GPU has no number",
+        "nvidia-nvswitch2: SXid (PCI:0000:c3:00.0): 22013, Severity 1 Engine instance 42",
+        "nvidia-nvswitch2: SXid (PCI:0000:c3:00.0): 22013, Data {0x0000003c, 0x0000003c, 0x00000000}",
         "br-1f2e: link becomes ready",
         "",
     ],

@@ -55,14 +55,16 @@ def _killed(found: Groups) -> str:
 
 CARD = r"amdgpu (?P<pci_bus_id>ADDRESS): (?:amdgpu: )?"
 LINK = (
-    r"^(?P<driver>\w{2,20}) (?P<pci_bus_id>ADDRESS):? (?P<interface>[\w.-]{1,20}): (?:NIC )?[Ll]ink (?:is )?"
+    r"^(?P<driver>\w{2,20}) (?P<pci_bus_id>ADDRESS):? (?P<interface>[\w.-]{1,20}): "
+    r"(?:igb: [\w.-]{1,20} )?(?:NIC )?[Ll]ink (?:is )?"
 )
 
 RULES = (
     _rule(
         "xid",
         "",  # by its number
-        r"NVRM: Xid \((?:PCI:)?(?P<pci_bus_id>ADDRESS)\): (?P<xid>\d{1,6})\b"
+        r"NVRM: Xid \((?:PCI:)?(?P<pci_bus_id>ADDRESS)"
+        r"(?: GPU-I:0*(?P<mig_instance>\d{1,4}))?(?: GPU-CI:\d{1,4})?\): (?P<xid>\d{1,6})\b"
         r"(?:, pid='?(?P<pid>\d{1,10})'?)?(?:, name=(?P<comm>[^,<>]{1,64}))?",
         _xid,
     ),
@@ -75,7 +77,8 @@ RULES = (
     _rule(
         "sxid",
         "warning",
-        r"SXid \(PCI:(?P<pci_bus_id>ADDRESS)\): (?P<sxid>\d{1,6})\b",
+        # Lines with its severity and data follow the one that tells of it.
+        r"SXid \(PCI:(?P<pci_bus_id>ADDRESS)\): (?P<sxid>\d{1,6})\b(?!, (?:Severity|Data)\b)",
         "an NVSwitch reports an error that it survived",
     ),
     _rule(
@@ -98,7 +101,7 @@ RULES = (
         "NVLink reports an error",
     ),
     _rule("gpu_reset", "critical", CARD + r"GPU reset begin", "the GPU is being reset", Phase.BEGINS),
-    _rule("gpu_reset", "info", CARD + r"GPU reset\(\d+\) succeeded", "", Phase.ENDS),
+    _rule("gpu_reset", "info", CARD + r"GPU reset(?:\(\d+\) succeeded| end with ret)", "", Phase.ENDS),
     _rule("gpu_reset_failed", "critical", CARD + r"GPU reset.{0,40}failed", "the GPU's reset failed: reboot"),
     _rule(
         "gpu_ring_timeout",
@@ -143,8 +146,9 @@ RULES = (
     _rule(
         "oom_kill",
         "warning",
-        r"(?P<cgroup>Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d{1,10}) "
-        r"\((?P<comm>.{0,64}?)\)(?= total-vm| score|,|$)(?:.{0,300}UID:(?P<uid>\d{1,10}))?",
+        r"(?P<cgroup>Memory cgroup o|O)ut of memory(?: \(oom_kill_allocating_task\))?: "
+        r"Kill(?:ed)? process (?P<pid>\d{1,10}) \((?P<comm>.{0,64}?)\)(?= total-vm| score|,|$)"
+        r"(?:.{0,300}UID:(?P<uid>\d{1,10}))?",
         _killed,
     ),
     _rule(

@@ -88,7 +88,12 @@ FIELDS = (
     FieldRow(PCIE_RECEIVED, 198),
 )
 # Behind those of the rows: the heat of the memory, and what all links have sent and received.
-KEYS = (*((row.field, 0) for row in FIELDS), (82, 0), (138, abi.EVERY_LINK), (139, abi.EVERY_LINK))
+KEYS = (
+    *((row.field, 0) for row in FIELDS),
+    (fields.MEMORY_HEAT, 0),
+    (138, abi.EVERY_LINK),
+    (139, abi.EVERY_LINK),
+)
 # Bit by bit: the words of dcgm-exporter, and of NVIDIA's header for the last two.
 REASONS = (
     *("gpu_idle", "clocks_setting", "power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ctypes import c_uint
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
@@ -11,7 +10,7 @@ from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.asking import Found, Reader, samples
 from vigie.sources._nvml.fields import FieldRow
-from vigie.sources._nvml.gpu import DCGM, Gpu
+from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._source import Option, Source
 
@@ -61,40 +60,48 @@ def read(host: Host) -> list[Sample]:
 
 
 def _states(gpu: Gpu) -> Iterator[Found]:
-    found = 0
-    for link in range(gpu.memory.get("links", abi.MOST_LINKS)):
+    found = []
+    for link in gpu.memory.get("links", range(abi.MOST_LINKS)):
         try:
-            active = gpu.number("nvmlDeviceGetNvLinkState", c_uint(link))
+            active = gpu.number("nvmlDeviceGetNvLinkState", link)
         except NvmlError as error:
-            if error.code != abi.INVALID_ARGUMENT or not link:
-                raise
-            break  # the GPU has no more
-        found += 1
+            if link and error.code == abi.INVALID_ARGUMENT:
+                break  # the GPU has no more
+            if link and error.code in FOR_GOOD:
+                continue
+            raise
+        found.append(link)
         yield Found(UP, active, (str(link),))
     gpu.memory["links"] = found
 
 
 def _errors(gpu: Gpu) -> Iterator[Found]:
-    for link in range(gpu.memory.get("links", 0)):
+    for link in gpu.memory.get("links", ()):
         for number, kind in enumerate(KINDS):
-            count = gpu.long("nvmlDeviceGetNvLinkErrorCounter", c_uint(link), number)
-            yield Found(ERRORS, count, (str(link), kind))
+            try:
+                count = gpu.long("nvmlDeviceGetNvLinkErrorCounter", link, number)
+            except NvmlError as error:  # noqa: PERF203 - newer links lack some kinds
+                if error.code not in FOR_GOOD:
+                    raise
+                yield Found(ERRORS, None, why=str(error))
+            else:
+                yield Found(ERRORS, count, (str(link), kind))
 
 
 def _traffic(gpu: Gpu) -> Iterator[Found]:
-    links = range(gpu.memory.get("links", 0))
+    links: list[int] = gpu.memory.get("links", [])
     keys = [(field, link) for link in links for field in (DATA_SENT, DATA_RECEIVED)]
     answers = fields.ask(gpu, "links", keys)
     before: dict[int, tuple[float, int]] = gpu.memory.setdefault("traffic", {})
-    for link in links:
-        sent, received = answers.values[2 * link : 2 * link + 2]
+    for place, link in enumerate(links):
+        sent, received = answers.values[2 * place : 2 * place + 2]
         if isinstance(sent, str) or isinstance(received, str):
             why = sent if isinstance(sent, str) else str(received)
             yield from (Found(metric, None, why=why) for metric in (SENT, RECEIVED))
             continue
         yield Found(SENT, sent * 1024, (str(link),))
         yield Found(RECEIVED, received * 1024, (str(link),))
-        yield _rate(LINKS[link], before, link, (sent + received, answers.times[2 * link]))
+        yield _rate(LINKS[link], before, link, (sent + received, answers.times[2 * place]))
 
 
 def _bytes(gpu: Gpu) -> Iterator[Found]:

@@ -36,6 +36,8 @@ def read(host: Host) -> list[Sample]:
 def _processes(gpu: Gpu) -> Iterator[Found]:
     there, listed = _list(gpu)
     yield Found(_gpu.PROCESSES, there)
+    if there > len(listed):
+        yield Found(_gpu.PROCESS_MEMORY, None, why=f"there are more than {MOST} processes")
     for each in listed:
         instance = getattr(each, "gpuInstanceId", abi.NO_INSTANCE)
         labels = str(each.pid), "" if instance == abi.NO_INSTANCE else str(instance)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.sources.nvidia.conftest import Make
 from tests.sources.nvidia.gpus import Machine, until
 from vigie.agent.reading import Outcome, Reading
@@ -83,6 +85,15 @@ def test_driver_that_is_unloaded_and_loaded_again_is_picked_up(machine: Make) ->
     assert len(_gpus(made)) == 8
 
 
+@pytest.mark.parametrize("why", ["unloaded 1", "error.nvmlSystemGetDriverVersion 999"])
+def test_driver_that_cannot_be_opened_is_not_kept_loaded(machine: Make, why: str) -> None:
+    made = machine([*models.geforce(), f"system {why}"])
+    made.read()
+    assert made.outcome()[0] is Outcome.UNAVAILABLE
+    # Else the library of the next driver could not take its place.
+    assert str(made.simulated.library) not in Path("/proc/self/maps").read_text()
+
+
 def test_missing_permission_says_what_to_do(machine: Make) -> None:
     made = machine([*models.h100(), "system error.nvmlInit_v2 4"])
     made.read()
@@ -127,6 +138,44 @@ def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> 
     made.simulated.take_back("3 error.nvmlDeviceGetName 15")
     until(lambda: len(_gpus(made)) == 8)
     assert (Phase.ENDS, begun.event.where) in [(each.phase, each.event.where) for each in made.happenings()]
+
+
+def test_gpu_that_failed_for_an_unknown_reason_at_the_opening_is_found_again(machine: Make) -> None:
+    made = machine([*models.h100(), failure := "3 error.nvmlDeviceGetUUID 999"], reopen=0)
+    assert len(_gpus(made)) == 7
+    made.simulated.take_back(failure)
+    until(lambda: len(_gpus(made)) == 8)
+
+
+def test_lost_gpu_that_vanishes_and_returns_is_found_again(machine: Make) -> None:
+    made = machine(models.h100(), reopen=0)
+    assert len(_gpus(made)) == 8
+    made.happenings()
+    made.say(lost := "7 error.* 15", fewer := "system count 7")
+    until(lambda: len(_gpus(made)) == 7 and len(made.driver.gpus()) == 7)
+    (begun,) = made.happenings()
+    made.simulated.take_back(lost, fewer)
+    until(lambda: len(_gpus(made)) == 8)
+    assert (Phase.ENDS, begun.event.where) in [(each.phase, each.event.where) for each in made.happenings()]
+
+
+def test_gpu_that_was_lost_before_a_restart_is_told_as_found_whichever_way_it_was_lost(machine: Make) -> None:
+    made = machine(models.geforce())
+    made.read()
+    ended = [each.event.where for each in made.happenings() if each.phase is Phase.ENDS]
+    assert {"gpu": "0"} in ended  # it could not be identified then
+    assert any(where.get("uuid", "").startswith("GPU-") for where in ended)
+    made.read()
+    assert made.happenings() == []
+
+
+def test_xid_that_came_before_listening_failed_is_told(machine: Make) -> None:
+    made = machine([*models.h100(), "system error.no_event 15"])
+    made.read()
+    made.happenings()
+    made.say("3 xid 79")
+    made.read()
+    assert [said.event.where["xid"] for said in made.happenings() if said.event.kind == "xid"] == ["79"]
 
 
 def test_gpu_that_hangs_costs_only_itself_and_is_asked_again_when_it_answers(machine: Make) -> None:
@@ -207,3 +256,46 @@ def test_driver_of_another_version_is_loaded_without_a_restart(machine: Make) ->
     mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(library) in line]
     assert {int(line.split()[4]) for line in mapped} == {library.stat().st_ino}
     assert not [line for line in mapped if line.endswith("(deleted)")]
+
+
+def test_one_clock_that_is_not_there_costs_no_other(machine: Make) -> None:
+    made = machine([*models.geforce(), "0 clock.mem none", "0 clock.max.sm none"])
+    for _ in range(2):
+        found = made.read()
+        assert ("DCGM_FI_DEV_SM_CLOCK", "0", "") in found
+        assert ("DCGM_FI_DEV_MEM_CLOCK", "0", "") not in found
+        health = made.read("nvidia_health")
+        assert ("DCGM_FI_DEV_MAX_MEM_CLOCK", "0", "") in health
+        assert ("DCGM_FI_DEV_MAX_SM_CLOCK", "0", "") not in health
+
+
+def test_kind_of_link_error_that_is_not_counted_costs_no_other(machine: Make) -> None:
+    counted = [f"* link.{link}.error.{kind} 5" for link in range(18) for kind in range(3)]
+    made = machine([*models.h100(), "* link.error none", *counted])
+    for _ in range(2):
+        found = made.read("nvidia_nvlink")
+        assert found["vigie_gpu_nvlink_errors_total", "7", "17,crc_flit"] == 5
+        assert not [key for key in found if key[2].endswith("crc_data")]
+        assert "not supported" in made.notes("nvidia_nvlink")["vigie_gpu_nvlink_errors_total"]
+
+
+def test_link_that_is_not_there_costs_no_other(machine: Make) -> None:
+    made = machine([*models.h100(), "2 link.4.absent 1"])
+    for _ in range(2):
+        found = made.read("nvidia_nvlink")
+        links = {link for name, gpu, link in found if (name, gpu) == ("vigie_gpu_nvlink_up", "2")}
+        assert links == {str(link) for link in range(18) if link != 4}
+        assert ("vigie_gpu_nvlink_transmit_bytes_total", "2", "17") in found
+        assert ("vigie_gpu_nvlink_errors_total", "2", "17,replay") in found
+
+
+def test_memory_temperature_is_whole_whatever_type_the_driver_declares(machine: Make) -> None:
+    made = machine([*models.h100(), "* type.82 0"])
+    assert made.read()["DCGM_FI_DEV_MEMORY_TEMP", "0", ""] == 70
+
+
+def test_more_processes_than_are_listed_are_counted_and_the_reason_is_told(machine: Make) -> None:
+    made = machine([*models.geforce(), *(f"0 process.{number} {number + 1} 5" for number in range(200))])
+    found = made.read("nvidia_processes")
+    assert found["vigie_gpu_processes", "0", ""] == 200
+    assert "more than" in made.notes("nvidia_processes")["vigie_gpu_process_memory_bytes"]

@@ -42,6 +42,7 @@ nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long ty
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *out, unsigned milliseconds)
 {
     char who[16], text[160];
+    double failure;
     int gpu;
     (void)milliseconds; /* nobody waits here: there is one, or there is none */
     ON_SYSTEM();
@@ -54,5 +55,5 @@ nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *out, unsig
         out->gpuInstanceId = out->computeInstanceId = NO_INSTANCE;
         return handle_of(gpu, -1, &out->device);
     }
-    return TIMEOUT;
+    return number_of(SYSTEM, "error.no_event", &failure) ? (nvmlReturn_t)failure : TIMEOUT;
 }

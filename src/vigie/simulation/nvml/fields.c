@@ -8,12 +8,13 @@
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
 {
     char field[48];
-    double at = simulated_time(), failure;
+    double at = simulated_time(), failure, type;
     int i;
     ON(device);
     for (i = 0; i < count; i++) {
         nvmlFieldValue_t *each = &values[i];
-        each->valueType = UNSIGNED_LONG_LONG;
+        snprintf(field, sizeof field, "type.%u", each->fieldId);
+        each->valueType = there_is("type") && number_of(who, field, &type) ? (int)type : UNSIGNED_LONG_LONG;
         each->timestamp = 1700000000000000LL + (long long)(at * 1e6);
         each->latencyUsec = 10;
         snprintf(field, sizeof field, "error.field.%u", each->fieldId);

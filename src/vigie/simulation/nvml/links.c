@@ -12,6 +12,8 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned link, unsign
     number_of(who, "links", &links);
     if (!links) return NOT_SUPPORTED;
     if (link >= (unsigned)links) return INVALID_ARGUMENT;
+    snprintf(field, sizeof field, "link.%u.absent", link);
+    if (text_of(who, field, field, sizeof field)) return NOT_SUPPORTED;
     snprintf(field, sizeof field, "link.%u.down", link);
     *active = !text_of(who, field, field, sizeof field);
     return SUCCESS;

@@ -125,7 +125,8 @@ def tell_lost(host: Host) -> None:
             host.happened("gpu_lost", what, phase=Phase.BEGINS, severity="critical", gpu=str(index))
             known[str(index)] = str(error)
     for gpu in driver_of(host).gpus():
-        if known.pop(str(gpu.index), None):
+        if known.get(str(gpu.index)) != "":  # at the first look too: it may have been lost before a restart
+            known[str(gpu.index)] = ""
             host.happened("gpu_lost", "", phase=Phase.ENDS, severity="critical", gpu=str(gpu.index))
         if known.get(gpu.uuid) == gpu.lost:
             continue

@@ -47,6 +47,7 @@ class Driver:
         self._opening: Question | None = None
         self._tried = float("-inf")
         self._opened = 0.0
+        self._awaited: set[str] = set()  # GPUs that were lost: the driver may be opened anew without them
         self._why = ""
         self._stuck: dict[int, Question] = {}
         self._listening = Question(list)
@@ -130,8 +131,10 @@ class Driver:
 
     def _lost(self) -> bool:
         """Tell whether a GPU is lost that opening the driver anew may bring back."""
-        refused = any(error.code in LOST for error in self.refused().values())
-        return refused or any(gpu.lost for gpu in self.gpus())
+        self._awaited -= {gpu.uuid for gpu in self.gpus() if not gpu.lost}
+        self._awaited |= {gpu.uuid for gpu in self.gpus() if gpu.lost}
+        refused = any(error.code != abi.NO_PERMISSION for error in self.refused().values())
+        return refused or bool(self._session and self._awaited)
 
     def _open(self, now: float) -> Session:
         if self._opening is None:

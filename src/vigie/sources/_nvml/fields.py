@@ -14,6 +14,8 @@ from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
 
 TOO_HOT = 200  # above it is no temperature but a marker of some drivers
+MEMORY_HEAT = 82
+UNSIGNED = 1
 
 # A FieldValue as it lies in memory, its value as whole: many times quicker than one attribute at a time.
 PLACE = struct.Struct("=IIqqIIQ")
@@ -79,6 +81,8 @@ def read_value(field: int, kind: int, code: int, raw: int) -> Value:
     """Return what the driver wrote for a field; a number of a type that nobody knows is taken as whole."""
     if code:
         return str(NvmlError(f"nvmlDeviceGetFieldValues of {field}", code))
+    if field == MEMORY_HEAT:  # some drivers (545) declare a type that it does not have
+        kind = UNSIGNED
     if kind not in OTHERS:
         return raw
     number: float = struct.unpack_from(OTHERS[kind], WHOLE.pack(raw))[0]

@@ -59,17 +59,19 @@ class Gpu:
         self._answer = c_uint()
         self._labels: dict[tuple[str, tuple[str, ...], str | None], tuple[str, ...]] = {}
         self.missing: dict[str, str] = {}  # what it does not support, with the reason
+        self._unsupported: dict[tuple[object, ...], str] = {}  # the same, by call and by what it asks for
 
     def ask(self, function: str, *arguments: object) -> None:
         """Make a call on this GPU, unless it is known not to be supported."""
-        known = self.missing.get(function)
+        asked = function, *(argument for argument in arguments if isinstance(argument, int))
+        known = self._unsupported.get(asked)
         if known is not None:
             raise Unsupported(function, known)
         try:
             self.library.call(function, self.handle, *arguments)
         except NvmlError as error:
             if error.code in FOR_GOOD:
-                self.missing[function] = str(error)
+                self._unsupported[asked] = str(error)
             raise
 
     def number(self, function: str, *arguments: object) -> int:

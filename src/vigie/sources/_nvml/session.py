@@ -27,6 +27,13 @@ class Session:
         self.gpus: list[Gpu] = []
         self.refused: dict[int, NvmlError] = {}  # GPUs that could not even be identified
         self._set = ctypes.c_void_p()
+        try:
+            self._open()
+        except (NvmlError, TooOld):
+            self.library.close()  # that of the next driver could not be loaded beside it
+            raise
+
+    def _open(self) -> None:
         if not self.library.has("nvmlInit_v2"):
             raise TooOld("the driver is too old: its library has no nvmlInit_v2")
         self.library.call("nvmlInit_v2")
@@ -35,7 +42,7 @@ class Session:
             self._find()
             self._listen()
         except NvmlError:
-            self.library.call("nvmlShutdown")
+            self._try(lambda: self.library.call("nvmlShutdown"))
             raise
 
     def _find(self) -> None:
@@ -69,10 +76,8 @@ class Session:
         for _ in range(MOST_EVENTS if self._set else 0):
             try:
                 self.library.call("nvmlEventSetWait_v2", self._set, byref(event), c_uint(0))
-            except NvmlError as error:
-                if error.code == abi.TIMEOUT:
-                    return
-                raise
+            except NvmlError:
+                return  # there is none; or a GPU is gone, which its own reading tells
             for gpu in self.gpus:
                 if gpu.handle.value == event.device and event.eventType == abi.XID_EVENT:
                     yield gpu, event.eventData

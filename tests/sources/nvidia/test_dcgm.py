@@ -6,6 +6,8 @@ import ctypes
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from vigie.simulation.nvml.building import DCGM, build
 from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.clients import Running
 from vigie.sources._dcgm.engine import SOCKET, read
-from vigie.sources._dcgm.profiler import Profiler
+from vigie.sources._dcgm.profiler import Profiler, Settings
 from vigie.sources._profiling import ROWS, chosen
 
 SOURCE = "nvidia_profiling"
@@ -96,10 +98,16 @@ def test_blank_values_are_absent_with_the_reason(dcgm: Dcgm) -> None:
     assert "no value yet" in notes["DCGM_FI_PROF_DRAM_ACTIVE"]
 
 
-def test_split_gpu_and_one_that_dcgm_does_not_count_say_why(dcgm: Dcgm) -> None:
-    made = dcgm("system error.dcgmWatchFields -36 @5")
+def test_split_gpu_says_why_it_has_no_counters(dcgm: Dcgm) -> None:
+    made = dcgm()
     made.read(SOURCE)
     assert "MIG" in made.notes(SOURCE)["DCGM_FI_PROF_SM_ACTIVE"]
+
+
+def test_gpu_that_dcgm_does_not_count_says_why(dcgm: Dcgm) -> None:
+    made = dcgm("system error.profiling -36")
+    made.read(SOURCE)
+    assert "by DCGM: the GPU has no profiling counters" in made.outcome(SOURCE)[1]
 
 
 def test_counters_that_cannot_be_counted_at_once_give_way_to_the_usual_ones(dcgm: Dcgm) -> None:
@@ -211,6 +219,44 @@ def test_embedded_engine_lives_in_a_child_and_ends_with_the_agent(dcgm: Dcgm) ->
     until(lambda: len(_counters(made)) == len(ROWS))
     made.readings[SOURCE].host.close()
     assert not made.readings[SOURCE].host.memory["profiler"]._client
+
+
+def test_embedded_engine_that_takes_longer_to_start_than_is_waited_for_is_used_then(dcgm: Dcgm) -> None:
+    made = dcgm(hang := "system hang.dcgmStartEmbedded 60", listens="nowhere", dcgm="embedded")
+    profiler = made.readings[SOURCE].host.memory["profiler"] = Profiler(
+        Settings("embedded", str(made.simulated.library.parent / "libdcgm.so.4"), 1.0, (1002,)), deadline=0.05
+    )
+    made.readings[SOURCE].host.closing.append(profiler.close)
+    made.read(SOURCE)
+    assert "DCGM's engine does not answer" in made.outcome(SOURCE)[1]
+    made.simulated.take_back(hang)
+    until(lambda: profiler._last.answered)
+    profiler._lane.deadline = 60
+    assert _counters(made) == {"DCGM_FI_PROF_SM_ACTIVE": 0.5}
+
+
+def test_child_ends_with_the_agent_even_while_it_hangs_in_a_call(dcgm: Dcgm) -> None:
+    made = dcgm("system hang.dcgmStartEmbedded 600", listens="nowhere", dcgm="embedded")
+    library = str(made.simulated.library.parent / "libdcgm.so.4")
+    command = [sys.executable, "-m", "vigie.sources._dcgm.child", library, "1", "1002"]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE)
+    try:
+        assert child.stdin
+        child.stdin.close()  # as the kernel does when the agent is killed
+        assert child.wait(60) == 0
+    finally:
+        child.kill()
+
+
+def test_gpu_whose_counters_a_profiler_uses_is_watched_when_it_has_let_go(dcgm: Dcgm) -> None:
+    made = dcgm(used := "system error.profiling -34")
+    made.read(SOURCE)
+    assert "a profiler uses the counters" in made.outcome(SOURCE)[1]
+    made.simulated.take_back(used)
+    client = _profiler(made)._client
+    assert isinstance(client, Running)
+    client._engine.retry = 0
+    assert len(_counters(made)) == len(ROWS)
 
 
 @pytest.mark.parametrize(

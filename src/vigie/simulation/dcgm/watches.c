@@ -8,11 +8,13 @@ dcgmReturn_t dcgmWatchFields(dcgmHandle_t handle, dcgmGpuGrp_t gpus, dcgmFieldGr
                              double age, int samples)
 {
     char text[64];
-    double most;
+    double most, failure;
     BEGIN();
     if (!client_of(handle)) return CONNECTION_NOT_VALID;
     if (!gpus_of(handle, gpus) || !fields_of(handle, fields)) return NOT_CONFIGURED;
     if (every <= 0 || age <= 0 || samples < 0) return BADPARAM;
+    if (fields_of(handle, fields)->members[0] != FI_UUID && number_of(SYSTEM, "error.profiling", &failure))
+        return (dcgmReturn_t)failure;
     if (number_of(SYSTEM, "most_fields", &most) && fields_of(handle, fields)->count > most) return -38;
     snprintf(text, sizeof text, "%lld", every);
     remember("watch", handle, gpus, fields, text);

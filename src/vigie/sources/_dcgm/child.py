@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import signal
+import os
 import sys
+import threading
 from ctypes import byref, c_int
+from queue import SimpleQueue
 from typing import Any
 
 from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.engine import Engine
 from vigie.sources._dcgm.library import DcgmError, Library
 
-PARENT_DEATH = 1  # PR_SET_PDEATHSIG
-
 
 def main() -> None:
     """Run an engine, and answer."""
-    ctypes.CDLL(None).prctl(PARENT_DEATH, signal.SIGTERM)
+    lines: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     library, interval, fields = sys.argv[1:]
     engine: Engine | None = None
     failed: dict[str, Any] = {}
@@ -28,10 +28,18 @@ def main() -> None:
         failed = {"error": error.code, "function": error.function}
     except OSError:
         failed = {"error": -25, "function": "libdcgm.so"}
-    for line in sys.stdin:
+    while True:
+        line = lines.get()
         said = failed if engine is None else _answer(engine, *json.loads(line))
         sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()
+
+
+def _listen(lines: SimpleQueue[str]) -> None:
+    """Take what the agent says, and end with it, even while the engine hangs in the driver."""
+    for line in sys.stdin:
+        lines.put(line)
+    os._exit(0)
 
 
 def _started(library: Library, interval: float, fields: list[int]) -> Engine:

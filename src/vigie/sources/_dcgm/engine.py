@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import time
 from collections.abc import Sequence
 from ctypes import byref, c_char_p, c_double, c_int, c_longlong, c_uint, c_ushort
 from typing import NamedTuple, Union
@@ -17,6 +18,7 @@ SOCKET = "/tmp/nv-hostengine"  # noqa: S108 - where NVIDIA's host engine listens
 ADDRESSES = (SOCKET, "127.0.0.1:5555")
 CONNECT_MS = 1000
 KEEP = 2  # samples
+RETRY = 30.0  # seconds after which a GPU that could not be watched is tried again: a profiler may have it
 SIMPLE = range(1001, 1013)  # what every GPU with counters can count at once, in turns
 
 
@@ -35,7 +37,8 @@ class Engine:
         self._fields = fields
         self._ids = self._identities()
         self._watches: dict[str, Watch] = {}
-        self._refused: dict[str, str] = {}
+        self.retry = RETRY
+        self._refused: dict[str, tuple[float, str]] = {}  # when, and why
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
         """Return the newest value of each field of these GPUs, or why there is none."""
@@ -67,8 +70,9 @@ class Engine:
 
     def _watched(self, uuid: str) -> str:
         """Watch a GPU if it is not watched yet; return why it cannot be, or nothing."""
-        if uuid in self._watches or uuid in self._refused:
-            return self._refused.get(uuid, "")
+        since, why = self._refused.get(uuid, (0.0, ""))
+        if uuid in self._watches or (why and time.monotonic() - since < self.retry):
+            return why
         if uuid not in self._ids:
             return "DCGM does not know this GPU"
         group = self._group(abi.GROUP_EMPTY, uuid)
@@ -79,8 +83,10 @@ class Engine:
             if error.code in abi.OVER:
                 raise
             self._library.call("dcgmGroupDestroy", self._handle, group)
-            self._refused[uuid] = str(error)
-        return self._refused.get(uuid, "")
+            self._refused[uuid] = time.monotonic(), str(error)
+            return str(error)
+        self._refused.pop(uuid, None)
+        return ""
 
     def _watch(self, group: abi.Handle, uuid: str) -> Watch:
         fields = self._field_group(self._fields, uuid)

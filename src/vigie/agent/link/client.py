@@ -83,6 +83,7 @@ class Link:
         self._attempt = 0  # which of the credentials is tried next
         self._dropped = 0  # as told to the server
         self._progress = 0.0
+        self.wait = FIRST_WAIT  # before the next connection
         self._removed = False
         self._pace = Pace(time.monotonic())
         self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
@@ -133,26 +134,27 @@ class Link:
 
     async def run(self) -> None:
         """Connect, and again whenever the connection ends, until it is stopped."""
-        wait = FIRST_WAIT
         while not self._stopping.is_set():
-            before = self.counts.connections
+            before = self.counts.acknowledged
             try:
                 why = await self._connection()
-                wait = FIRST_WAIT if self.counts.connections > before else min(wait * LONGER, LONGEST_WAIT)
+                # A server that welcomes us and takes nothing, as on a full disk, is not dialled at once.
+                taken = self.counts.acknowledged > before
+                self.wait = FIRST_WAIT if taken else min(self.wait * LONGER, LONGEST_WAIT)
             except Removed as error:
                 self._removed = True
                 self._complain(f"{error}; nothing more is sent there")
                 return
             except Exception as error:  # a fault of ours must not silence this node for good
                 log.exception("the link to %s was cut by a fault of ours", self.url)
-                why, wait = f"internal: {error}", LONGEST_WAIT
+                why, self.wait = f"internal: {error}", LONGEST_WAIT
             finally:
                 self.buffer.disconnected()
             if self._stopping.is_set():
                 return
             self._complain(why)
             # Jitter: a thousand agents whose server comes back must not all come at once.
-            await self._stopped_within(wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+            await self._stopped_within(self.wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
 
     def stop(self) -> None:
         """Send what can still be sent in a moment, say goodbye, and keep the rest on disk."""

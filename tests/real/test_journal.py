@@ -71,5 +71,16 @@ def test_journal_that_cannot_be_read_says_why(root: Path, tmp_path: Path) -> Non
         Journal(str(tmp_path / "nothing"), {})
     (root / "root/var/log/journal" / MACHINE / "system.journal").write_bytes(b"garbage" * 100)
     broken = Journal(str(root / "root"), {"cursor": "nonsense"})
-    with pytest.raises(Unavailable, match="journalctl"):
-        list(broken.lines())
+    for _ in range(2):  # not as if there was nothing new, so that a log file is read instead
+        with pytest.raises(Unavailable, match="journalctl"):
+            list(broken.lines())
+
+
+def test_directory_without_a_journal_is_none_and_the_other_place_is_read(root: Path) -> None:
+    with pytest.raises(Unavailable, match="there is no journal"):
+        Journal(str(root / "root"), {})
+    _write(root, XID.format(79))
+    (root / "root/run/log").mkdir(parents=True)
+    (root / "root/var/log/journal").rename(root / "root/run/log/journal")
+    (root / f"root/var/log/journal/{MACHINE}").mkdir(parents=True)
+    assert [line.text for line in Journal(str(root / "root"), {}).lines()] == [XID.format(79)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from vigie.sources._source import Unavailable
 EVERY = 30.0  # seconds between two calls: each is a process
 SECONDS = 10.0  # for one call
 FIRST_LINES = 1000  # of what was there before we first looked
+MOST_LINES = 10_000  # a turn; what is behind them comes with the next
 PLACES = ("var/log/journal", "run/log/journal")
 
 
@@ -24,20 +26,24 @@ class Journal:
 
     def __init__(self, root: str, kept: MutableMapping[str, str], every: float = EVERY) -> None:
         self._program = shutil.which("journalctl")
-        self._places = [path for place in PLACES if os.path.isdir(path := os.path.join(root, place))]
+        places = (os.path.join(root, place) for place in PLACES)
+        self._place = next((place for place in places if _is_kept(place)), "")
         self._kept, self._every = kept, every
         self._cursor = kept.get("cursor", "")
         self._asked = float("-inf")
-        if not self._places:
-            raise Unavailable("there is no journal")
+        self._why = ""  # it could not be read the last time
+        if not self._place:
+            raise Unavailable("there is no journal that may be read")
         if self._program is None:
             raise Unavailable("there is no journalctl")
 
     def lines(self) -> Iterator[Line]:
         """Yield what the kernel has said since the last time, or raise Unavailable."""
         if time.monotonic() - self._asked < self._every:
+            if self._why:
+                raise Unavailable(self._why)
             return
-        self._asked = time.monotonic()
+        self._asked, self._why = time.monotonic(), ""
         for text in self._said():
             entry = _entry(text)
             self._cursor = str(entry.get("__CURSOR", self._cursor))
@@ -51,20 +57,31 @@ class Journal:
             self._kept["cursor"] = self._cursor
 
     def _said(self) -> list[bytes]:
-        begin = ["--after-cursor", self._cursor] if self._cursor else ["--lines", str(FIRST_LINES)]
-        command = [str(self._program), "--quiet", "--no-pager", "--output=json", *begin]
-        command += ["--output-fields=MESSAGE", *(f"--directory={place}" for place in self._places[:1])]
+        begin = ["--after-cursor", self._cursor] if self._cursor else []
+        most = MOST_LINES if self._cursor else FIRST_LINES
+        command = [str(self._program), "--quiet", "--no-pager", "--output=json", "--output-fields=MESSAGE"]
+        command += [f"--directory={self._place}", f"--lines={most}", *begin]
         try:
             done = subprocess.run(  # noqa: S603 - a program of the system, with arguments of ours
                 [*command, "_TRANSPORT=kernel"], capture_output=True, timeout=SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unavailable(f"journalctl: {error}") from None
+            raise self._failed(str(error)) from None
         if done.returncode:
             self._cursor = ""  # one that the journal no longer has is no reason to fail for ever
             why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise Unavailable(f"journalctl: {why or f'exit {done.returncode}'}")
+            raise self._failed(why or f"exit {done.returncode}")
         return done.stdout.splitlines()
+
+    def _failed(self, why: str) -> Unavailable:
+        self._why = f"journalctl: {why}"
+        return Unavailable(self._why)
+
+
+def _is_kept(place: str) -> bool:
+    """Tell whether a journal of the system is there that we may read: a directory may be a leftover."""
+    found = glob.iglob(os.path.join(glob.escape(place), "*", "system*.journal"))
+    return any(os.access(path, os.R_OK) for path in found)
 
 
 def _entry(text: bytes) -> dict[str, Any]:

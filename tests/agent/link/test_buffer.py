@@ -9,6 +9,7 @@ import pytest
 
 from vigie.agent.link.buffer import WINDOW, Buffer
 from vigie.agent.link.entries import Values, packed, size
+from vigie.agent.link.weight import A_SERIES
 from vigie.model import Table, gauge
 from vigie.sinks._spool import Spool
 
@@ -143,3 +144,37 @@ def test_damaged_piece_costs_only_itself(tmp_path: Path) -> None:
     buffer.reconnected(0)
     assert sent(buffer) == [1]
     assert buffer.dropped == 9
+
+
+def changing(version: int, label: str = "x") -> Values:
+    """Return an entry whose names are its own, as where containers come and go."""
+    series = tuple((gauge("a", "A.", "x"), (f"{label}{version}.{i}",)) for i in range(500))
+    return Values(version, version, ((Table("t", version, series), packed([0.0] * len(series))),))
+
+
+def test_names_that_change_with_each_frame_count_as_memory() -> None:
+    buffer = Buffer(None, "boot", memory=1 << 20)
+    for version in range(1, 100):
+        buffer.put(changing(version))
+        assert buffer.in_memory * 500 * A_SERIES <= (2 << 20)
+    assert buffer.dropped == 99 - buffer.in_memory > 0
+    assert sent(buffer) == list(range(buffer.dropped + 1, 100))
+    assert buffer.bytes == 0
+
+
+def test_names_that_stay_count_nothing() -> None:
+    buffer = Buffer(None, "boot")
+    for time in range(3):
+        buffer.put(entry(time))
+    assert buffer.bytes == 3 * ONE
+
+
+def test_long_names_that_change_with_each_frame_come_back_from_the_disk(tmp_path: Path) -> None:
+    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot", memory=1 << 20)
+    for version in range(1, 400):
+        buffer.put(changing(version, "x" * 300))
+    buffer.disconnected()
+    buffer.reconnected(0)
+    assert sent(buffer) == list(range(1, 400))
+    assert buffer.dropped == 0
+    buffer.close()

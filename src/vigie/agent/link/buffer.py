@@ -6,13 +6,15 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-from vigie.agent.link.entries import Entry, entries_of, piece_of, size, time_of
+from vigie.agent.link.entries import Entry, Values, entries_of, piece_of, size, time_of
 from vigie.agent.link.messages import Malformed
+from vigie.agent.link.weight import Weight, names
 from vigie.sinks._complaint import Complaint
 from vigie.sinks._spool import Record, Spool
 
 MEMORY = 8 << 20
 PIECE = 1 << 20  # bytes of entries that go to the disk together
+PIECE_NAMES = 8 << 20  # of the names of their series, which may change with each
 WINDOW = 64  # entries that may be on their way at once
 
 
@@ -25,7 +27,7 @@ class Buffer:
     """Live entries go first, then those that waited; each stays until it is acknowledged."""
 
     def __init__(self, spool: Spool | None, boot_id: str, memory: int = MEMORY) -> None:
-        self.bytes = 0  # in memory
+        self._weight = Weight()
         self._dropped = 0
         self._spool = spool
         self._boot_id = boot_id
@@ -37,6 +39,11 @@ class Buffer:
         self._sent: dict[int, _Sent] = {}
         self._sequence = 0
         self._complain = Complaint("what waits for the server")
+
+    @property
+    def bytes(self) -> int:
+        """Return how much memory is taken."""
+        return self._weight.bytes
 
     @property
     def dropped(self) -> int:
@@ -67,7 +74,7 @@ class Buffer:
     def put(self, entry: Entry) -> None:
         """Take a new entry; when memory is full, the oldest go to the disk."""
         self._live.append(entry)
-        self.bytes += size(entry)
+        self._weight.add(entry)
         while self.bytes > self._memory and (self._waiting or len(self._live) > 1):
             self._spill()
 
@@ -86,7 +93,8 @@ class Buffer:
         done = [number for number in self._sent if number <= sequence]
         for number in done:
             entry, from_disk = self._sent.pop(number)
-            self.bytes -= 0 if from_disk else size(entry)
+            if not from_disk:
+                self._weight.remove(entry)
         if self._record and not self._piece and not any(sent.from_disk for sent in self._sent.values()):
             assert self._spool is not None
             self._spool.take(self._record)
@@ -127,7 +135,8 @@ class Buffer:
     def _spill(self) -> None:
         queue = self._waiting or self._live
         entries = _first(queue, PIECE if self._spool else 0)
-        self.bytes -= sum(map(size, entries))
+        for entry in entries:
+            self._weight.remove(entry)
         if self._spool:
             body = piece_of(entries, self._boot_id)
             self._spool.put(Record(len(entries), time.time_ns() // 1_000_000, body))
@@ -149,9 +158,14 @@ class Buffer:
 
 
 def _first(queue: deque[Entry], most: int) -> list[Entry]:
-    taken = [queue.popleft()]
-    total = size(taken[0])
-    while queue and total < most:
-        taken.append(queue.popleft())
-        total += size(taken[-1])
+    taken: list[Entry] = []
+    total, named = 0, 0
+    tables: set[int] = set()
+    while queue and (not taken or (total < most and named < PIECE_NAMES)):
+        entry = queue.popleft()
+        taken.append(entry)
+        total += size(entry)
+        for table, _ in entry.parts if isinstance(entry, Values) else ():
+            named += 0 if id(table) in tables else names(table)
+            tables.add(id(table))
     return taken

@@ -299,3 +299,11 @@ def test_more_processes_than_are_listed_are_counted_and_the_reason_is_told(machi
     found = made.read("nvidia_processes")
     assert found["vigie_gpu_processes", "0", ""] == 200
     assert "more than" in made.notes("nvidia_processes")["vigie_gpu_process_memory_bytes"]
+
+
+def test_gpus_that_lack_the_same_for_different_reasons_are_all_told(machine: Make) -> None:
+    made = machine([*models.h100(), "1 power.usage none", "[23] error.nvmlDeviceGetPowerUsage 999"])
+    made.read()
+    why = made.notes()["DCGM_FI_DEV_POWER_USAGE"]
+    assert "GPU 1: not supported" in why
+    assert "GPU 2-3: the driver cannot say why" in why

@@ -92,11 +92,10 @@ def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> l
                 samples.append((*_series(driver, gpu, found.metric, found.extra, found.part), found.value))
     for index, error in driver.refused().items():
         host.note(f"GPU {index}", error)
-    for (name, why), gpus in absent.items():
-        host.note(name, f"GPU {joined(gpus)}: {why}")
+    _note_absent(host, absent)
     if not samples:
-        reasons = dict.fromkeys([why for _, why in absent] or host.notes.values())
-        raise Unavailable("; ".join(list(reasons)[:3]) or "the NVIDIA driver has no GPU")
+        said = dict.fromkeys([why for _, why in absent] or host.notes.values())
+        raise Unavailable("; ".join(list(said)[:3]) or "the NVIDIA driver has no GPU")
     return samples
 
 
@@ -114,6 +113,14 @@ def _take_block(driver: Driver, gpu: Gpu, block: Block, samples: list[Sample], a
             absent.setdefault((metric.name, value), []).append(gpu.index)
         else:
             samples.append((metric, labels, value))
+
+
+def _note_absent(host: Host, absent: Absences) -> None:
+    reasons: dict[str, list[str]] = {}
+    for (name, why), gpus in absent.items():
+        reasons.setdefault(name, []).append(f"GPU {joined(gpus)}: {why}")
+    for name, whys in reasons.items():
+        host.note(name, "; ".join(whys))
 
 
 def tell_lost(host: Host) -> None:

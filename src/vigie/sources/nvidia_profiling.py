@@ -11,7 +11,7 @@ from vigie.sources._host import Host
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.asking import Block, Reader, Value, driver_of, samples
 from vigie.sources._nvml.driver import Driver
-from vigie.sources._nvml.gpm import Counters, Pair
+from vigie.sources._nvml.gpm import Counters, Pair, can_sample
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._profiling import ROWS, check, chosen
@@ -90,7 +90,7 @@ def _look(gpu: Gpu) -> None:
         except NvmlError as error:
             if error.code not in FOR_GOOD:
                 raise
-            gpu.memory["no_gpm"] = True
+            gpu.memory["no_gpm"] = not can_sample(gpu)
 
 
 def _asked(host: Host, counters: Counters, wanted: Sequence[str]) -> Dcgm:

@@ -307,3 +307,13 @@ def test_gpus_that_lack_the_same_for_different_reasons_are_all_told(machine: Mak
     why = made.notes()["DCGM_FI_DEV_POWER_USAGE"]
     assert "GPU 1: not supported" in why
     assert "GPU 2-3: the driver cannot say why" in why
+
+
+@pytest.mark.parametrize(("script", "counted"), [(models.h100(), True), (models.a100(), False)])
+def test_driver_that_fails_when_asked_for_counters_is_tried(
+    machine: Make, script: list[str], counted: bool
+) -> None:
+    made = machine([*script, "* error.nvmlGpmQueryDeviceSupport 3"])
+    made.read("nvidia_profiling")
+    assert made.outcome("nvidia_profiling")[1].startswith("it needs two" if counted else "profiling counters")
+    assert bool(counted and made.profile()) is counted

@@ -13,7 +13,7 @@ from typing import Optional
 
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.asking import Block, Value
-from vigie.sources._nvml.gpu import Gpu, Part, Rows
+from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part, Rows
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._profiling import Row
 
@@ -89,6 +89,25 @@ class Pair:
 
     def _block(self) -> Block:
         return Block(self._counters.series, self._values, self.part)
+
+
+def can_sample(gpu: Gpu) -> bool:
+    """Tell by trying whether there are counters: some drivers that have them fail when asked whether."""
+    sample = ctypes.c_void_p()
+    try:
+        gpu.library.call("nvmlGpmSampleAlloc", byref(sample))
+        if gpu.parts:
+            gpu.ask("nvmlGpmMigSampleGet", c_uint(gpu.parts[0].instance), sample)
+        else:
+            gpu.ask("nvmlGpmSampleGet", sample)
+    except NvmlError as error:
+        if error.code not in FOR_GOOD:
+            raise
+        return False
+    finally:
+        if sample:
+            gpu.library.call("nvmlGpmSampleFree", sample)
+    return True
 
 
 def _value(code: int, number: float, worth: float) -> Value:

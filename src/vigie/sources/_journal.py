@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ from typing import Any
 
 from vigie.sources._log_lines import Line
 from vigie.sources._source import Unavailable
+from vigie.sources._tree import Tree
 
 EVERY = 30.0  # seconds between two calls: each is a process
 SECONDS = 10.0  # for one call
@@ -80,8 +80,10 @@ class Journal:
 
 def _is_kept(place: str) -> bool:
     """Tell whether a journal of the system is there that we may read: a directory may be a leftover."""
-    found = glob.iglob(os.path.join(glob.escape(place), "*", "system*.journal"))
-    return any(os.access(path, os.R_OK) for path in found)
+    machines = Tree(place).names()
+    names = [f"{machine}/{name}" for machine in machines for name in Tree(f"{place}/{machine}").names()]
+    files = (name for name in names if name.endswith(".journal") and "/system" in name)
+    return any(os.access(f"{place}/{name}", os.R_OK) for name in files)
 
 
 def _entry(text: bytes) -> dict[str, Any]:

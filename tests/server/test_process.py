@@ -103,6 +103,26 @@ def test_second_server_on_the_same_data_is_refused_and_the_token_is_the_owners_a
     assert f"is in use by process {server.process.pid}" in refused.stderr
 
 
+def test_server_on_a_backup_of_a_running_one_knows_its_nodes_events_and_secrets(
+    start: Start, tmp_path: Path
+) -> None:
+    first = start()
+    asked = {"Authorization": f"Bearer {first.token()}"}
+    added = json.loads(first.ask("/api/nodes/n1", b"", **asked)[1])["key"]
+    copy = tmp_path / "copy"
+    command = [sys.executable, "-m", "vigie", "store", "backup", str(copy), f"--data={first.data}"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    first.stop()
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o700
+    second = start(data=copy)
+    assert [node["name"] for node in json.loads(second.ask("/api/nodes")[1])["nodes"]] == ["n1"]
+    assert "node_added" in {event["kind"] for event in json.loads(second.ask("/api/events")[1])["events"]}
+    assert second.ask("/api/nodes/n2", b"", **asked)[0] == 200
+    assert (copy / "join-token").read_text() == (first.data / "join-token").read_text()
+    with pytest.raises(urllib.error.HTTPError, match="403"):  # the key is known, and is a node's
+        second.ask("/api/nodes/n3", b"", Authorization=f"Bearer {added}")
+
+
 def test_taken_port_gives_way_to_the_next(start: Start) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from vigie.cli._settings import default_data
-from vigie.store.backup import backup
+from vigie.server.backup import backup
+from vigie.store import backup as store
 from vigie.store.check import check
 from vigie.store.errors import StoreError
 from vigie.store.place import FOLDER
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup")
     checking = actions.add_parser("check", help="verify every checksum; nothing is written")
     checking.add_argument("data", type=Path, metavar="DATA", help="the data directory")
-    copying = actions.add_parser("backup", help="copy a data directory, also while a server runs on it")
+    copying = actions.add_parser("backup", help="copy all that a server keeps, also while it runs")
     copying.add_argument("directory", type=Path, metavar="DIR", help="where to; it must not exist yet")
     copying.add_argument("--data", type=Path, default=default_data(), help="the data directory")
     for action in (checking, copying):
@@ -51,7 +52,10 @@ def _backup(arguments: argparse.Namespace) -> int:
     def progress(what: str, done: int, total: int) -> None:
         _say(f"\r{what}: {done} of {total}", end="")
 
-    size = backup(_store_in(arguments.data), arguments.directory / FOLDER, progress)
+    if _store_in(arguments.data) == arguments.data:
+        size = store.backup(arguments.data, arguments.directory / FOLDER, progress)
+    else:
+        size = backup(arguments.data, arguments.directory, progress)
     _say("")
     if arguments.json:
         print(json.dumps({"data": str(arguments.data), "backup": str(arguments.directory), "bytes": size}))

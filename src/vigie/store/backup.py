@@ -1,4 +1,4 @@
-"""Copies a data directory while a server runs on it.
+"""Copies a store while a server runs on it.
 
 The log goes first: a row that leaves it meanwhile is in the blocks by then, which are copied as they are at
 one moment after that. So every sample that was acknowledged before is in the copy, in one or in both.
@@ -32,10 +32,10 @@ def backup(data: Path, destination: Path, progress: Progress) -> int:
     shutil.rmtree(fresh, ignore_errors=True)  # of a backup that was broken off
     try:
         (fresh / "log").mkdir(parents=True)
-        _copy(data / "format", fresh / "format")
+        copy_file(data / "format", fresh / "format")
         _copy_log(data / "log", fresh / "log", progress)
         for path in sorted(data.glob("*.sqlite")):
-            _copy_database(path, fresh / path.name, progress)
+            copy_database(path, fresh / path.name, progress)
         sync_directory(fresh)
         fresh.rename(destination)
         sync_directory(destination.absolute().parent)
@@ -49,20 +49,22 @@ def _copy_log(source: Path, destination: Path, progress: Progress) -> None:
     for done, path in enumerate(segments):
         progress("log", done, len(segments))
         try:
-            _copy(path, destination / path.name)
+            copy_file(path, destination / path.name)
         except FileNotFoundError:
             continue  # dropped meanwhile, since all of it is in blocks
     sync_directory(destination)
 
 
-def _copy(source: Path, destination: Path) -> None:
+def copy_file(source: Path, destination: Path) -> None:
+    """Copy one file, and sync it."""
     with source.open("rb") as reading, destination.open("wb") as writing:
         shutil.copyfileobj(reading, writing, 1 << 20)
         writing.flush()
         os.fsync(writing.fileno())
 
 
-def _copy_database(source: Path, destination: Path, progress: Progress) -> None:
+def copy_database(source: Path, destination: Path, progress: Progress) -> None:
+    """Copy a database of SQLite as it is at one moment."""
     try:
         reading = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
         writing = sqlite3.connect(destination)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,9 +71,31 @@ def test_chosen_source_that_is_not_here_says_why(capsys: pytest.CaptureFixture[s
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("top --every 0", "--every: 0 should be from 1 to 3600 seconds"),
+        ("publish DIR --interval soon", "--interval: soon should be from 1 to 3600 seconds"),
+        ("events --since yesterday", "--since: yesterday should be a length of time"),
+        ("events --limit 1001", "--limit: 1001 should be a whole number from 1 to 1000"),
+        ("who --limit 0", "--limit: 0 should be a whole number"),
+        ("jobs --limit 0", "--limit: 0 should be a whole number"),
+        ("gpus release --for ever", "--for: ever should be a length of time"),
+        ("gpus pause --node n1", "a server has nodes release and take only"),
+        ("nodes add", "name the node to add: vigie nodes add NODE"),
+        ("nodes remove", "name the node to remove: vigie nodes remove NODE"),
+        ("nodes list n1", "only add and remove take a node"),
+    ],
+)
+def test_bad_usage_is_told_from_a_failure(arguments: str, why: str, bad_usage: Callable[..., str]) -> None:
+    assert why in bad_usage(*arguments.split())
+
+
 @pytest.mark.process
-def test_reader_that_leaves_early_is_no_failure() -> None:
-    command = f"{sys.executable} -m vigie agent --once | head -1; exit ${{PIPESTATUS[0]}}"
+@pytest.mark.parametrize("arguments", ["agent --once", "--help"])
+def test_reader_that_leaves_early_is_no_failure(arguments: str) -> None:
+    # It is gone before anything is written: else a short text would fit into the pipe.
+    command = f"{sys.executable} -m vigie {arguments} | true; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0
     assert run.stderr == ""

@@ -82,6 +82,19 @@ def test_narrow_terminal_gets_rows_of_two_lines(
     assert [row for row in rows[2:] if row[0] in ("17", "18")] == rows[2::2]
 
 
+def test_limit_counts_what_is_told_and_not_what_waits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = Book(tmp_path / "bindings.sqlite")
+    book.add("n1", Binding("gpu:0", "job", "1", NOW - HOUR, None))
+    for job in ("2", "3"):
+        book.add("head", Binding("queue", "job", job, NOW, None))
+    with listening(Starlette(routes=BindingRoutes(book, lambda: NOW).routes())) as port:
+        rows = said(capsys, "who", f"--server=http://127.0.0.1:{port}", "--limit=1")
+    book.close()
+    assert [row[0] for row in rows] == ["node", "n1"]
+
+
 def test_pages_are_put_together(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(said(capsys, "jobs", "--server", url, "--state", "all", "--limit", "2")) == 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,3 +55,9 @@ def test_line_to_paste_is_about_the_server_as_it_was_started(
     said = capsys.readouterr()
     assert said.out.rstrip().endswith(":8001")
     assert said.err == ""
+    assert main(["nodes", "join", "--data", str(tmp_path), "--json", "--address=http://head:1"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "token": "secret",
+        "server": "http://head:1",
+        "fingerprint": "",
+    }

@@ -12,7 +12,7 @@ COMMANDS = {
     "demo": "show a simulated GPU cluster, with history and incidents",
     "agent": "watch this machine and serve what it measures",
     "server": "keep what is measured, and answer Prometheus's API",
-    "nodes": "list the nodes, remove one, or let one join",
+    "nodes": "list the nodes, add or remove one, or let one join",
     "top": "show the cluster in this terminal",
     "who": "say who holds which GPU or node",
     "jobs": "list jobs, whose they are and what they hold",
@@ -30,12 +30,21 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 for a failure, 2 for bad usage."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # it may come while a command is still being imported
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader left; Python would complain once more at exit
+        return 0
+
+
+def _main(given: Sequence[str]) -> int:
     if not given or given[0] in ("-h", "--help"):
-        print(_help())
+        print(_help(), flush=True)
         return 0 if given else 2
     if given[0] == "--version":
-        given[0] = "version"
+        given = ["version", *given[1:]]
     if given[0] not in COMMANDS:
         print(f"vigie: there is no command {given[0]!r}{_nearest(given[0])}\n\n{_help()}", file=sys.stderr)
         return 2
@@ -60,11 +69,11 @@ def _run(name: str, arguments: Sequence[str]) -> int:
     parser = parser_of(name)
     try:
         code: int = module.run(parser.parse_args(arguments))
-    except KeyboardInterrupt:
-        return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader left; Python would complain once more at exit
-        return 0
+        raise  # it is an OSError, which is an error to some commands
+    except argparse.ArgumentError as error:  # flags that do not go together
+        print(f"vigie {name}: {error}", file=sys.stderr)
+        return 2
     except tuple(module.ERRORS) as error:
         print(f"vigie {name}: {error}", file=sys.stderr)
         return 1

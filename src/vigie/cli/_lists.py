@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,25 +18,29 @@ A_PAGE = 1000
 
 
 def rows(
-    arguments: argparse.Namespace, what: str, filters: Mapping[str, str], most: int
+    arguments: argparse.Namespace,
+    what: str,
+    filters: Mapping[str, str],
+    most: int,
+    wanted: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> list[dict[str, Any]]:
-    """Return up to so many rows of /api/WHAT."""
+    """Return up to so many rows of /api/WHAT that are wanted."""
     found: list[dict[str, Any]] = []
     cursor = ""
     while len(found) < most:
-        limit = min(A_PAGE, most - len(found))
+        limit = min(A_PAGE, most)
         asked = {**{name: word for name, word in filters.items() if word}, "limit": limit}
         query = urlencode({**asked, **({"before": cursor} if cursor else {})})
         body = _server.asked(arguments, "GET", f"api/{what}?{query}")
         try:
             answer = json.loads(body)
-            found += answer[what]
+            found += filter(wanted, answer[what])
         except (ValueError, KeyError, TypeError):
             raise _server.Unanswered("the answer is not that of a vigie server") from None
         cursor = answer.get("next", "")
         if not cursor:
             break
-    return found
+    return found[:most]
 
 
 def show(found: Sequence[Mapping[str, Any]]) -> None:

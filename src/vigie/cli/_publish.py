@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from vigie.cli import _server
+from vigie.cli import _given, _server
 from vigie.connection import Tls
 from vigie.publishing.options import FILE, HTTP, PROMETHEUS, SERVER, Options
 from vigie.publishing.publisher import Publisher, Whom
@@ -67,7 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ca-file", type=Path, metavar="FILE", help="who signed the server's certificate")
     parser.add_argument(
-        "--interval", type=_seconds, default=15.0, metavar="SECONDS", help="between scrapes (default: 15)"
+        "--interval",
+        type=_given.seconds,
+        default=15.0,
+        metavar="SECONDS",
+        help="between scrapes (default: 15)",
     )
     parser.add_argument("--overwrite", action="store_true", help="also what others have changed there")
 
@@ -90,10 +94,3 @@ def publisher(arguments: argparse.Namespace, data: Path | None) -> Publisher:
     )
     whom = Whom(arguments.server, data, arguments.token_file, arguments.scrape_tokens, Tls(ca_file=ca_file))
     return Publisher(options, whom, arguments.overwrite, arguments.reload)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 1 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"{text} should be between 1 and 3600")
-    return value

@@ -9,15 +9,12 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlencode
 
+from vigie.cli import _given
 from vigie.cli import server as server_command
-from vigie.query.errors import QueryError
-from vigie.server.api.parameters import Parameters
 from vigie.server.api.queries import now_ms
 from vigie.server.run import Plan
 from vigie.simulation.cluster.fleet import fleet
@@ -41,20 +38,26 @@ log = logging.getLogger(__name__)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("--nodes", type=_from_1_to(5000), default=16, help="how many nodes (default: 16)")
-    parser.add_argument("--gpus", type=_from_1_to(8), default=8, help="GPUs a node at most (default: 8)")
+    parser.add_argument("--nodes", type=_given.whole(5000), default=16, help="how many nodes (default: 16)")
+    parser.add_argument("--gpus", type=_given.whole(8), default=8, help="GPUs a node at most (default: 8)")
     parser.add_argument(
-        "--history", default="", metavar="DURATION", help="how much (default: 6h, less for many nodes)"
+        "--history",
+        type=_given.length,
+        metavar="DURATION",
+        help="how much (default: 6h, less for many nodes)",
     )
     parser.add_argument("--seed", type=int, default=1, help="another gives other numbers (default: 1)")
-    parser.add_argument("--now", metavar="TIME", help="the moment at which the clock stands still")
+    parser.add_argument(
+        "--now", type=_given.moment, metavar="TIME", help="the moment at which the clock stands still"
+    )
     parser.add_argument("--truth", action="store_true", help="print every incident as JSON, and end")
     server_command.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the past, then run until it is stopped."""
-    history_ms, now = _times(arguments)
+    history_ms = arguments.history or usual_history(arguments.nodes)
+    now = now_ms() if arguments.now is None else arguments.now
     story = Story(fleet(arguments.nodes, arguments.gpus), now, arguments.seed)
     if arguments.truth:
         json.dump(truth(story), sys.stdout, indent=2)
@@ -68,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         plan = server_command.prepared(arguments)._replace(simulated=True, itself=TARGET["instance"])
         nodes = made(story)
         _write(story, nodes, plan, history_ms)
-        if arguments.now:
+        if arguments.now is not None:
             server_command.serve(plan._replace(clock=lambda: now, itself=""), Beside(None), clean)
         else:
             server_command.serve(plan, Beside(Present(story, nodes, plan.data)), clean)
@@ -137,20 +140,6 @@ class Progress:
             log.info("the past of %d of %d nodes is made", done, self._whole)
 
 
-def _times(arguments: argparse.Namespace) -> tuple[int, int]:
-    """Return how long the history is, and the story's now."""
-    given = Parameters(urlencode({"history": arguments.history, "now": arguments.now or ""}).encode())
-    try:
-        history_ms = given.duration_or_none("history")
-    except QueryError:
-        raise ValueError(f"--history {arguments.history} should be a time such as 30m or 6h") from None
-    try:
-        now = given.time_or("now", now_ms())
-    except QueryError:
-        raise ValueError(f"--now {arguments.now} should be a moment such as 2026-11-01T12:00:00Z") from None
-    return usual_history(arguments.nodes) if history_ms is None else history_ms, now
-
-
 def _room(data: str) -> int:
     """Return how many bytes are free where the data will be."""
     place = Path(data).absolute()
@@ -165,12 +154,3 @@ def _hours(milliseconds: int) -> str:
 
 def _iso(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms / 1000).astimezone().isoformat(timespec="seconds")
-
-
-def _from_1_to(most: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not text.isdecimal() or not 1 <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text} should be a whole number from 1 to {most}")
-        return int(text)
-
-    return number

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from vigie.cli import _server, _settings
-from vigie.query.errors import QueryError
-from vigie.server.api.parameters import Parameters
+from vigie.cli import _given, _server, _settings
 from vigie.views.text import output
 from vigie.views.text.events import lines
 
@@ -20,8 +18,9 @@ EXAMPLE = """examples:
   vigie events                                    the last 50
   vigie events --since 1d --severity critical
   vigie events --node n17 --follow                and what happens from now on"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, QueryError, ValueError)
+ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
 EVERY_SECONDS = 2.0
+MOST = 1000  # that a server tells at once
 SEVERITIES = ("info", "warning", "critical")
 
 
@@ -30,8 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", default="", help="only of this node")
     parser.add_argument("--kind", default="", help="only of this kind, such as node_lost")
     parser.add_argument("--severity", default="", choices=SEVERITIES, help="only of this severity")
-    parser.add_argument("--since", metavar="DURATION", help="only what happened so long ago, such as 1h")
-    parser.add_argument("--limit", type=int, default=50, help="how many at most (default: %(default)s)")
+    parser.add_argument(
+        "--since", type=_given.length, metavar="DURATION", help="only what happened within it, such as 1h"
+    )
+    parser.add_argument(
+        "--limit", type=_given.whole(MOST), default=50, help=f"how many, up to {MOST} (default: %(default)s)"
+    )
     parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
     _server.add_arguments(parser)
@@ -43,15 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     filters = {name: value for name, value in filters.items() if value}
     since: dict[str, Any] = {}
     if arguments.since:
-        length = Parameters(urlencode({"since": arguments.since}).encode()).duration("since")
-        since["since"] = time.time() - length / 1000
+        since["since"] = time.time() - arguments.since / 1000
     answer = _asked(arguments, {**filters, **since, "limit": arguments.limit})
     _show(answer["events"][::-1], arguments.json)
     if not answer["events"] and not arguments.json:
         print("nothing of the kind happened; vigie events tells of the last 50 things that did")
     while arguments.follow:
         time.sleep(EVERY_SECONDS)
-        answer = _asked(arguments, {**filters, "after": answer["last"], "limit": 1000})
+        answer = _asked(arguments, {**filters, "after": answer["last"], "limit": MOST})
         _show(answer["events"], arguments.json)
     return 0
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from vigie.agent.gpus import PAUSE, RELEASE, RESUME, TAKE
-from vigie.cli import _agent, _server, _settings
-from vigie.query.errors import QueryError
-from vigie.server.api.parameters import Parameters
+from vigie.cli import _agent, _given, _server, _settings
 from vigie.views.text.width import clean
 
 EXAMPLE = """examples:
@@ -21,7 +19,7 @@ EXAMPLE = """examples:
   vigie gpus pause --for 5m                       give DCGM's counters to a profiler, for every client
   vigie gpus resume
   vigie gpus release --node n17 --for 1h          on another node, for admins; also take"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, QueryError, ValueError)
+ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "close every handle, or use the driver again; stop DCGM's profiling counters, or let them count again"
     )
     parser.add_argument("do", choices=("release", "take", "pause", "resume"), help=what)
-    parser.add_argument("--for", dest="length", default="10m", metavar="DURATION", help="(default: 10m)")
+    parser.add_argument(
+        "--for", dest="length", type=_given.length, default="10m", metavar="DURATION", help="(default: 10m)"
+    )
     parser.add_argument("--node", default="", metavar="NODE", help="of this node, by way of the server")
     parser.add_argument(
         "--server", default=_server.DEFAULT, metavar="URL", help="with --node (default: %(default)s)"
@@ -49,8 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _ordered(arguments)
     target = {"release": RELEASE, "take": TAKE, "pause": PAUSE, "resume": RESUME}[arguments.do]
     if target in (RELEASE, PAUSE):
-        length = Parameters(urlencode({"for": arguments.length}).encode()).duration("for")
-        target += f"?{urlencode({'seconds': length / 1000})}"
+        target += f"?{urlencode({'seconds': arguments.length / 1000})}"
     try:
         status, body = _agent.asked(_agent.places(arguments), target)
     except _agent.NoAgent as error:
@@ -65,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _ordered(arguments: argparse.Namespace) -> int:
     """Have the server tell a node, and print what that says."""
     if arguments.do not in ("release", "take"):
-        raise ValueError(f"{arguments.do} --node: a server has nodes release and take only")
+        raise argparse.ArgumentError(None, f"{arguments.do} --node: a server has nodes release and take only")
     path = f"api/nodes/{quote(arguments.node, safe='')}/gpus/{arguments.do}"
-    body = _server.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length})}")
+    body = _server.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length / 1000})}")
     print(f"{arguments.node}: {clean(json.loads(body)['said'])}")
     return 0

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.cli import _lists, _server, _settings
+from vigie.cli import _given, _lists, _server, _settings
 from vigie.views.text.layout import Column
 from vigie.views.text.times import lasting, since
 
@@ -27,6 +27,7 @@ COLUMNS = (
 )
 NOW = ("running", "waiting", "unknown")
 STATES = ("now", "all", "running", "waiting", "finished", "unknown")
+MOST = 1_000_000  # that a server keeps
 SHOWN = 3  # nodes that are named
 FILTERS = {"node": "on this node", "user": "of this user", "job": "with this id"}
 
@@ -38,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state", default="now", choices=STATES, help="(default: now, which is all but finished)"
     )
-    parser.add_argument("--limit", type=int, default=100, help="how many at most (default: %(default)s)")
+    parser.add_argument(
+        "--limit", type=_given.whole(MOST), default=100, help="how many at most (default: %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
     _server.add_arguments(parser)
 

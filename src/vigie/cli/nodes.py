@@ -6,7 +6,6 @@ import argparse
 import json
 import socket
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from vigie.agent.scrape_token import kept_token
 from vigie.cli import _lists, _server, _settings
 from vigie.server.whereabouts import Whereabouts, found
 from vigie.views.text.layout import Column
+from vigie.views.text.times import since
 
 EXAMPLE = """examples:
   vigie nodes                                     who is there, and how they are
@@ -60,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List, add, remove or join."""
     actions = {"list": _list, "add": _add, "remove": _remove, "join": _join}
+    if arguments.name and arguments.action in ("list", "join"):
+        raise argparse.ArgumentError(
+            None,
+            f"{arguments.action} {arguments.name}: only add and remove take a node; vigie nodes lists all",
+        )
     return actions[arguments.action](arguments)
 
 
@@ -79,15 +84,14 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _row(node: Mapping[str, Any]) -> list[str]:
     labels = ",".join(f"{name}={value}" for name, value in sorted(node["labels"].items()))
-    silent = max(0, round(time.time() - node["last_seen_ms"] / 1000))
-    heard = f"{silent} s ago" if node["last_seen_ms"] else "never"
-    address = node["addresses"][0] if node["addresses"] else ""
+    heard = f"{since(node['last_seen_ms'])} ago" if node["last_seen_ms"] else "never"
+    address = node["addresses"][0] if node["addresses"] else "-"
     return [
         node["name"],
         node["state"],
         heard,
         address,
-        node["version"],
+        node["version"] or "-",
         labels or "-",
         ",".join(node["missing"]) or "-",
     ]
@@ -95,7 +99,7 @@ def _row(node: Mapping[str, Any]) -> list[str]:
 
 def _add(arguments: argparse.Namespace) -> int:
     if not arguments.name:
-        raise ValueError("name the node to add: vigie nodes add NODE")
+        raise argparse.ArgumentError(None, "name the node to add: vigie nodes add NODE")
     body = _server.asked(arguments, "POST", f"api/nodes/{quote(arguments.name, safe='')}")
     if arguments.json:
         print(body.decode())
@@ -113,7 +117,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
 def _remove(arguments: argparse.Namespace) -> int:
     if not arguments.name:
-        raise ValueError("name the node to remove: vigie nodes remove NODE")
+        raise argparse.ArgumentError(None, "name the node to remove: vigie nodes remove NODE")
     body = _server.asked(arguments, "DELETE", f"api/nodes/{quote(arguments.name, safe='')}")
     print(body.decode() if arguments.json else f"{arguments.name} is removed; its samples stay")
     return 0
@@ -134,7 +138,10 @@ def _join(arguments: argparse.Namespace) -> int:
     # What it was started with last tells more than the configuration: flags, and a port that was free.
     here = found(directory) or Whereabouts("", values["listen"], values["tls_cert"])
     where = arguments.address or _address(here)
-    print(f"VIGIE_TOKEN={token} vigie agent --server {where}{_pin(here.certificate)}")
+    if arguments.json:
+        print(json.dumps({"token": token, "server": where, "fingerprint": _fingerprint(here.certificate)}))
+    else:
+        print(f"VIGIE_TOKEN={token} vigie agent --server {where}{_pin(here.certificate)}")
     return 0
 
 
@@ -151,8 +158,10 @@ def _address(here: Whereabouts) -> str:
 
 
 def _pin(certificate: str) -> str:
-    if not certificate:
-        return ""
+    return f" --fingerprint {_fingerprint(certificate)}" if certificate else ""
+
+
+def _fingerprint(certificate: str) -> str:
     from vigie.server.tls import fingerprint  # only when used
 
-    return f" --fingerprint {fingerprint(Path(certificate))}"
+    return fingerprint(Path(certificate)) if certificate else ""

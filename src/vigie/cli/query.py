@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from vigie.cli import _lists, _server, _settings
+from vigie.cli import _given, _lists, _server, _settings
 from vigie.cli._server import Unanswered, asked
-from vigie.query.errors import QueryError
-from vigie.server.api.parameters import Parameters
 from vigie.views.text import output
 from vigie.views.text.layout import Column
 from vigie.views.text.sparkline import sparkline
@@ -23,15 +21,21 @@ EXAMPLE = """examples:
   vigie query 'rate(node_cpu_seconds_total{mode="user"}[5m])' --range 6h --step 1m"""
 POINTS, LEAST_POINTS = 60, 10
 PLACES = ("instance", "node", "gpu", "device", "user")  # labels that say which; others mostly say the same
-ERRORS = (*_settings.ERRORS, Unanswered, QueryError, ValueError)
+ERRORS = (*_settings.ERRORS, Unanswered, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("promql", metavar="PROMQL", help="the query")
-    parser.add_argument("--range", metavar="DURATION", help="ask over so long a time, such as 1h")
-    parser.add_argument("--step", metavar="DURATION", help="seconds between two points (default: range / 60)")
-    parser.add_argument("--at", metavar="TIME", help="when, or where the range ends (default: now)")
+    parser.add_argument(
+        "--range", type=_given.length, metavar="DURATION", help="ask over so long a time, such as 1h"
+    )
+    parser.add_argument(
+        "--step", type=_given.length, metavar="DURATION", help="between two points (default: range / 60)"
+    )
+    parser.add_argument(
+        "--at", type=_given.moment, metavar="TIME", help="when, or where the range ends (default: now)"
+    )
     _server.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print what the server says, as it is")
 
@@ -51,17 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _request(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    given = {name: getattr(arguments, name) or "" for name in ("range", "step", "at")}
-    parameters = Parameters(urlencode(given).encode())
     if not arguments.range:
         if arguments.step:
-            raise ValueError("--step needs --range, such as --range 1h")
-        moment = {"time": parameters.time("at") / 1000} if arguments.at else {}
+            raise argparse.ArgumentError(None, "--step needs --range, such as --range 1h")
+        moment = {} if arguments.at is None else {"time": arguments.at / 1000}
         return "query", {"query": arguments.promql, **moment}
-    length = parameters.duration("range")
-    step = parameters.duration_or_none("step") or max(length // POINTS, 1000)
-    at = parameters.time("at") if arguments.at else _now(arguments)
-    span = {"start": (at - length) / 1000, "end": at / 1000, "step": step / 1000}
+    step = arguments.step or max(arguments.range // POINTS, 1000)
+    at = _now(arguments) if arguments.at is None else arguments.at
+    span = {"start": (at - arguments.range) / 1000, "end": at / 1000, "step": step / 1000}
     return "query_range", {"query": arguments.promql, **span}
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 
-from vigie.cli import _server, _settings
+from vigie.cli import _given, _server, _settings
 from vigie.views.terminal import app
 from vigie.views.terminal.feed import NoAnswer
 from vigie.views.terminal.lines import Look
@@ -28,7 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="print the cluster and end")
     parser.add_argument("--plain", action="store_true", help="no colours, and no characters beyond ASCII")
     parser.add_argument(
-        "--every", type=float, default=3.0, metavar="SECONDS", help="how often to ask (default: %(default)g)"
+        "--every",
+        type=_given.seconds,
+        default=3.0,
+        metavar="SECONDS",
+        help="how often to ask (default: %(default)g)",
     )
     parser.add_argument("--json", action="store_true", help="print what the server says once, as it is")
     _server.add_arguments(parser)
@@ -36,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the cluster until the reader quits, or once."""
-    if not 1 <= arguments.every <= 3600:
-        raise ValueError(f"--every {arguments.every:g} should be from 1 to 3600 seconds")
     first = _asked(arguments, "api/outlook/cluster")  # a server that is not there is said at once
     if arguments.json:
         output.show([json.dumps(first)])

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.cli import _lists, _server, _settings
+from vigie.cli import _given, _lists, _server, _settings
 from vigie.views.text.layout import Column
 from vigie.views.text.times import since
 
@@ -23,6 +23,7 @@ COLUMNS = (
     Column("name", least=8, rank=3),
     Column("for"),
 )
+MOST = 1_000_000  # that a server keeps
 FILTERS = {
     "node": "on this node",
     "gpu": "this GPU, by its index",
@@ -35,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     for name, what in FILTERS.items():
         parser.add_argument(f"--{name}", default="", help=f"only what is held {what}")
-    parser.add_argument("--limit", type=int, default=10_000, help="how many at most (default: %(default)s)")
+    parser.add_argument(
+        "--limit", type=_given.whole(MOST), default=10_000, help="how many at most (default: %(default)s)"
+    )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
     _server.add_arguments(parser)
 
@@ -43,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print who holds what."""
     filters = {name: getattr(arguments, name) for name in FILTERS}
-    found = _lists.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit)
-    found = sorted((row for row in found if row["resource"] != "queue"), key=_place)
+    held = _lists.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit, _is_held)
+    found = sorted(held, key=_place)
     if arguments.json:
         _lists.show(found)
     elif found:
@@ -52,6 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("nobody holds anything that vigie knows of; vigie nodes tells which nodes are there")
     return 0
+
+
+def _is_held(row: Mapping[str, Any]) -> bool:
+    return bool(row["resource"] != "queue")
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, int, str]:

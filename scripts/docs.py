@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import importlib
@@ -132,7 +133,19 @@ def cli_page() -> Iterator[str]:
     """Yield the page of every command's help."""
     yield f"# Commands\n\n{MADE}\n"
     for name in COMMANDS:
-        yield f"## vigie {name}\n\n```\n{parser_of(name).format_help().rstrip()}\n```\n"
+        yield f"## vigie {name}\n"
+        for parser in _with_actions(parser_of(name)):
+            yield f"```\n{parser.format_help().rstrip()}\n```\n"
+
+
+def _with_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield a command's parser, and those of what it can do, without the examples once more."""
+    yield parser
+    for argument in parser._actions:
+        if isinstance(argument, argparse._SubParsersAction):
+            for action in argument.choices.values():
+                action.epilog = None
+                yield action
 
 
 def api_page() -> Iterator[str]:

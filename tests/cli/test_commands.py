@@ -10,11 +10,13 @@ import pytest
 
 from vigie.cli import COMMANDS, main
 
+ACTIONS = ("users list", "users add", "users remove", "users passwd", "store check", "store backup")
 
-@pytest.mark.parametrize("command", COMMANDS)
+
+@pytest.mark.parametrize("command", [*COMMANDS, *ACTIONS])
 def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
-        main([command, "--help"])
+        main([*command.split(), "--help"])
     assert end.value.code == 0
     said = capsys.readouterr().out
     assert "example" in said

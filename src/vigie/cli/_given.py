@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from vigie.query.errors import QueryError
-from vigie.server.api.parameters import Parameters
+
+if TYPE_CHECKING:
+    from vigie.server.api.parameters import Parameters
 
 
 def whole(most: int) -> Callable[[str], int]:
@@ -53,4 +56,6 @@ def moment(text: str) -> int:
 
 
 def _parameters(text: str) -> Parameters:
+    from vigie.server.api.parameters import Parameters  # only when used: it brings PromQL's parser
+
     return Parameters(urlencode({"given": text}).encode())

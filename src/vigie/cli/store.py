@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 from vigie.cli._settings import default_data
@@ -23,7 +24,8 @@ ERRORS = (StoreError, OSError)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup")
+    shaped = partial(argparse.ArgumentParser, epilog=EXAMPLE, formatter_class=parser.formatter_class)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup", parser_class=shaped)
     checking = actions.add_parser("check", help="verify every checksum; nothing is written")
     checking.add_argument("data", type=Path, metavar="DATA", help="the data directory")
     copying = actions.add_parser("backup", help="copy all that a server keeps, also while it runs")
@@ -50,7 +52,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _backup(arguments: argparse.Namespace) -> int:
     def progress(what: str, done: int, total: int) -> None:
-        _say(f"\r{what}: {done} of {total}", end="")
+        _say(f"\r{what}: {done} of {total}\x1b[K", end="")
 
     if _store_in(arguments.data) == arguments.data:
         size = store.backup(arguments.data, arguments.directory / FOLDER, progress)

@@ -11,6 +11,7 @@ import getpass
 import json
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from vigie import config
@@ -33,7 +34,10 @@ COLUMNS = (Column("name"), Column("role"), Column("signs in by"), Column("since"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|add|remove|passwd")
+    shaped = partial(argparse.ArgumentParser, epilog=EXAMPLE, formatter_class=parser.formatter_class)
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="list|add|remove|passwd", parser_class=shaped
+    )
     listing = actions.add_parser("list", help="every account and its role")
     listing.add_argument("--json", action="store_true", help="print JSON")
     adding = actions.add_parser("add", help="add an account")

@@ -29,7 +29,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         book.add("n1", Binding(f"gpu:{gpu}", "job", "17", begin, None, "ada", "slurm", {"name": "train"}))
     book.add("n2", Binding("node", "container", "c0ffee", begin, None, ""))
     book.add("n2", Binding("gpu:0", "job", "16", begin, begin + HOUR, "bob"))
-    book.add("head", Binding("queue", "job", "18", begin, None, "bob", "slurm", {"reason": "Priority"}))
+    book.add(
+        "head",
+        Binding("queue", "job", "18", begin, None, "bob", "slurm", {"reason": "Priority", "gpus": "4"}),
+    )
     with listening(Starlette(routes=BindingRoutes(book, lambda: NOW).routes())) as port:
         yield f"http://127.0.0.1:{port}"
     book.close()
@@ -62,13 +65,13 @@ def test_who_is_filtered_and_speaks_json(url: str, capsys: pytest.CaptureFixture
 def test_jobs_tells_what_runs_and_waits_and_on_request_what_is_over(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [row[:2] for row in said(capsys, "jobs", "--server", url)]
-    assert rows == [["job", "state"], ["17", "running"], ["18", "waiting"]]
+    rows = [[*row[:2], row[4]] for row in said(capsys, "jobs", "--server", url)]
+    assert rows == [["job", "state", "gpus"], ["17", "running", "2"], ["18", "waiting", "4"]]
     (_, finished) = said(capsys, "jobs", "--server", url, "--state", "finished")
     assert finished == ["16", "finished", "bob", "-", "1", "n2", "1h", "-"]
     assert len(said(capsys, "jobs", "--server", url, "--state", "all")) == 4
     assert main(["jobs", "--server", url, "--state", "all", "--json", "--job", "18"]) == 0
-    assert json.loads(capsys.readouterr().out)["facts"] == {"reason": "Priority"}
+    assert json.loads(capsys.readouterr().out)["facts"] == {"reason": "Priority", "gpus": "4"}
     assert main(["jobs", "--server", url, "--user", "nobody"]) == 0
     assert "no such jobs" in capsys.readouterr().out
 

@@ -49,6 +49,34 @@ def test_instant_answer_is_an_aligned_table(server: Server, capsys: pytest.Captu
     assert capsys.readouterr().out == "2\nno series\n"
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("909.6999999999999", "909.7"),
+        ("1 / 3", "0.333333"),
+        ("1794868195.037", "1794868195.037"),
+        ("123456789012", "123456789012"),
+        ("1e-12 / 3", "3.33333e-13"),
+        ("-5 / 3", "-1.666667"),
+        ("0 / 0", "NaN"),
+        ("-1 / 0", "-Inf"),
+    ],
+)
+def test_number_is_told_without_the_digits_that_nobody_reads(
+    server: Server, query: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asked(server, f"vector({query})") == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [text]
+
+
+def test_narrow_table_of_a_range_begins_with_whose_it_is(
+    server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    assert asked(server, "up", "--range", "2m") == 0
+    assert capsys.readouterr().out.splitlines()[0].split()[0] == "instance"
+
+
 def test_range_is_a_sparkline_with_its_bounds(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(server, 'up{instance="node-two"}', "--range", "2m", "--step", "15s") == 0
     head, row = capsys.readouterr().out.splitlines()

@@ -21,6 +21,8 @@ def test_each_file_is_named_as_it_is_written_and_not_again(
 ) -> None:
     assert _publish(tmp_path / "out", says[1]) == 0
     assert f"wrote {tmp_path}/out/prometheus/prometheus.yml\n" in capsys.readouterr().out
+    assert _publish(tmp_path / "out", says[1]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/out is as it should be: nothing had to be written\n"
     assert _publish(tmp_path / "out", says[1], "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"written": [], "removed": [], "foreign": []}
 

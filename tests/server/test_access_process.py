@@ -105,7 +105,7 @@ def test_log_holds_no_secret_and_says_how_to_get_in(tmp_path: Path) -> None:
     with started(tmp_path) as server:
         assert _sign_in(server.address, "wrong password") == 401
         said = server.stop()
-    assert "vigie users passwd admin" in said
+    assert f"vigie users passwd admin --data {tmp_path}/data" in said
     assert "a sign-in from 127.0.0.1 failed" in said
     assert "wrong password" not in said
     assert "once=" not in said

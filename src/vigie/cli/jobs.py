@@ -1,4 +1,4 @@
-"""Jobs: whose they are, what they hold, and since when; the newest first."""
+"""Jobs: whose they are, what they hold or wait for, and since when; the newest first."""
 
 from __future__ import annotations
 
@@ -66,5 +66,6 @@ def _row(job: Mapping[str, Any]) -> list[str]:
     nodes = ",".join(job["nodes"][:SHOWN]) + (f" +{more}" if (more := len(job["nodes"]) - SHOWN) > 0 else "")
     end = job["end_ms"]
     lasted = since(job["start_ms"]) if end is None else lasting(end - job["start_ms"])
-    words = [job["id"], job["state"], job["user"] or "-", job["name"] or "-", str(len(job["gpus"]))]
+    gpus = job["facts"].get("gpus", "-") if job["state"] == "waiting" else str(len(job["gpus"]))
+    words = [job["id"], job["state"], job["user"] or "-", job["name"] or "-", gpus]
     return [*words, nodes or "-", lasted, job["facts"].get("reason", "") or "-"]

@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.watch:
         outcome = publisher.once()
         tell(outcome)
+        if not arguments.json and not any(outcome):
+            print(f"{arguments.directory} is as it should be: nothing had to be written")
         return 1 if outcome.foreign else 0
     stop = threading.Event()
     watching = threading.Thread(target=publisher.watch, args=(stop, WATCH_SECONDS, tell), daemon=True)

@@ -20,6 +20,7 @@ EXAMPLE = """examples:
   vigie query 'topk(3, node_load1)' --json
   vigie query 'rate(node_cpu_seconds_total{mode="user"}[5m])' --range 6h --step 1m"""
 POINTS, LEAST_POINTS = 60, 10
+LENGTH = 9  # of numbers that are told as they came
 PLACES = ("instance", "node", "gpu", "device", "user")  # labels that say which; others mostly say the same
 ERRORS = (*_settings.ERRORS, Unanswered, ValueError)
 
@@ -106,14 +107,22 @@ def _show(data: Mapping[str, Any]) -> None:
 def _label(name: str) -> Column:
     if name == "__name__":
         return Column("metric", least=12, rank=3)
-    return Column(name, least=8, rank=1 if name in PLACES else 2)
+    return Column(name, least=8, rank=0 if name in PLACES else 2)
 
 
 def _cells(series: Mapping[str, Any], points: int) -> list[str]:
     if "value" in series:
-        return [series["value"][1]]
+        return [_short(series["value"][1])]
     texts = [text for _, text in series["values"]]
     real = [text for text in texts if text != "NaN"] or texts
     every = max(1, -(-len(texts) // points))
     line = sparkline([float(text) for text in texts[::every]])
-    return [min(real, key=float), max(real, key=float), texts[-1], line]
+    return [*map(_short, (min(real, key=float), max(real, key=float), texts[-1])), line]
+
+
+def _short(text: str) -> str:
+    """Return a number without the digits that nobody reads; --json has them all."""
+    value = float(text)
+    if len(text) <= LENGTH or value == round(value):
+        return text
+    return f"{value:.6f}".rstrip("0").rstrip(".") if abs(value) >= 1 else f"{value:.6g}"

@@ -30,7 +30,8 @@ def greet(secrets: Secrets, address: str, terminal: TextIO | None = None) -> Non
 
 def advice(secrets: Secrets) -> str:
     """Return what the log says about getting in."""
-    hint = f"; to set the password of {ADMIN}: vigie users passwd {ADMIN}" if secrets.first_password else ""
-    return (
-        f"beyond loopback and for changes: Authorization: Bearer with the token in {secrets.admin_file}{hint}"
-    )
+    file = secrets.admin_file
+    said = f"beyond loopback and for changes: Authorization: Bearer with the token in {file}"
+    if not secrets.first_password:
+        return said
+    return f"{said}; to set the password of {ADMIN}: vigie users passwd {ADMIN} --data {file.parent}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,6 +177,15 @@ def test_what_a_terminal_would_obey_does_not_reach_one() -> None:
     (event,) = agent.tick()
     assert event.what.isprintable()
     assert event.where["comm"].isprintable()
+
+
+def test_log_tells_where_it_was_if_that_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    agent = Agent()
+    with caplog.at_level("INFO"):
+        agent.log.happened("gpus_released", "released by root", time_ms=1)
+        agent.log.happened("oom_kill", "killed", time_ms=1, comm="train")
+        agent.tick()
+    assert caplog.messages == ["gpus_released: released by root", "oom_kill: killed (comm train)"]
 
 
 def test_counts_are_bounded() -> None:

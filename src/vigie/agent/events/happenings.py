@@ -121,10 +121,10 @@ class Happenings:
     def _count(self, event: Event) -> None:
         log.log(
             logging.WARNING if event.severity == "critical" else logging.INFO,
-            "%s: %s (%s)",
+            "%s: %s%s",
             event.kind,
             event.what,
-            ", ".join(f"{name} {text}" for name, text in event.where.items()),
+            f" ({', '.join(f'{name} {text}' for name, text in event.where.items())})" if event.where else "",
         )
         if event.kind in self._kinds or len(self._kinds) < MOST_SERIES:
             self._kinds[event.kind] += 1

@@ -14,6 +14,11 @@ WHY = {
     "stopped": "its agent was stopped",
     UNHEARD: "no sample of that moment",
 }
+WHY_NOW = {
+    "late": "nothing has been heard of it for {}",
+    "lost": "nothing has been heard of it for {}",
+    "stopped": "its agent was stopped {} ago",
+}
 
 
 class NodeRows:
@@ -48,8 +53,7 @@ class NodeRows:
         return {"state": found, "reason": self._drained.get(name, "")} if found else None
 
     def _why(self, name: str, state: str) -> str:
-        why = WHY.get(state, "")
         last = self._picture.nodes[name].last_seen_ms
-        if state in ("late", "lost", "stopped") and last and self._picture.live:
-            why += f" since {lasting(self._picture.at_ms - last)}"
-        return why
+        if state in WHY_NOW and last and self._picture.live:
+            return WHY_NOW[state].format(lasting(self._picture.at_ms - last))
+        return WHY.get(state, "")

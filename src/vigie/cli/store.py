@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from functools import partial
 from pathlib import Path
 
 from vigie.cli._settings import default_data
@@ -24,14 +23,14 @@ ERRORS = (StoreError, OSError)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    shaped = partial(argparse.ArgumentParser, epilog=EXAMPLE, formatter_class=parser.formatter_class)
-    actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup", parser_class=shaped)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|backup")
     checking = actions.add_parser("check", help="verify every checksum; nothing is written")
     checking.add_argument("data", type=Path, metavar="DATA", help="the data directory")
     copying = actions.add_parser("backup", help="copy all that a server keeps, also while it runs")
     copying.add_argument("directory", type=Path, metavar="DIR", help="where to; it must not exist yet")
     copying.add_argument("--data", type=Path, default=default_data(), help="the data directory")
     for action in (checking, copying):
+        action.epilog, action.formatter_class = EXAMPLE, parser.formatter_class
         action.add_argument("--json", action="store_true", help="print JSON")
 
 

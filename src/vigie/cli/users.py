@@ -11,7 +11,6 @@ import getpass
 import json
 import sys
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from vigie import config
@@ -34,10 +33,7 @@ COLUMNS = (Column("name"), Column("role"), Column("signs in by"), Column("since"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    shaped = partial(argparse.ArgumentParser, epilog=EXAMPLE, formatter_class=parser.formatter_class)
-    actions = parser.add_subparsers(
-        dest="action", required=True, metavar="list|add|remove|passwd", parser_class=shaped
-    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|add|remove|passwd")
     listing = actions.add_parser("list", help="every account and its role")
     listing.add_argument("--json", action="store_true", help="print JSON")
     adding = actions.add_parser("add", help="add an account")
@@ -53,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--password-file", type=Path, metavar="FILE", help="read the password from its first line"
         )
     for action in (listing, adding, removing, changing):
+        action.epilog, action.formatter_class = EXAMPLE, parser.formatter_class
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
         action.add_argument("--data", metavar="DIR", help="the data directory of the server")
 

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench.programs import free_port
 
+from tests.server.serving import serving
 from vigie.cli import main
 
 NOBODY = 65534
@@ -41,3 +43,12 @@ def test_token_is_not_shown_to_another_users_process(
         main([*given, "--server", f"http://127.0.0.1:{port}", "--data", str(tmp_path)])
         assert listener.stdout.readline().strip() == str(shown)
     assert ("is held by uid 65534" in capsys.readouterr().err) is not shown
+
+
+def test_proxy_of_the_environment_never_sees_what_is_asked_of_this_machines_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
+    with serving(tmp_path) as server:
+        assert main(["query", "1 + 1", "--server", f"http://127.0.0.1:{server.port}"]) == 0
+    assert capsys.readouterr().out == "2\n"

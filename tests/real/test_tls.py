@@ -15,6 +15,7 @@ import pytest
 from tests.real.conftest import need, output
 from tests.real.waiting import until
 from tests.server.test_process import Process
+from vigie.cli import main
 from vigie.server.tls import fingerprint
 
 
@@ -104,3 +105,13 @@ def test_new_certificate_is_shown_to_new_connections_and_a_broken_one_is_not(
         one = fingerprint(certificates / "one.crt")
         until(lambda: _shown_now(server.address) == one, "the third certificate is shown")
         assert _asked(old) == 200
+
+
+def test_certificate_that_is_not_trusted_is_told_from_a_server_that_is_away(
+    server: Process, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", "1 + 1", "--server", server.address]) == 1
+    said = capsys.readouterr().err
+    assert "SSL_CERT_FILE=ca.pem" in said
+    assert "is it running?" not in said
+    assert main(["query", "1 + 1", "--data", str(server.data)]) == 0

@@ -21,6 +21,10 @@ from vigie.views.text.width import clean
 
 DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
 SECONDS = 130.0  # a little more than a query may take
+AWAY = "is it running? vigie server, or vigie up; elsewhere: --server URL; on a node: --server agent"
+DISTRUST = (
+    "name who signed it: SSL_CERT_FILE=ca.pem vigie ...; on the server's machine its directory: --data DIR"
+)
 
 
 class Unanswered(Exception):
@@ -108,15 +112,23 @@ def _sent(
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(url, form, headers, method=method)  # noqa: S310 - the scheme is checked
     try:
-        with urllib.request.urlopen(request, timeout=seconds, context=context) as answer:  # noqa: S310
+        with _opener(url, context).open(request, timeout=seconds) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read()
     except OSError as error:
         reason = getattr(error, "reason", None) or error
-        where = "is it running? vigie server, or vigie up; elsewhere: --server URL; on a node: --server agent"
-        raise Unanswered(f"{url}: {reason}; {where}") from None
+        advice = DISTRUST if isinstance(reason, ssl.SSLCertVerificationError) else AWAY
+        raise Unanswered(f"{url}: {reason}; {advice}") from None
+
+
+def _opener(url: str, context: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
+    """Return what asks; no proxy stands between us and this machine's server, as it would see the token."""
+    secure = urllib.request.HTTPSHandler(context=context)
+    if is_here(url):
+        return urllib.request.build_opener(secure, urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(secure)
 
 
 def _local_token(arguments: argparse.Namespace, url: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import os
 import ssl
@@ -22,6 +23,7 @@ from vigie.views.text.width import clean
 DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
 SECONDS = 130.0  # a little more than a query may take
 AWAY = "is it running? vigie server, or vigie up; elsewhere: --server URL; on a node: --server agent"
+PASSING = (502, 503, 504)  # statuses of servers that start or stop, and of proxies before them
 DISTRUST = (
     "name who signed it: SSL_CERT_FILE=ca.pem vigie ...; on the server's machine its directory: --data DIR"
 )
@@ -29,6 +31,10 @@ DISTRUST = (
 
 class Unanswered(Exception):
     """The server gave no answer; the message says why and what to type."""
+
+
+class Away(Unanswered):
+    """The server cannot be reached, or is being stopped; it may come back."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +79,7 @@ def asked(
         status, body = send("")  # the token is another server's; looking may be free
     if status == 200:
         return body
-    raise Unanswered(f"{server.url} says {status}: {_reason(body)}")
+    raise (Away if status in PASSING else Unanswered)(f"{server.url} says {status}: {_reason(body)}")
 
 
 def place(arguments: argparse.Namespace) -> Whereabouts:
@@ -95,10 +101,10 @@ def _by_agent(
     try:
         status, body = _agent.asked(_agent.places(arguments), f"/server/{path}{query}", seconds)
     except _agent.NoAgent as error:
-        raise Unanswered(f"{error}; to start one: vigie agent --server URL") from None
+        raise Away(f"{error}; to start one: vigie agent --server URL") from None
     if status == 200:
         return body
-    raise Unanswered(f"by way of the agent: {status}: {_reason(body)}")
+    raise (Away if status in PASSING else Unanswered)(f"by way of the agent: {status}: {_reason(body)}")
 
 
 def _sent(
@@ -117,10 +123,14 @@ def _sent(
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read()
+    except http.client.HTTPException as error:
+        raise Away(
+            f"{url}: no answer as HTTP has it ({error!r}); is --server the address of a server?"
+        ) from None
     except OSError as error:
         reason = getattr(error, "reason", None) or error
         advice = DISTRUST if isinstance(reason, ssl.SSLCertVerificationError) else AWAY
-        raise Unanswered(f"{url}: {reason}; {advice}") from None
+        raise Away(f"{url}: {reason}; {advice}") from None
 
 
 def _opener(url: str, context: ssl.SSLContext | None) -> urllib.request.OpenerDirector:

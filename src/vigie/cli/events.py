@@ -51,11 +51,25 @@ def run(arguments: argparse.Namespace) -> int:
     _show(answer["events"][::-1], arguments.json)
     if not answer["events"] and not arguments.json:
         print("nothing of the kind happened; vigie events tells of the last 50 things that did")
-    while arguments.follow:
-        time.sleep(EVERY_SECONDS)
-        answer = _asked(arguments, {**filters, "after": answer["last"], "limit": MOST})
-        _show(answer["events"], arguments.json)
+    if arguments.follow:
+        _follow(arguments, filters, answer["last"])
     return 0
+
+
+def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int) -> None:
+    """Print what happens; a server that is away is told once, and asked again."""
+    away = False
+    while True:
+        time.sleep(EVERY_SECONDS)
+        try:
+            answer = _asked(arguments, {**filters, "after": last, "limit": MOST})
+        except _server.Away as error:
+            if not away:
+                print(f"vigie events: {error}", file=sys.stderr)
+            away = True
+            continue
+        away, last = False, answer["last"]
+        _show(answer["events"], arguments.json)
 
 
 def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:

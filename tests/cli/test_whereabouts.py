@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,10 +31,23 @@ def test_server_on_another_port_is_found_by_its_data_directory(
     assert capsys.readouterr().out == "2\n"
 
 
-def test_what_a_server_left_that_is_gone_is_not_believed_and_a_named_one_is_asked(tmp_path: Path) -> None:
-    leave(tmp_path, Whereabouts(f"http://127.0.0.1:{free_port()}"))
-    for named, asked in ((DEFAULT, DEFAULT), ("https://head:8000/", "https://head:8000")):
-        assert place(Namespace(server=named, data=tmp_path)) == Whereabouts(asked)
+def test_server_of_a_data_directory_is_asked_also_when_it_is_gone_and_a_named_one_before_it(
+    tmp_path: Path,
+) -> None:
+    gone = Whereabouts(f"http://127.0.0.1:{free_port()}")
+    leave(tmp_path, gone)
+    assert place(Namespace(server=DEFAULT, data=tmp_path)) == gone
+    assert place(Namespace(server="https://head:8000/", data=tmp_path)) == Whereabouts("https://head:8000")
+
+
+def test_what_a_server_left_that_is_gone_is_not_believed_without_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)  # root's usual directory is not a test's
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (tmp_path / "vigie").mkdir()
+    leave(tmp_path / "vigie", Whereabouts(f"http://127.0.0.1:{free_port()}"))
+    assert place(Namespace(server=DEFAULT, data=None)) == Whereabouts(DEFAULT)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"colour": "blue"}', '{"url": "http://a", "port": 1}'])

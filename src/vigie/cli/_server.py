@@ -88,7 +88,8 @@ def place(arguments: argparse.Namespace) -> Whereabouts:
     given = Whereabouts(arguments.server.rstrip("/"))
     if here is None or given.url not in (DEFAULT, here.url):
         return given
-    return here if ports.owners(urlsplit(here.url).port or 0) else given  # one that is gone left it, too
+    # One that is gone left it, too: at the usual address there may be another, which --data does not mean.
+    return here if arguments.data or ports.owners(urlsplit(here.url).port or 0) else given
 
 
 def _by_agent(

@@ -70,8 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
         check(arguments.nodes, history_ms, _room(arguments.data))
         plan = server_command.prepared(arguments)._replace(simulated=True, itself=TARGET["instance"])
         nodes = made(story)
-        _write(story, nodes, plan, history_ms)
-        if arguments.now is not None:
+        stands = arguments.now is not None
+        live = f"live nodes speak every {pace(len(nodes)).seconds:g} s"
+        _write(story, nodes, plan, history_ms, f"its clock stands still at {_iso(now)}" if stands else live)
+        if stands:
             server_command.serve(plan._replace(clock=lambda: now, itself=""), Beside(None), clean)
         else:
             server_command.serve(plan, Beside(Present(story, nodes, plan.data)), clean)
@@ -114,7 +116,7 @@ class Beside:
             await self._agents.stop()
 
 
-def _write(story: Story, nodes: list[Node], plan: Plan, history_ms: int) -> None:
+def _write(story: Story, nodes: list[Node], plan: Plan, history_ms: int, then: str) -> None:
     begun = time.monotonic()
     log.info(
         "a simulated cluster: %d nodes, %s of history; nothing of it is real", len(nodes), _hours(history_ms)
@@ -123,8 +125,7 @@ def _write(story: Story, nodes: list[Node], plan: Plan, history_ms: int) -> None
         raise ValueError(f"{plan.data} has data already; give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_past(story, nodes, plan.data, history_ms, Progress(len(nodes)))
-    seconds = pace(len(nodes)).seconds
-    log.info("its past was made in %.1f s; live nodes speak every %g s", time.monotonic() - begun, seconds)
+    log.info("its past was made in %.1f s; %s", time.monotonic() - begun, then)
 
 
 class Progress:

@@ -70,4 +70,4 @@ def _asked_on(arguments: argparse.Namespace, path: str) -> object:
     try:
         return _asked(arguments, path)
     except NoAnswer as error:
-        raise NoAnswer(str(error).removeprefix(f"{arguments.server.rstrip('/')}/{path}: ")) from None
+        raise NoAnswer(str(error).removeprefix(f"{_server.place(arguments).url}/{path}: ")) from None

@@ -62,7 +62,7 @@ class Profiler:
         with self._lock:
             client = self._ready()
             self._ask(client.pause)
-            until = time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
+            until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
             said = f"profiling paused by {by} until {until}, for every client of the engine"
             self._paused = time.monotonic() + seconds, said
             return said

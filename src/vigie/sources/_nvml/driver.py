@@ -95,7 +95,7 @@ class Driver:
                 return f"{hanging} hangs in the driver: handles cannot be closed before it answers"
             for close in self.closed_with:
                 close()
-            until = time.strftime("%H:%M:%S", time.localtime(time.time() + seconds))
+            until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
             self._released = time.monotonic() + seconds, f"released by {by} until {until}"
             if not self._close(self._released[1]):
                 return "the driver has not closed its handles yet: it will do so when it answers"

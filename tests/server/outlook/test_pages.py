@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -44,6 +45,16 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     place.samples += [sample("node_load1", 0.5), sample("node_boot_time_seconds", NOW / 1000 - 7200)]
     with serving_place(place) as (asked, _):
         yield asked
+
+
+def test_node_that_was_lost_says_nothing_instead_of_needing_another_reading(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.nodes.append("n1")
+    place.samples.append(sample("up", 0))
+    with serving_place(place) as (asked, _):
+        said = asked.page("outlook/nodes/n1", at=str((NOW - 5 * MINUTE) / 1000))
+    assert said["verdict"]["sentence"].startswith("n1 is lost: nothing is heard of it.")
+    assert by_key(said["numbers"])["cpu"]["reason"] == by_key(said["numbers"])["memory"]["reason"]
 
 
 def by_key(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -130,10 +130,11 @@ def _numbers(picture: Picture, name: str, cells: list[dict[str, Any]], found: Fo
     no_gpu = "" if cells else "the node has no GPU that anybody sees"
     known = [cell["working"] for cell in cells if cell["working"] is not None]
     working = sum(known) if known else None
+    no_rate = NO_RATE if picture.is_up(name) else SILENT
     busy = f'1 - avg(rate(node_cpu_seconds_total{{{here},mode="idle"}}[2m]))'
     used = f"1 - node_memory_MemAvailable_bytes{{{here}}} / node_memory_MemTotal_bytes{{{here}}}"
     return [
-        number("cpu", "CPU", picture.number("cpu", name), "ratio", query=busy, reason=NO_RATE),
+        number("cpu", "CPU", picture.number("cpu", name), "ratio", query=busy, reason=no_rate),
         number("memory", "Memory", picture.number("ram", name), "ratio", query=used, reason=SILENT),
         number("load", "Load", _only(found, "load"), query=f"node_load1{{{here}}}", reason=SILENT),
         number("working", "GPUs working", working, of=len(cells) or None, reason=no_gpu or SILENT),

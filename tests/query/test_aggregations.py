@@ -4,8 +4,10 @@ import math
 
 import pytest
 
-from tests.query.series import MINUTE, engine, matrix, vector
-from vigie.query.errors import ExecutionError
+from tests.query.series import MINUTE, engine, matrix, storage, vector
+from vigie.query.budget import Limits
+from vigie.query.engine import Engine
+from vigie.query.errors import ExecutionError, TooManySamples
 
 SERIES: dict[str, list[float | None]] = {
     'x{node="a",gpu="0"}': [1.0, 10.0],
@@ -42,6 +44,13 @@ SERIES: dict[str, list[float | None]] = {
 def test_aggregation_by_hand(query: str, expected: dict[str, float]) -> None:
     found = vector(engine(SERIES).instant(query, 0))
     assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("first", [1e308, -1e308, math.inf])
+def test_a_mean_is_a_number_where_the_sum_is_too_large_to_be_one(first: float) -> None:
+    series = {f'x{{n="{n}"}}': [first, 1.0] for n in range(40)}
+    assert vector(engine(series).instant("avg(x)", 0)) == {"{}": first}
+    assert matrix(engine(series).range("avg(x)", 0, MINUTE, MINUTE)) == {"{}": [(0, first), (MINUTE, 1.0)]}
 
 
 def test_absent_series_are_not_counted() -> None:
@@ -86,6 +95,34 @@ def test_number_of_series_must_be_a_whole_number(number: str) -> None:
 def test_label_of_count_values_must_be_a_label() -> None:
     with pytest.raises(ExecutionError, match='invalid label name "a-b"'):
         engine(SERIES).instant('count_values("a-b", x)', 0)
+
+
+@pytest.mark.parametrize(
+    "query", ['count_values("a-b", nothing)', "topk(NaN, nothing)", "bottomk(1e300, x > 9)"]
+)
+def test_a_wrong_parameter_is_refused_even_where_there_is_nothing(query: str) -> None:
+    with pytest.raises(ExecutionError):
+        engine(SERIES).instant(query, 0)
+
+
+def test_counted_values_cost_a_row_each() -> None:
+    series = {f'x{{n="{n}"}}': [n + step / 64 for step in range(50)] for n in range(40)}
+    small = Engine(storage(series), Limits(samples=50_000))  # 40 * 50 samples, but 2000 rows of 50 steps
+    with pytest.raises(TooManySamples):
+        small.range('count_values("v", x)', 0, 49 * MINUTE, MINUTE)
+    whole = matrix(small.range('count_values("v", floor(x))', 0, 49 * MINUTE, MINUTE))
+    assert len(whole) == 40
+
+
+def test_zeros_of_either_sign_are_counted_apart_and_all_nan_together() -> None:
+    series = {"a{}": [0.0], "b{}": [-0.0], "c{}": [math.nan], "d{}": [-math.nan]}
+    found = vector(engine(series).instant('count_values("v", {__name__=~"[a-d]"})', 0))
+    assert found == {'{v="0"}': 1.0, '{v="-0"}': 1.0, '{v="NaN"}': 2.0}
+
+
+def test_groups_that_the_value_makes_alike_are_counted_together() -> None:
+    found = vector(engine(SERIES).instant('count_values by (gpu) ("gpu", x * 0 == 0)', 0))
+    assert found == {'{gpu="0"}': 3.0}
 
 
 def test_values_become_labels_without_an_exponent() -> None:

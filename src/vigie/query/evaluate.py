@@ -101,7 +101,7 @@ def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
     parameter = None if expression.param is None else evaluate(expression.param, scope)
     vector = evaluate(expression.expr, scope)
     assert isinstance(vector, Vector)
-    return aggregate(expression, vector, parameter)
+    return aggregate(expression, vector, parameter, scope.budget.spend)
 
 
 def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: Scope) -> Vector | None:

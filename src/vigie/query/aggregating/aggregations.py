@@ -12,7 +12,7 @@ from promql_parser import AggregateExpr
 
 from vigie.query.aggregating.folds import FOLDS, Fold, State
 from vigie.query.aggregating.grouping import MOST_KINDS, Grouper, Grouping, grouped
-from vigie.query.aggregating.ranking import CHOOSERS, count_values
+from vigie.query.aggregating.ranking import CHOOSERS, Spend, count_values
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.quantiles import quantile
 from vigie.query.ranges import Value
@@ -27,19 +27,17 @@ class Partial(NamedTuple):
     state: State
 
 
-def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None) -> Vector:
-    """Return the aggregation of an evaluated vector."""
+def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None, spend: Spend) -> Vector:
+    """Return the aggregation of an evaluated vector; `spend` is told of numbers that come on top."""
     operator = str(expression.op)
     steps = vector.values.shape[1]
     if operator in FOLDS:
         return joined(FOLDS[operator], [begun(FOLDS[operator], vector, Grouper(expression.modifier))], steps)
-    if not len(vector.labels):
-        return empty(steps)
     if operator == "count_values":
         assert isinstance(parameter, str)
-        return count_values(vector, parameter, expression.modifier)
-    groups = grouped(vector.labels, expression.modifier)
+        return count_values(vector, parameter, expression.modifier, spend)
     assert isinstance(parameter, np.ndarray)
+    groups = grouped(vector.labels, expression.modifier)
     if operator in CHOOSERS:
         return CHOOSERS[operator](vector, groups, parameter)
     if operator == "quantile":

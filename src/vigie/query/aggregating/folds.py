@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from vigie.query.aggregating.grouping import Grouping
-from vigie.query.vectors import Floats, Indices, Vector
+from vigie.query.functions.over_time import SMALL
+from vigie.query.vectors import Floats, Vector
 
 State = tuple[Floats, ...]  # how many samples there were, and whatever else; a row for each group
 
@@ -74,11 +75,23 @@ class Sum(Fold):
 
 
 class Average(Sum):
-    """The mean."""
+    """The mean, which is a number even where the sum is too large to be one."""
+
+    def begun(self, vector: Vector, groups: Grouping) -> State:
+        """Add up the rows, and made small as well."""
+        state = super().begun(vector, groups)
+        if np.isinf(state[1]).any():
+            return *state, reduced(np.add, _filled(vector, 0.0) * SMALL, groups)
+        return *state, state[1] * SMALL
+
+    def joined(self, one: State, other: State) -> State:
+        """Add."""
+        return *super().joined(one, other), one[3] + other[3]
 
     def ended(self, state: State) -> Floats:
         """Return the means."""
-        return super().ended(state) / state[0]
+        mean = super().ended(state) / state[0]
+        return np.where(np.isinf(mean), state[3] / state[0] / SMALL, mean)
 
 
 class Extreme(Fold):
@@ -107,9 +120,7 @@ class Variance(Fold):
         """Return all three of one part."""
         counts = counts_of(vector, groups)
         mean = reduced(np.add, _filled(vector, 0.0), groups) / counts
-        of_row = np.empty(len(groups.order), dtype=np.intp)
-        of_row[groups.order] = np.repeat(np.arange(len(groups.labels)), _sizes(groups))
-        off = np.where(vector.present, vector.values - mean[of_row], 0.0)
+        off = np.where(vector.present, vector.values - mean[groups.numbers()], 0.0)
         return counts, np.where(counts > 0, mean, 0.0), reduced(np.add, off * off, groups)
 
     def joined(self, one: State, other: State) -> State:
@@ -165,12 +176,8 @@ def reduced(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
 def counts_of(vector: Vector, groups: Grouping) -> Floats:
     """Return how many series of each group have a sample at each step."""
     if vector.present.all():
-        return np.repeat(_sizes(groups).astype(np.float64)[:, np.newaxis], vector.values.shape[1], axis=1)
+        return np.repeat(groups.sizes().astype(np.float64)[:, np.newaxis], vector.values.shape[1], axis=1)
     return reduced(np.add, vector.present.astype(np.float64), groups)
-
-
-def _sizes(groups: Grouping) -> Indices:
-    return np.diff(np.append(groups.starts, len(groups.order)))
 
 
 def _filled(vector: Vector, instead: float) -> Floats:

@@ -28,6 +28,16 @@ class Grouping(NamedTuple):
         """Return the rows of each group."""
         return np.split(self.order, self.starts[1:]) if len(self.labels) else []
 
+    def sizes(self) -> Indices:
+        """Return how many rows each group has."""
+        return np.diff(np.append(self.starts, len(self.order)))
+
+    def numbers(self) -> Indices:
+        """Return for each row the number of its group."""
+        of_row = np.empty(len(self.order), dtype=np.intp)
+        of_row[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes())
+        return of_row
+
 
 class Grouper:
     """Groups the parts of one vector; nodes that have the same series are grouped once."""

@@ -16,6 +16,8 @@ from vigie.query.functions.numbers import spelled
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
 
+Spend = Callable[[int], None]  # counts numbers that are made, and raises when they are too many
+
 
 def _topk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
     return _ranked(vector, groups, parameter, -vector.values)
@@ -31,7 +33,9 @@ def _limitk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
 
 def _ranked(vector: Vector, groups: Grouping, parameter: Floats, keys: Floats) -> Vector:
     """Keep, at each step, the k series of each group with the lowest keys; NaN come after all others."""
-    wanted = _counts(parameter)
+    wanted = _counts(parameter)  # refused even where there is nothing to choose from
+    if not len(vector.labels):
+        return vector
     present = np.zeros_like(vector.present)
     order: list[Indices] = []
     for members in groups.members():
@@ -81,19 +85,29 @@ CHOOSERS: dict[str, Callable[[Vector, Grouping, Floats], Vector]] = {
 }
 
 
-def count_values(vector: Vector, label: str, modifier: AggModifier | None) -> Vector:
+def count_values(vector: Vector, label: str, modifier: AggModifier | None, spend: Spend) -> Vector:
     """Return, for each group and each value, how many series have it, with the value as a label."""
     if not valid_label_name(label):
         raise ExecutionError(f'invalid label name "{label}"')
-    groups = grouped(vector.labels, modifier)
-    counts: dict[Key, tuple[dict[str, str], Floats]] = {}
     steps = vector.values.shape[1]
-    for name, members in zip(groups.labels, groups.members(), strict=True):
-        for row, step in zip(*np.nonzero(vector.present[members]), strict=True):
-            labels = {**name, label: spelled(vector.values[members[row], step])}
-            _, numbers = counts.setdefault(key_of(labels), (labels, np.zeros(steps)))
-            numbers[step] += 1
-    if not counts:
+    if not vector.present.any():
         return empty(steps)
-    values = np.array([numbers for _, numbers in counts.values()])
-    return Vector([labels for labels, _ in counts.values()], values, values > 0)
+    groups = grouped(vector.labels, modifier)
+    at_row, at_step = np.nonzero(vector.present)
+    # Bits are told apart, because -0 is spelled otherwise than 0; all NaN get the same label.
+    bits, of_value = np.unique(vector.values[at_row, at_step].view(np.uint64), return_inverse=True)
+    both = groups.numbers()[at_row] * len(bits) + of_value.ravel()
+    kinds, of_kind = np.unique(both, return_inverse=True)
+    spend(len(kinds) * steps)  # before there is a row for each
+    rows: dict[Key, int] = {}
+    names: list[Labels] = []
+    of_row = np.empty(len(kinds), dtype=np.intp)
+    for place, kind in enumerate(kinds.tolist()):
+        group, value = divmod(kind, len(bits))
+        labels = {**groups.labels[group], label: spelled(bits[value].view(np.float64))}
+        of_row[place] = rows.setdefault(key_of(labels), len(rows))
+        if len(rows) > len(names):
+            names.append(labels)
+    counts = np.zeros((len(names), steps))
+    np.add.at(counts, (of_row[of_kind.ravel()], at_step), 1)
+    return Vector(names, counts, counts > 0)

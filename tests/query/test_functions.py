@@ -95,6 +95,14 @@ def test_sorting_by_label_reads_numbers_as_numbers() -> None:
     assert list(vector(asked.instant('sort_by_label_desc(y, "node")', 0))) == expected[::-1]
 
 
+def test_numbers_of_any_length_are_sorted() -> None:
+    names = ["a1", "a01", "a2", "a" + "9" * 5000, "a1" + "0" * 5000]
+    asked = engine({f'z{{n="{name}"}}': [0.0] for name in names[::-1]})
+    found = [labels["n"] for labels, _, _ in asked.instant('sort_by_label(z, "n")', 0).series]
+    assert found[2:] == names[2:]
+    assert set(found[:2]) == {"a1", "a01"}
+
+
 def test_series_over_a_range_stand_in_label_order() -> None:
     expected = ['y{node="b"}', 'y{node="node10"}', 'y{node="node9"}']
     for query in ("y", "sort_desc(y)", 'sort_by_label(y, "node")'):
@@ -107,6 +115,8 @@ def test_series_over_a_range_stand_in_label_order() -> None:
         ('label_replace(y{node="b"}, "n", "<$1>${1}$$", "node", "(.)")', 'y{n="<b>b$",node="b"}'),
         ('label_replace(y{node="b"}, "n", "$word", "node", "(?P<word>b)")', 'y{n="b",node="b"}'),
         ('label_replace(y{node="b"}, "n", "$2", "node", "(b)")', 'y{node="b"}'),
+        ('label_replace(y{node="b"}, "n", "$01", "node", "(b)")', 'y{node="b"}'),
+        (f'label_replace(y{{node="b"}}, "n", "${"1" * 5000}", "node", "(b)")', 'y{node="b"}'),
         ('label_replace(y{node="b"}, "n", "x", "node", "B")', 'y{node="b"}'),
         ('label_replace(y{node="b"}, "node", "", "node", ".*")', "y{}"),
         ('label_replace(y{node="b"}, "__name__", "z", "", "")', 'z{node="b"}'),

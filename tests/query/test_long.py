@@ -60,6 +60,7 @@ def test_long_row_gives_what_it_does_in_two_short_ones(operator: str, asked: Eng
         ("+".join(["1"] * 500) + "+ nosuch()", "unknown function"),
         (" + ".join(["x"] * 500) + ' + x{a=~"("}', r"regex"),
         ('vigie_long_vector("zz")', "not for use"),
+        ('clamp(x, vigie_long_scalar("782b78"), 1)', "not for use"),
         ("vigie_long_vector(x)", "expected type string"),
     ],
 )

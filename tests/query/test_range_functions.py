@@ -121,6 +121,11 @@ def test_smoothing_factor_outside_its_range_is_an_error() -> None:
         engine({"x{}": GAUGE}).instant("double_exponential_smoothing(x[4m], 0.5, 0)", 4 * MINUTE)
 
 
+def test_smoothing_by_nothing_is_nothing() -> None:
+    found = vector(engine({"x{}": GAUGE}).instant("holt_winters(x[4m], scalar(absent(x)), 0.5)", 4 * MINUTE))
+    assert math.isnan(found["{}"])
+
+
 def test_absence_over_time_carries_the_labels_asked_for() -> None:
     asked = engine({'x{a="1"}': GAUGE})
     assert vector(asked.instant('absent_over_time(x{a="2",b=~"c"}[4m])', 4 * MINUTE)) == {'{a="2"}': 1.0}

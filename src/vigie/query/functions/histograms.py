@@ -48,7 +48,7 @@ def histogram_fraction(lower: Floats, upper: Floats, vector: Vector) -> Vector:
 
 
 def _as_label(share: float) -> str:
-    return f"{share:.1f}" if share == int(share) else spelled(share)
+    return f"{share:.1f}" if share.is_integer() else spelled(share)
 
 
 def _of_each(vector: Vector, compute: Compute) -> Vector:

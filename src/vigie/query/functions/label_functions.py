@@ -67,6 +67,6 @@ def _expanded(template: str, compiled: Pattern, match: Match) -> str:
 
 
 def _captured(compiled: Pattern, match: Match, name: str) -> str:
-    if name.isdecimal():
-        return (match.group(int(name)) or "") if int(name) <= compiled.groups else ""
+    if name in map(str, range(compiled.groups + 1)):  # 01 and a thousand digits are names that no group has
+        return match.group(int(name)) or ""
     return (match.group(name) or "") if name in compiled.groupindex else ""

@@ -62,5 +62,5 @@ def smoothed(window: Window, parameters: Sequence[Floats]) -> Floats:
 
 
 def _refuse_outside(factors: Floats, what: str) -> None:
-    for factor in factors[~((factors > 0) & (factors < 1))].tolist():
+    for factor in factors[(factors <= 0) | (factors >= 1)].tolist():
         raise ExecutionError(f"invalid {what}. Expected: 0 < {what[0]}f < 1, got: {factor:f}")

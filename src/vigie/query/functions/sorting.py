@@ -9,7 +9,7 @@ import numpy as np
 from vigie.query.storage import Labels
 from vigie.query.vectors import Floats, Vector
 
-Natural = tuple[tuple[int, int, str], ...]
+Natural = tuple[tuple[int, int, str], ...]  # of each part whether it is a word, its length if not, its text
 
 
 def sort(vector: Vector) -> Vector:
@@ -64,7 +64,8 @@ def _natural(text: str) -> Natural:
         words = rest.lstrip("0123456789")
         digits = rest[: len(rest) - len(words)]
         if digits:
-            parts.append((0, int(digits), ""))
+            number = digits.lstrip("0")  # of two numbers the one with more digits is larger
+            parts.append((0, len(number), number))
             rest = words
         else:
             end = next((place for place, letter in enumerate(rest) if letter in "0123456789"), len(rest))

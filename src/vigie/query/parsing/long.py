@@ -70,12 +70,15 @@ def row_of(call: Call) -> Row | None:
     if call.func.name not in _CALLS.values():
         return None
     argument = call.args[0]
-    if not isinstance(argument, StringLiteral):
-        raise NotParsedError(f"{call.func.name}() is not for use")
     try:
-        return row(binascii.unhexlify(argument.val).decode())
+        found = (
+            row(binascii.unhexlify(argument.val).decode()) if isinstance(argument, StringLiteral) else None
+        )
     except ValueError:
-        raise NotParsedError(f"{call.func.name}() is not for use") from None
+        found = None
+    if found is None or _CALLS[found.kind] != call.func.name:  # who writes it by hand may write anything
+        raise NotParsedError(f"{call.func.name}() is not for use")
+    return found
 
 
 @lru_cache(maxsize=64)

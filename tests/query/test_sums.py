@@ -100,3 +100,16 @@ def test_small_changes_of_large_numbers_are_seen(call: str, expected: float) -> 
     rows = {f'y{{n="{n}"}}': [value] * 7 for n, value in enumerate(steps[1:])}
     found = vector(engine({"x{}": steps, **rows}).instant(call, 6 * MINUTE))
     assert found == {"{}": pytest.approx(expected, rel=1e-9)}
+
+
+@pytest.mark.parametrize("length", [4, 5, 64, 1001])
+def test_long_ranges_are_summed_as_exactly_as_short_ones(length: int) -> None:
+    values = [(-1.0) ** place * 10.0 ** (place % 37) for place in range(length)]
+    asked = engine({"x{}": [*values, math.inf]})
+    at = (length - 1) * MINUTE
+    expected = pytest.approx(math.fsum(values), rel=1e-15)
+    assert vector(asked.instant(f"sum_over_time(x[{length}m])", at))["{}"] == expected
+    short = matrix(asked.range("sum_over_time(x[4m])", 3 * MINUTE, at, MINUTE))["{}"]
+    assert [total for _, total in short] == pytest.approx(
+        [math.fsum(values[end - 3 : end + 1]) for end in range(3, length)], rel=1e-15
+    )

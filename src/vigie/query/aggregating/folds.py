@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from vigie.query.aggregating.grouping import Grouping
+from vigie.query.functions.compensated import two_sum, with_lost
 from vigie.query.functions.over_time import SMALL
 from vigie.query.vectors import Floats, Vector
 
@@ -66,12 +67,12 @@ class Sum(Fold):
 
     def joined(self, one: State, other: State) -> State:
         """Add."""
-        total, lost = _two_sum(one[1], other[1])
+        total, lost = two_sum(one[1], other[1])
         return one[0] + other[0], total, one[2] + other[2] + lost
 
     def ended(self, state: State) -> Floats:
         """Return the sums."""
-        return np.where(np.isfinite(state[1]) & np.isfinite(state[2]), state[1] + state[2], state[1])
+        return with_lost(state[1], state[2])
 
 
 class Average(Sum):
@@ -189,13 +190,6 @@ def _compensated(values: Floats, groups: Grouping) -> tuple[Floats, Floats]:
     totals, losses = np.zeros(shape), np.zeros(shape)
     for group, members in enumerate(groups.members()):
         for row in members.tolist():
-            totals[group], lost = _two_sum(totals[group], values[row])
+            totals[group], lost = two_sum(totals[group], values[row])
             losses[group] += lost
     return totals, losses
-
-
-def _two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded sum, and what rounding took from it."""
-    total = one + other
-    back = total - one
-    return total, (one - (total - back)) + (other - back)

@@ -18,15 +18,46 @@ def summed(window: Window) -> Floats:
     return total
 
 
+def two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return the rounded sum, and what rounding took from it."""
+    total = one + other
+    back = total - one
+    return total, (one - (total - back)) + (other - back)
+
+
+def with_lost(total: Floats, lost: Floats) -> Floats:
+    """Return sums with what rounding took from them, unless they are infinite or none."""
+    return np.where(np.isfinite(total) & np.isfinite(lost), total + lost, total)
+
+
 def _kept(values: Floats, low: Indices, high: Indices) -> Floats:
-    """Return the sums, with what each addition lost added at the end; place by place, all ranges at once."""
+    """Return the sums, with what each addition lost added at the end."""
+    longest = int((high - low).max(initial=0))
+    if len(low) * longest.bit_length() < longest:
+        return np.column_stack(
+            [_of_one(values[:, a:b]) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        )
+    return _of_all(values, low, high, longest)
+
+
+def _of_one(values: Floats) -> Floats:
+    """Return the sum of a long range: of its numbers by twos, of those sums by twos, and so on."""
+    lost = np.zeros(len(values))
+    while (width := values.shape[1]) > 1:
+        sums, small = two_sum(values[:, 0 : width - 1 : 2], values[:, 1:width:2])
+        lost += small.sum(axis=1)
+        values = np.concatenate([sums, values[:, width - 1 :]], axis=1) if width % 2 else sums
+    return with_lost(values[:, 0], lost)
+
+
+def _of_all(values: Floats, low: Indices, high: Indices, longest: int) -> Floats:
+    """Return the sums of many ranges at once, place by place."""
     total = np.zeros((len(values), len(low)))
     lost = np.zeros_like(total)
     last = values.shape[1] - 1
-    for place in range(int((high - low).max(initial=0))):
+    for place in range(longest):
         column = low + place
         added = np.where(column < high, np.take(values, np.minimum(column, last), axis=1), 0.0)
-        larger = total + added
-        lost += np.where(np.abs(total) >= np.abs(added), (total - larger) + added, (added - larger) + total)
-        total = larger
-    return np.where(np.isfinite(total) & np.isfinite(lost), total + lost, total)
+        total, small = two_sum(total, added)
+        lost += small
+    return with_lost(total, lost)

@@ -62,6 +62,20 @@ def test_federation_gives_the_newest_samples_with_their_times(server: Server) ->
     assert server.ask("GET", "/federate?match[]=up{").status == 400
 
 
+def test_a_series_of_no_instance_is_federated_with_an_empty_one(tmp_path: Path) -> None:
+    values = (
+        Table("t", 1, ((Metric("jobs", "gauge", "", ("queue",)), ("a",)), (Metric("all", "gauge", ""), ()))),
+        (1.0, 2.0),
+    )
+    with serving(tmp_path) as server:
+        server.store.append({}, Frame(NOW, (values,)))
+        said = server.ask("GET", "/federate?match[]=jobs&match[]=all").body.decode()
+    assert [line for line in said.splitlines() if line[0] != "#"] == [
+        f'all{{instance=""}} 2 {NOW}',
+        f'jobs{{instance="",queue="a"}} 1 {NOW}',
+    ]
+
+
 def test_names_that_are_no_names_make_no_other_series_in_the_text_of_federation(tmp_path: Path) -> None:
     odd = Frame(NOW, (
         (Table("odd", 1, (

@@ -70,4 +70,12 @@ def _text(found: Sequence[Newest]) -> Iterator[str]:
         for labels, time, value in family:
             rest = {_label(key): text for key, text in sorted(labels.items()) if key != NAME}
             series = series_text(Metric(name, "untyped", "", tuple(rest)), tuple(rest.values()))
+            if not rest.get("instance"):
+                series = _of_no_instance(series)
             yield f"{series} {spelled(value)} {time}\n"
+
+
+def _of_no_instance(series: str) -> str:
+    """Return a series with an empty instance, as Prometheus gives it: else who scrapes it puts ours there."""
+    name, brace, rest = series.partition("{")
+    return f'{name}{{instance="",{rest}' if brace else f'{name}{{instance=""}}'

@@ -21,7 +21,6 @@ from vigie.query.parsing.tokens import COMPARISONS, MODIFIERS, Token, pairs, tok
 AT_ONCE = 100  # operators in a row that the parser is given together
 MOST_OPERATORS = 10_000
 MOST_NESTED = 200  # brackets that are open at once
-MOST_TEXT = 500_000
 
 _CALLS = {"scalar": "vigie_long_scalar", "vector": "vigie_long_vector"}  # by what the row gives
 _BINDING = {"or": 1, "and": 2, "unless": 2, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "atan2": 5, "^": 6}
@@ -48,8 +47,6 @@ def shortened(text: str) -> str:
     """Return the query with every long row of operators in a call, and refuse what is endless."""
     if len(text) <= 2 * AT_ONCE:  # too short for a long row
         return text
-    if len(text) > MOST_TEXT:
-        raise EndlessError(f"more than {MOST_TEXT:,} characters")
     shape = shape_of(tokens(text))
     if shape.nested > MOST_NESTED:
         raise EndlessError(f"more than {MOST_NESTED} brackets in one another")

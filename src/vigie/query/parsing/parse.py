@@ -13,9 +13,12 @@ from vigie.query.parsing.durations import depend_on_the_query, worked_out
 from vigie.query.parsing.grammar import EndlessError, NotParsedError, nodes, parsed, parsed_unguarded
 from vigie.query.parsing.long import row_of, shortened
 from vigie.query.parsing.moments import with_near_moments
+from vigie.query.parsing.patterns import refuse_dear_patterns
 from vigie.query.parsing.positions import Fault, fault, spelled
 from vigie.query.selectors import matchers_of
 from vigie.query.storage import Matcher
+
+MOST_TEXT = 500_000
 
 
 def parse(text: str, step: float = 0.0, span: float = 0.0) -> Expr:
@@ -50,6 +53,9 @@ def _parsed(text: str, step: float, span: float) -> Expr:
 
 
 def _tree(text: str, step: float, span: float) -> Expr:
+    if len(text) > MOST_TEXT:
+        raise EndlessError(f"more than {MOST_TEXT:,} characters")
+    refuse_dear_patterns(text)
     tree = parsed(shortened(_rewritten(text, step, span)))
     _check(tree)
     return tree

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from vigie.query.parsing.tokens import CLOSING, COMPARISONS, Token, pairs, token
 
 MOST_TEXT = 1000  # characters of a query in which a place is looked for
 MOST_TRIES = 400
+MOST_SECONDS = 0.5  # of this thread alone, which only patterns that are dear to compile take
 NO_GRAMMAR = re.compile(r"invalid promql query|unexpected |unclosed |unterminated |bad number|no expression")
 _FILLERS = ("", " x", " 5m", "1", '"a"', '="a"', " (a) (x)", "(x)")
 _LATER = ("", "(x)", " x")
@@ -41,10 +43,10 @@ def fault(text: str, reason: str, why: Reason) -> Fault:
     if len(text) > MOST_TEXT:
         return Fault(reason, None)
     words = tokens(text)
-    tries = itertools.count()
+    tries, begun = itertools.count(), time.thread_time()
 
     def bounded(part: str) -> str | None:
-        if next(tries) >= MOST_TRIES:
+        if next(tries) >= MOST_TRIES or time.thread_time() - begun > MOST_SECONDS:
             raise _TooManyTriesError
         return why(part)
 

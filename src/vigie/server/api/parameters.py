@@ -12,7 +12,9 @@ from urllib.parse import parse_qsl
 from vigie.query.errors import BadData
 from vigie.query.functions.numbers import read
 from vigie.query.matching import value_test
+from vigie.query.parsing.grammar import NotParsedError
 from vigie.query.parsing.parse import parse_selector
+from vigie.query.parsing.patterns import refuse_dear_patterns
 from vigie.query.storage import Matcher
 
 EARLIEST, LATEST = -(1 << 60), 1 << 60  # milliseconds: what all times fit into
@@ -81,7 +83,12 @@ class Parameters:
 
     def selectors(self) -> list[list[Matcher]]:
         """Return the matchers of every match[]."""
-        return [_selector(text) for text in self.every("match[]")]
+        texts = self.every("match[]")
+        try:
+            refuse_dear_patterns(" ".join(texts))
+        except NotParsedError as error:
+            raise BadData(f'invalid parameter "match[]": {error}') from None
+        return [_selector(text) for text in texts]
 
 
 def label_name(escaped: str) -> str:

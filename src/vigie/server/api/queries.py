@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from functools import partial
@@ -51,31 +52,32 @@ class Queries:
         given = await parameters_of(request)
         if not given.every("match[]"):
             raise BadData("no match[] parameter provided")
-        return await self._asked("series", request, partial(work.series, _look(given)))
+        return await self._asked("series", request, partial(work.series, await _look(given)))
 
     async def labels(self, request: Request) -> Response:
         """Answer which labels there are."""
         given = await parameters_of(request)
-        return await self._asked("labels", request, partial(work.label_names, _look(given)))
+        return await self._asked("labels", request, partial(work.label_names, await _look(given)))
 
     async def label_values(self, request: Request) -> Response:
         """Answer which values a label has."""
         given = await parameters_of(request)
         name = label_name(request.path_params["name"])
-        return await self._asked("label_values", request, partial(work.label_values, name, _look(given)))
+        look = await _look(given)
+        return await self._asked("label_values", request, partial(work.label_values, name, look))
 
     async def exemplars(self, request: Request) -> Response:
         """Answer that there are none, to a question that makes sense."""
         given = await parameters_of(request)
         if given.time_or("end", LATEST) < given.time_or("start", EARLIEST):
             raise BadData("end timestamp must not be before start timestamp")
-        formatted(given.one("query"))
+        await asyncio.to_thread(formatted, given.one("query"))
         return sent(encode.document([]), request)
 
     async def format_query(self, request: Request) -> Response:
         """Answer a query in its usual spelling."""
         given = await parameters_of(request)
-        return sent(encode.document(formatted(given.one("query"))), request)
+        return sent(encode.document(await asyncio.to_thread(formatted, given.one("query"))), request)
 
     async def _queried(
         self, kind: str, request: Request, given: Parameters, question: work.Question
@@ -100,9 +102,10 @@ class Queries:
             return sent(await unless_gone(request, self._readers.ask(job, seconds)), request)
 
 
-def _look(given: Parameters) -> work.Look:
+async def _look(given: Parameters) -> work.Look:
     start, end = given.time_or("start", EARLIEST), given.time_or("end", LATEST)
-    return work.Look(given.selectors(), start, end, given.limit())
+    # Selectors may take their time to be parsed, in which others are answered.
+    return work.Look(await asyncio.to_thread(given.selectors), start, end, given.limit())
 
 
 def _check_steps(start: int, end: int, step: int, points: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import threading
@@ -113,7 +114,7 @@ class Status:
         given = await parameters_of(request)
         if not given.every("match[]"):
             return sent(b"", request, TEXT)
-        work = partial(federate, given.selectors(), self._clock())
+        work = partial(federate, await asyncio.to_thread(given.selectors), self._clock())
         return await self._asked("federate", request, work, TEXT)
 
     async def rules(self, request: Request) -> Response:

@@ -189,6 +189,12 @@ class Generator:
             f"({self._selector('small')} {operator} ignoring (cpu, x) sum without (cpu) ({COUNTER}))",
             f"({self._selector('level')} {self._pick(*COMPARISONS)} on (instance) group_left small)",
             f"({self._selector('level')} {self._pick(*COMPARISONS)} bool level offset 1m)",
+            f"({self._selector('level')} {operator} ignoring (device, version) group_left (version) facts)",
+            f"({self._selector('level')} {operator} on (instance) group_left (version, nothing, job) facts)",
+            f"(facts {self._pick(*COMPARISONS)} bool on (instance) group_right (version) level)",
+            f"(level {self._pick(*COMPARISONS)} on (instance) group_left (__name__) small)",
+            f"({self._selector('task')} {operator} on (id) sum by (id) ({self._selector('task')}))",
+            f"sum by (job) ({self._vector(depth)}) {operator} on (job) group_right () small",
         )
 
     def _filtered(self, depth: int) -> str:
@@ -200,13 +206,18 @@ class Generator:
     def _set(self, depth: int) -> str:
         operator = self._pick("and", "or", "unless")
         matching = self._pick("", " on (instance)", " ignoring (cpu, device)", " on ()")
-        return f"({self._vector(depth)} {operator}{matching} ({self._exact(depth)} > 2))"
+        right = f"({self._exact(depth)} > 2)"
+        if self._chance.random() < 0.3:  # and and unless bind more than or
+            right = f"{right} {self._pick('and', 'or', 'unless')} {self._exact(0)} or vector(1)"
+        return f"({self._vector(depth)} {operator}{matching} {right})"
 
     def _unary(self, depth: int) -> str:
         # 2.42 forgets to drop the name after atan2, so its operand has none.
         return self._pick(
             f"({self._rate()} atan2 {self._number()})",
             f"(-{self._exact(depth)})",
+            f"(- - {self._exact(depth)} + +{self._exact(0)})",
+            f"(-{self._exact(depth)} ^ 2 ^ 0.5 * -2)",
             self._math(self._vector(depth)),
         )
 
@@ -244,6 +255,9 @@ class Generator:
             f'label_replace({inner}, "w", "$w$$", "job", "(?P<w>a|b)")',
             f'label_replace({inner}, "instance", "same", "instance", "node[01]")',
             f'label_join({inner}, "all", "/", "job", "instance", "nothing")',
+            f'label_replace({inner}, "device", "", "device", ".*")',  # often not told apart any more
+            f'label_replace({inner}, "__name__", "$1$2", "instance", "(?i)(NODE).*")',
+            f'label_join({inner}, "instance", "", "job")',
         )
 
     def _dated(self, _: int) -> str:
@@ -257,6 +271,9 @@ class Generator:
             f'absent_over_time({COUNTER}{{cpu="0",instance="node0"}}[1m])',
             'absent_over_time(level{device="sda",instance="node1"}[1m:15s])',
             'absent_over_time(nothing{x="y"}[5m])',
+            f'absent((nothing{{a="b",a!="c",d="",f="g"}}{self._modifier()}))',
+            f'absent(sum(task{{id="3",job="a"}} {self._pick("> 20", "offset 4m", "< 0")}))',
+            f'absent(task{{id="{self._pick("1", "4")}",instance="node2"}})',
         )
 
     def _scalar(self, _: int) -> str:
@@ -267,6 +284,10 @@ class Generator:
             "(7 % -4)",
             "pi()",
             "-(1 < bool 2)",
+            f"({self._number()} {self._pick(*COMPARISONS)} bool time() / 2)",
+            f"(scalar(small{{instance='node1'}}) {self._pick(*COMPARISONS)} bool {self._number()})",
+            "(0x1F - 010 ^ .5 ^ 2e0)",
+            "-2 ^ 2 * +3",
             "scalar(level)",
         )
 
@@ -278,11 +299,26 @@ class Generator:
             f"topk({self._pick('1', '3', '100', '0')}, {inner})",
             f"bottomk({self._pick('2', '2.9')}, {inner})",
             f"topk by (job) (1, {inner})",
+            f"bottomk without (instance) (1, {inner} {self._pick('>', '<')} 300)",
+            f"topk by (device) (scalar(count(small > 0)), {inner})",
+            f"quantile by (job) (scalar(small{{instance='node1'}}) / 4, {inner})",
         )
 
     def _histogram(self, _: int) -> str:
         share = self._pick("0.5", "0.95", "0", "1", "-1", "2", "NaN", "scalar(small{instance='node1'})")
-        inner = self._pick("took_bucket", "rate(took_bucket[5m])", "sum by (le, job) (rate(took_bucket[2m]))")
+        inner = self._pick(
+            "took_bucket",
+            "rate(took_bucket[5m])",
+            "sum by (le, job) (rate(took_bucket[2m]))",
+            'took_bucket{le!="+Inf"}',
+            'took_bucket{le=~"5|.Inf"}',
+            "-took_bucket",
+            "took_bucket * 0",
+            'label_replace(took_bucket, "le", "-$1", "le", "(0.*)")',
+            'label_replace(took_bucket, "le", "1.0", "le", "5")',
+            '(took_bucket or label_replace(took_bucket, "__name__", "other", "", ""))',
+            "sum without (le) (took_bucket)",
+        )
         return f"histogram_quantile({share}, {inner})"
 
     def _failing(self, _: int) -> str:

@@ -338,9 +338,9 @@ def _operands(question: Question, engine: Engine) -> list[Labelled]:
     """Return the finite sizes of every part's results."""
     sizes: list[Labelled] = []
     for node in nodes(parse(question.text)):
-        texts = [str(node)]
+        texts = [node.prettify()]
         if isinstance(node, promql_parser.MatrixSelector | promql_parser.SubqueryExpr):
-            texts = [f"max_over_time({node})", f"min_over_time({node})"]
+            texts = [f"max_over_time({texts[0]})", f"min_over_time({texts[0]})"]
         for text in texts:
             for labels, points in question._replace(text=text).of_engine(engine).series:
                 sizes.append((labels, {at: abs(v) for at, v in points.items() if math.isfinite(v)}))

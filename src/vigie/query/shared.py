@@ -22,14 +22,14 @@ class Shared:
     """
 
     def __init__(self, expressions: Iterable[Expr]) -> None:
-        counted = Counter(str(part) for whole in expressions for part in nodes(whole))
+        counted = Counter(_text(part) for whole in expressions for part in nodes(whole))
         self._often = {text for text, times in counted.items() if times > 1}
         self._values: dict[Place, Value] = {}
         self._left = MOST
 
     def value(self, expression: Expr, times: Times, evaluate: Callable[[], Value]) -> Value:
         """Return the value of an expression, which may be known."""
-        text = str(expression)
+        text = _text(expression)
         if text not in self._often:
             return evaluate()
         place = text, times.tobytes()
@@ -41,3 +41,8 @@ class Shared:
                 self._left -= size
                 self._values[place] = value
         return value
+
+
+def _text(expression: Expr) -> str:
+    """Return what only equal expressions share; str() leaves out the colon of x[5m:], and milliseconds."""
+    return expression.prettify()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from vigie.store.log.records import Deletion, Rows, StreamName
 from vigie.store.log.segment import Damage
 from vigie.store.log.wal import Log, segment_of
 from vigie.store.pressing.codec import Times
-from vigie.store.series.index import Index
+from vigie.store.series.index import Index, Target
 
 
 class Recovery:
@@ -25,7 +25,7 @@ class Recovery:
         blocks: Blocks,
         log: Log,
         open_stream: Callable[[StreamName], Stream],
-        remove: Callable[[Sequence[Stream]], None],
+        remove: Callable[[Sequence[Stream], Collection[Target]], None],
         note: Callable[[StreamName, Times], None],
     ) -> None:
         self._index, self._blocks, self._log = index, blocks, log
@@ -89,7 +89,9 @@ class Recovery:
     def _delete(self, position: int, record: Deletion) -> None:
         # What was flushed after the deletion was appended after it too.
         streams = [stream for target in record.targets for stream in self._index.streams_of(target)]
-        self._remove([stream for stream in streams if stream.flushed <= position])
+        gone = [stream for stream in streams if stream.flushed <= position]
+        rolled_only = [target for target in record.targets if not self._index.streams_of(target)]
+        self._remove(gone, [*(stream.name.target for stream in gone), *rolled_only])
 
 
 def in_order(some: Iterable[Rows]) -> Iterator[Rows]:

@@ -189,8 +189,9 @@ class Store:
                 self._index.remove(stream)
             self._forget_streams(streams)
             self._rollups.forget(targets)
+            self._upkeep.doom(streams)
         self._log.sync()
-        self._upkeep.remove(streams)
+        self._upkeep.remove()
         return len(targets)
 
     @property
@@ -355,13 +356,13 @@ class Store:
             self._damages.add(str(error))
             return None
 
-    def _remove_at_once(self, streams: Sequence[Stream]) -> None:
+    def _remove_at_once(self, streams: Sequence[Stream], targets: Collection[Target]) -> None:
         with self._blocks.transaction():
             for stream in streams:
                 self._blocks.remove_stream(stream.number)
         for stream in streams:
             self._index.remove(stream)
-        self._rollups.forget([stream.name.target for stream in streams])
+        self._rollups.forget(targets)
         self._rollups.remove_doomed()
 
     def _check_own(self) -> None:

@@ -45,7 +45,7 @@ class Upkeep:
         self.closing = threading.Event()  # then what is under way ends soon, and nothing more is begun
         self.turn = Turns()  # one piece of slow work at a time: none finds removed what it reads
         self._compaction = Compaction(guard, blocks, layouts, lengths, self.closing)
-        self._doomed: list[int] = []
+        self._doomed: list[Stream] = []  # forgotten, and still on disk
         self._tidied = self._forgot = 0
         self._head_rows = lengths.head_rows
         self._flushes = True
@@ -53,7 +53,10 @@ class Upkeep:
     def flush_all(self) -> None:
         """Write everything into blocks as long as they can be, and begin the log anew."""
         with self.turn:
-            for streams in self._slices(STREAMS_A_COMMIT):
+            for some in self._slices(STREAMS_A_COMMIT):
+                self._remove_doomed()
+                with self._guard:
+                    streams = self._alive(some)
                 self._press([(stream, stream.heads()) for stream in streams])
                 self._flush(streams)
                 with self._guard:
@@ -77,14 +80,18 @@ class Upkeep:
                 if self.closing.is_set():
                     return
                 with self.turn:
+                    self._remove_doomed()  # what is written next may have the name of one of them
                     self._look_after(due[first : first + STREAMS_A_COMMIT], now)
         self._head_rows = self._lengths.rows_of_heads(series)
         with self.turn:
             self._drop_log()
 
-    def remove(self, streams: Sequence[Stream]) -> None:
-        """Remove streams that were forgotten from the blocks; what fails is done by the next upkeep."""
-        self._doomed += [stream.number for stream in streams if stream.number]
+    def doom(self, streams: Sequence[Stream]) -> None:
+        """Have streams that were just forgotten removed from the blocks; to be called under the guard."""
+        self._doomed += streams  # their numbers are asked later: they may just be written for the first time
+
+    def remove(self) -> None:
+        """Remove what is doomed; what fails is done by the next upkeep."""
         with self.turn:
             self._remove_doomed()
             self._rollups.remove_doomed()
@@ -192,7 +199,7 @@ class Upkeep:
                         self._renew(stream)
                         if not stream.pieces and not stream.spans:
                             self._forgotten([stream])
-                            self._doomed += [stream.number] if stream.number else []
+                            self.doom([stream])
         return some
 
     def _renew(self, stream: Stream) -> None:
@@ -204,12 +211,14 @@ class Upkeep:
         return [one for one in streams if self._index.get(one.name.target, one.name.source) is one]
 
     def _remove_doomed(self) -> None:
-        if self._doomed:
+        doomed = list(self._doomed)  # more may come meanwhile
+        numbers = [stream.number for stream in doomed if stream.number]
+        if numbers:
             with self._blocks.transaction():
                 self._blocks.database.births.wait()
-                for number in self._doomed:
+                for number in numbers:
                     self._blocks.remove_stream(number)
-            self._doomed.clear()
+        del self._doomed[: len(doomed)]
 
     def _drop_log(self) -> None:
         if not self._flushes or len(self._log.paths()) < 2:
@@ -217,6 +226,7 @@ class Upkeep:
         self._flushes = False
         with self._guard:
             oldest = self._log.position  # rows that come meanwhile stand behind this
+        self._remove_doomed()  # while the log still says that they were deleted
         for streams in self._slices(STREAMS_A_LOOK):
             with self._guard:
                 sinces = [since for stream in streams if (since := stream.since) is not None]

@@ -105,8 +105,9 @@ class Rollups:
 
     def forget(self, targets: Collection[Target]) -> None:
         """Forget all streams of some targets; `remove_doomed` takes their pages away."""
-        for tier in self.tiers:
-            tier.forget([stream.name for target in targets for stream in tier.index.streams_of(target)])
+        gone = set(targets)
+        for tier in self.tiers:  # also of what is known but has no page yet, as its first may just be made
+            tier.forget([name for name in tier.until if name.target in gone])
 
     def remove_doomed(self) -> None:
         """Remove the pages of what was forgotten."""

@@ -176,7 +176,7 @@ class Tier:
             stream = self.index.get(name.target, name.source)
             if stream is not None:
                 self.index.remove(stream)
-                self._doomed.append(name)
+            self._doomed.append(name)
             for about in (self.until, self.missing, self._unsaid, self._making, self._numbers):
                 about.pop(name, None)
 

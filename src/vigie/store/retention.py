@@ -35,9 +35,9 @@ class Retention(NamedTuple):
         return self._replace(max_bytes=-(-max_bytes // 4) if max_bytes else 0)
 
 
-def expire(blocks: Blocks, retention: Retention, now: int) -> set[int]:
-    """Remove what must go; return the numbers of the streams that lost something."""
-    lost: set[int] = set()
+def expire(blocks: Blocks, retention: Retention, now: int) -> dict[int, int]:
+    """Remove what must go; return the numbers of the streams that lost something, each with its last time."""
+    lost: dict[int, int] = {}
     while True:
         oldest = blocks.oldest(CHUNKS_A_COMMIT)
         if not oldest or not _must_go(blocks, retention, oldest[0], now):
@@ -47,8 +47,9 @@ def expire(blocks: Blocks, retention: Retention, now: int) -> set[int]:
             for chunk in oldest:
                 if not _must_go(blocks, retention, chunk, now):
                     return lost
-                blocks.remove_chunk(chunk[0])
-                lost.add(chunk[1])
+                number, stream, last = chunk
+                blocks.remove_chunk(number)
+                lost[stream] = last
 
 
 def _must_go(blocks: Blocks, retention: Retention, chunk: tuple[int, int, int], now: int) -> bool:
@@ -56,15 +57,9 @@ def _must_go(blocks: Blocks, retention: Retention, chunk: tuple[int, int, int], 
     return too_much or chunk[2] < now - retention.age_ms
 
 
-def raw_since(blocks: Blocks, retention: Retention, now: int) -> int:
-    """Return the time from which on nothing was removed."""
-    oldest = blocks.oldest(1) if retention.max_bytes else []  # what was removed ended before what is left
-    return max([now - retention.age_ms, *(last for _, _, last in oldest)])
-
-
-def forget(stream: Stream, retention: Retention, now: int) -> bool:
-    """Drop what is too old from memory; tell whether there was any."""
-    stay = [piece for piece in stream.pieces if piece.end >= now - retention.age_ms]
-    dropped = len(stay) < len(stream.pieces)
-    stream.pieces = stay
+def forget(stream: Stream, retention: Retention, now: int) -> list[int]:
+    """Drop what is too old from memory; return the last time of each piece that was."""
+    before = now - retention.age_ms
+    dropped = [piece.end for piece in stream.pieces if piece.end < before]
+    stream.pieces = [piece for piece in stream.pieces if piece.end >= before]
     return dropped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from vigie.store.disk.blocks import Blocks
 from vigie.store.disk.chunk import Chunk, close
@@ -12,7 +12,7 @@ from vigie.store.disk.turns import Turns
 from vigie.store.heads.head import Head
 from vigie.store.heads.stream import Lengths, Stream
 from vigie.store.log.wal import Log, segment_of
-from vigie.store.retention import Retention, expire, forget, raw_since
+from vigie.store.retention import Retention, expire, forget
 from vigie.store.rollups.rollups import Rollups
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
@@ -173,34 +173,34 @@ class Upkeep:
 
     def _expire(self, now: int) -> None:
         lost = expire(self._blocks, self._retention.beside(self._rollups.size()), now)
-        some = self._forget(lost, now)
+        gone = [*lost.values(), *self._forget(lost, now)]
         self._remove_doomed()
-        if some:
-            self._rollups.raw_expired(raw_since(self._blocks, self._retention, now))
-        if lost and now - self._tidied > LAYOUTS_MS:
+        if gone:  # not from the clock, which may be wrong for a while: what comes after that is all there
+            self._rollups.raw_expired(max(gone) + 1)
+        if lost and not self._tidied <= now <= self._tidied + LAYOUTS_MS:
             self._tidied = now
             self._blocks.forget_layouts()
         if lost:
             self._blocks.shrink(PAGES_A_TIME)
 
-    def _forget(self, lost: set[int], now: int) -> bool:
-        """Drop from memory what has gone; tell whether anything has."""
+    def _forget(self, lost: Collection[int], now: int) -> list[int]:
+        """Drop from memory what has gone from disk, or is too old; return the last times of the latter."""
         if not lost and self._forgot <= now < self._forgot + min(FORGET_MS, self._retention.age_ms // 100):
-            return False
-        self._forgot, some = now, False
+            return []
+        self._forgot, gone = now, list[int]()
         for streams in self._slices(STREAMS_A_LOOK):
             with self._guard:
                 for stream in self._alive(streams):
                     forgotten = forget(stream, self._retention, now)
+                    gone += forgotten
                     if stream.number in lost:
                         stream.respan(self._blocks.spans(stream.number))
                     if forgotten or stream.number in lost:
-                        some = True
                         self._renew(stream)
                         if not stream.pieces and not stream.spans:
                             self._forgotten([stream])
                             self.doom([stream])
-        return some
+        return gone
 
     def _renew(self, stream: Stream) -> None:
         stored = self._blocks.spans(stream.number) if stream.spans else ()

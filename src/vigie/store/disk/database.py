@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,12 @@ class Database:
         self._depth = 0  # how many nested questions share the reader's snapshot
         self.births = Births(path.with_name("forks"))
         try:
-            self.writer = self._connect("rwc")
-            self.writer.executescript(_SETTINGS + schema)
-            self._reader = self._connect("rw")
-            self._reader.execute("PRAGMA query_only = 1")
+            with ExitStack() as opened:
+                self.writer = opened.enter_context(closing(self._connect("rwc")))
+                self.writer.executescript(_SETTINGS + schema)
+                self._reader = opened.enter_context(closing(self._connect("rw")))
+                self._reader.execute("PRAGMA query_only = 1")
+                opened.pop_all()  # they stay open, unless one of them cannot be used
         except sqlite3.Error as error:
             raise StoreError(f"cannot open {path}: {error}") from error
 

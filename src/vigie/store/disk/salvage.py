@@ -24,7 +24,7 @@ def opened_blocks(path: Path, layouts: Layouts, damages: Damages, kept_series: i
     try:
         return _readable(open_file)
     except StoreError as error:
-        if not _is_spoilt(error):
+        if not is_spoilt(error):
             raise
         said = str(error)
     aside = _put_aside(path)
@@ -47,7 +47,7 @@ def _readable(open_file: Callable[[], Blocks]) -> Blocks:
     return blocks
 
 
-def _is_spoilt(error: StoreError) -> bool:
+def is_spoilt(error: StoreError) -> bool:
     """Tell whether the content is at fault, and not that the file may not be opened or is in use."""
     code = getattr(error.__cause__, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -34,7 +34,7 @@ class RollupMaker:
 
     def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
         """Make pages that are due, and remove those that are too old."""
-        if now < self._next:
+        if self._next - BETWEEN <= now < self._next:  # not if the clock was set back
             return
         self._next = now + BETWEEN
         for place, tier in enumerate(self._tiers):
@@ -133,8 +133,8 @@ def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
     """Note when a look may find something, if nothing is due now: a stream may also fall quiet before."""
     kind, until = tier.kind, tier.until.get(stream.name)
     soon = due or until is None or stream.end < now - GRACE
-    full = now if soon or until is None else until + kind.every * kind.width
-    stream.roll_at[kind.width] = now if soon else min(full, stream.end + GRACE)
+    full = BEFORE_ALL if soon or until is None else until + kind.every * kind.width
+    stream.roll_at[kind.width] = min(full, stream.end + GRACE)
 
 
 def _is_there(tier: Tier, claim: Claim) -> bool:

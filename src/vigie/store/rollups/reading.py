@@ -16,6 +16,7 @@ from vigie.query.rolled.buckets import FIELDS, Buckets, nothing, spans
 from vigie.query.storage import Group
 from vigie.store.disk.chunk import Chunk
 from vigie.store.errors import Damaged
+from vigie.store.log.records import StreamName
 from vigie.store.pressing.codec import Times
 from vigie.store.rollups.bucketing import grid, roll
 from vigie.store.rollups.page import buckets_of
@@ -53,8 +54,16 @@ class Ask(NamedTuple):
 class RollupReader:
     """Reads tiers, finest first, and raw samples where no page is."""
 
-    def __init__(self, tiers: Sequence[Tier], layouts: Layouts, raw: Index, fetch_raw: FetchRaw) -> None:
+    def __init__(
+        self,
+        tiers: Sequence[Tier],
+        layouts: Layouts,
+        raw: Index,
+        fetch_raw: FetchRaw,
+        can_make: Callable[[Tier, int], bool],
+    ) -> None:
         self._tiers, self._layouts, self._raw, self._fetch_raw = tiers, layouts, raw, fetch_raw
+        self._can_make = can_make  # tells whether all that a page is made of is still there
 
     def fetched(self, place: int, ask: Ask, start: int, stop: int) -> Callable[[], Read]:
         """Return what makes the buckets of what is there now; to be called under the guard."""
@@ -93,14 +102,22 @@ class RollupReader:
         try:
             buckets = buckets_of(page, columns, width, ask.wanted)
         except Damaged as error:
-            log.warning("rollups of %s from %d on are made again: %s", name, page.start, error)
             with ask.guard:
-                tier.spoil(name, page.start)
+                self._say(tier, name, page, error)
                 loads = self._finer(place, ask, start, stop)
             for load in loads:
                 yield from load()
             return
         yield page.layout, buckets.columns(slice((start - page.start) // width, (stop - page.start) // width))
+
+    def _say(self, tier: Tier, name: StreamName, chunk: Chunk, error: Damaged) -> None:
+        """Say what is damaged, and have its page made again, unless the rest of it would be lost by that."""
+        page, what = tier.page_at(chunk.start + 1), f"rollups of {dict(name.target)} from {chunk.start} on"
+        if self._can_make(tier, page):
+            log.warning("%s are made again: %s", what, error)
+            tier.spoil(name, page)
+        else:
+            tier.blocks.damages.add(f"{what} are not readable: {error}")
 
     def _finer(self, place: int, ask: Ask, start: int, stop: int) -> list[Load]:
         """Return what makes buckets of the next finer tier, or of raw samples."""

@@ -53,7 +53,7 @@ class Rollups:
         kinds = [kind._replace(retention=kind.retention.sharing(max_bytes)) for kind in kinds]
         self.tiers = [Tier(directory, kind, layouts, damages) for kind in kinds]
         self.raw_since = self.tiers[0].until.pop(RAW, -(1 << 62))
-        self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw)
+        self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_make)
         self._maker = RollupMaker(self.tiers, layouts, raw, self._reader)
 
     def close(self) -> None:
@@ -178,6 +178,11 @@ class Rollups:
             for one in found.values()
         )
         yield from filter(None, side_by_side(tasks, worth=lambda: True))
+
+    def _can_make(self, tier: Tier, page: int) -> bool:
+        """Tell whether all that a page is made of is still there."""
+        place = self.tiers.index(tier)
+        return page >= (self.since(self.tiers[place - 1].kind.width) if place else self.raw_since)
 
     def _fetched(
         self, guard: Guard, place: int, ask: Ask, start: int, end: int

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from vigie.store.damages import Damages
 from vigie.store.disk.blocks import Blocks
 from vigie.store.disk.chunk import Chunk
+from vigie.store.disk.salvage import is_spoilt
 from vigie.store.errors import StoreError
 from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
 from vigie.store.log.records import StreamName
@@ -232,10 +233,12 @@ class Tier:
         return [chunk for chunk in found if start <= chunk.start < stop]
 
     def _opened(self) -> Blocks:
-        """Open the file; one that cannot be read is put aside, since it is made again from raw data."""
+        """Open the file; one that is spoilt is put aside, since it is made again from raw data."""
         try:
             return self._loaded()
         except StoreError as error:
+            if not is_spoilt(error):
+                raise
             aside = self.path.with_suffix(".damaged")
             self.path.replace(aside)
             for ending in ("-wal", "-shm"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,14 @@ import pytest
 from tests.store.frames import EVERYTHING, answer, frame
 from vigie.store.check import check
 from vigie.store.damages import MOST, Damages
-from vigie.store.errors import StoreError
+from vigie.store.errors import CannotWrite, StoreError
+from vigie.store.heads.stream import Lengths
+from vigie.store.retention import Retention
 from vigie.store.store import Store
 
 NODES = [{"instance": f"n{number}", "job": "node"} for number in range(20)]
 SENSORS = [str(number) for number in range(40)]
+TABLE_LEAF = 13  # what such a page of SQLite begins with
 
 
 def filled(directory: Path) -> None:
@@ -139,6 +144,131 @@ def test_damage_that_a_question_meets_is_noted_once(tmp_path: Path) -> None:
         (damage,) = store.damages
         assert "'instance': 'n0'" in damage
         assert "from 1000 to 1000 is not readable" in damage
+
+
+def zero_page(path: Path, content: bytes, kind: int | None = None) -> None:
+    """Zero the page of a database that holds some bytes, and begins with the number of a kind of pages."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        ((size,),) = database.execute("PRAGMA page_size").fetchall()
+    whole = path.read_bytes()
+    starts = range(0, len(whole), size)
+    at = next(
+        start for start in starts if content in whole[start : start + size] and kind in (None, whole[start])
+    )
+    path.write_bytes(whole[:at] + bytes(size) + whole[at + size :])
+
+
+def zero_values(path: Path, stream: int) -> None:
+    """Zero a page among the values of a stream's first chunk."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        query = (
+            "SELECT content FROM chunk JOIN blob ON blob.number = first_blob WHERE stream = ? ORDER BY start"
+        )
+        (content,) = database.execute(query, (stream,)).fetchone()
+    zero_page(path, content[:100])
+
+
+def test_values_that_sqlite_cannot_read_cost_only_themselves_and_hold_up_nobody(tmp_path: Path) -> None:
+    filled(tmp_path)
+    zero_values(tmp_path / "blocks.sqlite", 1)
+    with Store(tmp_path) as store:
+        found: set[str] = set()
+        asking = threading.Thread(target=lambda: found.update(instances(store)))
+        asking.start()
+        asking.join()
+        assert len(NODES) / 2 < len(found) < len(NODES), "a page has values of a few chunks"
+        assert "n0" not in found
+        assert any("'instance': 'n0'" in damage and "malformed" in damage for damage in store.damages)
+        appending = threading.Thread(target=store.append, args=(NODES[0], frame(2000, ["a"], [1.0, 2.0])))
+        appending.start()
+        appending.join(30)
+        assert not appending.is_alive(), "the question let go of every lock"
+
+
+def maintained(store: Store, now: int) -> None:
+    """Have upkeep done that may fail once for each chunk that it cannot remove."""
+    for turn in range(4):
+        with contextlib.suppress(CannotWrite):
+            store.maintain(now + turn * 61_000)
+
+
+def test_upkeep_goes_on_where_values_cannot_be_removed(tmp_path: Path) -> None:
+    filled(tmp_path)
+    zero_values(tmp_path / "blocks.sqlite", 1)
+    with Store(tmp_path, retention=Retention(age_ms=300_000), lengths=Lengths(head_rows=1)) as store:
+        store.append(NODES[0], frame(500_000, ["a"], [1.0, 2.0]))
+        with pytest.raises(CannotWrite, match="malformed"):
+            store.maintain(500_000)
+        assert [stop for _, _, stop in store._blocks.oldest(99)][-1] == 500_000, "what is new is written"
+        maintained(store, 500_000)
+        assert [stop for _, _, stop in store._blocks.oldest(99)] == [500_000]
+        assert any("cannot be removed" in damage for damage in store.damages)
+
+
+def test_upkeep_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
+    hour, node = 3_600_000, NODES[0]
+    with Store(tmp_path) as store:
+        for each in NODES:
+            for time in range(60_000, 6 * hour, 60_000):
+                store.append(each, frame(time, SENSORS, [float(time * number % 977) for number in range(80)]))
+        store.maintain(6 * hour)
+    zero_values(tmp_path / "rollups-5m.sqlite", 1)
+    with Store(tmp_path, lengths=Lengths(head_rows=1)) as store:
+        store.append(node, frame(90_001, SENSORS, [1.0] * 80))  # late, so that its page is made again
+        store.append(node, frame(6 * hour, SENSORS, [1.0] * 80))
+        maintained(store, 6 * hour)
+        store.maintain(7 * hour)
+        assert not any(stream.due() for stream in store._index)
+        assert any("cannot be removed" in damage for damage in store.damages)
+
+
+def test_streams_that_cannot_be_read_cost_only_themselves(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for number in range(200):
+            store.append({"instance": f"n{number}", "job": "node"}, frame(1000, ["a"], [1.0, 2.0]))
+        store.flush()
+    zero_page(tmp_path / "blocks.sqlite", b'"n100"', TABLE_LEAF)
+    with Store(tmp_path) as store:
+        assert any("put aside as blocks.damaged" in damage for damage in store.damages)
+        found = instances(store)
+        assert 100 < len(found) < 200
+        assert "n100" not in found
+
+
+def test_number_of_a_layout_that_is_lost_is_never_given_to_another(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for number in range(100):
+            store.append({"instance": f"n{number}"}, frame(1000, [f"s{number}"], [1.0, 2.0]))
+        store.flush()
+    with contextlib.closing(sqlite3.connect(tmp_path / "blocks.sqlite")) as database:
+        ((last,),) = database.execute("SELECT series FROM layout ORDER BY number DESC LIMIT 1").fetchall()
+    zero_page(tmp_path / "blocks.sqlite", last, TABLE_LEAF)
+    with Store(tmp_path) as store:
+        kept = answer(store)
+        assert 0 < len(kept) < 200
+        store.append({"instance": "other"}, frame(1000, ["other"], [1.0, 2.0]))
+        store.flush()
+        assert len(answer(store)) == len(kept) + 2
+
+
+def test_what_is_whole_of_spoilt_rollups_is_kept_where_raw_data_have_gone(tmp_path: Path) -> None:
+    hour, nodes = 3_600_000, [{"instance": f"n{number}"} for number in range(120)]
+    with Store(tmp_path, retention=Retention(age_ms=hour)) as store:
+        for node in nodes:
+            for time in range(300_000, 6 * hour, 300_000):
+                store.append(node, frame(time, ["a"], [1.0, 2.0]))
+        store.maintain(6 * hour)
+        store.flush()
+        store.maintain(9 * hour)
+        assert not list(store._index)
+    zero_page(tmp_path / "rollups-5m.sqlite", b'"n20"', TABLE_LEAF)
+    with Store(tmp_path, retention=Retention(age_ms=hour)) as store:
+        left = store.label_values("instance", EVERYTHING, 0, 6 * hour)
+        (tier, _) = store._rollups.tiers
+        assert any("rollups-5m.damaged" in damage for damage in store.damages)
+        assert 40 < len({stream.name for stream in tier.index}) < 120
+        assert len(left) == 120, "the other tier is whole"
 
 
 def test_damages_are_bounded() -> None:

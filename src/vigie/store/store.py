@@ -166,9 +166,10 @@ class Store:
         """Write blocks that are due, remove what is too old, drop old log; every ten seconds or so."""
         self._check_own()
         self._gauge.look()
-        # Before raw data go.
-        self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.closing)
-        self._upkeep.maintain(now_ms)
+        try:  # before raw data go
+            self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.closing)
+        finally:  # else memory and log would grow for as long as rollups cannot be made
+            self._upkeep.maintain(now_ms)
         self._spare.give_back(now_ms)
 
     def end_upkeep(self) -> None:

@@ -69,9 +69,15 @@ class Upkeep:
 
     def maintain(self, now: int) -> None:
         """Do what is due."""
-        with self.turn:
-            self._remove_doomed()
-            self._expire(now)
+        try:
+            with self.turn:
+                self._remove_doomed()
+                self._expire(now)
+        finally:  # else memory and log would grow for as long as nothing can be removed
+            self._write_due(now)
+
+    def _write_due(self, now: int) -> None:
+        """Press, write and merge what is due, and drop the log behind it."""
         series = 0
         for streams in self._slices(STREAMS_A_LOOK):
             series += self._resized(streams)

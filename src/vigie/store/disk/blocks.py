@@ -15,7 +15,7 @@ from vigie.store.damages import Damages
 from vigie.store.disk import stored_layouts
 from vigie.store.disk.bundles import Places, bundled
 from vigie.store.disk.chunk import Chunk
-from vigie.store.disk.database import Database
+from vigie.store.disk.database import Database, is_spoilt
 from vigie.store.disk.shelf import Shelf
 from vigie.store.disk.spans import Span
 from vigie.store.disk.stored_layouts import KEPT_SERIES, StoredLayouts
@@ -52,9 +52,24 @@ _SEALED = {
     "layout": "SELECT number, series FROM layout",
     "outline": "SELECT number, content FROM outline",
 }
+_PROBES = (
+    "SELECT sum(flushed) FROM stream NOT INDEXED",
+    "SELECT sum(number) FROM stream ORDER BY target, source",
+    "SELECT sum(stop), sum(blobs) FROM chunk NOT INDEXED",
+    "SELECT sum(start) FROM chunk INDEXED BY chunk_by_time",
+    "SELECT sum(stop) FROM chunk INDEXED BY chunk_by_age",
+    "SELECT sum(start) FROM chunk INDEXED BY chunk_small WHERE small = 1",
+    "SELECT sum(checksum) FROM layout INDEXED BY layout_by_checksum",
+    "SELECT sum(checksum) FROM outline INDEXED BY outline_by_checksum",
+    "SELECT max(number) FROM layout",  # the end of a table is where the next row goes
+    "SELECT max(number) FROM outline",
+    "SELECT max(number) FROM blob",
+)
 _PLACES = "SELECT number, first_blob, blobs, places FROM chunk"
 _ROWS = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
+_NEAR = "SELECT number FROM chunk WHERE first_blob >= ? AND first_blob < ?"
 LAST = 1 << 62
+A_PAGE = 100  # rows of values that may stand in one page, so that a spoilt one concerns all of them
 
 
 class StoredStream(NamedTuple):
@@ -77,6 +92,8 @@ class Blocks:
         self._read = self.database.read
         # Chunks that are committed while their rows still count as being in memory.
         self.unsettled: set[int] = set()
+        self.salvaged = False  # some of it may be lost
+        self._stuck: set[int] = set()  # chunks whose values SQLite cannot remove
         ((self._written,),) = self._read("SELECT coalesce(max(number), 0) FROM chunk")
         self._newest = LAST  # later ones were written after this process was forked
 
@@ -85,9 +102,9 @@ class Blocks:
         return self.database.writer
 
     def probe(self) -> None:
-        """Read what opening a store reads, or raise Damaged."""
-        self._read("SELECT sum(number) FROM stream")
-        self._read("SELECT sum(stop), sum(blobs) FROM chunk")
+        """Read what is needed to open, to look up and to write, but for values; or raise Damaged."""
+        for query in _PROBES:
+            self._read(query)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -176,8 +193,20 @@ class Blocks:
         """Remove a chunk and its values."""
         query = "SELECT first_blob, blobs FROM chunk WHERE number = ?"
         for first, count in self._db.execute(query, (number,)).fetchall():
-            self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, first + count))
+            if number not in self._stuck:
+                self._remove_values(number, first, first + count)
         self._db.execute("DELETE FROM chunk WHERE number = ?", (number,))
+
+    def _remove_values(self, chunk: int, first: int, stop: int) -> None:
+        """Remove the values of a chunk; where pages are spoilt, the next try leaves them as they are."""
+        try:
+            self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, stop))
+        except sqlite3.Error as error:
+            if is_spoilt(error):
+                near = self._read(_NEAR, first - A_PAGE, stop + A_PAGE)
+                self._stuck.update(number for (number,) in near)
+                self.damages.add(f"the values of chunk {chunk} cannot be removed from disk: {error}")
+            raise
 
     def remove_stream(self, stream: int) -> None:
         """Remove a stream with all its chunks."""

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,12 @@ PRAGMA synchronous = FULL;
 PRAGMA wal_autocheckpoint = 8000;
 PRAGMA journal_size_limit = 67108864;
 """
+
+
+def is_spoilt(error: BaseException | None) -> bool:
+    """Tell whether the content is at fault, and not that a file may not be opened, is in use or is full."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class Database:
@@ -71,20 +77,23 @@ class Database:
                         self.writer.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
-                raise CannotWrite(f"cannot write to {self._path}: {error}; is the disk full?") from error
+                why = f"cannot write to {self._path}: {error}"
+                raise CannotWrite(why if is_spoilt(error) else f"{why}; is the disk full?") from error
 
     def begin(self) -> None:
         """Let all that is read up to `end` be of one moment."""
         self.reading.acquire()
         self._depth += 1
         if self._depth == 1:
-            self._reader.execute("BEGIN")
+            with suppress(sqlite3.Error):  # what is asked next fails then, and says so
+                self._reader.execute("BEGIN")
 
     def end(self) -> None:
         """Let the next question see what was written meanwhile."""
         self._depth -= 1
-        if self._depth == 0:
-            self._reader.execute("COMMIT")
+        if self._depth == 0 and self._reader.in_transaction:
+            with suppress(sqlite3.Error):  # of something that was read before; it is ended all the same
+                self._reader.execute("COMMIT")
         self.reading.release()
 
     def read(self, query: str, *values: int | str | None) -> list[Any]:

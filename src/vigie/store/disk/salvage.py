@@ -11,6 +11,8 @@ from typing import Any
 
 from vigie.store.damages import Damages
 from vigie.store.disk.blocks import Blocks
+from vigie.store.disk.database import is_spoilt
+from vigie.store.disk.stored_layouts import KEPT_SERIES
 from vigie.store.errors import StoreError
 from vigie.store.series.layout import Layouts
 
@@ -18,18 +20,19 @@ ROWS_AT_ONCE = 256
 TABLES = ("stream", "outline", "layout")
 
 
-def opened_blocks(path: Path, layouts: Layouts, damages: Damages, kept_series: int) -> Blocks:
+def opened_blocks(path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES) -> Blocks:
     """Return the blocks of a file, as far as they can be read."""
     open_file = partial(Blocks, path, layouts, damages, kept_series)
     try:
         return _readable(open_file)
     except StoreError as error:
-        if not is_spoilt(error):
+        if not is_spoilt(error.__cause__):
             raise
         said = str(error)
     aside = _put_aside(path)
     blocks = open_file()
     kept, lost = _copy(aside, blocks)
+    blocks.salvaged = True
     damages.add(
         f"{said}; it is put aside as {aside.name}, of its chunks {kept} were copied and {lost} are lost; "
         f"remove it when nothing in it is needed any more"
@@ -45,12 +48,6 @@ def _readable(open_file: Callable[[], Blocks]) -> Blocks:
         blocks.close()
         raise
     return blocks
-
-
-def is_spoilt(error: StoreError) -> bool:
-    """Tell whether the content is at fault, and not that the file may not be opened or is in use."""
-    code = getattr(error.__cause__, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _put_aside(path: Path) -> Path:
@@ -73,14 +70,20 @@ def _copy(aside: Path, blocks: Blocks) -> tuple[int, int]:
             for table in TABLES:
                 for row in _rows(old, table):
                     _insert(blocks, table, row)
-            return _copy_chunks(old, blocks)
+            kept = _copy_chunks(old, blocks)
+            for table in (*TABLES, "chunk"):
+                _go_on_counting(old, blocks, table)
+            return kept
     finally:
         old.close()
 
 
 def _copy_chunks(old: sqlite3.Connection, blocks: Blocks) -> tuple[int, int]:
     kept = 0
+    streams = {number for (number,) in blocks.database.writer.execute("SELECT number FROM stream")}
     for row in _rows(old, "chunk"):
+        if row[1] not in streams:
+            continue  # whose it was cannot be told any more
         first, count = row[6:8]
         query = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
         try:
@@ -92,6 +95,13 @@ def _copy_chunks(old: sqlite3.Connection, blocks: Blocks) -> tuple[int, int]:
             _insert(blocks, "chunk", row)
             kept += 1
     return kept, _last(old, "chunk") - kept
+
+
+def _go_on_counting(old: sqlite3.Connection, blocks: Blocks, table: str) -> None:
+    """Give no number again: what is kept may speak of something that is lost."""
+    writer = blocks.database.writer
+    writer.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+    writer.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, _last(old, table)))
 
 
 def _insert(blocks: Blocks, table: str, row: tuple[Any, ...]) -> None:

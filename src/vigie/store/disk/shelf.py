@@ -24,7 +24,10 @@ class Shelf:
         rows = places.rows(band)
         if any(first + row not in self._fetched for row in rows):
             behind = self._chunks[chunk : chunk + AT_ONCE]
-            self._fetch([at + row for at, each in behind if band < len(each) for row in each.rows(band)])
+            try:
+                self._fetch([at + row for at, each in behind if band < len(each) for row in each.rows(band)])
+            except Damaged:  # one of them is not readable; this one may be
+                self._fetch([first + row for row in rows])
         for row in rows:
             if first + row not in self._fetched:
                 raise Damaged(f"the values {first + row} of a chunk are missing")

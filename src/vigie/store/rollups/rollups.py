@@ -53,6 +53,9 @@ class Rollups:
         kinds = [kind._replace(retention=kind.retention.sharing(max_bytes)) for kind in kinds]
         self.tiers = [Tier(directory, kind, layouts, damages) for kind in kinds]
         self.raw_since = self.tiers[0].until.pop(RAW, -(1 << 62))
+        for tier in self.tiers:
+            if tier.blocks.salvaged:
+                tier.until.clear()  # so that pages that are lost are made again
         self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_make)
         self._maker = RollupMaker(self.tiers, layouts, raw, self._reader)
 
@@ -107,7 +110,7 @@ class Rollups:
         """Forget all streams of some targets; `remove_doomed` takes their pages away."""
         gone = set(targets)
         for tier in self.tiers:  # also of what is known but has no page yet, as its first may just be made
-            tier.forget([name for name in tier.until if name.target in gone])
+            tier.forget([name for name in tier.names() if name.target in gone])
 
     def remove_doomed(self) -> None:
         """Remove the pages of what was forgotten."""

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vigie.store.damages import Damages
-from vigie.store.disk.blocks import Blocks
 from vigie.store.disk.chunk import Chunk
-from vigie.store.disk.salvage import is_spoilt
-from vigie.store.errors import StoreError
+from vigie.store.disk.salvage import opened_blocks
 from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
 from vigie.store.log.records import StreamName
 from vigie.store.retention import Retention, expire
@@ -75,7 +73,12 @@ class Tier:
         self._numbers: dict[StreamName, int] = {}
         self._layouts = layouts
         self.path = directory / f"rollups-{kind.name}.sqlite"
-        self.blocks = self._opened()
+        self.blocks = opened_blocks(self.path, layouts, damages)
+        try:
+            self._load()
+        except BaseException:
+            self.blocks.close()
+            raise
 
     def note(self, name: StreamName, time: int) -> None:
         """Take away the page of a sample that comes late."""
@@ -171,6 +174,10 @@ class Tier:
                         self.index.note(stream, chunk.layout.outline)
         self._making = {name: pages for name, pages in self._making.items() if pages}
 
+    def names(self) -> set[StreamName]:
+        """Return the streams that something is known of."""
+        return {*self.until, *self._numbers}
+
     def forget(self, names: Iterable[StreamName]) -> None:
         """Forget streams; `remove_doomed` takes their pages away."""
         for name in names:
@@ -232,38 +239,13 @@ class Tier:
         found = self.blocks.overlapping(number, start, stop - 1)
         return [chunk for chunk in found if start <= chunk.start < stop]
 
-    def _opened(self) -> Blocks:
-        """Open the file; one that is spoilt is put aside, since it is made again from raw data."""
-        try:
-            return self._loaded()
-        except StoreError as error:
-            if not is_spoilt(error):
-                raise
-            aside = self.path.with_suffix(".damaged")
-            self.path.replace(aside)
-            for ending in ("-wal", "-shm"):
-                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
-            said = (
-                f"{error}; it is put aside as {aside.name}, and made again as far back as raw data are kept"
-            )
-            self.index, self.until, self._numbers = Index(), {}, {}
-            blocks = self._loaded()
-            self._damages.add(said)
-            return blocks
-
-    def _loaded(self) -> Blocks:
-        blocks = Blocks(self.path, self._layouts, self._damages)
-        try:
-            names = {}
-            for number, name, until in blocks.streams():
-                names[number] = name
-                self.until[name], self._numbers[name] = until, number
-            for span, outline in blocks.outlines(blocks.spans()):
-                stream = self._known(names[span.stream])
-                stream.spans.add(span.layout, span.start, span.end)
-                if outline is not None:
-                    self.index.note(stream, outline)
-        except BaseException:
-            blocks.close()
-            raise
-        return blocks
+    def _load(self) -> None:
+        names = {}
+        for number, name, until in self.blocks.streams():
+            names[number] = name
+            self.until[name], self._numbers[name] = until, number
+        for span, outline in self.blocks.outlines(self.blocks.spans()):
+            stream = self._known(names[span.stream])
+            stream.spans.add(span.layout, span.start, span.end)
+            if outline is not None:
+                self.index.note(stream, outline)

@@ -21,5 +21,7 @@ class Calm:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._database.end()
-        self._guard.release()
+        try:
+            self._database.end()
+        finally:
+            self._guard.release()

@@ -48,7 +48,7 @@ class Part:
         size = len(columns) * sum(chunk.rows for chunk in chunks) * columns.itemsize
         span = slice(self._first, self._last)
         if unpacked is None or size > LARGEST or not chunks[0].number:
-            return Run([Pressed(chunk.rows, _bytes_of(chunk, cuts), cuts) for chunk in chunks], span)
+            return Run([_pressed(chunk, cuts) for chunk in chunks], span)
         wanted = columns.tobytes()
         keys = [(chunk.number, wanted) for chunk in chunks]
         found = unpacked.find(keys)
@@ -75,8 +75,13 @@ def _copied_all(kept: Sequence[Lines], span: slice, out: Floats) -> bool:
     return any_sparse
 
 
-def _bytes_of(chunk: Chunk, cuts: Sequence[Cut]) -> list[bytes]:
-    return [chunk.blob(cut.band) for cut in cuts]
+def _pressed(
+    chunk: Chunk, cuts: Sequence[Cut], keep: Callable[[Lines], None] | None = None
+) -> Pressed | Unread:
+    try:
+        return Pressed(chunk.rows, [chunk.blob(cut.band) for cut in cuts], cuts, keep=keep)
+    except Damaged as error:
+        return Unread(chunk.rows, error)
 
 
 def _kept_or_pressed(
@@ -85,12 +90,12 @@ def _kept_or_pressed(
     found: Sequence[Lines | None],
     cuts: Sequence[Cut],
     unpacked: Unpacked,
-) -> Iterator[Pressed]:
+) -> Iterator[Pressed | Unread]:
     for chunk, key, lines in zip(chunks, keys, found, strict=True):
         if lines is not None:
             yield Pressed(chunk.rows, (), cuts, lines)
         else:
-            yield Pressed(chunk.rows, _bytes_of(chunk, cuts), cuts, keep=partial(unpacked.put, key))
+            yield _pressed(chunk, cuts, partial(unpacked.put, key))
 
 
 class Pressed(NamedTuple):
@@ -117,11 +122,22 @@ class Pressed(NamedTuple):
         return lines
 
 
+class Unread(NamedTuple):
+    """A chunk whose bytes could not be fetched: it is said where they would be unpacked."""
+
+    rows: int
+    error: Damaged
+
+    def fill(self, *_: object) -> bool:
+        """Say why there is nothing to write."""
+        raise self.error
+
+
 @dataclass(frozen=True)
 class Run:
     """Some rows of chunks that follow one another."""
 
-    chunks: Sequence[Pressed]
+    chunks: Sequence[Pressed | Unread]
     span: slice
 
     def __call__(self, out: Floats) -> bool:
@@ -136,7 +152,7 @@ class Run:
         for chunk, at, first, last in self._inside():
             yield slice(at, at + last - first), Run([chunk], slice(first, last))
 
-    def _inside(self) -> Iterator[tuple[Pressed, int, int, int]]:
+    def _inside(self) -> Iterator[tuple[Pressed | Unread, int, int, int]]:
         """Yield the chunks, where in the matrix each begins, and which of its rows are wanted."""
         begin = at = 0
         for chunk in self.chunks:

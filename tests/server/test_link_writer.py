@@ -16,6 +16,7 @@ from vigie.server.batches import Batches
 from vigie.server.bindings.book import Book
 from vigie.server.link.writer import CannotStore, LinkWriter, Outcome
 from vigie.server.nodes.events import Events
+from vigie.store.errors import Damaged
 from vigie.store.store import Store
 
 MANY = 100
@@ -47,6 +48,24 @@ def parts(tmp_path: Path) -> Iterator[tuple[Store, Events, Absences, Book]]:
         contextlib.closing(Book(tmp_path / "b")) as book,
     ):
         yield store, events, absences, book
+
+
+def test_entry_that_meets_a_damaged_block_is_refused_so_that_it_is_not_sent_for_ever(
+    parts: tuple[Store, Events, Absences, Book],
+) -> None:
+    def meets_damage() -> None:
+        raise Damaged("a blob's checksum is wrong")
+
+    async def test() -> None:
+        writer = LinkWriter(*parts)
+        outcomes = list[Outcome]()
+        await writer.submit(meets_damage, outcomes.append)
+        await asyncio.to_thread(writer.close)
+        while not outcomes:
+            await asyncio.sleep(0)
+        assert outcomes == ["a blob's checksum is wrong"]
+
+    asyncio.run(test())
 
 
 def test_fault_with_one_entry_costs_only_that_entry(parts: tuple[Store, Events, Absences, Book]) -> None:

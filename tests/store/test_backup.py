@@ -88,6 +88,17 @@ def test_check_names_what_is_damaged_and_fails(tmp_path: Path, capsys: pytest.Ca
     assert "not a data directory" in capsys.readouterr().err
 
 
+def test_check_reads_rollups_too(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for time in range(60_000, 6 * 3_600_000, 60_000):
+            store.append(NODE, frame(time, ["a"], [1, 2]))
+        store.maintain(6 * 3_600_000)
+    assert list(check(tmp_path)) == []
+    with contextlib.closing(sqlite3.connect(tmp_path / "rollups-5m.sqlite")) as database, database:
+        database.execute("UPDATE blob SET content = zeroblob(length(content))")
+    assert any("rollups-5m.sqlite" in wrong for wrong in check(tmp_path))
+
+
 def test_check_sees_one_moment_while_a_server_removes_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

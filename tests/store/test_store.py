@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sqlite3
@@ -264,6 +265,33 @@ def test_late_frame_for_a_damaged_block_costs_only_itself(tmp_path: Path) -> Non
     with Store(tmp_path) as store:
         assert any("late frame" in damage and "at 15 is lost" in damage for damage in store.damages)
         assert len(store.series(EVERYTHING, 30, 30)) == 2
+
+
+def test_late_frame_for_a_damaged_block_costs_none_of_its_other_tables(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for source in ("one", "two"):
+            for time in (10, 20):
+                store.append(NODE, frame(time, [source], [1.5, 2.5], source))
+            store.flush()
+    spoil_values(tmp_path)
+    parts = [frame(15, [source], [1, 2], source).parts[0] for source in ("one", "two")]
+    with Store(tmp_path) as store:
+        with pytest.raises(Damaged, match=r"a late frame of .* at 15 is lost"):
+            store.append(NODE, Frame(15, tuple(parts)))
+        assert line(store, "power_watts", "two") == {10: bits_of(1.5), 15: bits_of(1), 20: bits_of(1.5)}
+        assert any("late frames of" in damage for damage in store.damages)
+
+
+def test_number_of_a_chunk_that_was_rolled_back_is_not_used_again(store: Store) -> None:
+    store.append(NODE, frame(10, ["a"], [1, 2]))
+    store.flush()
+    (chunk,) = store._blocks.overlapping(1, 0, 99)
+    with contextlib.suppress(KeyError), store._blocks.transaction():
+        number = store._blocks.write(1, chunk, small=True)
+        raise KeyError("so that it is rolled back")
+    store.append(NODE, frame(500, ["a"], [1, 2]))
+    store.flush()
+    assert {each.number for each in store._blocks.overlapping(1, 0, 999)} == {chunk.number, number + 1}
 
 
 def test_torn_log_is_cut_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -14,12 +14,16 @@ BUSY_SECONDS = 10.0
 
 
 def check(directory: Path) -> Iterator[str]:
-    """Yield what is wrong with log and blocks; nothing if all is well."""
+    """Yield what is wrong with log, blocks and rollups; nothing if all is well."""
     yield from verify_log(directory / "log")
-    path = directory / "blocks.sqlite"
-    if not path.exists():
-        yield f"{path} is missing"
-        return
+    blocks = directory / "blocks.sqlite"
+    if not blocks.exists():
+        yield f"{blocks} is missing"
+    for path in sorted(directory.glob("*.sqlite")):
+        yield from _verify_blocks(path)
+
+
+def _verify_blocks(path: Path) -> Iterator[str]:
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
         try:

@@ -14,7 +14,7 @@ from vigie.server.scrape.families import MOST_HELP, MOST_WORD, Family
 from vigie.sinks._labels import LabelCache
 from vigie.sinks._protobuf import Malformed
 from vigie.sinks._write_request import Request, decode, decompress
-from vigie.store.errors import Refused, StoreError
+from vigie.store.errors import Damaged, Refused, StoreError
 from vigie.store.heads.loose import Samples
 from vigie.store.store import Store
 
@@ -99,7 +99,7 @@ class Writer:
             self._store.append_series(timely)
         except Malformed as error:
             return (), error
-        except Refused as error:
+        except (Refused, Damaged) as error:  # sent again it would meet the same damage, for ever
             return (), Rejected(str(error))
         except StoreError as error:
             return (), Cannot(str(error))

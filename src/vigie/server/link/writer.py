@@ -16,7 +16,7 @@ from vigie.server.batches import Batches
 from vigie.server.bindings.book import Book
 from vigie.server.nodes.events import Events
 from vigie.sinks._complaint import Complaint
-from vigie.store.errors import Refused, StoreError
+from vigie.store.errors import Damaged, Refused, StoreError
 from vigie.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ class LinkWriter:
             return CannotStore("the server is being stopped")
         try:
             job.store()
-        except Refused as error:
+        except (Refused, Damaged) as error:  # sent again it would meet the same damage, for ever
             return str(error)
         except (StoreError, sqlite3.Error, OSError) as error:
             return CannotStore(str(error))

@@ -67,6 +67,7 @@ _PROBES = (
 )
 _PLACES = "SELECT number, first_blob, blobs, places FROM chunk"
 _ROWS = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
+_LAST_CHUNK = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunk'), 0)"
 _NEAR = "SELECT number FROM chunk WHERE first_blob >= ? AND first_blob < ?"
 LAST = 1 << 62
 A_PAGE = 100  # rows of values that may stand in one page, so that a spoilt one concerns all of them
@@ -94,7 +95,7 @@ class Blocks:
         self.unsettled: set[int] = set()
         self.salvaged = False  # some of it may be lost
         self._stuck: set[int] = set()  # chunks whose values SQLite cannot remove
-        ((self._written,),) = self._read("SELECT coalesce(max(number), 0) FROM chunk")
+        self._written: int = self._read(_LAST_CHUNK)[0][0]
         self._newest = LAST  # later ones were written after this process was forked
 
     @property
@@ -174,14 +175,12 @@ class Blocks:
         rows, places = bundled([chunk.blob(band) for band in range(len(chunk.layout.bands))])
         self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
-        cursor = self._db.execute(
-            "INSERT INTO chunk (stream, layout, start, stop, count, first_blob, blobs, small, times, places) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (stream, layout, chunk.start, chunk.end, chunk.rows, first, len(rows), small, times, places),
+        self._written += 1  # also if it is rolled back: a head may have taken note that it replaces it
+        about = (stream, layout, chunk.start, chunk.end, chunk.rows, first, len(rows), small, times, places)
+        self._db.execute(
+            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (self._written, *about)
         )
-        assert cursor.lastrowid is not None
-        self._written = cursor.lastrowid
-        return cursor.lastrowid
+        return self._written
 
     def grown_up(self, chunks: Iterable[Chunk]) -> None:
         """Note that chunks have nobody to be merged with."""

@@ -32,6 +32,8 @@ def opened_blocks(path: Path, layouts: Layouts, damages: Damages, kept_series: i
     aside = _put_aside(path)
     blocks = open_file()
     kept, lost = _copy(aside, blocks)
+    blocks.close()
+    blocks = open_file()
     blocks.salvaged = True
     damages.add(
         f"{said}; it is put aside as {aside.name}, of its chunks {kept} were copied and {lost} are lost; "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from vigie.model import Frame, Table
 from vigie.store.disk.blocks import Blocks
+from vigie.store.errors import Damaged
 from vigie.store.heads.routes import Parts, Route, Routes
 from vigie.store.heads.stream import Stream
 from vigie.store.log.records import Batch, Row, StreamName
@@ -60,8 +61,15 @@ class Intake:
             return
         self._gauge.check()
         position = self._log.rows(Batch.of([row for _, row in rows]))
+        lost: Damaged | None = None
         for stream, row in rows:
-            self._put(stream, row.layout, row.time, row.values, position)
+            try:
+                self._put(stream, row.layout, row.time, row.values, position)
+            except Damaged as error:  # costs this row, not those that came with it
+                lost = Damaged(f"a late frame of {dict(stream.name.target)} at {row.time} is lost: {error}")
+                stream.damages.add(f"late frames of {dict(stream.name.target)} are lost: {error}")
+        if lost is not None:
+            raise lost
 
     def layout(self, stream: Stream) -> Layout | None:
         """Return the layout of the newest table of a stream, if one came since the start."""
@@ -94,9 +102,15 @@ class Intake:
         free = [
             (stream, Row(stream.name, layout, time, row))
             for stream, layout, row in some
-            if not stream.holds(time, self._blocks)
+            if not self._holds(stream, time)
         ]
         self.take(free)
+
+    def _holds(self, stream: Stream, time: int) -> bool:
+        try:
+            return stream.holds(time, self._blocks)
+        except Damaged:
+            return False  # said when the row is put there
 
     def _put(self, stream: Stream, layout: Layout, time: int, row: Floats, position: int) -> None:
         stream.put(layout, time, row, position, self._blocks)

@@ -122,6 +122,13 @@ def test_series_that_two_tables_have_is_answered_once(store: Store) -> None:
     assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(3)}
 
 
+def test_series_that_moves_to_another_table_has_not_ended(store: Store) -> None:
+    for time, first, second in ((10, "ax", "y"), (20, "x", "ay")):
+        tables = (table(first, 1, "one"), table(second, 1, "two"))
+        store.append(NODE, Frame(time, tuple((each, (1.0,) * len(each.series)) for each in tables)))
+    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(1)}
+
+
 def test_frame_that_does_not_fit_its_table_is_refused_and_leaves_nothing(store: Store) -> None:
     with pytest.raises(Refused, match="2 series, but 1 values"):
         store.append(NODE, frame(10, ["a"], [1]))

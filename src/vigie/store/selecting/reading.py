@@ -383,5 +383,8 @@ def _one_series(places: Sequence[tuple[Group, int]]) -> Group:
     values = np.concatenate([group.values[i] for group, i in places])
     there = ~absent(values)
     times, values = times[there], values[there]
+    # Where one of them ends the series and another has a sample, it goes on there.
+    order = np.argsort(bits(values) == np.uint64(STALE_BITS), kind="stable")
+    times, values = times[order], values[order]
     times, first = np.unique(times, return_index=True)
     return Group([labels], times, values[first][np.newaxis])

@@ -40,7 +40,9 @@ def expire(blocks: Blocks, retention: Retention, now: int) -> dict[int, int]:
     lost: dict[int, int] = {}
     while True:
         oldest = blocks.oldest(CHUNKS_A_COMMIT)
-        if not oldest or not _must_go(blocks, retention, oldest[0], now):
+        with blocks.database.writing:  # nobody may be inside SQLite when a child is forked
+            due = bool(oldest) and _must_go(blocks, retention, oldest[0], now)
+        if not due:
             return lost
         with blocks.transaction():
             blocks.database.births.wait()

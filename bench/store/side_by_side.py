@@ -216,7 +216,7 @@ def report_questions(asked: dict[str, list[Took]]) -> None:
         print(f"| {question.name}{points} | " + " | ".join(cells) + f" | {cold:.2f} | {warm:.2f} |")
     if others:
         cold, warm = (geometric_mean(list(each)) for each in zip(*ratios, strict=True))
-        print("| geometric mean | " + "| " * len(asked) + f"| {cold:.2f} | {warm:.2f} |")
+        print("| geometric mean | " + "| " * len(asked) + f"{cold:.2f} | {warm:.2f} |")
 
 
 def _difference(points: list[int]) -> str:

@@ -21,7 +21,7 @@ def rows_of_chunks(directory: Path) -> set[int]:
 
 @pytest.mark.parametrize(
     ("series", "rows"),
-    [(0, 160), (75_000, 160), (150_000, 160), (200_000, 96), (300_000, 64), (1_500_000, 64)],
+    [(0, 160), (75_000, 160), (300_000, 160), (400_000, 96), (600_000, 64), (1_500_000, 64)],
 )
 def test_all_heads_together_fit_into_memory(series: int, rows: int) -> None:
     assert LENGTHS.rows_of_heads(series) == rows

@@ -14,7 +14,7 @@ from vigie.store.disk.bundles import BESIDE, FULL, HEAD, PAGE, Places, bundled
 from vigie.store.errors import Damaged
 from vigie.store.pressing.bands import fill_band, pack_bands
 from vigie.store.pressing.codec import BAND, QUICK, THOROUGH, Floats, is_dense, seal
-from vigie.store.pressing.magnitudes import press_lines, unpress_lines
+from vigie.store.pressing.magnitudes import fill_lines, press_lines, unpress_lines
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
 words = special | st.integers(0, 2**64 - 1) | st.floats().map(lambda x: int(np.float64(x).view(np.uint64)))
@@ -93,8 +93,10 @@ def test_lines_of_any_sizes_come_back_in_their_order(height: int, columns: int, 
     sizes = 2 ** chance.integers(0, 62, (height, 1))
     lines = chance.integers(-sizes, sizes, (height, columns))
     pressed, some = press_lines(lines, QUICK), chance.permutation(height)[: height // 2]
-    assert unpress_lines(pressed, columns).tolist() == lines.tolist()
-    assert unpress_lines(pressed, columns, some).tolist() == lines[some].tolist()
+    assert unpress_lines(pressed, height, columns).tolist() == lines.tolist()
+    few = np.empty((len(some), columns), dtype=np.int64)
+    fill_lines(pressed, some, few)
+    assert few.tolist() == lines[some].tolist()
 
 
 def test_a_line_that_never_changes_is_one_number() -> None:

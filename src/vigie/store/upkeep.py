@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from vigie.store.disk.blocks import Blocks
 from vigie.store.disk.chunk import Chunk, close
@@ -189,7 +189,7 @@ class Upkeep:
         if lost:
             self._blocks.shrink(PAGES_A_TIME)
 
-    def _forget(self, lost: Collection[int], now: int) -> list[int]:
+    def _forget(self, lost: Mapping[int, int], now: int) -> list[int]:
         """Drop from memory what has gone from disk, or is too old; return the last times of the latter."""
         if not lost and self._forgot <= now < self._forgot + min(FORGET_MS, self._retention.age_ms // 100):
             return []
@@ -200,6 +200,7 @@ class Upkeep:
                     forgotten = forget(stream, self._retention, now)
                     gone += forgotten
                     if stream.number in lost:
+                        stream.evict(lost[stream.number])
                         stream.respan(self._blocks.spans(stream.number))
                     if forgotten or stream.number in lost:
                         self._renew(stream)

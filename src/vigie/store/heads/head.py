@@ -155,7 +155,10 @@ class Head:
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._times):
-            more = max(FIRST_ROWS, len(self._times), rows - len(self._times))
+            known = len(self._times)
+            # Twice as many each time, but none that a head of its limit would never fill.
+            twice = min(known, self.limit - known) if self.limit > known else known
+            more = max(FIRST_ROWS, twice, rows - known)
             self._times = np.concatenate([self._times, np.empty(more, dtype=np.int64)])
             self._values = np.concatenate([self._values, absent_matrix(more, len(self.layout))])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,7 +27,7 @@ class Lengths(NamedTuple):
 
     head_rows: int = 160  # the longer, the fewer bytes and pieces; fewer rows where there are many series
     least_rows: int = 64
-    head_cells: int = 24_000_000  # of all heads together, while these have more than the least
+    head_cells: int = 48_000_000  # of all heads together, while these have more than the least
     head_ms: int = 2_400_000
     keep_ms: int = 3_600_000
     block_ms: int = 7_200_000
@@ -187,6 +187,17 @@ class Stream:
                 [self.complete_from, *(p.end + 1 for p in self.pieces if p.number and p.end <= before)]
             )
             self.pieces = stay
+
+    def take_back(self, chunks: Sequence[Chunk], start: int, end: int) -> None:
+        """Keep the chunks that a question about the newest rows read from disk, as if they had never left."""
+        before = max(self.end, end) - self._lengths.keep_ms
+        if start < before or end < self.last_stored or self.merging:
+            return  # it asked for more than memory keeps, or not for all of that, or it is about to change
+        recent = [chunk for chunk in chunks if chunk.end > before]
+        if recent:
+            self.pieces = sorted([*recent, *self.pieces], key=lambda piece: piece.start)
+            self.complete_from = min(self.complete_from, recent[0].start)
+            self.look_at = BEFORE_ALL
 
     def mergeable_until(self, now: int) -> int | None:
         """Return up to where small chunks should be merged now, if they should."""

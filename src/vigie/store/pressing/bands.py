@@ -31,7 +31,7 @@ from vigie.store.pressing.codec import (
     unpress_whole,
 )
 from vigie.store.pressing.decimals import MOST_DECIMALS, Whole, fill_floats, whole_lines
-from vigie.store.pressing.magnitudes import press_lines, unpress_lines
+from vigie.store.pressing.magnitudes import fill_lines, press_lines
 from vigie.store.pressing.ranks import ranked
 from vigie.store.series.layout import Columns
 
@@ -138,12 +138,14 @@ class _Band:
             bases = self._bases[mine][lines]
             units = None if self._units is None else self._units[mine][lines][:, np.newaxis]
             if sort == STEPS:
-                moves = unpress_lines(parts.steps, rows - 1, lines)
-                whole = _summed(moves[:, : span.stop - 1], bases, units)
+                whole = np.empty((len(bases), rows), dtype=np.int64)
+                fill_lines(parts.steps, lines, whole[:, 1:])
+                _sum(whole[:, : span.stop], bases, units)
                 fill_floats(out, whole[:, span], decimals)
             else:
-                apart = unpress_lines(parts.numbers, rows, lines)[:, span]
-                apart = apart if units is None else apart * units
+                apart = np.empty((len(bases), rows), dtype=np.int64)
+                fill_lines(parts.numbers, lines, apart)
+                apart = apart[:, span] if units is None else apart[:, span] * units
                 fill_floats(out, apart + bases[:, np.newaxis], decimals)
 
     @cached_property
@@ -155,15 +157,12 @@ class _Band:
         return unpress_whole(self.parts.units) if self.parts.units else None
 
 
-def _summed(moves: Whole, bases: Whole, units: Whole | None) -> Whole:
-    """Return where steps lead to, from the first number of each line on."""
-    whole = np.empty((moves.shape[0], moves.shape[1] + 1), dtype=np.int64)
+def _sum(whole: Whole, bases: Whole, units: Whole | None) -> None:
+    """Put where steps lead to in their place, from the first number of each line on."""
+    if units is not None:
+        whole *= units
     whole[:, 0] = bases
-    if units is None:
-        whole[:, 1:] = moves
-    else:
-        np.multiply(moves, units, out=whole[:, 1:])
-    return np.cumsum(whole, axis=1, out=whole)
+    np.cumsum(whole, axis=1, out=whole)
 
 
 def _judged(lines: Floats) -> tuple[Kinds, Whole]:

@@ -7,6 +7,7 @@ so that lines are parted by size, as far as each part has enough numbers to be w
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import msgpack
@@ -33,17 +34,35 @@ def press_lines(lines: Whole, level: int) -> bytes:
     return _PARTED + msgpack.encode([min(plain, zlib.compress(plain), key=len), *pressed])
 
 
-def unpress_lines(content: bytes, columns: int, chosen: Columns | list[int] | slice = ALL) -> Whole:
-    """Return some of the lines again, which have so many numbers each; parts without any are left alone."""
+def unpress_lines(content: bytes, height: int, columns: int) -> Whole:
+    """Return the lines again, so many with so many numbers each."""
+    lines = np.empty((height, columns), dtype=np.int64)
+    fill_lines(content, ALL, lines)
+    return lines
+
+
+def fill_lines(content: bytes, chosen: Columns | list[int] | slice, out: Whole) -> None:
+    """Write some of the lines, or all, as numbers again; parts without any of them are left alone."""
+    columns = out.shape[1]
     if content[:1] != _PARTED:
-        return unpress_whole(content).reshape(-1, columns)[chosen]
+        out[...] = unpress_whole(content).reshape(-1, columns)[chosen]
+        return
     plain, *pressed = msgpack.decode(content[1:], type=list[bytes])
     parts = zlib.decompress(plain) if plain[:1] == _ZLIB else plain
-    wanted = None if isinstance(chosen, slice) else np.asarray(chosen)
-    lines = np.empty((len(parts if wanted is None else wanted), columns), dtype=np.int64)
-    for part, (places, ranks) in ranked(parts, parts, wanted).items():
-        lines[places] = unpress_whole(pressed[part]).reshape(-1, columns)[ranks]
-    return lines
+    if isinstance(chosen, slice):
+        _fill_all(parts, pressed, out)
+        return
+    for part, (places, ranks) in ranked(parts, parts, np.asarray(chosen)).items():
+        out[places] = unpress_whole(pressed[part]).reshape(-1, columns)[ranks]
+
+
+def _fill_all(parts: bytes, pressed: Sequence[bytes], out: Whole) -> None:
+    order = np.frombuffer(parts, np.uint8).argsort(kind="stable")
+    at = 0
+    for each in pressed:
+        some = unpress_whole(each).reshape(-1, out.shape[1])
+        out[order[at : at + len(some)]] = some
+        at += len(some)
 
 
 def _parts(lines: Whole) -> NDArray[np.uint8]:

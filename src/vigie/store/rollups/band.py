@@ -188,7 +188,7 @@ def _spread(part: bytes, chosen: Flags, shape: tuple[int, int], first: int) -> W
     """Return the lines of a way; those that have none of it stay where they are."""
     if not part:
         return np.zeros((1, shape[1]), dtype=np.int64)
-    some = unpress_lines(part, shape[1] - first)
+    some = unpress_lines(part, int(np.count_nonzero(chosen)), shape[1] - first)
     if not first and chosen.all():
         return some
     lines = np.zeros(shape, dtype=np.int64)

@@ -280,9 +280,10 @@ def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piec
     in_memory = any(stream.complete_from <= piece.start < start for piece in pieces)
     if stream.number and not in_memory:
         taken_back = stream.in_memory()
-        chunks = blocks.overlapping(stream.number, start, end)
-        pieces += [chunk for chunk in chunks if chunk.number not in taken_back]
-        pieces.sort(key=lambda piece: piece.start)
+        stored = blocks.overlapping(stream.number, start, end)
+        chunks = [chunk for chunk in stored if chunk.number not in taken_back]
+        stream.take_back(chunks, start, end)
+        pieces = sorted([*pieces, *chunks], key=lambda piece: piece.start)
     pieces = [piece for piece in pieces if piece.start <= end]
     inside = next((i for i, piece in enumerate(pieces) if piece.end >= start), len(pieces))
     return pieces[max(0, inside - 1) :]

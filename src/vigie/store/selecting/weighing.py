@@ -56,14 +56,15 @@ def _on_disk(
     found: Found, pieces: Sequence[Piece], blocks: Blocks, matches: Matches, start: int, end: int
 ) -> int:
     stream = found.stream
-    if not stream.number or start >= stream.complete_from:
+    begin = max(start, stream.spans.start)
+    if not stream.number or begin >= stream.complete_from:
         return 0
     pace = _pace(pieces)
     if pace is None:  # nothing came lately, so that only the disk knows
         rows = blocks.weigh(stream.number, start, end)
         return sum(count * len(matches.columns(layout, found.conditions)) for count, layout in rows)
     till = min(end, stream.spans.end, stream.complete_from)
-    length = max(0, till - max(start, stream.spans.start))
+    length = max(0, till - begin)
     return (int(length * pace) + 1) * len(matches.columns(pieces[-1].layout, found.conditions))
 
 

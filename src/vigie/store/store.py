@@ -348,6 +348,8 @@ class Store:
         for stream in self._index:
             if not stream.name.framed:
                 self._loose.adopt(stream, self._newest_stored(stream))
+            if stream.number and stream.pieces:
+                self._blocks.layouts.recognise(self._layouts.ordered(stream.pieces[-1].layout))
 
     def _newest_stored(self, stream: Stream) -> Layout | None:
         newest = stream.spans.newest()

@@ -23,6 +23,7 @@ CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
 """
 KEPT_SERIES = 50_000  # of layouts that were read and that nothing else may hold
 HELD_SERIES = 1_000_000  # of layouts that questions looked at; one takes 150 to 200 bytes
+_LAYOUT = "SELECT number, series FROM layout WHERE checksum = ?"
 _decoder = msgspec.json.Decoder(type=tuple[Key, ...])
 KEPT_OUTLINES = 100_000  # numbers of layouts whose outline is known without asking
 
@@ -82,8 +83,8 @@ class StoredLayouts:
         """Return the number of a layout, which is written if it has none; within a transaction."""
         number = self._numbers.get(layout)
         if number is None:
-            content = codec.pack_text(json.dumps(layout.series))
-            number = self._found("SELECT number, series FROM layout WHERE checksum = ?", content)
+            content = _packed(layout)
+            number = self._found(_LAYOUT, content)
             if number is None:
                 outline = self._outline_number(layout.outline)
                 number = self._inserted(
@@ -91,6 +92,13 @@ class StoredLayouts:
                 )
             self._remember(number, layout)
         return number
+
+    def recognise(self, layout: Layout) -> None:
+        """Find the number of a layout that is in use, so that no question has to read it from disk."""
+        if layout not in self._numbers:
+            number = self._found(_LAYOUT, _packed(layout))
+            if number is not None:
+                self._remember(number, layout)
 
     def sweep(self) -> None:
         """Remove what no chunk uses; within a transaction."""
@@ -138,6 +146,10 @@ class StoredLayouts:
         cursor = self._database.writer.execute(query, (first, _checksum(content), content))
         assert cursor.lastrowid is not None
         return cursor.lastrowid
+
+
+def _packed(layout: Layout) -> bytes:
+    return codec.pack_text(json.dumps(layout.series))
 
 
 def _checksum(content: bytes) -> int:

@@ -39,6 +39,11 @@ class Unpacked:
                     self._kept.move_to_end(key)
             return found
 
+    @property
+    def keeps(self) -> bool:
+        """Tell whether it takes anything more."""
+        return self._most > 0
+
     def put(self, key: Key, lines: Lines) -> None:
         """Keep lines that nobody changes any more."""
         lines.values.setflags(write=False)

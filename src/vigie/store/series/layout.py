@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -24,6 +24,7 @@ Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
 BAND = 48  # columns, of which the format depends: more press a little better, fewer are unpacked faster
 _T = TypeVar("_T")
+_FIRST = itemgetter(0)
 
 
 class Layout:
@@ -95,7 +96,7 @@ class Layout:
     @cached_property
     def label_names(self) -> frozenset[str]:
         """Return the names of all labels."""
-        return frozenset(name for name, _ in set(chain.from_iterable(self.series)))
+        return frozenset().union(*{tuple(map(_FIRST, key)) for key in self.series})
 
     @cached_property
     def outline(self) -> Outline:
@@ -113,7 +114,7 @@ class Layout:
 
     def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
         """Return the values of a label, the empty one among them, and for each column which it has."""
-        if label not in self.label_names:  # names that only a question holds are not kept
+        if label != NAME and label not in self.label_names:  # names that only a question holds are not kept
             return [""], np.zeros(len(self), dtype=np.int32)
         coded = self._coded.get(label)
         if coded is None:

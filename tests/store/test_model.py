@@ -83,7 +83,13 @@ class Stored(RuleBasedStateMachine):
 
     @rule(start=times, length=st.integers(0, 30))
     def ask_about_a_while(self, start: int, length: int) -> None:
-        end = start + length
+        self.ask(start, start + length)
+
+    @rule(before=st.integers(0, 6), after=st.integers(0, 2))
+    def ask_about_the_newest(self, before: int, after: int) -> None:
+        self.ask(self.now - before, self.now + after)
+
+    def ask(self, start: int, end: int) -> None:
         expected = self.model.answer(start, end)
         assert answer(self.store, EVERYTHING, start, end) == expected
         known = {frozenset(labels.items()) for labels in self.store.series(EVERYTHING, start, end)}

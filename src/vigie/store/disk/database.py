@@ -14,7 +14,7 @@ from vigie.store.disk.births import Births
 from vigie.store.disk.turns import Turns
 from vigie.store.errors import CannotWrite, Damaged, StoreError
 
-AHEAD = 256 << 20  # bytes, which memory that nobody uses may hold
+AHEAD = 1 << 30  # bytes, which memory that nobody uses may hold
 BUSY_SECONDS = 10.0  # how long another process (a backup, a check) may hold the file
 # Pages of a new file: with the usual 4096 bytes a twentieth of it would be the unused rest of pages.
 _SETTINGS = """

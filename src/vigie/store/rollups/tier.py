@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from vigie.store.damages import Damages
+from vigie.store.disk.blocks import Extent
 from vigie.store.disk.chunk import Chunk
 from vigie.store.disk.salvage import opened_blocks
 from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
@@ -19,6 +20,7 @@ from vigie.store.series.layout import Layouts
 FREED_PAGES = 20_000  # given back at once
 
 Guard = AbstractContextManager[object]
+_Part = TypeVar("_Part", Chunk, Extent)
 
 
 class Kind(NamedTuple):
@@ -119,13 +121,18 @@ class Tier:
         """Return the begin of the page that a sample of this time belongs to."""
         return (time - 1) // self.kind.page * self.kind.page
 
-    def pages(self, name: StreamName, start: int, stop: int) -> list[Chunk]:
-        """Return the pages that begin between two times, in order."""
+    def chunks(self, name: StreamName, start: int, stop: int) -> list[Chunk]:
+        """Return what pages have of a time span, in order."""
         if name not in self._numbers:
             return []
-        wrong = self.missing.get(name, set()) | self._making.get(name, set())
-        stored = self._stored(self._numbers[name], start, stop)
-        return [page for page in stored if self.page_at(page.start + 1) not in wrong]
+        since = self.page_at(start + 1)
+        return self._right(name, self.blocks.reaching(self._numbers[name], since, start, stop))
+
+    def extents(self, name: StreamName, page: int) -> list[Extent]:
+        """Return where the chunks of a page lie, in order."""
+        if name not in self._numbers:
+            return []
+        return self._right(name, self._extents(self._numbers[name], page))
 
     def claim(self, claim: Claim) -> None:
         """Take over a page that is made of what is there now; a row that comes from now on is late."""
@@ -223,7 +230,7 @@ class Tier:
             self._unsaid[name] = left
 
     def _remove_page(self, number: int, page: int, kept: Collection[int] = ()) -> None:
-        for chunk in self._stored(number, page, page + self.kind.page):
+        for chunk in self._extents(number, page):
             if chunk.number not in kept:
                 self.blocks.remove_chunk(chunk.number)
 
@@ -235,9 +242,12 @@ class Tier:
         stream.number = self._numbers[name]
         return stream
 
-    def _stored(self, number: int, start: int, stop: int) -> list[Chunk]:
-        found = self.blocks.overlapping(number, start, stop - 1)
-        return [chunk for chunk in found if start <= chunk.start < stop]
+    def _extents(self, number: int, page: int) -> list[Extent]:
+        return self.blocks.extents(number, page, page + self.kind.page)
+
+    def _right(self, name: StreamName, parts: Iterable[_Part]) -> list[_Part]:
+        wrong = self.missing.get(name, set()) | self._making.get(name, set())
+        return [part for part in parts if self.page_at(part.start + 1) not in wrong]
 
     def _load(self) -> None:
         names = {}

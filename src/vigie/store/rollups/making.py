@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from vigie.query.rolled.buckets import FIELDS
@@ -30,8 +30,16 @@ Job = tuple[Stream, Claim]
 class RollupMaker:
     """Claims a page under the guard, makes it without, and lets nobody remove anything meanwhile."""
 
-    def __init__(self, tiers: Sequence[Tier], layouts: Layouts, raw: Index, reader: RollupReader) -> None:
+    def __init__(
+        self,
+        tiers: Sequence[Tier],
+        layouts: Layouts,
+        raw: Index,
+        reader: RollupReader,
+        position: Callable[[], int],
+    ) -> None:
         self._tiers, self._layouts, self._raw, self._reader = tiers, layouts, raw, reader
+        self._position = position  # of the log
         self._next = -(1 << 62)
 
     def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
@@ -84,8 +92,9 @@ class RollupMaker:
                     claims.append(claim)
                     tier.claim(claim)
                     stream.rolled = None
+                    position = self._position() if tier.is_right(claim.name) else None
                 made = parted(self._layouts, runs, tier.kind.width)
-                batch.append(Made(claim, made.chunks, [*kept, *made.kept]))
+                batch.append(Made(claim, made.chunks, [*kept, *made.kept], position))
             if batch:
                 numbers = tier.write(batch)
         finally:

@@ -9,18 +9,16 @@ Every node has 500 series that stay and 200 of containers, of which a tenth is r
 from __future__ import annotations
 
 import argparse
-import http.client
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 import numpy as np
 
@@ -28,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
+from bench.store.churn_lookups import HOUR, Served, report_lookups  # noqa: E402
 from bench.store.containers import METRICS, Churn, finished  # noqa: E402
 from bench.store.fleet import Matrix, Times  # noqa: E402
 from bench.store.peers import Peer, present  # noqa: E402
@@ -38,8 +37,6 @@ from vigie.store.store import Store  # noqa: E402
 
 CONTAINERS, REPLACED = 20, 2
 SLICE = 10  # steps that are sent at a time to a peer
-HOUR = 3600
-REPEATS = 5
 
 
 class Case(NamedTuple):
@@ -80,28 +77,6 @@ class Case(NamedTuple):
         return self.start + np.arange(first, first + steps, dtype=np.int64) * self.interval * 1000
 
 
-class Lookup(NamedTuple):
-    """A question about labels, over the newest hour or over all."""
-
-    name: str
-    path: str
-    match: str = ""
-
-
-STAYS = 'DCGM_FI_DEV_GPU_UTIL{instance="node0001"}'
-LOOKUPS = [
-    Lookup("labels", "labels"),
-    Lookup("labels of a metric that stays", "labels", "DCGM_FI_DEV_GPU_UTIL"),
-    Lookup("metric names", "label/__name__/values"),
-    Lookup("instances", "label/instance/values"),
-    Lookup("GPUs", "label/gpu/values", "DCGM_FI_DEV_GPU_UTIL"),
-    Lookup("series of a metric that stays", "series", "DCGM_FI_DEV_GPU_UTIL"),
-    Lookup("series of one node's metric", "series", STAYS),
-    Lookup("a node's containers", "series", 'container_threads{instance="node0001"}'),
-    Lookup("containers' ids", "label/id/values", 'container_threads{instance="node0001"}'),
-]
-
-
 class Loaded(NamedTuple):
     """What it took to load one case."""
 
@@ -111,18 +86,11 @@ class Loaded(NamedTuple):
     bytes_a_sample: float
 
 
-class Asked(NamedTuple):
-    """What came of the look-ups over the newest hour, and then of those over all."""
-
-    took: list[float]  # ms
-    found: list[int]  # bytes of the answers
-
-
 class Measured(NamedTuple):
-    """How one program loads a case into a directory, and answers from it."""
+    """How one program loads a case into a directory, and is started to answer from it."""
 
     load: Callable[[Path, Case], Loaded]
-    ask: Callable[[Path, Case], Asked]
+    serve: Callable[[Path], AbstractContextManager[Served]]
 
 
 def load_ours(directory: Path, case: Case) -> None:
@@ -164,13 +132,14 @@ def loaded_by_us(directory: Path, case: Case) -> Loaded:
     return Loaded(list(map(float, memory)), *map(float, last.split()))
 
 
-def asked_of_us(directory: Path, case: Case) -> Asked:
-    """Ask a real server."""
+@contextmanager
+def served_by_us(directory: Path) -> Iterator[Served]:
+    """Run a real server."""
     port = free_port()
     command = [sys.executable, "-m", "vigie", "server", f"--listen=127.0.0.1:{port}", f"--data={directory}"]
-    with running(command, port, "/", patience=600):
+    with running(command, port, "/", patience=600) as program:
         wait_for(port, "/-/ready")
-        return look_up(port, case)
+        yield Served(program, port)
 
 
 def loaded_by_peer(peer: Peer, directory: Path, case: Case) -> Loaded:
@@ -184,12 +153,13 @@ def loaded_by_peer(peer: Peer, directory: Path, case: Case) -> Loaded:
         return Loaded(memory, max(memory), cpu, peer.bytes_a_sample(port, directory, case.samples))
 
 
-def asked_of_peer(peer: Peer, directory: Path, case: Case) -> Asked:
-    """Start it again, and ask."""
+@contextmanager
+def served_by_peer(peer: Peer, directory: Path) -> Iterator[Served]:
+    """Start it again."""
     port = free_port()
-    with running(peer.command(port, directory), port, "/", patience=600):
+    with running(peer.command(port, directory), port, "/", patience=600) as program:
         wait_for(port, peer.ready)
-        return look_up(port, case)
+        yield Served(program, port)
 
 
 def load_peer(program: Program, writer: Writer, case: Case) -> Iterator[float]:
@@ -226,26 +196,6 @@ def _containers(churn: Churn, first: int, times: Times) -> bytes:
     return b"".join(fields)
 
 
-def look_up(port: int, case: Case) -> Asked:
-    """Return how long each look-up took, the median of some, and how long the answers are."""
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-    took, found = [], []
-    for span in (HOUR, case.hours * HOUR):
-        for lookup in LOOKUPS:
-            query = {"start": case.end - span, "end": case.end, "match[]": lookup.match}
-            if not lookup.match:
-                del query["match[]"]
-            times, body = [], b""
-            for _ in range(REPEATS):
-                begin = time.perf_counter()
-                client.request("GET", f"/api/v1/{lookup.path}?{urlencode(query)}")
-                body = client.getresponse().read()
-                times.append((time.perf_counter() - begin) * 1000)
-            took.append(statistics.median(times))
-            found.append(len(body))
-    return Asked(took, found)
-
-
 def _rss() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 
@@ -263,16 +213,6 @@ def report(name: str, stays: Loaded, churns: Loaded) -> None:
     )
 
 
-def report_lookups(stays: Asked, churns: Asked) -> None:
-    """Print how long the look-ups take in both."""
-    spans = [f"{lookup.name}, {span}" for span in ("newest hour", "all") for lookup in LOOKUPS]
-    for said, before, after, size in zip(spans, stays.took, churns.took, churns.found, strict=True):
-        if "container" in said:  # there is nothing to find where none come and go
-            print(f"  {said:44s}              {after:8.1f} ms               {size} bytes")
-        else:
-            print(f"  {said:44s} {before:8.1f} ms, {after:8.1f} ms: {after / before:5.2f} times")
-
-
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -288,15 +228,16 @@ def main() -> None:
         load_ours(given.inside, case)
         return
     print(f"Measured {machine()}.\n{case.nodes} nodes for {case.hours} h, a step every {case.interval} s.")
-    programs = {"vigie": Measured(loaded_by_us, asked_of_us)}
+    programs = {"vigie": Measured(loaded_by_us, served_by_us)}
     for peer in present():
         if peer.name == "Prometheus" and not given.alone:
-            programs[peer.name] = Measured(partial(loaded_by_peer, peer), partial(asked_of_peer, peer))
+            programs[peer.name] = Measured(partial(loaded_by_peer, peer), partial(served_by_peer, peer))
     for name, measured in programs.items():
         with tempfile.TemporaryDirectory() as stays, tempfile.TemporaryDirectory() as churns:
             both = [(Path(stays), case._replace(churns=False)), (Path(churns), case)]
             report(name, *(measured.load(*each) for each in both))
-            report_lookups(*(measured.ask(*each) for each in both))  # at one time, so that they compare
+            with measured.serve(Path(stays)) as one, measured.serve(Path(churns)) as other:
+                report_lookups(one, other, case.hours, case.end)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from vigie.query.rolled.buckets import FIELDS, Buckets
 from vigie.query.storage import Matcher
 from vigie.store.rollups.bucketing import grid, roll
 from vigie.store.rollups.page import buckets_of, page_of
-from vigie.store.series.layout import Layouts
+from vigie.store.series.layout import Layout, Layouts
 from vigie.store.store import Store
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -82,8 +82,8 @@ def test_a_spike_costs_the_sums_beside_it_nothing() -> None:
     assert (np.broadcast_to(found.total, (len(LAYOUT), 2))[:, 0] == 23.0).all()
 
 
-def churn(store: Store, hours: int) -> None:
-    for step in range(1, hours * 60 + 1):
+def churn(store: Store, hours: int, since: int = 0) -> None:
+    for step in range(since * 60 + 1, hours * 60 + 1):
         ids = [f"c{step + i}" for i in range(4)]
         table = Table("containers", step, tuple((THREADS, (one,)) for one in ids))
         store.append(NODE, Frame(START + step * MINUTE, ((table, (1.0, 2.0, 3.0, float(step))),)))
@@ -117,6 +117,30 @@ def test_a_page_whose_series_come_and_go_is_parted_and_says_the_same(
         assert store.check() == []
     with Store(tmp_path) as store:
         np.testing.assert_equal(said(store, width, until), before)
+
+
+def test_a_page_that_grows_leaves_its_older_chunks_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path) as store:
+        churn(store, 4)
+        store.maintain(START + 2 * HOUR)
+        store.maintain(START + 4 * HOUR)
+        tier = store._rollups.tiers[0]
+        older, newest = sorted(tier.blocks.spans(1), key=lambda span: span.start)
+        read, layout = list[int](), tier.blocks.layouts.layout
+
+        def noted(number: int) -> Layout:
+            read.append(number)
+            return layout(number)
+
+        monkeypatch.setattr(tier.blocks.layouts, "layout", noted)
+        churn(store, 6, since=4)
+        store.maintain(START + 6 * HOUR)
+        assert older in tier.blocks.spans(1)
+        assert len(list(tier.blocks.spans(1))) == 3
+        assert older.layout not in read
+        assert newest.layout in read  # what is new might belong to it
 
 
 def test_upkeep_that_is_to_end_begins_nothing_and_loses_nothing(tmp_path: Path) -> None:

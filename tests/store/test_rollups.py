@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.log.records import StreamName
 from vigie.store.retention import Retention
-from vigie.store.rollups.tier import Made
+from vigie.store.rollups.tier import Claim, Made
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
@@ -55,6 +57,10 @@ def pages(store: Store) -> list[int]:
     return [len(tier.blocks.oldest(1000)) for tier in store._rollups.tiers]
 
 
+def numbers(store: Store) -> list[list[int]]:
+    return [[number for number, *_ in tier.blocks.oldest(1000)] for tier in store._rollups.tiers]
+
+
 def points(answer: Answer) -> list[tuple[list[int], list[str]]]:
     return [(s.times.tolist(), [f"{each:.9g}" for each in s.values]) for s in answer.series]
 
@@ -78,6 +84,55 @@ def test_pages_are_there_after_a_restart(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         assert pages(store) == count
         np.testing.assert_equal(buckets(store, 300_000), before)
+
+
+def test_a_restart_has_no_page_made_again_that_had_all_rows(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store, last=HOURS * 60 - 10)
+        store.maintain(END - 10 * STEP)
+        fill(store, first=HOURS * 60 - 9)  # these rows are still in the log alone when their pages are made
+        store.maintain(END + 11 * STEP)
+        before = numbers(store)
+    with Store(tmp_path) as store:
+        assert any(stream.heads() for stream in store._index)
+        store.maintain(END + 12 * STEP)
+        assert numbers(store) == before
+
+
+def test_a_late_row_is_known_after_a_restart_though_another_page_was_made_since(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store, leave_out=range(100, 140))
+        store.maintain(END)
+        fill(store, 100, 139)
+        fill(store, HOURS * 60 + 1, HOURS * 60 + 10)
+        maker, (stream,) = store._rollups._maker, store._index
+        page = START + 12 * HOUR
+        newest = Claim(stream.name, page, END + 10 * STEP)
+        maker._make(0, [(stream, newest)], store._guard, threading.Event())
+        expected = buckets(store, 300_000)
+        assert expected["count"][20] == 5.0
+    with Store(tmp_path) as store:
+        np.testing.assert_equal(buckets(store, 300_000), expected)
+        store.maintain(END + 2 * STEP)
+        np.testing.assert_equal(buckets(store, 300_000), expected)
+
+
+def test_a_late_row_is_known_although_the_log_was_lost_before(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for _ in range(3):
+            fill(store, leave_out=range(100, 140))
+            store._log.renew()
+        store.maintain(END)
+        store.flush()
+    with sqlite3.connect(tmp_path / "blocks.sqlite") as blocks:
+        blocks.execute("UPDATE stream SET flushed = 0")
+    for path in (tmp_path / "log").iterdir():
+        path.unlink()
+    with Store(tmp_path) as store:
+        fill(store, 100, 139)
+    with Store(tmp_path) as store:
+        store.maintain(END + 2 * STEP)
+        assert buckets(store, 300_000)["count"][20] == 5.0
 
 
 @pytest.mark.parametrize(

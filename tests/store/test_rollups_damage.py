@@ -92,6 +92,23 @@ def test_damaged_part_of_a_page_is_made_again_also_where_the_page_does_not_begin
         assert samples_in(store, "power_watts") == before == HOURS * 60 - 229
 
 
+def test_a_page_that_grows_is_made_again_where_its_series_are_damaged(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        fill(store, last=4 * 60)
+        store.maintain(START + 4 * HOUR)
+        blocks = store._rollups.tiers[0].blocks
+        damaged = {span.layout for span in blocks.spans(1)}
+        with blocks.transaction():
+            blocks.database.writer.execute("UPDATE layout SET series = zeroblob(length(series))")
+        blocks.layouts.forget()
+        fill(store, first=4 * 60 + 1, last=6 * 60)
+        store.maintain(START + 6 * HOUR)
+        (whole,) = blocks.spans(1)
+        assert (whole.start, whole.end) == (START, START + 6 * HOUR)
+        assert whole.layout not in damaged
+        assert samples_in(store, "power_watts") == 6 * 60 - 30
+
+
 def test_damage_where_raw_has_gone_costs_no_other_series(tmp_path: Path) -> None:
     sensors = [str(number) for number in range(60)]  # so that metrics are not pressed together
     with Store(tmp_path, retention=KEPT) as store:

@@ -12,7 +12,7 @@ from vigie.store.heads.stream import Stream
 from vigie.store.log.records import Deletion, Rows, StreamName
 from vigie.store.log.segment import Damage
 from vigie.store.log.wal import Log, segment_of
-from vigie.store.pressing.codec import Times
+from vigie.store.rollups.rollups import Rollups
 from vigie.store.series.index import Index, Target
 
 
@@ -26,15 +26,15 @@ class Recovery:
         log: Log,
         open_stream: Callable[[StreamName], Stream],
         remove: Callable[[Sequence[Stream], Collection[Target]], None],
-        note: Callable[[StreamName, Times], None],
+        rollups: Rollups,
     ) -> None:
         self._index, self._blocks, self._log = index, blocks, log
-        self._open, self._remove, self._note = open_stream, remove, note
+        self._open, self._remove, self._rollups = open_stream, remove, rollups
         self._unreadable: list[str] = []
 
     def run(self) -> list[str]:
         """Load and replay; return what was damaged."""
-        newest = self._load_blocks()
+        newest = max(self._load_blocks(), segment_of(self._rollups.newest_position))
         cuts: list[Damage] = []
         for record in self._log.replay(cuts):
             if isinstance(record, list):
@@ -72,7 +72,7 @@ class Recovery:
                 positions=rows.positions[first:], times=rows.times[first:], values=rows.values[first:]
             )
         self._index.note(stream, rows.layout.outline)
-        self._note(rows.stream, rows.times)
+        self._rollups.note_all(rows.stream, rows.times, rows.positions)
         try:
             stream.put_many(rows, self._blocks)
         except Damaged:

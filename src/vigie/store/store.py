@@ -94,6 +94,7 @@ class Store:
                 self._fetch_raw,
                 self._damages,
                 retention.max_bytes,
+                lambda: self._log.position,
             )
             opened.callback(self._rollups.close)
             self._log = Log(self.directory / "log", self._layouts, segment_bytes, self._guard)
@@ -341,7 +342,7 @@ class Store:
 
     def _recover(self) -> None:
         recovery = Recovery(
-            self._index, self._blocks, self._log, self._stream, self._remove_at_once, self._rollups.note_all
+            self._index, self._blocks, self._log, self._stream, self._remove_at_once, self._rollups
         )
         for damage in recovery.run():
             self._damages.add(damage)

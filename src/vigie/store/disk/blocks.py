@@ -47,6 +47,9 @@ _OVERLAPPING = """
 stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
     SELECT start FROM chunk WHERE stream = ?1 AND start < ?2 ORDER BY start DESC LIMIT 2)), ?2)
 ORDER BY start"""
+_EXTENTS = """
+SELECT number, start, stop FROM chunk WHERE stream = ? AND start >= ? AND start < ? ORDER BY start"""
+_REACHING = "stream = ? AND start >= ? AND start < ? AND stop > ? ORDER BY start"
 _SEALED = {
     "times of chunk": "SELECT number, times FROM chunk",
     "layout": "SELECT number, series FROM layout",
@@ -79,6 +82,14 @@ class StoredStream(NamedTuple):
     number: int
     name: StreamName
     flushed: int
+
+
+class Extent(NamedTuple):
+    """What is known of a chunk without its layout, which takes the longest to read."""
+
+    number: int
+    start: int
+    end: int
 
 
 class Blocks:
@@ -231,6 +242,14 @@ class Blocks:
     def overlapping(self, stream: int, start: int, end: int) -> list[Chunk]:
         """Return the chunks that reach into a time span, and the one before them."""
         return self._chunks(_OVERLAPPING, stream, start, end)
+
+    def reaching(self, stream: int, since: int, start: int, stop: int) -> list[Chunk]:
+        """Return the chunks that begin from a time on and reach into a time span."""
+        return self._chunks(_REACHING, stream, since, stop, start)
+
+    def extents(self, stream: int, since: int, stop: int) -> list[Extent]:
+        """Return where the chunks lie that begin between two times."""
+        return list(starmap(Extent, self._read(_EXTENTS, stream, since, stop)))
 
     def oldest(self, count: int) -> list[tuple[int, int, int]]:
         """Return number, stream and last time of the oldest chunks."""

@@ -160,4 +160,5 @@ def _series(content: bytes) -> tuple[Key, ...]:
     keys = _decoder.decode(codec.unpack_text(content))
     # Most pairs stand in many series: one object each, not one for every mention.
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
-    return tuple([tuple([pairs.setdefault(pair, pair) for pair in key]) for key in keys])
+    same = pairs.setdefault
+    return tuple([tuple(map(same, key, key)) for key in keys])

@@ -127,7 +127,7 @@ class Head:
     def _columns_of(self, layouts: Layouts, layout: Layout) -> Columns | None:
         """Return where a layout's series stand here, None for "in the same places"; new ones get a column."""
         if layout is not self._source:
-            union = layouts.union((self.layout, layout))
+            union = layouts.widened(self.layout, layout.series)
             if union is not self.layout:
                 self._widen(union)
             self._source = layout

@@ -93,7 +93,7 @@ class Intake:
         shape = self._shapes.get(stream)
         if shape is None or shape.table is not table:
             if shape is None or shape.table != table:
-                shape = self._known.of(table, dict(target))
+                shape = self._known.of(table, dict(target), shape)
             shape = self._shapes[stream] = shape._replace(table=table)
         return stream, shape
 

@@ -299,12 +299,14 @@ class Decoder:
 
 
 def _delta(old: tuple[Key, ...], new: tuple[Key, ...]) -> dict[str, Any]:
-    before, after = set(old), set(new)
-    if [key for key in old if key in after] != [key for key in new if key in before]:
+    place = {key: i for i, key in enumerate(old)}
+    places = [place.get(key) for key in new]
+    stay = [at for at in places if at is not None]
+    if stay != sorted(stay):
         return {"ended": list(range(len(old))), "added": list(enumerate(new))}
     return {
-        "ended": [i for i, key in enumerate(old) if key not in after],
-        "added": [(i, key) for i, key in enumerate(new) if key not in before],
+        "ended": sorted(set(range(len(old))).difference(stay)),
+        "added": [(i, new[i]) for i, at in enumerate(places) if at is None],
     }
 
 

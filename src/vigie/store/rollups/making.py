@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from vigie.query.rolled.buckets import FIELDS
+from vigie.store.disk.blocks import Extent
 from vigie.store.heads.stream import BEFORE_ALL, Stream
 from vigie.store.log.records import StreamName
 from vigie.store.rollups.parting import Piece, parted
@@ -28,8 +30,16 @@ Job = tuple[Stream, Claim]
 class RollupMaker:
     """Claims a page under the guard, makes it without, and lets nobody remove anything meanwhile."""
 
-    def __init__(self, tiers: Sequence[Tier], layouts: Layouts, raw: Index, reader: RollupReader) -> None:
+    def __init__(
+        self,
+        tiers: Sequence[Tier],
+        layouts: Layouts,
+        raw: Index,
+        reader: RollupReader,
+        position: Callable[[], int],
+    ) -> None:
         self._tiers, self._layouts, self._raw, self._reader = tiers, layouts, raw, reader
+        self._position = position  # of the log
         self._next = -(1 << 62)
 
     def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
@@ -78,11 +88,13 @@ class RollupMaker:
                     if not self._is_known(stream) or _is_there(tier, claim):
                         continue
                     ask = Ask(Found(stream, {}, ()), Matches(), FIELDS, guard, prompt=False)
-                    pieces = list(self._pieces(place, ask, claim))
+                    runs, kept = self._runs(place, ask, claim)
                     claims.append(claim)
                     tier.claim(claim)
                     stream.rolled = None
-                batch.append(Made(claim, *parted(self._layouts, pieces, tier.kind.width)))
+                    position = self._position() if tier.is_right(claim.name) else None
+                made = parted(self._layouts, runs, tier.kind.width)
+                batch.append(Made(claim, made.chunks, [*kept, *made.kept], position))
             if batch:
                 numbers = tier.write(batch)
         finally:
@@ -92,20 +104,42 @@ class RollupMaker:
     def _is_known(self, stream: Stream) -> bool:
         return self._raw.get(stream.name.target, stream.name.source) is stream
 
-    def _pieces(self, place: int, ask: Ask, claim: Claim) -> Iterator[Piece]:
-        """Yield a page's chunks that are there, and what is new in pieces of some hours."""
-        tier, finer = self._tiers[place], self._tiers[max(0, place - 1)].kind
-        step = max(tier.kind.width, finer.every * finer.width)
+    def _runs(self, place: int, ask: Ask, claim: Claim) -> tuple[list[list[Piece]], list[int]]:
+        """Return what follows one another and may go together in a page, and which chunks of it stay.
+
+        A chunk stays that another one follows: they were parted for good. Its layout is not read again.
+        """
+        tier = self._tiers[place]
+        runs: list[list[Piece]] = [[]]
+        stored = tier.extents(claim.name, claim.page)
+        kept = [chunk.number for chunk, after in pairwise(stored) if chunk.end == after.start]
         at = claim.page
-        for chunk in [*tier.pages(claim.name, claim.page, claim.page + tier.kind.page), None]:
-            until = claim.stop if chunk is None else chunk.start
-            for start in range(at, until, step):
-                stop = min(start + step, until)
-                yield Piece(start, stop, self._reader.fetched(place, ask, start, stop), None)
-            if chunk is not None:
-                load = self._reader.fetched(place, ask, chunk.start, chunk.end)
-                yield Piece(chunk.start, chunk.end, load, chunk)
-                at = chunk.end
+        for extent in stored:
+            runs[-1] += self._pieces(place, ask, at, extent.start)
+            if extent.number in kept:
+                runs.append([])
+            else:
+                runs[-1] += self._stored(place, ask, extent)
+            at = extent.end
+        runs[-1] += self._pieces(place, ask, at, claim.stop)
+        return runs, kept
+
+    def _pieces(self, place: int, ask: Ask, start: int, stop: int) -> Iterator[Piece]:
+        """Yield what is new, some hours at a time."""
+        finer = self._tiers[max(0, place - 1)].kind
+        step = max(self._tiers[place].kind.width, finer.every * finer.width)
+        for at in range(start, stop, step):
+            till = min(at + step, stop)
+            yield Piece(at, till, self._reader.fetched(place, ask, at, till), None)
+
+    def _stored(self, place: int, ask: Ask, extent: Extent) -> Iterator[Piece]:
+        """Yield what is there; made again if its layout is damaged."""
+        start, stop = extent.start, extent.end
+        chunks = self._tiers[place].chunks(ask.found.stream.name, start, stop)
+        if not chunks:
+            yield from self._pieces(place, ask, start, stop)
+        for chunk in chunks:
+            yield Piece(start, stop, self._reader.fetched(place, ask, start, stop), chunk)
 
 
 def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Job]:
@@ -139,7 +173,7 @@ def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
 
 def _is_there(tier: Tier, claim: Claim) -> bool:
     name, page, stop = claim
-    stored = tier.pages(name, page, page + tier.kind.page)
+    stored = tier.extents(name, page)
     if stored and stored[-1].end >= stop:
         tier.until[name] = max(tier.until[name], stop)
         return True

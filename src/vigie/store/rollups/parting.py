@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -43,10 +44,10 @@ class Parted(NamedTuple):
     kept: list[int]
 
 
-def parted(layouts: Layouts, pieces: Sequence[Piece], width: int) -> Parted:
+def parted(layouts: Layouts, runs: Iterable[Sequence[Piece]], width: int) -> Parted:
     """Return a page in as few chunks as its series allow, with few pieces in memory at a time."""
     made = Parted([], [])
-    for parts, stop in _groups(layouts, pieces):
+    for parts, stop in chain.from_iterable(_groups(layouts, pieces) for pieces in runs):
         first = parts[0].piece
         if len(parts) == 1 and first.stored is not None and first.stored.end == stop == first.stop:
             made.kept.append(first.stored.number)

@@ -82,9 +82,7 @@ class RollupReader:
         """Return what makes the parts, in order of time."""
         tier, at = self._tiers[place], start
         loads: list[Load] = []
-        for page in tier.pages(ask.found.stream.name, tier.page_at(start + 1), stop):
-            if page.end <= at:
-                continue
+        for page in tier.chunks(ask.found.stream.name, start, stop):
             if page.start > at:
                 loads += self._finer(place, ask, at, page.start)
             begin, at = max(at, page.start), min(page.end, stop)

@@ -47,6 +47,7 @@ class Rollups:
         fetch_raw: FetchRaw,
         damages: Damages,
         max_bytes: int | None,
+        position: Callable[[], int],
         kinds: Sequence[Kind] = KINDS,
     ) -> None:
         self._raw = raw
@@ -57,7 +58,7 @@ class Rollups:
             if tier.blocks.salvaged:
                 tier.until.clear()  # so that pages that are lost are made again
         self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_make)
-        self._maker = RollupMaker(self.tiers, layouts, raw, self._reader)
+        self._maker = RollupMaker(self.tiers, layouts, raw, self._reader, position)
 
     def close(self) -> None:
         """Let go of the files; which pages late samples made wrong is known again from the log."""
@@ -74,17 +75,22 @@ class Rollups:
     def note(self, name: StreamName, time: int) -> None:
         """Take note of a row; a late one makes pages wrong, unless raw data of their time have gone."""
         for tier in self.tiers:
-            if tier is not self.tiers[0] or tier.page_at(time) >= self.raw_since:
-                tier.note(name, time)
+            self._note(tier, name, time)
 
-    def note_all(self, name: StreamName, times: Times) -> None:
-        """Take note of rows that are read back from the log."""
-        reach = max(tier.reach(name) for tier in self.tiers)
-        if times.min() > reach:
-            return
-        late = times[times <= reach]
-        for minute in np.unique((late - 1) // MINUTE).tolist():
-            self.note(name, minute * MINUTE + 1)
+    def note_all(self, name: StreamName, times: Times, positions: Times) -> None:
+        """Take note of rows that are read back from the log; most were there when pages were made."""
+        for tier in self.tiers:
+            for minute in np.unique((tier.late(name, times, positions) - 1) // MINUTE).tolist():
+                self._note(tier, name, minute * MINUTE + 1)
+
+    def _note(self, tier: Tier, name: StreamName, time: int) -> None:
+        if tier is not self.tiers[0] or tier.page_at(time) >= self.raw_since:
+            tier.note(name, time)
+
+    @property
+    def newest_position(self) -> int:
+        """Return the last position of the log that pages speak of."""
+        return max((position for tier in self.tiers for position in tier.made.values()), default=0)
 
     def notes(self) -> list[Notes]:
         """Return which pages are wrong and still on disk."""

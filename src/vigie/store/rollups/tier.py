@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from vigie.store.damages import Damages
+from vigie.store.disk.blocks import Extent
 from vigie.store.disk.chunk import Chunk
 from vigie.store.disk.salvage import opened_blocks
 from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
 from vigie.store.log.records import StreamName
+from vigie.store.pressing.codec import Times
 from vigie.store.retention import Retention, expire
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
 
 FREED_PAGES = 20_000  # given back at once
+_SCHEMA = "CREATE TABLE IF NOT EXISTS made (stream INTEGER PRIMARY KEY, position INTEGER)"
+_NOTE_MADE = "INSERT INTO made VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET position = excluded.position"
+_MADE = "SELECT stream, position FROM made"
 
 Guard = AbstractContextManager[object]
+_Part = TypeVar("_Part", Chunk, Extent)
 
 
 class Kind(NamedTuple):
@@ -45,11 +51,15 @@ class Claim(NamedTuple):
 
 
 class Made(NamedTuple):
-    """A page that was made: its chunks, none if there are no samples, and those on disk that stay."""
+    """A page that was made: its chunks, none if there are no samples, and those on disk that stay.
+
+    With it every page of the stream has all rows that the log holds before a position, if there is one.
+    """
 
     claim: Claim
     chunks: Sequence[Chunk]
     kept: Collection[int] = ()
+    position: int | None = None
 
 
 Notes = dict[StreamName, set[int]]  # which pages of which streams
@@ -71,6 +81,7 @@ class Tier:
         self._making: Notes = {}  # claimed, and not on disk yet
         self._doomed: list[StreamName] = []  # forgotten, and still on disk
         self._numbers: dict[StreamName, int] = {}
+        self.made: dict[StreamName, int] = {}  # up to which position of the log, when the store was opened
         self._layouts = layouts
         self.path = directory / f"rollups-{kind.name}.sqlite"
         self.blocks = opened_blocks(self.path, layouts, damages)
@@ -90,6 +101,14 @@ class Tier:
         stream = self.index.get(name.target, name.source)
         until = self.until.get(name, BEFORE_ALL)
         return until if stream is None else max(until, stream.last_stored)
+
+    def late(self, name: StreamName, times: Times, positions: Times) -> Times:
+        """Return which rows of a stream, read back from the log, came too late for the pages on disk."""
+        return times[(times <= self.reach(name)) & (positions >= self.made.get(name, BEFORE_ALL))]
+
+    def is_right(self, name: StreamName) -> bool:
+        """Tell whether no page of a stream that is on disk has to be made again."""
+        return name not in self._unsaid
 
     def spoil(self, name: StreamName, page: int) -> None:
         """Take a page away, to be made again."""
@@ -119,13 +138,18 @@ class Tier:
         """Return the begin of the page that a sample of this time belongs to."""
         return (time - 1) // self.kind.page * self.kind.page
 
-    def pages(self, name: StreamName, start: int, stop: int) -> list[Chunk]:
-        """Return the pages that begin between two times, in order."""
+    def chunks(self, name: StreamName, start: int, stop: int) -> list[Chunk]:
+        """Return what pages have of a time span, in order."""
         if name not in self._numbers:
             return []
-        wrong = self.missing.get(name, set()) | self._making.get(name, set())
-        stored = self._stored(self._numbers[name], start, stop)
-        return [page for page in stored if self.page_at(page.start + 1) not in wrong]
+        since = self.page_at(start + 1)
+        return self._right(name, self.blocks.reaching(self._numbers[name], since, start, stop))
+
+    def extents(self, name: StreamName, page: int) -> list[Extent]:
+        """Return where the chunks of a page lie, in order."""
+        if name not in self._numbers:
+            return []
+        return self._right(name, self._extents(self._numbers[name], page))
 
     def claim(self, claim: Claim) -> None:
         """Take over a page that is made of what is there now; a row that comes from now on is late."""
@@ -142,7 +166,7 @@ class Tier:
         numbers: dict[StreamName, int] = {}
         with self.blocks.transaction():
             self.blocks.database.births.wait()
-            for (name, page, _), chunks, kept in batch:
+            for (name, page, _), chunks, kept, position in batch:
                 until = self.until.get(name)
                 if until is None:
                     continue  # it was deleted meanwhile
@@ -152,13 +176,15 @@ class Tier:
                 self._remove_page(number, page, kept)
                 for chunk in chunks:
                     self.blocks.write(number, chunk, small=False)
+                if position is not None:
+                    self.blocks.database.writer.execute(_NOTE_MADE, (number, position))
         return numbers
 
     def settle(
         self, claims: Iterable[Claim], batch: Sequence[Made], numbers: Mapping[StreamName, int]
     ) -> None:
         """Let pages that were written be read, and the other claimed ones be made again."""
-        made = {(name, page): chunks for (name, page, _), chunks, _ in batch}
+        made = {(name, page): chunks for (name, page, _), chunks, *_ in batch}
         for name, page, _ in claims:
             if page in self._making.get(name, ()):
                 self._making[name].discard(page)
@@ -185,7 +211,7 @@ class Tier:
             if stream is not None:
                 self.index.remove(stream)
             self._doomed.append(name)
-            for about in (self.until, self.missing, self._unsaid, self._making, self._numbers):
+            for about in (self.until, self.missing, self._unsaid, self._making, self._numbers, self.made):
                 about.pop(name, None)
 
     def remove_doomed(self) -> None:
@@ -195,7 +221,9 @@ class Tier:
             with self.blocks.transaction():
                 self.blocks.database.births.wait()
                 for name in doomed:
-                    self.blocks.remove_stream(self.blocks.keep_stream(name, 0))
+                    number = self.blocks.keep_stream(name, 0)
+                    self.blocks.remove_stream(number)
+                    self.blocks.database.writer.execute("DELETE FROM made WHERE stream = ?", (number,))
             del self._doomed[: len(doomed)]
 
     def expire(self, now: int, guard: Guard) -> None:
@@ -223,7 +251,7 @@ class Tier:
             self._unsaid[name] = left
 
     def _remove_page(self, number: int, page: int, kept: Collection[int] = ()) -> None:
-        for chunk in self._stored(number, page, page + self.kind.page):
+        for chunk in self._extents(number, page):
             if chunk.number not in kept:
                 self.blocks.remove_chunk(chunk.number)
 
@@ -235,15 +263,22 @@ class Tier:
         stream.number = self._numbers[name]
         return stream
 
-    def _stored(self, number: int, start: int, stop: int) -> list[Chunk]:
-        found = self.blocks.overlapping(number, start, stop - 1)
-        return [chunk for chunk in found if start <= chunk.start < stop]
+    def _extents(self, number: int, page: int) -> list[Extent]:
+        return self.blocks.extents(number, page, page + self.kind.page)
+
+    def _right(self, name: StreamName, parts: Iterable[_Part]) -> list[_Part]:
+        wrong = self.missing.get(name, set()) | self._making.get(name, set())
+        return [part for part in parts if self.page_at(part.start + 1) not in wrong]
 
     def _load(self) -> None:
+        with self.blocks.transaction():
+            self.blocks.database.writer.execute(_SCHEMA)
         names = {}
         for number, name, until in self.blocks.streams():
             names[number] = name
             self.until[name], self._numbers[name] = until, number
+        made = dict(self.blocks.database.read(_MADE))
+        self.made = {name: made[number] for number, name in names.items() if number in made}
         for span, outline in self.blocks.outlines(self.blocks.spans()):
             stream = self._known(names[span.stream])
             stream.spans.add(span.layout, span.start, span.end)

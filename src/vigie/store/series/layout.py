@@ -148,6 +148,15 @@ class Layouts:
                 self._ordered[layout] = ordered
         return ordered
 
+    def widened(self, layout: Layout, series: Iterable[Key]) -> Layout:
+        """Return a layout with the series that are new behind its own, whose places it takes over."""
+        new = unique(key for key in series if key not in layout.column)
+        if not new:
+            return layout
+        wider = self.of(layout.series + new)
+        wider.column = layout.column | {key: i for i, key in enumerate(new, len(layout))}
+        return wider
+
     def union(self, layouts: Iterable[Layout]) -> Layout:
         """Return one layout with the series of all."""
         distinct = unique(layouts)

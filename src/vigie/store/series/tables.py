@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -22,6 +22,10 @@ class Shape(NamedTuple):
     layout: Layout
     kept: Columns | None
 
+    def keys(self) -> dict[Series, Key]:
+        """Return the key of each series of a table of which all are kept."""
+        return dict(zip(self.table.series, self.layout.series, strict=True))
+
     def row(self, values: Sequence[float]) -> Floats:
         """Return the values as a row of the layout, bit for bit."""
         if len(values) != len(self.table.series):
@@ -39,23 +43,34 @@ class Shapes:
         self._known: WeakValueDictionary[tuple[tuple[Series, ...], frozenset[str]], Layout]
         self._known = WeakValueDictionary()
 
-    def of(self, table: Table, taken: Mapping[str, str]) -> Shape:
-        """Return the shape of a table whose target has these labels."""
+    def of(self, table: Table, taken: Mapping[str, str], before: Shape | None = None) -> Shape:
+        """Return the shape of a table whose target has these labels, given that of the version before."""
         key = (table.series, frozenset(taken))
         layout = self._known.get(key)
         if layout is not None:
             return Shape(table, layout, None)
-        shape = shape_of(self._layouts, table, taken)
+        shape = shape_of(self._layouts, table, taken, before)
         if shape.kept is None:
             self._known[key] = shape.layout
         return shape
 
 
-def shape_of(layouts: Layouts, table: Table, taken: Mapping[str, str]) -> Shape:
-    """Return the shape of a table whose target has these labels."""
-    first: dict[Key, int] = {}
+def shape_of(layouts: Layouts, table: Table, taken: Mapping[str, str], before: Shape | None = None) -> Shape:
+    """Return the shape of a table whose target has these labels; most series of one before may stay."""
+    known = {} if before is None or before.kept is not None else before.keys()
+    new = [one for one in table.series if one not in known]
+    made = dict(zip(new, _keys(new, taken), strict=True))
+    _check(made.values())
+    keys, first = {**known, **made}, dict[Key, int]()
+    for i, one in enumerate(table.series):
+        first.setdefault(keys[one], i)
+    kept = None if len(first) == len(table.series) else np.array(list(first.values()), dtype=np.intp)
+    return Shape(table, layouts.of(tuple(first)), kept)
+
+
+def _keys(some: Iterable[Series], taken: Mapping[str, str]) -> Iterator[Key]:
     orders: dict[int, list[tuple[str, int]]] = {}
-    for i, (metric, values) in enumerate(table.series):
+    for metric, values in some:
         if len(metric.labels) != len(values):
             raise Refused(f"{metric.name} has labels {metric.labels}, but was given {values}")
         order = orders.get(id(metric))
@@ -63,13 +78,9 @@ def shape_of(layouts: Layouts, table: Table, taken: Mapping[str, str]) -> Shape:
             order = orders[id(metric)] = _order(metric, taken)
         if order:
             texts = (*values, metric.name)
-            key = tuple([(name, text) for name, at in order if (text := texts[at])])
+            yield tuple([(name, text) for name, at in order if (text := texts[at])])
         else:
-            key = key_of(metric, values, taken)
-        first.setdefault(key, i)
-    _check(first)
-    kept = None if len(first) == len(table.series) else np.array(list(first.values()), dtype=np.intp)
-    return Shape(table, layouts.of(tuple(first)), kept)
+            yield key_of(metric, values, taken)
 
 
 def _order(metric: Metric, taken: Mapping[str, str]) -> list[tuple[str, int]]:

@@ -24,6 +24,7 @@ PAGES: dict[Route, Callable[[], dict[str, Any]]] = {
     Route("gpu", ("gpu02", "3")): outlooks.gpu_page,
     Route("job", ("1",)): outlooks.job_page,
     Route("user", ("bob",)): outlooks.user_page,
+    Route("events"): outlooks.events_page,
 }
 CLUSTER = Route()
 ROUTES = st.sampled_from(sorted(PAGES))
@@ -92,6 +93,18 @@ def test_page_says_what_there_is(route: Route, words: list[str]) -> None:
     text = shown(route, rows=60)
     for word in words:
         assert word in text
+
+
+def test_cluster_says_how_to_reach_what_it_has_no_room_for_and_events_lists_everything() -> None:
+    seen = Seen(outlooks.cluster() | {"attention_more": 2})
+    assert "Needs attention  and 2 more: e" in "\n".join(
+        plain(line, Look()) for line in screen(State(), seen)
+    )
+    text = shown(Route("events"))
+    assert "9 things need you." in text
+    assert "gpu02:8" in text
+    assert "a link flapped" in text
+    assert "nothing matches" in shown(Route("events"), words="nobody")
 
 
 def test_odd_rank_comes_with_the_jobs_median() -> None:

@@ -68,6 +68,8 @@ def test_cluster_node_gpu_and_job_are_a_key_away(port: int, columns: int, rows: 
         terminal.press("\t\r")
         terminal.until("Job 4211")
         terminal.until("Ranks")
+        terminal.press("e")
+        terminal.until("What was found")
         terminal.press("?")
         terminal.until("Keys")
         terminal.press("q")

@@ -60,13 +60,13 @@ GPUS = (
 )
 
 
-def attention(answer: Said, matches: Matches, most: int) -> list[Row]:
+def attention(answer: Said, matches: Matches, most: int, title: str = "Needs attention") -> list[Row]:
     """Return what needs somebody, the way to it, and what to do."""
     found = [one for one in answer.parts("attention") if matches(one.text("what"), _where(one), _hits(one))]
     more = answer.number("attention_more") or 0
     entries = [_attention(one, answer.number("at_ms"), most) for one in found]
-    title = titled("Needs attention", f"and {more:.0f} more" if more else "")
-    return [title, *table(ATTENTION, entries, most, head=False)] if entries else []
+    head = titled(title, f"and {more:.0f} more: e" if more else "")
+    return [head, *table(ATTENTION, entries, most, head=False)] if entries else []
 
 
 def jobs(

@@ -25,7 +25,7 @@ def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 _NOW = (
     _number(
         "CPU busy",
-        "Near 1 for long means that work waits.",
+        "Near 100% for long means that work waits.",
         "ratio",
         f"1 - avg({_IDLE})",
         thresholds=RATIO_HIGH,

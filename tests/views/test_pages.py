@@ -49,7 +49,7 @@ def test_cluster_fits_a_small_terminal_with_everything_that_matters() -> None:
     assert "1 thing needs you. 12 of 16 GPUs held, 8 working." in text
     assert "15 of 16 GPUs   12 held   power: ░ no source" in text
     assert "X  the GPU fell off the bus (XID 79)  gpu02:3  10m" in text
-    assert "gpu01 AAAAAAAA  gpu02 bbbX····  cpu01 cpu 90 %" in text
+    assert "gpu01 AAAAAAAA  gpu02 bbbX····  cpu01 cpu 90%" in text
     assert "A  1    train-1  ada      8  2h   ▉▉▉▉▓▓▓▒" in text
     assert "3    train-3  ada     64  3h   Priority" in text
     assert "check the card's seating, then reboot gpu02" in text
@@ -145,7 +145,7 @@ def test_cluster_without_gpus_shows_its_nodes_by_cpu() -> None:
     answer = outlooks.cluster() | {"nodes": [outlooks.node("n1", []), outlooks.node("n2", [], cpu=None)]}
     text = "\n".join(plain(line, Look()) for line in screen(State(), Seen(answer)))
     assert "Nodes  no GPUs are known" in text
-    assert "n1 cpu 31 %  n2 cpu ░" in text
+    assert "n1 cpu 31%  n2 cpu ░" in text
     empty = answer | {"nodes": []}
     assert "vigie nodes join" in "\n".join(plain(line, Look()) for line in screen(State(), Seen(empty)))
 

@@ -112,7 +112,7 @@ export function timeAxis(size: number): uPlot.Axis {
     grid: { show: false },
     size,
     gap: 8, // clear of the lowest value of the other axis
-    space: 64,
+    space: 52,
     values: (_plot, splits, _axis, _space, gap) =>
       splits.map((s, i) => {
         const when = new Date(s * 1000);

@@ -37,9 +37,15 @@ function duration(seconds: number): Quantity {
   return { text: digits(seconds / 86_400), unit: "d" };
 }
 
+/** Return a share with one decimal, so that a column of them stands in line; what is whole says so. */
+function share(percent: number): Quantity {
+  const text = Number.isInteger(percent) ? `${Math.abs(percent)}` : Math.abs(percent).toFixed(1);
+  return { text: (percent < 0 ? MINUS : "") + text.replace(/^100\.0$/, "100"), unit: "%" };
+}
+
 const FORMS: Record<string, (value: number) => Quantity> = {
-  ratio: (v) => ({ text: digits(Math.round(v * 1000) / 10), unit: "%" }),
-  percent: (v) => ({ text: digits(Math.round(v * 10) / 10), unit: "%" }),
+  ratio: (v) => share(Number((v * 100).toPrecision(12))), // 0.29 * 100 is not quite 29
+  percent: share,
   bytes: (v) => scaled(v, 1024, BINARY, ""),
   "bytes/s": (v) => scaled(v, 1000, DECIMAL, "B/s"),
   "bits/s": (v) => scaled(v, 1000, DECIMAL, "bit/s"),

@@ -161,5 +161,5 @@ def _numbers(
         ),
         number("memory", "GPU memory", middles.get("memory"), "ratio", reason=no_gpu),
         number("power", "Power", sum(power) if power else None, "watts", reason=no_gpu),
-        number("nodes", "Nodes", len(job.nodes)),
+        number("nodes", "Nodes" if len(job.nodes) != 1 else "Node", len(job.nodes)),
     ]

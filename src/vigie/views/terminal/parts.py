@@ -87,7 +87,7 @@ def waiting(found: Sequence[Said], now: float | None, most: int) -> list[Row]:
                 *_names(job),
                 job.text("wanted_gpus") or "-",
                 _age(job.number("queued_ms") or job.number("start_ms"), now),
-                job.text("reason") or "-",
+                ": ".join(filter(None, (job.text("reason"), job.text("why")))) or "-",
             ],
             f"waiting:{job.text('id')}",
             route("job", job.text("id")),

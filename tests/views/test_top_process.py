@@ -67,6 +67,8 @@ def test_cluster_node_gpu_and_job_are_a_key_away(port: int, columns: int, rows: 
         terminal.until("GPUs by busy")
         terminal.press("\t\r")
         terminal.until("Job 4211")
+        terminal.until("What it makes of its GPUs")
+        terminal.press("\x1b[Z")
         terminal.until("Ranks")
         terminal.press("e")
         terminal.until("What was found")

@@ -49,8 +49,12 @@ function One({ number }: { number: Num }) {
         {of !== null && value !== null && <span class="of"> of {whole(of, unit)}</span>}
         {more.length > 0 && <span class="of">{more.join(", ")}</span>}
         {reason && <p class="reason">{reason}</p>}
-        {query && <Spark promql={query} />}
       </dd>
+      {query && (
+        <dd class="day">
+          <Spark promql={query} />
+        </dd>
+      )}
     </div>
   );
 }

@@ -126,7 +126,7 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
         clock,
         number(
             "pcie",
-            "PCIe lanes",
+            ", ".join(["PCIe lanes", *_generation(asked("pcie_generation"), asked("pcie_generation_max"))]),
             width,
             of=lanes,
             state=WARNING if slow else OK,
@@ -139,6 +139,11 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
 def _parts(**shares: float | None) -> list[str]:
     """Return how much of the GPU's parts is at work, as far as that is known."""
     return [f"{name} {shown(share, 'ratio')}" for name, share in shares.items() if share is not None]
+
+
+def _generation(now: float | None, most: float | None) -> list[str]:
+    """Return which PCIe is spoken, of which could be; an idle GPU speaks a slower one, and that is well."""
+    return [] if now is None else [f"generation {now:g}" + (f" of {most:g}" if most else "")]
 
 
 def _holders(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> list[dict[str, Any]]:

@@ -103,10 +103,11 @@ def _calm(page: Page) -> None:
 
 def _seen(page: Page) -> None:
     """Scroll through the page: charts ask for their data when they come into view."""
-    height = page.evaluate("document.documentElement.scrollHeight")
-    for top in range(0, height, 600):
+    top = 0
+    while top < page.evaluate("document.documentElement.scrollHeight"):  # it grows as they come
         page.evaluate(f"scrollTo(0, {top})")
         page.wait_for_timeout(100)
+        top += 600
     with contextlib.suppress(StillBusy):
         page.wait_for_selector(BUSY, state="hidden", timeout=CALM_MS)
     page.evaluate("scrollTo(0, 0)")

@@ -187,7 +187,7 @@ _GPUS = (
     ),
     _across(
         "Memory temperature",
-        "Memory gets hot before the GPU does; beyond 95 it slows down.",
+        "Memory gets hot before the GPU does; beyond 95 °C it slows down.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
     ),

@@ -123,7 +123,7 @@ HEAT = (
     ),
     _gpu(
         "Memory temperature",
-        "Stacked memory runs hotter than the GPU; beyond 95 it slows down.",
+        "Stacked memory runs hotter than the GPU; beyond 95 °C it slows down.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
         thresholds=(Threshold(95, "warning"), Threshold(105, "critical")),

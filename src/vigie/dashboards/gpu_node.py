@@ -108,7 +108,7 @@ _BODY = (
     ),
     _each(
         "Memory temperature",
-        "Beyond 95 memory slows down.",
+        "Beyond 95 °C memory slows down.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
     ),

@@ -32,7 +32,7 @@ _NOW = (
     ),
     _number(
         "Load of 15 minutes for each core",
-        "Above 1 tasks queue for a core or for a disk.",
+        "Above 100% tasks queue for a core or for a disk.",
         "ratio",
         f"sum(node_load15{{{ON_HOST}}}) / {_CORES}",
     ),

@@ -135,7 +135,7 @@ function valueAxis(now: () => Shown): uPlot.Axis {
     ...(incrs ? { incrs } : {}),
     size: (_plot, values) => 12 + Math.max(...(values ?? []).map((text) => text.length), 2) * 6.2,
     space: 28,
-    values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit)),
+    values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit).replace(".0%", "%")),
   };
 }
 

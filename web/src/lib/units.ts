@@ -37,14 +37,15 @@ function duration(seconds: number): Quantity {
   return { text: digits(seconds / 86_400), unit: "d" };
 }
 
-/** Return a share with one decimal, so that a column of them stands in line; what is whole says so. */
+/** Return a share with one decimal, so that a column of them stands in line; nothing and all say so. */
 function share(percent: number): Quantity {
-  const text = Number.isInteger(percent) ? `${Math.abs(percent)}` : Math.abs(percent).toFixed(1);
-  return { text: (percent < 0 ? MINUS : "") + text.replace(/^100\.0$/, "100"), unit: "%" };
+  const size = Math.abs(percent);
+  const text = size.toFixed(size === 0 || size >= 99.95 ? 0 : 1);
+  return { text: (percent < 0 ? MINUS : "") + text, unit: "%" };
 }
 
 const FORMS: Record<string, (value: number) => Quantity> = {
-  ratio: (v) => share(Number((v * 100).toPrecision(12))), // 0.29 * 100 is not quite 29
+  ratio: (v) => share(v * 100),
   percent: share,
   bytes: (v) => scaled(v, 1024, BINARY, ""),
   "bytes/s": (v) => scaled(v, 1000, DECIMAL, "B/s"),

@@ -182,10 +182,10 @@ function Swatch({ rank, line, solid }: { rank: number; line: Line; solid: boolea
 /** Between which values all of those lie whose median a line is. */
 function bandAt({ low, high }: Band, index: number | null, unit: string) {
   return (
-    <>
+    <span class="between">
       <span class="swatch band" aria-hidden="true" />
       <span class="aside">{between(valueAt(low, index), valueAt(high, index), unit)}</span>
-    </>
+    </span>
   );
 }
 

@@ -23,10 +23,15 @@ def test_anything_is_read_back_as_it_was(value: Any) -> None:
     assert safe_load(document(value, "a note\nin two lines")) == value
 
 
-@given(st.text(max_size=20))
-def test_text_never_leaves_its_line(text: str) -> None:
-    assert len(document({"a": text}).splitlines()) == 1
+@given(st.text(max_size=20) | st.text(" \n:-#|a", max_size=12))
+def test_text_never_leaves_its_place(text: str) -> None:
+    first, *rest = document({"a": text, "b": 1}).splitlines()
+    assert first.startswith("a: ")
+    assert rest.pop() == "b: 1"
+    assert all(line.startswith("  ") for line in rest)
+    assert safe_load(document({"a": text})) == {"a": text}
 
 
 def test_promql_stays_readable() -> None:
     assert document({"expr": 'up{job="node"} == 0'}) == "expr: 'up{job=\"node\"} == 0'\n"
+    assert document({"expr": 'a == 0\n  or b{c="d"}'}) == 'expr: |-\n  a == 0\n    or b{c="d"}\n'

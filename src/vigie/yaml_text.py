@@ -1,4 +1,4 @@
-"""YAML as we write it: plain blocks, and every text in quotes."""
+"""YAML as we write it: plain blocks, and every text in quotes, or as it is where it has several lines."""
 
 from __future__ import annotations
 
@@ -31,11 +31,21 @@ def _block(value: Any) -> Iterator[str]:
 
 
 def _entry(key: str, item: Any) -> Iterator[str]:
-    if _fits_a_line(item):
+    if _has_lines(item):
+        yield f"{key} |-"
+        yield from (f"  {line}" for line in item.split("\n"))
+    elif _fits_a_line(item):
         yield f"{key} {_inline(item)}"
     else:
         yield key
         yield from (f"  {line}" for line in _block(item))
+
+
+def _has_lines(value: Any) -> bool:
+    """Tell whether a text has several lines that mean to YAML what they say."""
+    if not isinstance(value, str) or "\n" not in value or value[0].isspace():
+        return False
+    return all(line.strip() and line.isprintable() for line in value.split("\n"))
 
 
 def _fits_a_line(value: Any) -> bool:

@@ -25,7 +25,7 @@ OF_THE_SCHEDULER = {"node_drained"}  # told by the demo until there is a source 
 
 @pytest.mark.parametrize("one", all_findings(), ids=lambda one: one.name)
 def test_sentences_can_be_filled_and_end_with_a_full_stop(one: Finding) -> None:
-    for sentence in filter(None, (one.what, one.was, one.do)):
+    for sentence in filter(None, (one.what, one.was, one.do, one.after)):
         places = {name for _, name, _, _ in Formatter().parse(sentence) if name}
         assert places <= WORDS | set(LABELS)
         assert sentence.endswith((".", "{killed}"))

@@ -20,7 +20,11 @@ def test_each_file_is_named_as_it_is_written_and_not_again(
     tmp_path: Path, says: tuple[Says, Target], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _publish(tmp_path / "out", says[1]) == 0
-    assert f"wrote {tmp_path}/out/prometheus/prometheus.yml\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"wrote {tmp_path}/out/prometheus/prometheus.yml\n" in said
+    assert f"docker compose -f {tmp_path}/out/compose.yml up -d\n" in said
+    assert (tmp_path / "out" / "credentials" / "grafana-admin").is_file()
+    assert said.endswith(f"cat {tmp_path}/out/credentials/grafana-admin\n")
     assert _publish(tmp_path / "out", says[1]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/out is as it should be: nothing had to be written\n"
     assert _publish(tmp_path / "out", says[1], "--json") == 0

@@ -160,6 +160,23 @@ def test_name_of_a_host_finds_nothing_for_a_viewer(everybody: Everybody, matcher
     assert everybody.admin.json("/api/v1/query", query=query)["data"]["result"] != []
 
 
+@pytest.mark.parametrize("words", ["gpu01", "pu01", "gpu0"])
+def test_who_guesses_the_name_of_a_host_does_not_learn_its_pseudonym(
+    everybody: Everybody, words: str
+) -> None:
+    def hosts(who: Caller, text: str) -> set[str]:
+        found = who.json("/api/search", q=text)["found"]
+        return {row["name"].partition(":")[0] for row in found if row["kind"] in ("node", "gpu")}
+
+    name = seen(everybody, "gpu01")
+    assert "gpu01" in hosts(everybody.admin, words)
+    assert hosts(everybody.viewer, words) == set()
+    assert hosts(everybody.viewer, name) == hosts(everybody.viewer, name[:-1]) == {name}
+    assert name.encode() not in everybody.viewer.get("/api/nodes/gpu01")
+    assert name.encode() not in everybody.viewer.get("/api/outlook/nodes/gpu01")
+    assert everybody.viewer.json("/api/bindings", node="gpu01")["bindings"] == []
+
+
 def test_joins_and_people_stay_as_they_are(everybody: Everybody) -> None:
     query = "count(vigie_gpu_busy_ratio and on (instance, gpu) vigie_holder_info)"
     both = [who.json("/api/v1/query", query=query)["data"] for who in (everybody.viewer, everybody.admin)]

@@ -81,6 +81,14 @@ def cluster() -> dict[str, Any]:
     }
 
 
+def events_page() -> dict[str, Any]:
+    """Return what was found: nine things that last, and one that is over."""
+    ended = attention(id="flap:gpu01", what="a link flapped", where={"node": "gpu01"}, until_ms=NOW - HOUR)
+    open_ones = [attention(id=f"xid:gpu02:{n}", where={"node": "gpu02", "gpu": str(n)}) for n in range(9)]
+    said = {"state": "critical", "sentence": "9 things need you."}
+    return {"at_ms": NOW, "verdict": said, "attention": [*open_ones, ended]}
+
+
 def node_page() -> dict[str, Any]:
     """Return the page of the node with the lost GPU."""
     given = cluster()

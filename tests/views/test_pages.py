@@ -24,6 +24,7 @@ PAGES: dict[Route, Callable[[], dict[str, Any]]] = {
     Route("gpu", ("gpu02", "3")): outlooks.gpu_page,
     Route("job", ("1",)): outlooks.job_page,
     Route("user", ("bob",)): outlooks.user_page,
+    Route("events"): outlooks.events_page,
 }
 CLUSTER = Route()
 ROUTES = st.sampled_from(sorted(PAGES))
@@ -48,7 +49,7 @@ def test_cluster_fits_a_small_terminal_with_everything_that_matters() -> None:
     assert "1 thing needs you. 12 of 16 GPUs held, 8 working." in text
     assert "15 of 16 GPUs   12 held   power: ░ no source" in text
     assert "X  the GPU fell off the bus (XID 79)  gpu02:3  10m" in text
-    assert "gpu01 AAAAAAAA  gpu02 bbbX····  cpu01 cpu 90 %" in text
+    assert "gpu01 AAAAAAAA  gpu02 bbbX····  cpu01 cpu 90%" in text
     assert "A  1    train-1  ada      8  2h   ▉▉▉▉▓▓▓▒" in text
     assert "3    train-3  ada     64  3h   Priority" in text
     assert "check the card's seating, then reboot gpu02" in text
@@ -94,6 +95,18 @@ def test_page_says_what_there_is(route: Route, words: list[str]) -> None:
         assert word in text
 
 
+def test_cluster_says_how_to_reach_what_it_has_no_room_for_and_events_lists_everything() -> None:
+    seen = Seen(outlooks.cluster() | {"attention_more": 2})
+    assert "Needs attention  and 2 more: e" in "\n".join(
+        plain(line, Look()) for line in screen(State(), seen)
+    )
+    text = shown(Route("events"))
+    assert "9 things need you." in text
+    assert "gpu02:8" in text
+    assert "a link flapped" in text
+    assert "nothing matches" in shown(Route("events"), words="nobody")
+
+
 def test_odd_rank_comes_with_the_jobs_median() -> None:
     assert "clock 1.2 GHz, the job's median 2.0 GHz" in shown(Route("job", ("1",)), chosen="rank:5:gpu01:5")
 
@@ -132,7 +145,7 @@ def test_cluster_without_gpus_shows_its_nodes_by_cpu() -> None:
     answer = outlooks.cluster() | {"nodes": [outlooks.node("n1", []), outlooks.node("n2", [], cpu=None)]}
     text = "\n".join(plain(line, Look()) for line in screen(State(), Seen(answer)))
     assert "Nodes  no GPUs are known" in text
-    assert "n1 cpu 31 %  n2 cpu ░" in text
+    assert "n1 cpu 31%  n2 cpu ░" in text
     empty = answer | {"nodes": []}
     assert "vigie nodes join" in "\n".join(plain(line, Look()) for line in screen(State(), Seen(empty)))
 

@@ -73,6 +73,13 @@ def test_digit_opens_that_gpu_of_the_chosen_node() -> None:
     assert after("5").here.route == Route()
 
 
+def test_e_opens_everything_that_was_found_and_escape_comes_back() -> None:
+    opened = after("e")
+    assert opened.here.route == parsed("events") == Route("events")
+    assert after("e", state=opened) == opened
+    assert after("esc", state=opened).here.route == Route()
+
+
 def test_measure_goes_round_both_ways() -> None:
     assert after("m").measure == 1
     assert after("M", "m").measure == 0
@@ -118,13 +125,13 @@ def test_links_are_those_of_the_web_page() -> None:
     assert parsed("node/a%2Fb") == Route("node", ("a/b",))
     assert parsed("gpu/n1/0?at=17") == Route("gpu", ("n1", "0"), "17")
     assert Route("node", ("a/b",), "17").path == "api/outlook/nodes/a%2Fb?at=17"
-    assert parsed("events?kind=xid") is None
+    assert parsed("dashboard/jobs") is None
     assert parsed("gpu/n1") is None
 
 
 def test_link_that_only_the_web_page_has_is_said_so() -> None:
     answer = outlooks.cluster()
-    answer["attention"][0]["link"] = "events?kind=xid"
+    answer["attention"][0]["link"] = "dashboard/jobs"
     state = pressed(State(), "enter", page(State(), answer), HEIGHT)
     assert state.here.route == Route()
-    assert "in a browser: /events" in state.remark
+    assert "in a browser: /dashboard/jobs" in state.remark

@@ -151,8 +151,8 @@ def test_what_an_encoding_cannot_say_is_a_question_mark() -> None:
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (0.314, "ratio", "31 %"),
-        (99.6, "percent", "100 %"),
+        (0.314, "ratio", "31%"),
+        (99.6, "percent", "100%"),
         (61_234.0, "watts", "61.2 kW"),
         (80 * 2**30, "bytes", "80.0 GiB"),
         (25e9, "bits/s", "25.0 Gb/s"),

@@ -22,7 +22,7 @@ from playwright.sync_api import (
 
 from tests.real.conftest import need
 from tests.real.waiting import until
-from tests.web.programs import STORY, Running, vigie
+from tests.web.programs import START, STORY, Running, vigie
 from vigie.server.outlook.watch import UNFINISHED
 
 QUIET = (
@@ -84,7 +84,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     home = tmp_path_factory.mktemp("demo")
     (home / "password").write_text(PASSWORD)
     with vigie("demo", home / "data", f"--admin-password-file={home}/password", *STORY) as server:
-        until(lambda: UNFINISHED not in str(server.get("api/outlook/cluster")), "its hours are looked at")
+        until(
+            lambda: UNFINISHED not in str(server.get("api/outlook/cluster")), "its hours are looked at", START
+        )
         yield server
 
 

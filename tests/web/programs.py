@@ -17,6 +17,7 @@ from bench.programs import free_port
 from tests.real.waiting import until
 
 NOW = "2026-11-16T06:00:00Z"
+START = 300.0  # seconds, for hours of history on a machine that has other work
 STORY = (f"--now={NOW}", "--seed=1", "--history=6h")
 
 
@@ -47,7 +48,9 @@ def vigie(command: str, data: Path, *flags: str, port: int = 0) -> Iterator[Runn
     process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     server = Running(process, port)
     try:
-        until(lambda: server.get("api/v1/query?query=up")["data"]["result"], f"vigie {command} answers")
+        until(
+            lambda: server.get("api/v1/query?query=up")["data"]["result"], f"vigie {command} answers", START
+        )
         yield server
     finally:
         server.end()

@@ -1,4 +1,4 @@
-"""What is around the page: a proxy with a prefix, a server that goes and comes back, no GPU at all."""
+"""What is around the page: a proxy with a prefix, a tunnel, a server that goes and comes back, no GPU."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.real.test_nginx import nginx
 from tests.web.conftest import PASSWORD, Open
 from tests.web.programs import Running, vigie
+from tests.web.tunnels import sshd, tunnel
 
 
 def test_page_works_below_a_prefix_of_a_proxy_and_asks_to_sign_in_there(
@@ -34,6 +35,27 @@ def test_page_works_below_a_prefix_of_a_proxy_and_asks_to_sign_in_there(
         expect(page).to_have_url(re.compile("/watch/gpu/gpu03/5"))
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_have_text("GPU gpu03:5")
+
+
+def test_page_works_through_an_ssh_tunnel_and_again_when_that_is_back(
+    opened: Open, demo: Running, tmp_path: Path
+) -> None:
+    port = free_port()
+    with sshd(tmp_path) as ssh:
+        site = opened(f"http://localhost:{port}")  # as people type it; nobody has to sign in
+        site.excused = "net::ERR_"
+        with tunnel(tmp_path, ssh, port, demo.port):
+            page = site.go("node/gpu03")
+            expect(page.get_by_role("heading", level=1)).to_have_text("Node gpu03")
+            page.locator(".panel").first.scroll_into_view_if_needed()
+            expect(page.locator(".panel .u-over").first).to_be_visible()
+            page.get_by_role("link", name="GPU 5").first.click()
+            expect(page.get_by_role("heading", level=1)).to_have_text("GPU gpu03:5")
+        expect(page.get_by_role("alert")).to_contain_text("The connection to the server is lost")
+        with tunnel(tmp_path, ssh, port, demo.port):
+            expect(page.get_by_role("alert")).to_have_count(0)
+            page.get_by_role("link", name="Jobs", exact=True).first.click()
+            expect(page.get_by_role("table").first).to_be_visible()
 
 
 def test_lost_connection_shows_at_once_and_heals_by_itself(opened: Open, tmp_path: Path) -> None:

@@ -21,6 +21,31 @@ def test_job_shows_its_ladder_and_its_oddest_rank_first(site: Watched) -> None:
     expect(first.locator("td.odd", has_text="1.09 GHz")).to_be_visible()
 
 
+def test_receipt_of_a_job_tells_what_it_held_what_of_it_was_used_and_its_energy(site: Watched) -> None:
+    page = site.go("job/4211")
+    page.get_by_role("tab", name="Receipt").click()
+    expect(page).to_have_url(re.compile("tab=receipt"))
+    for words in ("GPU-hours held", "busy with kernels", "kWh"):
+        expect(page.locator(".receipt")).to_contain_text(words)
+
+
+def test_number_leads_to_its_graph_in_the_same_time_and_back(site: Watched) -> None:
+    page = site.go("?from=now-1h")
+    page.get_by_role("link", name="26.5").click()
+    expect(page).to_have_url(re.compile(r"explore\?from=now-1h&query="))
+    expect(page.locator(".u-over").first).to_be_visible()
+    page.go_back()
+    expect(page.locator(".verdict")).to_contain_text("GPUs held")
+    expect(page).to_have_url(re.compile(r"\?from=now-1h$"))
+
+
+def test_node_with_something_found_leads_to_that_alone(site: Watched) -> None:
+    page = site.go("nodes")
+    page.get_by_role("row", name="gpu06").locator("a.chip").click()
+    expect(page).to_have_url(re.compile(r"events\?node=gpu06"))
+    expect(page.get_by_role("table", name="found").locator("tbody tr")).to_have_count(4)
+
+
 def test_heat_strip_changes_its_measure_and_a_click_opens_that_rank_at_that_minute(site: Watched) -> None:
     page = site.go("job/4211")
     page.get_by_role("button", name="clock", exact=True).click()

@@ -19,6 +19,9 @@ EXAMPLE = """examples:
   vigie publish /srv/monitoring --watch --reload       keep it fresh, and have Prometheus read it again
   vigie publish DIR --scrape-tokens /root/scrape-token for agents that listen beyond loopback
   vigie up --publish DIR                               a server, an agent, and this"""
+NEXT = """start both:         docker compose -f {root}/compose.yml up -d
+Grafana:            http://{grafana}, as admin
+admin's password:   cat {root}/credentials/grafana-admin"""
 ERRORS = (*_settings.ERRORS, *TROUBLES)
 WATCH_SECONDS, STOP_SECONDS = 10.0, 3.0
 STOPS = (signal.SIGINT, signal.SIGTERM)
@@ -44,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         tell(outcome)
         if not arguments.json and not any(outcome):
             print(f"{arguments.directory} is as it should be: nothing had to be written")
+        if not arguments.json and outcome.written:
+            print(NEXT.format(root=arguments.directory, grafana=arguments.grafana))
         return 1 if outcome.foreign else 0
     stop = threading.Event()
     watching = threading.Thread(target=publisher.watch, args=(stop, WATCH_SECONDS, tell), daemon=True)

@@ -282,7 +282,7 @@ CLOCK = (
 HARDWARE = (
     one(
         "Power supplies",
-        "0 is one without power: the other carries the machine alone.",
+        "No is one without power: the other carries the machine alone.",
         "bool",
         f"node_power_supply_online{{{ON_HOST}}}",
         "{{power_supply}}",
@@ -294,7 +294,7 @@ HARDWARE = (
 KERNEL = (
     one(
         "Text files that could not be read",
-        "1 means that a script wrote something that is no exposition.",
+        "Yes means that a script wrote something that is no exposition.",
         "bool",
         f"node_textfile_scrape_error{{{ON_HOST}}}",
         "could not be read",

@@ -134,7 +134,7 @@ PROCESSES = (
 CLOCK = (
     one(
         "Clock in step",
-        "0 means that nobody sets the clock: logs and traces of nodes do not fit together.",
+        "No means that nobody sets the clock: logs and traces of nodes do not fit together.",
         "bool",
         f"node_timex_sync_status{{{ON_HOST}}}",
         "in step",

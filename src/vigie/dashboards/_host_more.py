@@ -19,7 +19,7 @@ def _of_one(way: str) -> str:
 CPUS = (
     one(
         "Busy, by core",
-        "One core at 1 with the rest idle is a single thread that limits all.",
+        "One core at 100% with the rest idle is a single thread that limits all.",
         "ratio",
         f"1 - sum by (cpu) ({rate('node_cpu_seconds_total', _RESTING)})",
         "core {{cpu}}",
@@ -165,7 +165,7 @@ DISKS = (
     ),
     one(
         "Busy",
-        "Near 1 requests queue; on NVMe it may mean less.",
+        "Near 100% requests queue; on NVMe it may mean less.",
         "ratio",
         rate("node_disk_io_time_seconds_total", REAL_DISKS),
         "{{device}}",

@@ -166,7 +166,7 @@ _GPUS = (
     ),
     _each(
         "GPU memory",
-        "Bands near 1 are at risk of running out.",
+        "Bands near 100% are at risk of running out.",
         "ratio",
         f"$how by (instance) ({_FULL})",
         _GPU_NEEDS,
@@ -187,7 +187,7 @@ _GPUS = (
     ),
     _across(
         "Memory temperature",
-        "Memory gets hot before the GPU does; beyond 95 it slows down.",
+        "Memory gets hot before the GPU does; beyond 95 °C it slows down.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
     ),
@@ -257,7 +257,7 @@ _FABRIC = (
     ),
     one(
         "All InfiniBand links up",
-        "0 means that at least one port of the node is down.",
+        "No means that at least one port of the node is down.",
         "bool",
         f"min by (instance) (node_infiniband_physical_state_id{{{ON_HOST}}} == bool 5)",
         "{{instance}}",

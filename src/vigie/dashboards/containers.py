@@ -68,7 +68,7 @@ _MEMORY = (
     ),
     _each(
         "Memory of its limit",
-        "At 1 the kernel kills.",
+        "At 100% the kernel kills.",
         "ratio",
         f"container_memory_working_set_bytes{{{_THEM}}} / (container_spec_memory_limit_bytes{{{_THEM}}} > 0)",
         thresholds=RATIO_HIGH,

@@ -123,7 +123,7 @@ HEAT = (
     ),
     _gpu(
         "Memory temperature",
-        "Stacked memory runs hotter than the GPU; beyond 95 it slows down.",
+        "Stacked memory runs hotter than the GPU; beyond 95 °C it slows down.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
         thresholds=(Threshold(95, "warning"), Threshold(105, "critical")),
@@ -137,7 +137,7 @@ HEAT = (
     ),
     one(
         "Power of the limit",
-        "At 1 the GPU is at its limit and lowers its clock.",
+        "At 100% the GPU is at its limit and lowers its clock.",
         "ratio",
         f"vigie_gpu_power_watts{{{ON_GPU}}} / vigie_gpu_power_limit_watts{{{ON_GPU}}}",
         NAME,
@@ -198,7 +198,7 @@ ERRORS = (
     ),
     one(
         "Row waits for a reset",
-        "1 until the GPU is reset: drain it when its job ends.",
+        "Yes until the GPU is reset: drain it when its job ends.",
         "bool",
         f"DCGM_FI_DEV_ROW_REMAP_PENDING{{{ON_GPU}}} > 0",
         NAME,
@@ -208,7 +208,7 @@ ERRORS = (
     ),
     one(
         "Row could not be replaced",
-        "1 means that the spare rows are used up: the board has to be replaced.",
+        "Yes means that the spare rows are used up: the board has to be replaced.",
         "bool",
         f"DCGM_FI_DEV_ROW_REMAP_FAILURE{{{ON_GPU}}}",
         NAME,
@@ -230,7 +230,7 @@ ERRORS = (
 LINKS = (
     one(
         "PCIe width of its maximum",
-        "Below 1 the card runs on fewer lanes than it could: reseat it or look at the riser.",
+        "Below 100% the card runs on fewer lanes than it could: reseat it or look at the riser.",
         "ratio",
         f"vigie_gpu_pcie_width{{{ON_GPU}}} / vigie_gpu_pcie_width_max{{{ON_GPU}}}",
         NAME,

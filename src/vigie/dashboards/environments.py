@@ -39,7 +39,7 @@ def _held(metric: str) -> str:
 _NOW = (
     _number(
         "Nodes with genv",
-        "Of those that were asked; below 1 some of them lack it.",
+        "Of those that were asked; below 100% some of them lack it.",
         "ratio",
         "avg(genv_is_installed)",
     ),
@@ -53,7 +53,7 @@ _NOW = (
     ),
     _number(
         "Processes within environments",
-        "Below 1 somebody works past genv.",
+        "Below 100% somebody works past genv.",
         "ratio",
         f"({_WITHIN} or 0 * {_ALL}) / {_ALL}",
     ),

@@ -40,7 +40,7 @@ _NOW = (
     ),
     _number(
         "GPU memory in use",
-        "Near 1 there is no room for a larger batch.",
+        "Near 100% there is no room for a larger batch.",
         "ratio",
         f"sum(vigie_gpu_memory_used_bytes{{{ON_GPU}}}) / sum(vigie_gpu_memory_total_bytes{{{ON_GPU}}})",
         thresholds=_NO_ROOM,
@@ -67,7 +67,7 @@ _WORK = (
         "vigie_gpu_busy_ratio",
         ceiling=1,
     ),
-    _each("SM active", "Useful work: above 0.8 is good.", "ratio", "DCGM_FI_PROF_SM_ACTIVE", _PROFILED, 1),
+    _each("SM active", "Useful work: above 80% is good.", "ratio", "DCGM_FI_PROF_SM_ACTIVE", _PROFILED, 1),
     _each(
         "Tensor active",
         "What training should use most.",
@@ -108,7 +108,7 @@ _BODY = (
     ),
     _each(
         "Memory temperature",
-        "Beyond 95 memory slows down.",
+        "Beyond 95 °C memory slows down.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
     ),
@@ -121,7 +121,7 @@ _BODY = (
     _each("Memory clock", "Fixed while a GPU works.", "hertz", "vigie_gpu_memory_clock_hertz"),
     one(
         "Held back, by reason",
-        "1 while the reason holds: heat and hardware are for the operator.",
+        "Yes while the reason holds: heat and hardware are for the operator.",
         "bool",
         f"vigie_gpu_throttled{{{ON_GPU}}} > 0",
         "GPU {{gpu}}: {{reason}}",

@@ -44,7 +44,7 @@ _TRAFFIC = (
     _flow("Received", "As sent: compare the two to find where data is lost.", _RECEIVED),
     _flow(
         "Sent of what the port can carry",
-        "Near 1 the link is the limit of the job.",
+        "Near 100% the link is the limit of the job.",
         f"{_SENT} / on (instance, device, port) node_infiniband_rate_bytes_per_second{{{_PORTS}}}",
         "ratio",
         ceiling=1,
@@ -71,7 +71,7 @@ _TRAFFIC = (
 _STATE = (
     one(
         "Link up",
-        "0 is polling or disabled: the cable, the optic or the switch's port.",
+        "No is polling or disabled: the cable, the optic or the switch's port.",
         "bool",
         f"node_infiniband_physical_state_id{{{_PORTS}}} == bool 5",
         _NAME,

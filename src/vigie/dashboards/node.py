@@ -25,14 +25,14 @@ def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 _NOW = (
     _number(
         "CPU busy",
-        "Near 1 for long means that work waits.",
+        "Near 100% for long means that work waits.",
         "ratio",
         f"1 - avg({_IDLE})",
         thresholds=RATIO_HIGH,
     ),
     _number(
         "Load of 15 minutes for each core",
-        "Above 1 tasks queue for a core or for a disk.",
+        "Above 100% tasks queue for a core or for a disk.",
         "ratio",
         f"sum(node_load15{{{ON_HOST}}}) / {_CORES}",
     ),

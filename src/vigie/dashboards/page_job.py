@@ -92,7 +92,7 @@ _CHARTS = (
 _MORE = (
     share_of_each(
         "GPU busy",
-        "Busy says only that some kernel ran: all at 1 with little SM activity is a poor sort of busy.",
+        "Busy says only that some kernel ran: all at 100% with little SM activity is a poor sort of busy.",
         f"vigie_gpu_busy_ratio {_GPU}",
     ),
     Panel(

@@ -42,7 +42,7 @@ _MULTIPROCESSORS = (
     ),
     _share(
         "SM active",
-        "Above 0.8 the GPU is well used; below 0.5 kernels are too few or too small.",
+        "Above 80% the GPU is well used; below 50% kernels are too few or too small.",
         "SM_ACTIVE",
     ),
     _share(
@@ -62,7 +62,7 @@ _MULTIPROCESSORS = (
     _share("FP16 active", "Half precision outside the tensor cores.", "PIPE_FP16_ACTIVE"),
 )
 _MEMORY = (
-    _share("DRAM active", "Above 0.8 the work is bound by memory, whatever else is low.", "DRAM_ACTIVE"),
+    _share("DRAM active", "Above 80% the work is bound by memory, whatever else is low.", "DRAM_ACTIVE"),
     one(
         "Tensor for each SM",
         "How much of the work the tensor cores do: compare jobs of one kind.",

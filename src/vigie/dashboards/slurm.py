@@ -43,7 +43,7 @@ _NOW = (
     ),
     _number(
         "GPUs given to jobs",
-        "Of all that Slurm has: near 1 new jobs wait.",
+        "Of all that Slurm has: near 100% new jobs wait.",
         "ratio",
         "sum(slurm_gpus_alloc) / sum(slurm_gpus_total)",
     ),
@@ -102,7 +102,7 @@ _NODES = (
     ),
     one(
         "Memory given, by node",
-        "At 1 no further job fits, whatever CPUs are left.",
+        "At 100% no further job fits, whatever CPUs are left.",
         "ratio",
         "sum by (node) (slurm_node_mem_alloc) / sum by (node) (slurm_node_mem_total)",
         "{{node}}",

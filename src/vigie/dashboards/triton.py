@@ -14,7 +14,7 @@ _VARIABLES = (
 )
 _MODELS = 'instance=~"$node", model=~"$model"'
 _BY = "sum by (instance, model, version)"
-_NAME = "{{instance}} {{model}} {{version}}"
+_NAME = "{{instance}} {{model}} v{{version}}"
 _ASKED = f"({_BY} ({rate('nv_inference_request_success', _MODELS)}) > 0)"
 
 

@@ -32,6 +32,7 @@ class Finding(NamedTuple):
     lag_ms: int = 0  # for how long it has been so when the query first tells
     tail_ms: int = 0  # for how long the query still tells of it when it is over
     was: str = ""  # the sentence when it is over; {lasted} tells how long it was
+    after: str = ""  # what to do then, where it is something else than before
     by_job: bool = False  # all places of a job are one trouble
     explains: tuple[str, ...] = ()  # findings that follow from it, at the same place or job
     unit: str = ""  # of the value that the query gives

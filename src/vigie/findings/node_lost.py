@@ -12,6 +12,7 @@ FINDING = Finding(
     was="{node} was lost for {lasted} and is back{hurt}.",
     do="See whether {node} answers (ping, console, BMC) and restart it; if it is up, look at its agent: "
     "`systemctl status vigie-agent`.",
+    after="See why: `journalctl -b -1 -e` on {node} tells how it ended, if it was restarted.",
     # A node that is late for a moment is not lost.
     when='max_over_time(up{job="node"}[2m]) == 0',
     lag_ms=2 * MINUTE_MS,

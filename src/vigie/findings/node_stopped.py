@@ -13,6 +13,7 @@ FINDING = Finding(
     was="{node} was not watched for {lasted}: its agent was stopped.",
     do="Start it when the work there is done: `systemctl start vigie-agent` on {node}; "
     "if it will not come back: `vigie nodes remove {node}`.",
+    after="Nothing: it is watched again.",
     events=("node_stopped",),
     explains=("node-lost", *node_lost.FINDING.explains),
     chip="not watched",

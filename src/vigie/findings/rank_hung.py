@@ -15,6 +15,7 @@ FINDING = Finding(
     was="A rank of job {job} hung for {lasted}: {places} did nothing while the others waited.",
     do="Look what the process on {places} does (`py-spy dump`); if it does not come back, "
     "let {user} cancel the job: `scancel {job_id}`.",
+    after="Look in the log of job {job_id} for what it waited for.",
     # Where the others compute they do not wait: this one has nothing to do by design.
     when=f"""(({_BUSY}) < 0.02)
   and on (holder) (quantile by (holder) (0.5, {_BUSY}) > 0.7)

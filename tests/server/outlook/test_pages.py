@@ -120,6 +120,7 @@ def test_jobs_are_listed_by_state(small: Asked) -> None:
     assert running[0]["ladder"] == {"held": 2, "process": 2.0, "busy": 0.9, "sm": None, "tensor": None}
     (waiting,) = small.page("outlook/jobs", state="waiting")["jobs"]
     assert (waiting["reason"], waiting["wanted_gpus"], waiting["start_ms"]) == ("Resources", 4, None)
+    assert waiting["why"] == "too little is free for it"
     assert small.page("outlook/jobs", state="finished")["jobs"] == []
 
 

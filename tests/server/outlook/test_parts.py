@@ -15,6 +15,7 @@ from vigie.server.outlook.gpu_health import facts
 from vigie.server.outlook.ladder import ladder, span_of
 from vigie.server.outlook.picture import Picture
 from vigie.server.outlook.ranks import FIELDS, ranks
+from vigie.server.outlook.receipt import receipt
 from vigie.server.outlook.sources import WITHOUT, sources
 from vigie.server.outlook.user_page import STEP_MS, days_of
 from vigie.server.outlook.words import DAY_MS, HOUR_MS
@@ -115,6 +116,26 @@ def test_step_of_the_ladder_that_is_absent_costs_nothing_and_says_why() -> None:
     assert steps["process"]["reason"]
     assert steps["busy"]["lost_gpu_hours"] == pytest.approx(1.0)
     assert steps["sm"]["lost_gpu_hours"] is None
+
+
+def test_receipt_counts_what_was_held_measured_used_and_drawn_and_says_what_nobody_told() -> None:
+    here = ("n1", "0")
+    others = Row(("n1", "1"), [0], [1.0])  # of another job
+    found = Found(
+        {"busy": [Row(here, [0, 1], [0.5, 1.0]), others], "power": [Row(here, [0, 1], [500, 700])]}, {}
+    )
+    rows = {row["label"]: row for row in receipt([here], 3 * HOUR_MS, found, HOUR_MS)}
+    told = {label: row["value"] for label, row in rows.items() if row["value"] is not None}
+    assert told == {
+        "GPU-hours held": 3.0,
+        "of them measured": 2.0,
+        "busy with kernels": 1.5,
+        "energy of its GPUs": 1.2,
+    }
+    assert "profiling" in rows["tensor cores active"]["reason"]
+    silent = receipt([here], HOUR_MS, Found({}, {}), HOUR_MS)
+    assert [row["value"] for row in silent] == [1.0, *[None] * 6]
+    assert all(row["reason"] for row in silent[1:])
 
 
 def test_a_day_has_as_many_worked_hours_as_held_ones_when_the_gpu_was_always_busy() -> None:

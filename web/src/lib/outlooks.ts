@@ -17,6 +17,14 @@ export interface Step {
   reason: string;
 }
 
+/** A line of a job's receipt. */
+export interface Cost {
+  label: string;
+  value: number | null;
+  unit: string;
+  reason: string;
+}
+
 export const MEASURES = ["sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu"] as const;
 export type Measure = (typeof MEASURES)[number];
 
@@ -32,6 +40,7 @@ export interface JobOutlook extends Outlook {
   numbers: Num[];
   job: JobRow;
   ladder: Step[];
+  receipt: Cost[];
   ranks: Rank[];
   medians: Partial<Record<Measure, number | null>>;
   attention: Attention[];

@@ -112,7 +112,7 @@ export function timeAxis(size: number): uPlot.Axis {
     grid: { show: false },
     size,
     gap: 8, // clear of the lowest value of the other axis
-    space: 64,
+    space: 52,
     values: (_plot, splits, _axis, _space, gap) =>
       splits.map((s, i) => {
         const when = new Date(s * 1000);
@@ -135,7 +135,7 @@ function valueAxis(now: () => Shown): uPlot.Axis {
     ...(incrs ? { incrs } : {}),
     size: (_plot, values) => 12 + Math.max(...(values ?? []).map((text) => text.length), 2) * 6.2,
     space: 28,
-    values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit)),
+    values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit).replace(".0%", "%")),
   };
 }
 

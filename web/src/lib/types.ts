@@ -23,6 +23,7 @@ export interface Attention {
   finding: string;
   severity: "critical" | "warning" | "info";
   what: string;
+  nodes: string[];
   where: Record<string, string>;
   since_ms: number;
   until_ms: number | null;

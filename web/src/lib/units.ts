@@ -37,9 +37,16 @@ function duration(seconds: number): Quantity {
   return { text: digits(seconds / 86_400), unit: "d" };
 }
 
+/** Return a share with one decimal, so that a column of them stands in line; nothing and all say so. */
+function share(percent: number): Quantity {
+  const size = Math.abs(percent);
+  const text = size.toFixed(size === 0 || size >= 99.95 ? 0 : 1);
+  return { text: (percent < 0 ? MINUS : "") + text, unit: "%" };
+}
+
 const FORMS: Record<string, (value: number) => Quantity> = {
-  ratio: (v) => ({ text: digits(Math.round(v * 1000) / 10), unit: "%" }),
-  percent: (v) => ({ text: digits(Math.round(v * 10) / 10), unit: "%" }),
+  ratio: (v) => share(v * 100),
+  percent: share,
   bytes: (v) => scaled(v, 1024, BINARY, ""),
   "bytes/s": (v) => scaled(v, 1000, DECIMAL, "B/s"),
   "bits/s": (v) => scaled(v, 1000, DECIMAL, "bit/s"),

@@ -14,7 +14,7 @@ export default function Dashboards() {
     <div class="page">
       <h1>Dashboards</h1>
       <p class="calm">
-        The same panels as in Grafana, by which <code>vigie publish</code> shows them, too.
+        The same panels that <code>vigie publish</code> writes for Grafana.
       </p>
       <ul class="listing">
         {data.dashboards.map(({ slug, title, sentence }) => (

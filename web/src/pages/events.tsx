@@ -68,7 +68,7 @@ function command({ severity, node }: Filters): string {
 }
 
 function nodesOf(items: Attention[]): string[] {
-  return [...new Set(items.map(({ where }) => where.node ?? "").filter(Boolean))].sort();
+  return [...new Set(items.flatMap(({ nodes }) => nodes))].sort();
 }
 
 function Filter({ filters, nodes }: { filters: Filters; nodes: string[] }) {
@@ -101,7 +101,7 @@ function fits(item: Attention, { severity, open, node, text }: Filters): boolean
   return (
     (!severity || item.severity === severity) &&
     (!open || open === state) &&
-    (!node || item.where.node === node) &&
+    (!node || item.nodes.includes(node)) &&
     (!text || words.join(" ").toLowerCase().includes(text))
   );
 }
@@ -183,7 +183,7 @@ function Where({ item: { where } }: { item: Attention }) {
 
 function Hits({ item: { hits } }: { item: Attention }) {
   const [job] = hits.jobs;
-  if (!job) return <span class="aside">nobody</span>;
+  if (!job) return <span class="aside narrow">nobody</span>;
   return (
     <span class="wraps">
       <a href={link(path("job", job.id))}>{job.name || job.id}</a>

@@ -16,12 +16,14 @@ import { Ladder } from "../parts/Ladder";
 import { Opening } from "../parts/Opening";
 import { Processes } from "../parts/Processes";
 import { RankTable } from "../parts/RankTable";
+import { Receipt } from "../parts/Receipt";
 import { Tabs, useTab } from "../parts/Tabs";
 
 const CHARTS = "page-job";
 const TABS = [
   { key: "processes", label: "Processes and containers" },
   { key: "events", label: "Events on its nodes" },
+  { key: "receipt", label: "Receipt" },
 ];
 
 export default function Job({ parts }: { parts: string[] }) {
@@ -58,10 +60,10 @@ function factsOf(job: JobRow, at: number): (Fact | null)[] {
   ];
 }
 
-function Waits({ outlook: { job, free } }: { outlook: JobOutlook }) {
+function Waits({ outlook: { job } }: { outlook: JobOutlook }) {
   return (
     <Absent height={100}>
-      {`It has not started, so there is nothing to measure. ${free?.sentence ?? ""} The scheduler says: ${job.reason || "no reason"}.`}
+      {`It has not started, so there is nothing to measure. The scheduler says: ${[job.reason || "no reason", job.why].filter(Boolean).join(", ")}.`}
     </Absent>
   );
 }
@@ -86,7 +88,7 @@ function Works({ outlook }: { outlook: JobOutlook }) {
         </>
       )}
       <OverTime outlook={outlook} events={events} />
-      <Below job={job} events={events} />
+      <Below outlook={outlook} events={events} />
     </>
   );
 }
@@ -113,9 +115,13 @@ function useEventsOn(nodes: string[]): Happening[] {
   return useMemo(() => events.filter(({ node }) => nodes.includes(node)), [events, nodes.join()]);
 }
 
-function Below({ job, events }: { job: JobRow; events: Happening[] }) {
+function Below({ outlook: { job, receipt }, events }: { outlook: JobOutlook; events: Happening[] }) {
   const tab = useTab(TABS);
   return (
-    <Tabs tabs={TABS}>{tab === "events" ? <EventTable events={events} /> : <Processes job={job.id} />}</Tabs>
+    <Tabs tabs={TABS}>
+      {tab === "events" && <EventTable events={events} />}
+      {tab === "receipt" && <Receipt costs={receipt} />}
+      {tab === "processes" && <Processes job={job.id} />}
+    </Tabs>
   );
 }

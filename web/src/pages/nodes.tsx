@@ -22,7 +22,12 @@ const COLUMNS: Column<ListedNode>[] = [
     key: "attention",
     head: "Found",
     by: ({ attention }) => attention,
-    cell: ({ attention }) => attention > 0 && <span class="chip">{attention}</span>,
+    cell: ({ attention, name }) =>
+      attention > 0 && (
+        <a class="chip" href={link("events", { node: name })}>
+          {attention}
+        </a>
+      ),
   },
   {
     key: "slurm",

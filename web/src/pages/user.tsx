@@ -116,7 +116,7 @@ function Jobs({ jobs }: { jobs: JobRow[] }) {
   return (
     <section class="card">
       <h2>Jobs</h2>
-      {running.length ? <JobTable jobs={running} /> : <p class="calm">None runs now.</p>}
+      {running.length ? <JobTable jobs={running} without="user" /> : <p class="calm">None runs now.</p>}
       {waiting.length > 0 && (
         <>
           <h3>Waiting</h3>
@@ -126,7 +126,7 @@ function Jobs({ jobs }: { jobs: JobRow[] }) {
       {finished.length > 0 && (
         <>
           <h3>Finished</h3>
-          <JobTable jobs={finished} state="finished" name="finished" />
+          <JobTable jobs={finished} state="finished" name="finished" without="user" />
         </>
       )}
     </section>

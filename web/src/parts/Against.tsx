@@ -32,7 +32,7 @@ export function Against({ cell, groups }: { cell: Cell; groups: [string, Cell[]]
               This one
             </th>
             {shown.map(([title, cells]) => (
-              <th key={title} scope="col">{`${title} (${cells.length}), with their middle`}</th>
+              <th key={title} scope="col">{`${title} (${cells.length}), with their median`}</th>
             ))}
           </tr>
         </thead>

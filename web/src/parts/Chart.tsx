@@ -89,14 +89,17 @@ export function Nothing({
       </div>
     );
   const [needs, good] = panel.needs.split("; ");
-  const source = needs ? ` It needs ${needs}.` : "";
+  const source = needs && needs !== "nothing" ? needs : "";
+  const hint = source && ` It needs ${source}.`;
   const yet = panel.queries.some(({ promql }) => RATE.test(promql))
     ? "Not yet measured: it takes two readings."
     : "Not yet measured.";
-  const none = good ? "None in this time, as it should be." : "Nothing was measured in this time.";
+  const none = good
+    ? `None in this time, as it should be${source && `: ${source} would tell`}.`
+    : `Nothing was measured in this time.${hint}`;
   return (
     <Absent height={height}>
-      <Commands text={`${fresh ? yet : none}${source}`} />
+      <Commands text={fresh ? `${yet}${hint}` : none} />
     </Absent>
   );
 }
@@ -179,16 +182,20 @@ function Swatch({ rank, line, solid }: { rank: number; line: Line; solid: boolea
 /** Between which values all of those lie whose median a line is. */
 function bandAt({ low, high }: Band, index: number | null, unit: string) {
   return (
-    <>
+    <span class="between">
       <span class="swatch band" aria-hidden="true" />
       <span class="aside">{between(valueAt(low, index), valueAt(high, index), unit)}</span>
-    </>
+    </span>
   );
 }
 
-/** Return the value under the cursor, or the last one known. */
+const LATE = 0.05; // of the chart's width: what ended longer ago is no value of now
+
+/** Return the value under the cursor, or the newest. */
 function valueAt(values: (number | null)[], index: number | null): number | null {
-  return index !== null ? (values[index] ?? null) : (values.findLast((value) => value !== null) ?? null);
+  if (index !== null) return values[index] ?? null;
+  const last = values.findLastIndex((value) => value !== null);
+  return values.length - 1 - last > LATE * values.length ? null : (values[last] ?? null);
 }
 
 /** Return the state of the worst threshold that a value has reached. */

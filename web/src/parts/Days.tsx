@@ -44,12 +44,8 @@ export function Days({ days }: { days: UserOutlook["days"] }) {
 
 function Hours({ held, worked }: { held: number | null; worked: number | null }) {
   if (!held) return held === null ? <Missing why="not known" /> : <>none held</>;
-  const used = worked === null ? <Missing why="nothing tells how busy they were" /> : said(round(worked), "");
-  return (
-    <>
-      {said(round(held), "")} held, {used} worked
-    </>
-  );
+  const used = worked === null ? "work not measured" : `${said(round(worked), "")} worked`;
+  return <>{`${said(round(held), "")} held, ${used}`}</>;
 }
 
 function round(hours: number): number {

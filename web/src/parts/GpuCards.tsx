@@ -28,7 +28,8 @@ function HeldBy({ cell }: { cell: Cell }) {
     const held = mig.filter(({ holder }) => holder).length;
     return <span class="tile-holder">{`MIG: ${held} of ${mig.length} slices held`}</span>;
   }
-  if (!holder) return <span class="tile-holder aside">nobody's</span>;
+  if (!holder)
+    return <span class="tile-holder aside">{cell.health === "lost" ? "held by nobody" : "free"}</span>;
   const name = holder.name || holder.id;
   const where = holder.kind === "job" ? path("job", holder.id) : path("user", holder.user);
   return (
@@ -41,7 +42,11 @@ function HeldBy({ cell }: { cell: Cell }) {
 function Meters({ cell }: { cell: Cell }) {
   return (
     <dl class="meters">
-      <Meter label="SM" share={cell.sm ?? cell.busy} text={said(cell.sm ?? cell.busy, "ratio")} />
+      <Meter
+        label={cell.sm === null ? "Busy" : "SM"}
+        share={cell.sm ?? cell.busy}
+        text={said(cell.sm ?? cell.busy, "ratio")}
+      />
       <Meter label="Memory" share={cell.memory} text={said(cell.memory_bytes, "bytes")} />
       <Meter label="Power" share={ratio(cell.power, cell.power_limit)} text={said(cell.power, "watts")} />
     </dl>

@@ -1,7 +1,7 @@
 // Jobs that run, wait or are over: who, how many GPUs, since when, what of it works, and what is odd.
 import { useNow } from "../lib/live";
 import { clock, exact, span } from "../lib/time";
-import type { JobRow } from "../lib/types";
+import type { JobLadder, JobRow } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Missing } from "./Absent";
 import { LadderBar, share } from "./LadderBar";
@@ -11,22 +11,34 @@ export function JobTable({
   jobs,
   state = "running",
   name = "jobs",
+  without = "",
   hover,
 }: {
   jobs: JobRow[];
   state?: string;
   name?: string;
+  without?: string; // the column that says the same in every row
   hover?: (job: JobRow | null) => void;
 }) {
   const now = useNow();
   return (
     <Table
       name={name}
-      columns={(COLUMNS[state] ?? running)(now)}
+      columns={(COLUMNS[state] ?? running)(now).filter(({ key }) => key !== without)}
       rows={jobs}
       id={(job) => job.id}
       {...(hover ? { hover } : {})}
     />
+  );
+}
+
+/** The last step that is measured; where that is not the SMs, it says so. */
+function Share({ ladder: { held, busy, sm } }: { ladder: JobLadder }) {
+  return (
+    <>
+      <span class="percent">{share(sm ?? busy, held).replace("not measured", "–")}</span>
+      {sm === null && busy !== null && <span class="aside narrow">busy</span>}
+    </>
   );
 }
 
@@ -97,11 +109,7 @@ function running(now: number): Column<JobRow>[] {
       cell: (job) => (
         <span class="work">
           <LadderBar ladder={job.ladder} />
-          <span class="percent">
-            {job.ladder
-              ? share(job.ladder.sm ?? job.ladder.busy, job.ladder.held).replace("not measured", "–")
-              : "–"}
-          </span>
+          {job.ladder && job.ladder.held > 0 && <Share ladder={job.ladder} />}
         </span>
       ),
     },
@@ -138,7 +146,11 @@ function waiting(now: number): Column<JobRow>[] {
       key: "reason",
       head: "Why",
       by: (job) => job.reason,
-      cell: (job) => job.reason || "no reason is given",
+      cell: (job) => (
+        <>
+          {job.reason || "no reason is given"} <span class="aside narrow">{job.why}</span>
+        </>
+      ),
     },
   ];
 }
@@ -175,12 +187,13 @@ export function WaitingJobs({ jobs }: { jobs: JobRow[] }) {
     <dl class="reasons">
       {[...reasons].map(([reason, those]) => (
         <div key={reason}>
-          <dt>{reason || "no reason is given"}</dt>
+          <dt>{[reason || "no reason is given", those[0]?.why].filter(Boolean).join(": ")}</dt>
           {those.map((job) => (
             <dd key={job.id}>
               <a href={link(path("job", job.id))}>{job.name || job.id}</a>
               <span class="aside">
                 {job.user}
+                {job.wanted_gpus !== null && `, ${job.wanted_gpus} GPU${job.wanted_gpus === 1 ? "" : "s"}`}
                 {job.queued_ms !== null && `, waits ${span((now - job.queued_ms) / 1000)}`}
               </span>
             </dd>

@@ -5,7 +5,7 @@ const STEPS = ["process", "busy", "sm"] as const;
 const WORDS = { process: "with a process", busy: "busy", sm: "SM active" };
 
 export function LadderBar({ ladder }: { ladder: JobLadder | null }) {
-  if (!ladder?.held) return <span class="ladder none" title="no GPU is held" />;
+  if (!ladder?.held) return <span class="aside">no GPU</span>;
   const words = STEPS.map((step) => `${WORDS[step]} ${share(ladder[step], ladder.held)}`);
   const text = `of ${ladder.held} GPUs held: ${words.join(", ")}`;
   return (

@@ -1,6 +1,8 @@
 // At most six numbers that open a page, each with its day.
+import type { ComponentChildren } from "preact";
 import type { Num } from "../lib/types";
 import { quantity } from "../lib/units";
+import { link } from "../lib/url";
 import { Spark } from "./Spark";
 import { Value } from "./Value";
 
@@ -41,13 +43,29 @@ function One({ number }: { number: Num }) {
     <div class={`number ${state}`}>
       <dt>{label}</dt>
       <dd>
-        <Value value={value} unit={unit} why={reason} />
+        <Leading query={query} label={label ?? ""}>
+          <Value value={value} unit={unit} why={reason} />
+        </Leading>
         {of !== null && value !== null && <span class="of"> of {whole(of, unit)}</span>}
         {more.length > 0 && <span class="of">{more.join(", ")}</span>}
         {reason && <p class="reason">{reason}</p>}
-        {query && <Spark promql={query} />}
       </dd>
+      {query && (
+        <dd class="day">
+          <Spark promql={query} />
+        </dd>
+      )}
     </div>
+  );
+}
+
+/** What is measured leads to its graph. */
+function Leading({ query, label, children }: { query: string; label: string; children: ComponentChildren }) {
+  if (!query) return children;
+  return (
+    <a href={link("explore", { query })} title={`${label} over time`}>
+      {children}
+    </a>
   );
 }
 

@@ -2,6 +2,7 @@
 
 Answers to PromQL are made over pseudonyms already (see private_storage). Everything else is JSON that is
 rewritten on its way out, whatever route it comes from; what a viewer asks for is turned back on its way in.
+A name that is hidden from him finds nothing: who guesses it must not learn whose pseudonym is whose.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ MASKED = frozenset(
 )
 # Those that tell nothing but what was asked for: the page's document, and that an address is elsewhere.
 ASKED_ONLY = frozenset({*ADDRESSES, None})
+# What looks for hosts as the viewer sees them, by itself.
+SEARCH = "/api/search"
+NOBODY = "-"
 JSON = "application/json"
+_VALUE = re.compile(r"(?<==)[^&]*")
 _WORD = re.compile(r"\w(?:[\w.-]*\w)?")  # a name or an IPv4 address, without what stands around it
 _COLONS = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")  # or an IPv6 address
 
@@ -70,16 +75,30 @@ class HiddenHosts:
 
     def _meant(self, scope: Scope) -> Scope:
         """Return the request about the hosts that are meant; its answer must not be compressed."""
-
-        def meant(text: str) -> str:
-            return _WORD.sub(lambda found: self._in.get(found[0], found[0]), text)
-
+        route = scope[ROUTE]
         headers = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        changed = {"path": meant(scope["path"]), "headers": headers}
-        for name in ("raw_path", "query_string"):
-            if scope.get(name):
-                changed[name] = meant(scope[name].decode("latin-1")).encode("latin-1")
+        changed = {"path": self._path(route, scope["path"]), "headers": headers}
+        if scope.get("raw_path"):
+            changed["raw_path"] = self._path(route, scope["raw_path"].decode("latin-1")).encode("latin-1")
+        if scope.get("query_string") and route != SEARCH:
+            asked = scope["query_string"].decode("latin-1")
+            changed["query_string"] = _VALUE.sub(lambda one: self._turned(one[0]), asked).encode("latin-1")
         return {**scope, **changed}
+
+    def _path(self, route: str, path: str) -> str:
+        """Return a path whose variable parts name the hosts that are meant."""
+        parts, names = path.split("/"), route.split("/")
+        if len(parts) != len(names):
+            return path
+        pairs = zip(names, parts, strict=True)
+        return "/".join(self._turned(part) if name.startswith("{") else part for name, part in pairs)
+
+    def _turned(self, text: str) -> str:
+        def meant(found: re.Match[str]) -> str:
+            word = found[0]
+            return NOBODY if word in self._out else self._in.get(word, word)
+
+        return _WORD.sub(meant, text)
 
 
 class _Rewriting:

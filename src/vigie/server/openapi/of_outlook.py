@@ -96,11 +96,14 @@ OPERATIONS = {
     "/api/outlook/jobs/{id}": Operation(
         "Tell how a job does: what it makes of its GPUs, and which rank is odd.",
         _page(
-            "verdict numbers job ladder ranks medians attention free",
+            "verdict numbers job ladder receipt ranks medians attention free",
             verdict=VERDICT,
             numbers=NUMBERS,
             job=OBJECT,
             ladder=OBJECTS,
+            receipt=items(
+                record("label value unit reason", label=STRING, value=NUMBER, unit=STRING, reason=STRING)
+            ),
             ranks=OBJECTS,
             medians=OBJECT,
             attention=ATTENTION,

@@ -58,7 +58,7 @@ class Attention:
                 "users": sorted({job["user"] for job in jobs if job["user"]}),
                 "gpus": self._gpus(trouble),
             },
-            "do": finding.do.format_map(Blank(words)),
+            "do": (finding.do if trouble.open else finding.after or finding.do).format_map(Blank(words)),
             "link": _link(trouble, where, self._picture.at_ms),
         }
 

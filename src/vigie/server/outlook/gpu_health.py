@@ -11,6 +11,7 @@ HEALTH_ASKS = {
     "pcie_width": "vigie_gpu_pcie_width{%s}",
     "pcie_width_max": "vigie_gpu_pcie_width_max{%s}",
     "pcie_generation": "vigie_gpu_pcie_generation{%s}",
+    "pcie_generation_max": "vigie_gpu_pcie_generation_max{%s}",
     "slowdown": "DCGM_FI_DEV_SLOWDOWN_TEMP{%s}",
     "tensor": "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{%s}",
     "clock_max": "max_over_time(vigie_gpu_clock_hertz{%s}[6h])",

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from vigie.server.outlook.asking import Ask, Found
-from vigie.server.outlook.attention import Attention
+from vigie.server.outlook.attention import REASONS, Attention
 from vigie.server.outlook.cells import Cells
 from vigie.server.outlook.cluster import needs
 from vigie.server.outlook.gpu_health import HEALTH_ASKS, facts
@@ -33,7 +33,7 @@ async def gpu_page(outlook: Outlook, picture: Picture, seen: Seen, place: Place)
     siblings = [cells.of(other.place) for other in picture.on_node[place[0]] if other.place != place]
     return {
         "at_ms": picture.at_ms,
-        "verdict": _verdict(cell, attention),
+        "verdict": _verdict(cell, picture.number("busy_5m", *place), attention),
         "numbers": _numbers(cell, found, here),
         "cell": cell,
         "info": {**card._asdict(), "processes": picture.number("processes", *place)},
@@ -48,7 +48,7 @@ async def gpu_page(outlook: Outlook, picture: Picture, seen: Seen, place: Place)
     }
 
 
-def _verdict(cell: dict[str, Any], attention: list[dict[str, Any]]) -> dict[str, str]:
+def _verdict(cell: dict[str, Any], lately: float | None, attention: list[dict[str, Any]]) -> dict[str, str]:
     name = f"{cell['node']}:{cell['gpu']}"
     holder = cell["holder"]
     whose = (
@@ -64,7 +64,7 @@ def _verdict(cell: dict[str, Any], attention: list[dict[str, Any]]) -> dict[str,
     if cell["working"] is None:
         return verdict(OK, "It is well; nothing tells whether it works.", whose)
     works = "It works" if cell["working"] else "It does nothing"
-    busy = f", busy {shown(cell['busy'], 'ratio')}" if cell["busy"] is not None else ""
+    busy = f", busy {shown(lately, 'ratio')} of the last 5 min" if lately is not None else ""
     idle = WARNING if holder and not cell["working"] else OK
     return verdict(idle, f"{works}{busy}, and is well.", whose)
 
@@ -76,10 +76,10 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
 
     width, lanes = asked("pcie_width"), asked("pcie_width_max")
     slow = width is not None and lanes is not None and width < lanes
-    held = ", ".join(cell["throttled"])
+    held = " and ".join(REASONS.get(reason, reason) for reason in cell["throttled"])
     clock = number(
         "clock",
-        f"Clock, held by {held}" if held else "Clock",
+        f"Clock, held back: {held}" if held else "Clock",
         cell["clock"],
         "hertz",
         of=asked("clock_max"),
@@ -126,7 +126,7 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
         clock,
         number(
             "pcie",
-            "PCIe lanes",
+            ", ".join(["PCIe lanes", *_generation(asked("pcie_generation"), asked("pcie_generation_max"))]),
             width,
             of=lanes,
             state=WARNING if slow else OK,
@@ -139,6 +139,11 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
 def _parts(**shares: float | None) -> list[str]:
     """Return how much of the GPU's parts is at work, as far as that is known."""
     return [f"{name} {shown(share, 'ratio')}" for name, share in shares.items() if share is not None]
+
+
+def _generation(now: float | None, most: float | None) -> list[str]:
+    """Return which PCIe is spoken, of which could be; an idle GPU speaks a slower one, and that is well."""
+    return [] if now is None else [f"generation {now:g}" + (f" of {most:g}" if most else "")]
 
 
 def _holders(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from vigie.server.outlook.ladder import ladder, ladder_asks, span_of
 from vigie.server.outlook.outlook import Outlook
 from vigie.server.outlook.picture import Picture, Place, place_of
 from vigie.server.outlook.ranks import rank_asks, ranks
+from vigie.server.outlook.receipt import receipt, receipt_asks
 from vigie.server.outlook.seen import Seen
 from vigie.server.outlook.selecting import nodes_matcher
 from vigie.server.outlook.shapes import OK, UNKNOWN, WARNING, number, verdict
@@ -33,7 +34,7 @@ async def job_page(outlook: Outlook, picture: Picture, seen: Seen, job: Job) -> 
     span = span_of(job.start_ms, then.at_ms)
     if places and state != WAITING:
         more = await outlook.asker.ask(rank_asks(job.nodes), then.at_ms)
-        life = await outlook.asker.ask(ladder_asks(job.nodes), span)
+        life = await outlook.asker.ask({**ladder_asks(job.nodes), **receipt_asks(job.nodes)}, span)
     rows = JobRows(then, seen)
     used = (
         rows.ladder(job) if state != WAITING else dict.fromkeys(("held", "process", "busy", "sm", "tensor"))
@@ -46,6 +47,7 @@ async def job_page(outlook: Outlook, picture: Picture, seen: Seen, job: Job) -> 
         "numbers": _numbers(picture, then, job, state, used, middles),
         "job": {**JobRows(picture, seen).of(job), "ladder": used},
         "ladder": ladder(used, places, life, span.step) if state != WAITING else [],
+        "receipt": receipt(places, _lasted_ms(picture, job, state), life, span.step) if places else [],
         "ranks": table,
         "medians": middles,
         "attention": attention,
@@ -112,6 +114,11 @@ def _verdict(
     return verdict(state_, _told(attention) or "It works.", f"{works}{sm}.")
 
 
+def _lasted_ms(picture: Picture, job: Job, state: str) -> int:
+    end = job.end_ms if state == FINISHED and job.end_ms is not None else picture.at_ms
+    return end - job.start_ms
+
+
 def _told(attention: list[dict[str, Any]]) -> str:
     """Return the worst that is open, or else the newest that was."""
     return str(attention[0]["what"]) if attention else ""
@@ -137,11 +144,12 @@ def _numbers(
     power = [watts for place in places if (watts := then.number("power", *place)) is not None]
     working = sum(then.working(place) is True for place in places)
     held = len(places) or None
-    end = job.end_ms if state == FINISHED and job.end_ms is not None else picture.at_ms
     where = nodes_matcher(job.nodes) if job.nodes else ""
     no_gpu = "" if places else "it holds no GPU"
     return [
-        number("elapsed", "Elapsed", (end - job.start_ms) / 1000, "seconds", of=facts["limit_seconds"]),
+        number(
+            "elapsed", "Elapsed", _lasted_ms(picture, job, state) / 1000, "seconds", of=facts["limit_seconds"]
+        ),
         number("working", "GPUs working", working if places else None, of=held, reason=no_gpu),
         number(
             "sm",
@@ -153,5 +161,5 @@ def _numbers(
         ),
         number("memory", "GPU memory", middles.get("memory"), "ratio", reason=no_gpu),
         number("power", "Power", sum(power) if power else None, "watts", reason=no_gpu),
-        number("nodes", "Nodes", len(job.nodes)),
+        number("nodes", "Nodes" if len(job.nodes) != 1 else "Node", len(job.nodes)),
     ]

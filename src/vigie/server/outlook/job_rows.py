@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from vigie.server.bindings.jobs import UNKNOWN, Job
+from vigie.server.bindings.jobs import UNKNOWN, WAITING, Job
 from vigie.server.outlook.attention import ordered
 from vigie.server.outlook.picture import Picture, Place, place_of
 from vigie.server.outlook.seen import Seen
@@ -14,6 +14,20 @@ from vigie.server.outlook.seen import Seen
 LIMIT = re.compile(r"(?:(\d+)-)?(\d+):(\d+)(?::(\d+))?")  # as Slurm writes it: days-hours:minutes:seconds
 SHORT = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+WAITS = {  # Slurm's reasons, or how a family of them begins
+    "Resources": "too little is free for it",
+    "Priority": "others come before it",
+    "Dependency": "another job has to end first",
+    "ReqNodeNotAvail": "a node that it wants is down, drained or reserved",
+    "Reservation": "its reservation has not begun",
+    "BeginTime": "it is to start later",
+    "JobHeldUser": "its user holds it back",
+    "JobHeldAdmin": "an administrator holds it back",
+    "Licenses": "a licence that it wants is in use",
+    "Partition": "a limit or the state of its partition",
+    "QOS": "a limit of its quality of service",
+    "Assoc": "a limit of its account or user",
+}
 STEPS = ("process", "busy", "sm", "tensor")
 
 
@@ -22,18 +36,15 @@ class JobRows:
 
     def __init__(self, picture: Picture, seen: Seen) -> None:
         self._picture, self._seen = picture, seen
-        self._chips = {
-            job: trouble.finding
-            for trouble in reversed(ordered(picture.troubles))
-            if trouble.end_ms is None and trouble.finding.chip
-            for job in trouble.jobs
-        }
+        worst_last = [one for one in reversed(ordered(picture.troubles)) if one.finding.chip]
+        self._ever = {job: trouble.finding for trouble in worst_last for job in trouble.jobs}
+        self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
 
     def of(self, job: Job) -> dict[str, Any]:
         """Return the row of a job."""
         row, state = self._seen.job(job), self._picture.job_state(job)
         facts = row["facts"]
-        odd = self._chips.get(job.id) if state == "running" else None
+        odd = {"running": self._now, "finished": self._ever}.get(state, {}).get(job.id)
         return {
             "id": row["id"],
             "name": row["name"] or row["id"],
@@ -51,7 +62,7 @@ class JobRows:
             "wanted_gpus": _number(facts.get("gpus", "")),
             "ladder": self.ladder(job) if state == "running" else dict.fromkeys(("held", *STEPS)),
             "chip": odd.chip if odd else "",
-            "why": odd.title if odd else "",
+            "why": waiting_for(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
         }
 
     def ladder(self, job: Job) -> dict[str, float | None]:
@@ -74,6 +85,15 @@ class JobRows:
             "sm": total(lambda place: picture.number("sm_5m", *place)),
             "tensor": total(lambda place: picture.number("tensor_5m", *place)),
         }
+
+
+def waiting_for(reason: str) -> str:
+    """Return what a reason of Slurm means, where that is known.
+
+    >>> waiting_for("Priority"), waiting_for("QOSMaxGRESPerUser"), waiting_for("")
+    ('others come before it', 'a limit of its quality of service', '')
+    """
+    return next((words for begin, words in WAITS.items() if reason.startswith(begin)), "")
 
 
 def limit_seconds(text: str) -> int | None:

@@ -48,14 +48,14 @@ def ladder(
     now: dict[str, float | None], places: Sequence[Place], found: Found, step_ms: int
 ) -> list[dict[str, Any]]:
     """Return the steps, with what was lost between each and the one before it that is known."""
-    hours = {name: _hours(found, name, set(places), step_ms) for name in METRICS}
-    known = [measured for measured, _ in hours.values() if measured]
+    spent = {name: hours(found, name, set(places), step_ms) for name in METRICS}
+    known = [measured for measured, _ in spent.values() if measured]
     before: float | None = max(known, default=0.0) or None  # GPU-hours held while anything was measured
     rows = []
     for name, (label, why) in STEPS.items():
         lost = None
         if name != "held":
-            measured, used = hours[name]
+            measured, used = spent[name]
             if measured and before is not None:
                 lost = round(max(min(before, measured) - used, 0.0), 2)
                 before = used
@@ -64,7 +64,7 @@ def ladder(
     return rows
 
 
-def _hours(found: Found, name: str, places: set[Place], step_ms: int) -> tuple[float, float]:
+def hours(found: Found, name: str, places: set[Place], step_ms: int) -> tuple[float, float]:
     """Return for how many GPU-hours something was measured, and how much of them it was."""
     measured = used = 0.0
     for row in found.rows.get(name, ()):

@@ -127,7 +127,7 @@ def _numbers(picture: Picture, name: str, cells: list[dict[str, Any]], found: Fo
     here = label_matcher("instance", name)
     power = [cell["power"] for cell in cells if cell["power"] is not None]
     hot = [cell["temperature"] for cell in cells if cell["temperature"] is not None]
-    no_gpu = "" if cells else "the node has no GPU that anybody sees"
+    no_gpu = "" if cells else "no GPU is seen on this node"
     known = [cell["working"] for cell in cells if cell["working"] is not None]
     working = sum(known) if known else None
     no_rate = NO_RATE if picture.is_up(name) else SILENT

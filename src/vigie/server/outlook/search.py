@@ -34,8 +34,8 @@ def search(
     """Return what fits a text: each kind by itself, exact before beginning before anywhere."""
     wanted = text.strip().lower()
     kinds = (
-        _nodes(picture),
-        _gpus(picture),
+        _nodes(picture, seen),
+        _gpus(picture, seen),
         _jobs(picture, seen),
         _users(picture, seen),
         _troubles(picture, seen),
@@ -46,15 +46,17 @@ def search(
     found: list[Row] = []
     for rows in kinds:
         ranked = sorted(
-            ((rank, row) for row in rows if (rank := _rank(wanted, row)) is not None),
+            ((rank, row) for row in rows if (rank := _rank(wanted, row, seen)) is not None),
             key=lambda both: both[0],
         )
         found += [row for _, row in ranked[:EACH]]
-    return sorted(found, key=lambda row: _rank(wanted, row) or 0)[:MOST] if wanted else found[:MOST]
+    return sorted(found, key=lambda row: _rank(wanted, row, seen) or 0)[:MOST] if wanted else found[:MOST]
 
 
-def _rank(wanted: str, row: Row) -> int | None:
+def _rank(wanted: str, row: Row, seen: Seen) -> int | None:
     name, note = row["name"].lower(), row["note"].lower()
+    if row["kind"] == "event" and seen.hides_hosts:
+        note = ""  # it names hosts as they are, and whether it fits would tell them
     if name == wanted:
         return 0
     if name.startswith(wanted):
@@ -68,16 +70,16 @@ def _row(kind: str, name: str, note: str, link: str) -> Row:
     return {"kind": kind, "name": name, "note": note, "link": link}
 
 
-def _nodes(picture: Picture) -> Iterator[Row]:
+def _nodes(picture: Picture, seen: Seen) -> Iterator[Row]:
     for name in sorted(picture.nodes):
-        labels = " ".join(picture.nodes[name].labels.values())
-        yield _row(
-            "node", name, f"{picture.node_state(name)} {labels}".strip(), f"node/{quote(name, safe='')}"
-        )
+        labels, shown = " ".join(picture.nodes[name].labels.values()), seen.host(name)
+        note = f"{picture.node_state(name)} {labels}".strip()
+        yield _row("node", shown, note, f"node/{quote(shown, safe='')}")
 
 
-def _gpus(picture: Picture) -> Iterator[Row]:
-    for node, cards in sorted(picture.on_node.items()):
+def _gpus(picture: Picture, seen: Seen) -> Iterator[Row]:
+    for name, cards in sorted(picture.on_node.items()):
+        node = seen.host(name)
         for card in cards:
             link = f"gpu/{quote(node, safe='')}/{quote(card.gpu, safe='')}"
             yield _row("gpu", f"{node}:{card.gpu}", f"{card.model} {card.uuid}", link)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from vigie.server.access.privacy import Mask
+from vigie.server.access.privacy import HOST, Mask
 from vigie.server.bindings.book import Kept
 from vigie.server.bindings.jobs import Job
 
@@ -31,6 +31,15 @@ class Seen:
     def user(self, name: str) -> str:
         """Return a user's name."""
         return self._mask.user(name) if self._mask else name
+
+    @property
+    def hides_hosts(self) -> bool:
+        """Tell whether hosts have other names for the caller."""
+        return self._mask is not None and self._mask.hosts
+
+    def host(self, name: str) -> str:
+        """Return a host's name."""
+        return self._mask.word(HOST, name) if self._mask and self._mask.hosts else name
 
     def event(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return an event, ready for JSON."""

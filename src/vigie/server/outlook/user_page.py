@@ -87,12 +87,12 @@ async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -
     jobs = _jobs(picture, user)
     week = round(sum(day["held"] for day in days), 1)
     idle = _idle(picture, cells, places)
-    used = [day["worked"] for day in days if day["worked"] is not None]
+    measured = [day for day in days if day["worked"] is not None]
     attention = Attention(picture, seen).all(lambda trouble: any(job.id in trouble.jobs for job in jobs))
     return {
         "at_ms": picture.at_ms,
         "verdict": _verdict(picture, seen.user(user), places, jobs, week, attention),
-        "numbers": _numbers(picture, seen.user(user), places, jobs, week, sum(used) if used else None),
+        "numbers": _numbers(picture, seen.user(user), places, jobs, week, measured),
         "cells": [cells.of(place) for place in places],
         "idle": idle,
         "jobs": [rows.of(job) for job in jobs],
@@ -143,7 +143,12 @@ def _verdict(
 
 
 def _numbers(
-    picture: Picture, user: str, places: list[Place], jobs: list[Job], week: float, worked: float | None
+    picture: Picture,
+    user: str,
+    places: list[Place],
+    jobs: list[Job],
+    week: float,
+    measured: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     held = f"max by (instance, gpu) (vigie_holder_info{{{_mine(user)}}})"
     idle = sum(picture.idle(place) is True for place in places)
@@ -175,9 +180,9 @@ def _numbers(
         number("gpu_hours", "GPU-hours this week", None if why else week, reason=why),
         number(
             "worked",
-            "Worked of them",
-            None if worked is None else round(worked, 1),
-            of=week or None,
+            "Worked, where measured",
+            round(sum(day["worked"] for day in measured), 1) if measured else None,
+            of=round(sum(day["held"] for day in measured), 1) or None,
             reason="no sample tells how busy the GPUs were while they were held",
         ),
     ]

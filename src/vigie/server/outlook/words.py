@@ -59,12 +59,12 @@ def shown(value: float | None, unit: str) -> str:
     """Return a value with its unit, as short as it makes sense.
 
     >>> shown(0.364, "ratio"), shown(1.095e9, "hertz"), shown(4.0, "count"), shown(12.4, "seconds")
-    ('36 %', '1095 MHz', '4', '12 s')
+    ('36%', '1095 MHz', '4', '12 s')
     """
     if value is None:
         return "?"
     if unit == "ratio":
-        return f"{value:.0%}".replace("%", " %")
+        return f"{value:.0%}"
     if unit == "hertz":
         return f"{value / 1e6:.0f} MHz"
     if unit == "seconds":

@@ -17,7 +17,7 @@ from vigie.views.text.times import clock
 from vigie.views.text.width import wrapped
 
 HINTS = "arrows choose  Enter open  Esc back  m measure  / filter  ? help  q quit"
-NOTES = ((30, 3), (20, 2), (0, 1))  # from so many rows on a note may take so many lines
+NOTES = ((40, 4), (20, 3), (0, 1))  # from so many rows on a note may take so many lines
 MARGIN = 4  # rows that the title, the note and the keys take
 
 

@@ -10,6 +10,7 @@ HELP = (
     "  Esc, Backspace      back",
     "  m, M                what a GPU's character tells: holder, busy, SM, memory,",
     "                      power, temperature, health; M: the one before",
+    "  e                   everything that was found, open and over",
     "  /                   show only what has these words; Esc shows everything again",
     "  t                   now; what is over opens at the minute when it began",
     "  q                   quit",

@@ -60,13 +60,13 @@ GPUS = (
 )
 
 
-def attention(answer: Said, matches: Matches, most: int) -> list[Row]:
+def attention(answer: Said, matches: Matches, most: int, title: str = "Needs attention") -> list[Row]:
     """Return what needs somebody, the way to it, and what to do."""
     found = [one for one in answer.parts("attention") if matches(one.text("what"), _where(one), _hits(one))]
     more = answer.number("attention_more") or 0
     entries = [_attention(one, answer.number("at_ms"), most) for one in found]
-    title = titled("Needs attention", f"and {more:.0f} more" if more else "")
-    return [title, *table(ATTENTION, entries, most, head=False)] if entries else []
+    head = titled(title, f"and {more:.0f} more: e" if more else "")
+    return [head, *table(ATTENTION, entries, most, head=False)] if entries else []
 
 
 def jobs(
@@ -87,7 +87,7 @@ def waiting(found: Sequence[Said], now: float | None, most: int) -> list[Row]:
                 *_names(job),
                 job.text("wanted_gpus") or "-",
                 _age(job.number("queued_ms") or job.number("start_ms"), now),
-                job.text("reason") or "-",
+                ": ".join(filter(None, (job.text("reason"), job.text("why")))) or "-",
             ],
             f"waiting:{job.text('id')}",
             route("job", job.text("id")),

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from vigie.views.terminal.cells import Measure
 from vigie.views.terminal.page import Page
-from vigie.views.terminal.pages import cluster, gpu, job, node, user
+from vigie.views.terminal.pages import cluster, events, gpu, job, node, user
 from vigie.views.terminal.parts import Matches
 from vigie.views.terminal.said import Said
 
@@ -30,6 +30,7 @@ KINDS = {
     "gpu": Kind("GPU", "gpus", 2, gpu.page),
     "job": Kind("Job", "jobs", 1, job.page),
     "user": Kind("User", "users", 1, user.page),
+    "events": Kind("Events", "attention", 0, events.page),
 }
 
 

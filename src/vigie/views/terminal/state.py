@@ -125,6 +125,7 @@ KEYS: dict[str, Callable[[State, Page], State]] = {
     "m": _turned(1),
     "M": _turned(-1),
     "t": _now,
+    "e": lambda state, _: _gone(state, "events"),
     "enter": _opened,
     "esc": _back,
     "backspace": _back,

@@ -16,7 +16,7 @@ def told(value: float, unit: str) -> str:
     if value != value or abs(value) == float("inf"):
         return str(value)
     if unit in SHARES:
-        return f"{value * SHARES[unit]:.0f} %"
+        return f"{value * SHARES[unit]:.0f}%"
     if unit in SCALED:
         return _scaled(value, SCALED[unit], 1024 if unit.startswith("bytes") else 1000)
     if unit == "seconds":

@@ -16,7 +16,7 @@ from vigie.views.text.units import told
 STEPS = (
     Column("step"),
     Column("gpus", right=True),
-    Column("lost GPU hours", right=True),
+    Column("lost GPU-hours", right=True),
     Column("reason", least=12, rank=1),
 )
 MEASURED = (
@@ -70,7 +70,7 @@ def _ladder(found: list[Said], most: int) -> list[Row]:
             [
                 one.text("step"),
                 _plain(one.number("gpus")),
-                _plain(one.number("lost_gpu_hours")),
+                "-" if one.text("key") == "held" else _plain(one.number("lost_gpu_hours")),
                 one.text("reason") or "-",
             ],
             f"step:{one.text('step')}",

@@ -9,6 +9,7 @@ from vigie.agent.events.rules import BY_METRIC, Labels, Rise, State
 from vigie.model import Event, Frame, Happening, Phase, Table
 
 Key = tuple[str, tuple[str, ...]]  # a metric, and where
+MOST_COUNTS = 4096  # beyond it those of series that are gone are dropped
 
 
 class Watched(NamedTuple):
@@ -22,10 +23,11 @@ class Watched(NamedTuple):
 
 
 class _Count:
-    """A count as it was last told."""
+    """A count as it was last told; that of a GPU goes on while nobody can read it, as in a reset."""
 
-    def __init__(self, value: float) -> None:
+    def __init__(self, value: float, where: Labels) -> None:
         self.told, self.told_at = value, 0
+        self.goes_on = "uuid" in where or "UUID" in where  # what has its name is the same one
 
 
 class Changes:
@@ -60,15 +62,18 @@ class Changes:
     def _forget(self) -> None:
         """Drop what is known of series that are gone."""
         here = {one.key for _, watched in self._watched.values() for one in watched}
-        self._counts = {key: count for key, count in self._counts.items() if key in here}
+        few = len(self._counts) <= MOST_COUNTS
+        self._counts = {
+            key: count for key, count in self._counts.items() if key in here or (few and count.goes_on)
+        }
         self._states = {key: holds for key, holds in self._states.items() if key in here}
 
     def _risen(self, rule: Rise, one: Watched, value: float, now: int) -> Iterator[Happening]:
-        count = self._counts.setdefault(one.key, _Count(value))
+        count = self._counts.setdefault(one.key, _Count(value, one.where))
+        if value < count.told:
+            count.told = 0.0 if count.goes_on else value  # it began anew
         by = value - count.told
-        if by < 0:
-            count.told = value  # it began anew
-        elif by > 0 and now - count.told_at >= rule.seldom_ms:
+        if by > 0 and now - count.told_at >= rule.seldom_ms:
             count.told, count.told_at = value, now
             yield Happening(Event(rule.kind, now, rule.what.format(by=by), one.where, severity=rule.severity))
 

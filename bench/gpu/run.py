@@ -1,7 +1,7 @@
 """What eight simulated H100 cost the agent, and what the agent costs their driver.
 
 python bench/gpu/run.py             60 s at each cadence, then a driver that hangs
-python bench/gpu/run.py --quick     20 s
+python bench/gpu/run.py --quick     30 s, which is once for what is read every 30 s
 
 The simulated calls take the time that real ones take, as far as it is known (simulation/nvml/latency.c).
 """
@@ -30,8 +30,8 @@ NVIDIA = [source.name for source in find() if source.name.startswith("nvidia")]
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    arguments.add_argument("--quick", action="store_true", help="20 s instead of 60 for each row")
-    seconds = 20.0 if arguments.parse_args().quick else 60.0
+    arguments.add_argument("--quick", action="store_true", help="30 s instead of 60 for each row")
+    seconds = 30.0 if arguments.parse_args().quick else 60.0
     print(f"Measured {machine()}.\n")
     print("| agent | CPU, % of a core | of it simulating | RSS, MB | driver, ms a s | longest stretch, ms |")
     print("|---|---|---|---|---|---|")

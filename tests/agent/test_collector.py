@@ -45,7 +45,7 @@ def test_slow_source_does_not_delay_the_quick_ones() -> None:
     collector = Collector([slow, quick])
 
     async def scenario() -> None:
-        waiting = asyncio.ensure_future(collector.refresh_slow([slow]))
+        waiting = collector.refresh_in_turn([slow])
         while not hanging.entered.is_set():
             await asyncio.sleep(0.001)
         await collector.refresh_quick([quick])
@@ -84,6 +84,64 @@ def test_lane_finishes_the_batch_behind_two_hanging_calls() -> None:
     assert made == ["a", "b"]
     go.set()
     lane.close()
+
+
+def test_thread_that_has_made_the_calls_of_one_lane_makes_those_of_the_next() -> None:
+    first, second = Lane("first", 5), Lane("second", 5)
+    threads: list[int] = []
+    finished = threading.Event()
+
+    def call() -> None:
+        threads.append(threading.get_ident())
+
+    first.submit([call], lambda: first.go_on_with(second, [call], finished.set))
+    assert finished.wait(5)
+    assert threads[0] == threads[1]
+    assert run_all(first, [call]) == []
+    assert threads[2] != threads[0], "the first lane has a thread of its own again"
+    first.close()
+    second.close()
+
+
+def test_lane_with_more_to_do_keeps_its_thread() -> None:
+    first, second = Lane("first", 5), Lane("second", 5)
+    threads: dict[str, int] = {}
+    entered, go, stay, finished = (threading.Event() for _ in range(4))
+
+    def begin() -> None:
+        entered.set()
+        go.wait()
+        threads["begin"] = threading.get_ident()
+
+    def wait() -> None:
+        stay.wait()
+
+    def more() -> None:
+        threads["more"] = threading.get_ident()
+
+    first.submit([begin], lambda: first.go_on_with(second, [wait], lambda: None))
+    assert entered.wait(5)
+    first.submit([more], finished.set)
+    go.set()
+    assert finished.wait(5), "what waits on the first lane does not wait for the second"
+    assert threads["more"] == threads["begin"]
+    stay.set()
+    first.close()
+    second.close()
+
+
+def test_slow_source_that_hangs_behind_quick_ones_is_left_behind() -> None:
+    hanging = Hanging("slow")
+    readings = [reading(steady("quick")), reading(hanging.source._replace(slow=True))]
+    collector = Collector(readings, slow=0.05)
+
+    async def scenario() -> None:
+        await collector.refresh_in_turn(readings)
+        assert [r.outcome for r in readings] == [Outcome.OK, Outcome.HUNG]
+        hanging.go.set()
+
+    asyncio.run(scenario())
+    collector.close()
 
 
 def test_source_that_is_being_read_is_not_read_by_another_lane_but_waited_for() -> None:

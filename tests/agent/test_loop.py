@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Iterable
 
 from tests.agent.sources import Hanging, reading, steady
@@ -75,3 +76,11 @@ def test_hanging_slow_source_leaves_the_frames_of_the_others_alone() -> None:
     assert run.times("stuck") == []
     assert len(run.times("a")) >= 3
     hanging.go.set()
+
+
+def test_quick_source_that_takes_longer_than_slow_ones_may_is_waited_for() -> None:
+    hanging = Hanging("late")
+    run = Run(steady("a"), hanging.source, steady("slow", slow=True), cadence=0.02)
+    threading.Timer(0.1, hanging.go.set).start()
+    run.until(1)
+    assert run.times("late")[0] == run.times("a")[0] == 1_000_500

@@ -105,6 +105,30 @@ def test_time_since_boot_becomes_time_of_the_wall_clock(node: Node) -> None:
     assert node.samples == {"vigie_kernel_log_lines_total": 1, "vigie_kernel_log_lost_total": 0}
 
 
+def test_reset_that_a_reboot_cut_short_is_over_with_the_boot(node: Node) -> None:
+    node.write(_record(1, "amdgpu 0000:03:00.0: amdgpu: GPU reset begin!"))
+    (begun,) = node.read()
+    node.restart()
+    assert node.read() == []
+    node.kmsg.write_text("")
+    node.reboot("boot-2")
+    node.restart()
+    (ended,) = node.read()
+    assert (ended.phase, ended.key, ended.event.begin_ms) == (Phase.ENDS, begun.key, BOOT)
+    node.restart()
+    assert node.read() == []
+
+
+def test_reset_that_ended_is_not_ended_by_a_reboot(node: Node) -> None:
+    card = "amdgpu 0000:03:00.0: amdgpu: "
+    node.write(_record(1, card + "GPU reset begin!"), _record(2, card + "GPU reset(1) succeeded!"))
+    assert [said.phase for said in node.read()] == [Phase.BEGINS, Phase.ENDS]
+    node.kmsg.write_text("")
+    node.reboot("boot-2")
+    node.restart()
+    assert node.read() == []
+
+
 def test_repeats_are_told_and_nothing_is_told_twice(node: Node) -> None:
     node.write(_record(1, XID.format(31)), _record(2, XID.format(31)))
     assert node.xids() == ["31", "31"]

@@ -116,7 +116,8 @@ async def run(plan: Plan) -> None:
         loopback=is_loopback(plan.listen),
         tables=tables,
     )
-    loop.tables = [pages.own, *tables]
+    if plan.feeders or plan.links:
+        loop.tables = [pages.own, *tables]  # else nobody takes them: a scrape makes its own
     server = await _listen(pages, host, port)
     commands = await _listen_locally(plan, pages)
     linking = [asyncio.ensure_future(link.run()) for link in plan.links]

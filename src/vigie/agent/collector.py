@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from vigie.agent.reading import Reading, Values
 from vigie.sources._lane import Call, Lane, run_all
 
 QUICK_DEADLINE = 2.0
 SLOW_DEADLINE = 20.0
+
+
+class _Turn(NamedTuple):
+    """Sources to be read on a lane, by the call that does it."""
+
+    lane: Lane
+    calls: Mapping[Call, Reading]
 
 
 class Collector:
@@ -30,11 +39,21 @@ class Collector:
 
     async def refresh_quick(self, readings: Iterable[Reading]) -> None:
         """Read those of these sources that are quick."""
-        await self._refresh(self._quick, (reading for reading in readings if not reading.source.slow))
+        await self._read(_turn(self._quick, (one for one in readings if not one.source.slow)))
 
-    async def refresh_slow(self, readings: Iterable[Reading]) -> None:
-        """Read those of these sources that are slow."""
-        await self._refresh(self._slow, (reading for reading in readings if reading.source.slow))
+    def refresh_in_turn(self, readings: Sequence[Reading]) -> asyncio.Future[None]:
+        """Read the quick ones of these sources, then the slow ones; what is returned is done after all.
+
+        Not side by side: two threads that read fight for the interpreter's lock at every system call.
+        """
+        return self._read(
+            _turn(self._quick, (one for one in readings if not one.source.slow)),
+            _turn(self._slow, (one for one in readings if one.source.slow)),
+        )
+
+    async def quick_are_read(self) -> None:
+        """Wait for the quick sources whose turn has come already."""
+        await self._begin([_Turn(self._quick, {})])
 
     async def refresh_all(self, readings: Iterable[Reading]) -> None:
         """Read all these sources, one after the other; those that another lane is reading are waited for.
@@ -43,7 +62,7 @@ class Collector:
         every system call, which doubles the CPU time.
         """
         others = set(self._under_way)
-        await self._refresh(self._fresh, readings)
+        await self._read(_turn(self._fresh, readings))
         if others:
             await asyncio.wait(others)
 
@@ -53,20 +72,23 @@ class Collector:
         for late in run_all(self._fresh, list(calls)):
             calls[late].left_hanging(self._fresh.deadline)
 
-    async def _refresh(self, lane: Lane, readings: Iterable[Reading]) -> None:
-        calls = {reading.read: reading for reading in readings if not reading.busy}
-        if not calls:
-            return
+    def _read(self, *turns: _Turn) -> asyncio.Future[None]:
+        return self._begin([turn for turn in turns if turn.calls])
+
+    def _begin(self, turns: Sequence[_Turn]) -> asyncio.Future[None]:
+        """Have the lanes take their turns, watch them, and return what is done when the last has ended."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
-        watch = _Watch(lane, calls)
-        # Last, so that the lane's thread seldom finds the interpreter's lock taken when it wakes.
-        lane.submit(list(calls), lambda: _wake(loop, done))
+        watches = [_Watch(turn) for turn in turns]
         self._under_way.add(done)
-        try:
-            await done
-        finally:
-            self._under_way.remove(done)
+        done.add_done_callback(lambda _: self._ended(done, watches))
+        # Last, so that the lane's thread seldom finds the interpreter's lock taken when it wakes.
+        _submit(turns, lambda: _wake(loop, done))
+        return done
+
+    def _ended(self, done: asyncio.Future[None], watches: Iterable[_Watch]) -> None:
+        self._under_way.remove(done)
+        for watch in watches:
             watch.end()
 
     def close(self) -> None:
@@ -81,9 +103,9 @@ class Collector:
 class _Watch:
     """Looks at a lane whenever its present call should have ended, and leaves a late one behind."""
 
-    def __init__(self, lane: Lane, calls: Mapping[Call, Reading]) -> None:
-        self._lane, self._calls = lane, calls
-        self._timer = asyncio.get_running_loop().call_later(lane.deadline, self._look)
+    def __init__(self, turn: _Turn) -> None:
+        self._lane, self._calls = turn
+        self._timer = asyncio.get_running_loop().call_later(self._lane.deadline, self._look)
 
     def _look(self) -> None:
         late = self._lane.skip()
@@ -94,6 +116,20 @@ class _Watch:
     def end(self) -> None:
         """Look no more."""
         self._timer.cancel()
+
+
+def _turn(lane: Lane, readings: Iterable[Reading]) -> _Turn:
+    return _Turn(lane, {reading.read: reading for reading in readings if not reading.busy})
+
+
+def _submit(turns: Sequence[_Turn], finished: Callable[[], None], before: Lane | None = None) -> None:
+    """Have one lane after the other make its calls."""
+    if not turns:
+        finished()
+        return
+    (lane, calls), *rest = turns
+    submit = partial(before.go_on_with, lane) if before else lane.submit
+    submit(list(calls), lambda: _submit(rest, finished, lane))
 
 
 def _wake(loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:

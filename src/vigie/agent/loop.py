@@ -39,7 +39,7 @@ class Loop:
         self._consumers = consumers
         self._taken = dict.fromkeys(collector.readings, float("-inf"))
         self._sent = dict.fromkeys(collector.readings, float("-inf"))
-        self._slow: asyncio.Task[None] | None = None
+        self._slow: asyncio.Future[None] | None = None  # done when the slow sources are read
 
     async def run(self) -> None:
         """Tick for ever, on multiples of the cadence so that frames of all nodes line up."""
@@ -53,12 +53,14 @@ class Loop:
         """Read what is due and hand it on."""
         time_ms = round(self._clock.wall() * 1000)
         due = self._take_due(self._clock.monotonic())
-        await self._collector.refresh_quick(due)
-        # Not meanwhile: two threads that read fight for the interpreter's lock at every system call.
-        if any(reading.source.slow for reading in due):
-            self._slow = asyncio.ensure_future(self._collector.refresh_slow(due))
-        if self._slow:
-            await asyncio.wait([self._slow], timeout=self._cadence * PATIENCE)
+        reading = self._collector.refresh_in_turn(due)
+        if self._slow is None or self._slow.done():
+            self._slow = reading
+        else:
+            await reading  # of quick ones alone
+        read, _ = await asyncio.wait([self._slow], timeout=self._cadence * PATIENCE)
+        if not read:
+            await self._collector.quick_are_read()
         self._emit(time_ms)
 
     def _take_due(self, now: float) -> list[Reading]:

@@ -15,6 +15,8 @@ Batch = tuple[list[Call], Callable[[], object]]
 class Lane:
     """Makes calls one after the other, off the caller's thread, each within the deadline."""
 
+    _exchange = threading.Lock()  # held while a lane looks for its worker
+
     def __init__(self, name: str, deadline: float) -> None:
         self.deadline = deadline
         self._name = name
@@ -22,9 +24,25 @@ class Lane:
 
     def submit(self, calls: Sequence[Call], done: Callable[[], object]) -> None:
         """Make the calls in turn, then call `done` once, on the lane's thread."""
+        with self._exchange:
+            self._put((list(calls), done))
+
+    def go_on_with(self, other: Lane, calls: Sequence[Call], done: Callable[[], object]) -> None:
+        """Submit to another lane from `done` of this one: if neither has more to do, they exchange threads.
+
+        So the thread that has just made our calls makes those too, and no other has to be woken.
+        """
+        with self._exchange:
+            mine, idle = self._worker, other._worker
+            if mine and mine.batches == 1 and not (idle and idle.batches):
+                self._worker, other._worker = idle, mine
+            other._put((list(calls), done))
+
+    def _put(self, batch: Batch) -> None:
         if self._worker is None:
             self._worker = _Worker(self._name)
-        self._worker.queue.put((list(calls), done))
+        self._worker.batches += 1
+        self._worker.queue.put(batch)
 
     def patience(self) -> float:
         """Return in how many seconds the present call passes the deadline."""
@@ -34,16 +52,16 @@ class Lane:
 
     def skip(self) -> Call | None:
         """Leave a call that has passed the deadline on its own thread, and go on with the others."""
-        worker = self._worker
-        if worker is None:
-            return None
-        with worker.lock:
-            if not worker.since or time.monotonic() - worker.since <= self.deadline:
+        with self._exchange:
+            worker = self._worker
+            if worker is None:
                 return None
-            worker.abandoned = True
-            hung = worker.current
-        self._worker = _Worker(self._name, worker)
-        return hung
+            with worker.lock:
+                if not worker.since or time.monotonic() - worker.since <= self.deadline:
+                    return None
+                worker.abandoned = True
+            self._worker = _Worker(self._name, worker)
+            return worker.current
 
     def close(self) -> None:
         """Let the thread end when it has nothing left to do."""
@@ -61,6 +79,7 @@ class _Worker:
         self.since = 0.0
         self.current: Call | None = None
         self.batch: Batch | None = heir_of.batch if heir_of else None
+        self.batches: int = heir_of.batches if heir_of else 0  # that have not ended
         self.queue: SimpleQueue[Batch | None] = heir_of.queue if heir_of else SimpleQueue()
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
@@ -71,6 +90,8 @@ class _Worker:
             if self.batch is None or not self._finish(self.batch):
                 return
             self.batch = None
+            with Lane._exchange:
+                self.batches -= 1
 
     def _finish(self, batch: Batch) -> bool:
         calls, done = batch
@@ -91,10 +112,11 @@ def run_all(lane: Lane, calls: Sequence[Call], then: float | None = None) -> lis
 
     `then` is the deadline of the others as soon as one hangs.
     """
-    finished = threading.Event()
+    finished = threading.Lock()  # to wait for an Event runs much Python code
+    finished.acquire()
     hung: list[Call] = []
-    lane.submit(calls, finished.set)
-    while not finished.wait(lane.patience()):
+    lane.submit(calls, finished.release)
+    while not finished.acquire(timeout=lane.patience()):
         late = lane.skip()
         if late is not None:
             hung.append(late)

@@ -12,6 +12,7 @@ from vigie.sources._kernel_rules import Finding, recognised
 from vigie.sources._kmsg import Kmsg, NoKmsg
 from vigie.sources._log_files import LogFile
 from vigie.sources._log_lines import Line, logged
+from vigie.sources._log_states import States
 from vigie.sources._source import Source, Unavailable
 from vigie.sources._tree import number
 
@@ -31,6 +32,7 @@ MOST_OF_A_KIND = 50  # events of one kind a turn: a flood tells no more than tha
 
 def read(host: Host) -> Iterator[Sample]:
     """Tell what is new in the log as events, and yield how much there was."""
+    _end_those_before_the_boot(host)
     kmsg = _kmsg(host)
     if kmsg is not None:
         yield LINES, ("/dev/kmsg",), _told(host, kmsg.lines(_now(host), _boot(host)))
@@ -72,7 +74,22 @@ def _told(host: Host, lines: Iterable[Line]) -> int:
 
 def _tell(host: Host, line: Line, found: Finding) -> None:
     kind, what, where, severity, phase = found
+    _states(host).note(kind, where, phase)
     host.happened(kind, what, phase=phase, time_ms=line.time_ms, severity=severity, **where)
+
+
+def _end_those_before_the_boot(host: Host) -> None:
+    """Tell that a reset or a lost link of an earlier boot is over, which no line says."""
+    boot_id = host.proc.text("sys/kernel/random/boot_id") if "states" not in host.memory else None
+    for kind, where in _states(host).ended_by(boot_id) if boot_id else ():
+        host.happened(kind, "", phase=Phase.ENDS, time_ms=_boot(host), severity="info", **where)
+
+
+def _states(host: Host) -> States:
+    if "states" not in host.memory:
+        host.memory["states"] = States(host.lasting)
+    states: States = host.memory["states"]
+    return states
 
 
 def _tell_lost(host: Host, kmsg: Kmsg) -> None:

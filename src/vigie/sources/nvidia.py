@@ -9,7 +9,19 @@ from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Block, Found, Reader, Value, driver_of, fixed, one, samples, tell_lost
+from vigie.sources._nvml.asking import (
+    Block,
+    Fixed,
+    Found,
+    Reader,
+    Value,
+    driver_of,
+    fixed,
+    one,
+    samples,
+    tell_lost,
+    together,
+)
 from vigie.sources._nvml.fields import TOO_HOT, FieldRow
 from vigie.sources._nvml.gpu import DCGM, Gpu, Rows
 from vigie.sources._nvml.memory import Amounts, memory_of
@@ -162,7 +174,7 @@ def _power(gpu: Gpu) -> Sequence[Value]:
     return (gpu.number("nvmlDeviceGetPowerUsage") / 1000,) * 2
 
 
-def _codec(metric: Metric, function: str) -> Reader:
+def _codec(metric: Metric, function: str) -> Fixed:
     def load(gpu: Gpu) -> Sequence[Value]:
         percent, window = c_uint(), c_uint()
         gpu.ask(function, byref(percent), byref(window))
@@ -211,22 +223,26 @@ def _identity(gpu: Gpu) -> Iterator[Found]:
 
 READERS = (
     Reader((_gpu.INFO, XID_ERRORS), _identity),
-    fixed(_load, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
-    fixed(_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
-    Reader(MEMORY, _parts),
-    fixed(_temperature, GPU_TEMP, _gpu.TEMPERATURE),
-    fixed(_power, POWER_USAGE, _gpu.POWER),
-    one("nvmlDeviceGetClockInfo", (SM_CLOCK, 1), (_gpu.CLOCK, 1e6), arguments=(abi.CLOCK_SM,)),
-    one("nvmlDeviceGetClockInfo", (MEM_CLOCK, 1), (_gpu.MEMORY_CLOCK, 1e6), arguments=(abi.CLOCK_MEMORY,)),
-    _codec(ENC_UTIL, "nvmlDeviceGetEncoderUtilization"),
-    _codec(DEC_UTIL, "nvmlDeviceGetDecoderUtilization"),
-    fixed(_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)),
-    one("nvmlDeviceGetPerformanceState", (PSTATE, 1)),
-    fixed(
-        _fields,
-        *(row.metric for row in FIELDS),
-        *(MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE, NVLINK_BANDWIDTH),
+    together(
+        fixed(_load, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
+        fixed(_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
+        fixed(_temperature, GPU_TEMP, _gpu.TEMPERATURE),
+        fixed(_power, POWER_USAGE, _gpu.POWER),
+        one("nvmlDeviceGetClockInfo", (SM_CLOCK, 1), (_gpu.CLOCK, 1e6), arguments=(abi.CLOCK_SM,)),
+        one(
+            "nvmlDeviceGetClockInfo", (MEM_CLOCK, 1), (_gpu.MEMORY_CLOCK, 1e6), arguments=(abi.CLOCK_MEMORY,)
+        ),
+        _codec(ENC_UTIL, "nvmlDeviceGetEncoderUtilization"),
+        _codec(DEC_UTIL, "nvmlDeviceGetDecoderUtilization"),
+        fixed(_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)),
+        one("nvmlDeviceGetPerformanceState", (PSTATE, 1)),
+        fixed(
+            _fields,
+            *(row.metric for row in FIELDS),
+            *(MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE, NVLINK_BANDWIDTH),
+        ),
     ),
+    Reader(MEMORY, _parts),
 )
 
 SOURCE = Source("nvidia", METRICS, read, slow=True)

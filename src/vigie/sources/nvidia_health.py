@@ -9,7 +9,7 @@ from vigie.model import Sample, counter, gauge, info
 from vigie.sources import _gpu
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Found, Reader, fixed, one, samples
+from vigie.sources._nvml.asking import Found, Reader, fixed, one, samples, together
 from vigie.sources._nvml.fields import FieldRow
 from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu, text
 from vigie.sources._nvml.library import NvmlError
@@ -153,18 +153,20 @@ def _fan(gpu: Gpu) -> tuple[float, float]:
 
 
 READERS = (
-    fields.reader("health", FIELDS),
-    one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
-    one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
-    one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
-    one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
-    one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
-    one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
-    one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
-    one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
-    one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
-    one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
-    fixed(_fan, FAN_SPEED, _gpu.FAN),
+    together(
+        fields.fixed_fields("health", FIELDS),
+        one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
+        one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
+        one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
+        one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
+        one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
+        one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
+        one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
+        one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
+        one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
+        one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
+        fixed(_fan, FAN_SPEED, _gpu.FAN),
+    ),
     Reader((BOARD,), _board),
     Reader((RETIRED_SBE,), _retired),
     Reader((LICENSED,), _licensed),

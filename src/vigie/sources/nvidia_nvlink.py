@@ -8,7 +8,7 @@ from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Found, Reader, samples
+from vigie.sources._nvml.asking import Found, Reader, samples, together
 from vigie.sources._nvml.fields import FieldRow
 from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
@@ -121,7 +121,7 @@ READERS = (
     Reader((UP,), _states),
     Reader((ERRORS,), _errors),
     Reader((SENT, RECEIVED), _traffic),
-    fields.reader("totals", TOTALS),
+    together(fields.fixed_fields("totals", TOTALS)),
 )
 
 READERS_WITHOUT_RATES = (*READERS[:2], Reader((SENT, RECEIVED), _bytes), *READERS[3:])

@@ -102,6 +102,21 @@ def test_a_series_that_went_and_came_back_is_compared_with_nothing() -> None:
     assert node.frame((DOWNED, PORT, 5)) == []
 
 
+def test_errors_of_a_gpu_that_come_while_its_driver_is_let_go_of_are_told() -> None:
+    node, gpu = Node(), ("3", "GPU-3", *("",) * 7)
+    rows, errors = nvidia_health.REMAPPED_UNC, nvidia_health.DBE_VOL
+    assert node.frame((rows, gpu, 1), (errors, gpu, 5)) == []
+    assert node.frame() == []
+    told = node.frame(
+        (rows, gpu, 3), (errors, gpu, 2)
+    )  # what is counted since the driver was loaded began anew
+    assert [(said.event.kind, said.event.what.rpartition(": ")[2]) for said in told] == [
+        ("gpu_row_remapped", "2"),
+        ("gpu_ecc", "2"),
+    ]
+    assert node.frame((rows, gpu, 3), (errors, gpu, 2)) == []
+
+
 def test_every_rule_is_about_a_metric_that_a_source_declares() -> None:
     wanted = {rule.metric for rule in RULES}
     wanted |= {rule.beside for rule in RULES if isinstance(rule, State) and rule.beside}

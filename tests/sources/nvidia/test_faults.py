@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from vigie.simulation.nvml import models
 from vigie.sources import nvidia
 from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
+from vigie.sources._nvml.gpu import Gpu
 
 OLD = (
     "nvmlDeviceGetMemoryInfo_v2",
@@ -157,6 +159,22 @@ def test_lost_gpu_that_vanishes_and_returns_is_found_again(machine: Make) -> Non
     made.simulated.take_back(lost, fewer)
     until(lambda: len(_gpus(made)) == 8)
     assert (Phase.ENDS, begun.event.where) in [(each.phase, each.event.where) for each in made.happenings()]
+
+
+def test_driver_is_opened_anew_less_and_less_often_while_a_gpu_stays_lost(machine: Make) -> None:
+    made = machine([*models.h100(), "3 error.* 15"], reopen=0.01)
+    opened: list[list[Gpu]] = []
+    end = time.monotonic() + 0.6
+
+    def is_over() -> bool:
+        made.read()
+        gpus = made.driver.gpus()
+        if all(gpus is not before for before in opened):
+            opened.append(gpus)
+        return time.monotonic() > end
+
+    until(is_over)
+    assert 2 <= len(opened) < 12, "0.01, 0.02, 0.04, 0.08 and then 0.16 s apart"
 
 
 def test_gpu_that_was_lost_before_a_restart_is_told_as_found_whichever_way_it_was_lost(machine: Make) -> None:

@@ -9,6 +9,7 @@ from vigie.agent.events.rules import BY_METRIC, Labels, Rise, State
 from vigie.model import Event, Frame, Happening, Phase, Table
 
 Key = tuple[str, tuple[str, ...]]  # a metric, and where
+MOST_COUNTS = 4096  # beyond it those of series that are gone are dropped
 
 
 class Watched(NamedTuple):
@@ -16,15 +17,17 @@ class Watched(NamedTuple):
 
     rule: Rise | State
     where: Labels
+    key: Key
     place: int
     beside: int | None
 
 
 class _Count:
-    """A count as it was last told."""
+    """A count as it was last told; that of a GPU goes on while nobody can read it, as in a reset."""
 
-    def __init__(self, value: float) -> None:
+    def __init__(self, value: float, where: Labels) -> None:
         self.told, self.told_at = value, 0
+        self.goes_on = "uuid" in where or "UUID" in where  # what has its name is the same one
 
 
 class Changes:
@@ -43,10 +46,11 @@ class Changes:
                 if value != value:
                     continue  # absent: nothing is known
                 if isinstance(one.rule, Rise):
-                    yield from self._risen(one.rule, one.where, value, frame.time_ms)
-                else:
-                    beside = 0.0 if one.beside is None else numbers[one.beside]
-                    yield from self._state(one.rule, one.where, one.rule.holds(value, beside), frame.time_ms)
+                    yield from self._risen(one.rule, one, value, frame.time_ms)
+                    continue
+                holds = one.rule.holds(value, 0.0 if one.beside is None else numbers[one.beside])
+                if holds is not self._states.get(one.key):
+                    yield from self._state(one.rule, one, holds, frame.time_ms)
 
     def _of(self, table: Table) -> list[Watched]:
         kept = self._watched.get(table.source)
@@ -57,33 +61,31 @@ class Changes:
 
     def _forget(self) -> None:
         """Drop what is known of series that are gone."""
-        here = {_key(one) for _, watched in self._watched.values() for one in watched}
-        self._counts = {key: count for key, count in self._counts.items() if key in here}
+        here = {one.key for _, watched in self._watched.values() for one in watched}
+        few = len(self._counts) <= MOST_COUNTS
+        self._counts = {
+            key: count for key, count in self._counts.items() if key in here or (few and count.goes_on)
+        }
         self._states = {key: holds for key, holds in self._states.items() if key in here}
 
-    def _risen(self, rule: Rise, where: Labels, value: float, now: int) -> Iterator[Happening]:
-        count = self._counts.setdefault((rule.metric, tuple(where.values())), _Count(value))
+    def _risen(self, rule: Rise, one: Watched, value: float, now: int) -> Iterator[Happening]:
+        count = self._counts.setdefault(one.key, _Count(value, one.where))
+        if value < count.told:
+            count.told = 0.0 if count.goes_on else value  # it began anew
         by = value - count.told
-        if by < 0:
-            count.told = value  # it began anew
-        elif by > 0 and now - count.told_at >= rule.seldom_ms:
+        if by > 0 and now - count.told_at >= rule.seldom_ms:
             count.told, count.told_at = value, now
-            yield Happening(Event(rule.kind, now, rule.what.format(by=by), where, severity=rule.severity))
+            yield Happening(Event(rule.kind, now, rule.what.format(by=by), one.where, severity=rule.severity))
 
-    def _state(self, rule: State, where: Labels, holds: bool, now: int) -> Iterator[Happening]:
+    def _state(self, rule: State, one: Watched, holds: bool, now: int) -> Iterator[Happening]:
         """Yield that it begins or ends, at the first look too: a state of before a restart may be over."""
-        key = (rule.metric, tuple(where.values()))
-        before = self._states.get(key)
-        self._states[key] = holds
-        if holds is before or (holds and before is None and rule.after_good):
+        before = self._states.get(one.key)
+        self._states[one.key] = holds
+        if holds and before is None and rule.after_good:
             return
-        what = rule.what + (f": {where['reason']}" if "reason" in where else "")
-        event = Event(rule.kind, now, what, where, severity=rule.severity)
+        what = rule.what + (f": {one.where['reason']}" if "reason" in one.where else "")
+        event = Event(rule.kind, now, what, one.where, severity=rule.severity)
         yield Happening(event, Phase.BEGINS if holds else Phase.ENDS)
-
-
-def _key(one: Watched) -> Key:
-    return one.rule.metric, tuple(one.where.values())
 
 
 def _watched(table: Table) -> Iterator[Watched]:
@@ -96,4 +98,4 @@ def _watched(table: Table) -> Iterator[Watched]:
         beside = places.get((rule.beside, values)) if isinstance(rule, State) and rule.beside else None
         if rule.only(labels) and not (isinstance(rule, State) and rule.beside and beside is None):
             where = {name: labels[name] for name in rule.places if labels.get(name)}
-            yield Watched(rule, where, place, beside)
+            yield Watched(rule, where, (rule.metric, tuple(where.values())), place, beside)

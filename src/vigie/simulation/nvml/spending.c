@@ -31,11 +31,7 @@ double now(void) { return seconds_of(CLOCK_MONOTONIC); }
 void nap(double seconds)
 {
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    double until = now() + seconds;
-    if (seconds >= SHORT)
-        nanosleep(&t, NULL);
-    else
-        while (now() < until) continue;
+    nanosleep(&t, NULL);
 }
 
 static struct spent *told(void)
@@ -56,18 +52,28 @@ void begin_spending(struct spending *spending)
 }
 
 /* A call counts as long as it should take: on a busy machine we wake late, which is not the driver's time. */
-void end_spending(struct spending *spending)
+static void tell(struct spending *spending, double ends, double waits)
 {
-    double left = spending->took ? spending->began + spending->took - now() : 0;
-    if (left > 0) nap(left);
-    if (!spending->counted) return;
     pthread_mutex_lock(&lock);
     if (!spent) spent = told();
     stretch = (spending->began - ended < SAME_STRETCH ? stretch + spending->began - ended : 0) + spending->took;
     if (stretch > spent->longest) spent->longest = stretch;
     spent->total += spending->took;
     spent->calls++;
-    ended = now();
-    spent->processor += seconds_of(CLOCK_THREAD_CPUTIME_ID) - spending->used;
+    ended = ends;
+    spent->processor += seconds_of(CLOCK_THREAD_CPUTIME_ID) - spending->used + waits;
     pthread_mutex_unlock(&lock);
+}
+
+/* A short wait comes last, so that what we do for ourselves is part of the call's time and not added to it. */
+void end_spending(struct spending *spending)
+{
+    double here = now(), left = spending->took ? spending->began + spending->took - here : 0;
+    if (left >= SHORT) {
+        nap(left);
+        here = now();
+    }
+    if (left >= SHORT || left < 0) left = 0;
+    if (spending->counted) tell(spending, here + left, left);
+    while (left && now() < here + left) continue;
 }

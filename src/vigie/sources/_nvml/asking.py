@@ -9,7 +9,7 @@ from vigie.model import Metric, Phase, Sample
 from vigie.sources._gpu import pci_bus_id
 from vigie.sources._host import Host
 from vigie.sources._nvml.driver import OVER, Driver
-from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Gpu, Part, Rows, Series
+from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Columns, Gpu, Part, Rows, Series
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._ranges import joined
 from vigie.sources._source import Unavailable
@@ -43,14 +43,20 @@ class Reader(NamedTuple):
     read: Callable[[Gpu], Iterable[Union[Found, Block]]]  # noqa: UP007 - evaluated on Python 3.9
 
 
-def fixed(values: Callable[[Gpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]) -> Reader:
-    """Return a reader of series that are always the same, whose values a function returns in their order."""
-    block = Rows((row, ()) if isinstance(row, Metric) else row for row in rows)
-    return Reader(block.metrics, lambda gpu: (Block(block, values(gpu)),))
+class Fixed(NamedTuple):
+    """Series that are always the same and come by one kind of call, and their values in their order."""
+
+    rows: tuple[tuple[Metric, tuple[str, ...]], ...]
+    values: Callable[[Gpu], Sequence[Value]]
 
 
-def one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Reader:
-    """Return a reader of one number, given as some metrics in units of their own."""
+def fixed(values: Callable[[Gpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]) -> Fixed:
+    """Return series, each a metric or one with labels behind those that every GPU has, and their values."""
+    return Fixed(tuple((row, ()) if isinstance(row, Metric) else row for row in rows), values)
+
+
+def one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Fixed:
+    """Return one number, given as some metrics in units of their own."""
     worths = [worth for _, worth in metrics]
 
     def values(gpu: Gpu) -> list[Value]:
@@ -60,8 +66,27 @@ def one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...
     return fixed(values, *(metric for metric, _ in metrics))
 
 
+def together(*parts: Fixed) -> Reader:
+    """Return a reader of them all as one block; a call that fails costs only its own series."""
+    rows = Rows(row for part in parts for row in part.rows)
+
+    def read(gpu: Gpu) -> tuple[Block]:
+        values: list[Value] = []
+        for part in parts:
+            try:
+                values += part.values(gpu)
+            except NvmlError as error:  # noqa: PERF203
+                if error.code in LOST or error.code in OVER:
+                    raise
+                values += [str(error)] * len(part.rows)
+        return (Block(rows, values),)
+
+    return Reader(rows.metrics, read)
+
+
 MOST_BLOCKS = 256  # of one GPU whose labels are kept
-Absences = dict[tuple[str, str], list[int]]  # metric and reason: of which GPUs
+Absence = tuple[str, str]  # a metric, and the reason
+Absences = dict[Absence, list[int]]  # of which GPUs
 
 
 def driver_of(host: Host) -> Driver:
@@ -76,20 +101,16 @@ def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> l
     driver = driver_of(host)
     absent: Absences = {}
     samples: list[Sample] = []
-    for gpu, question in driver.each(lambda gpu: _read(gpu, readers), listen=listen):
+    for gpu, question in driver.each(lambda gpu: _read(driver, gpu, readers), listen=listen):
         if not question.answered:
             host.note(f"GPU {gpu.index}", gpu.lost or "no answer in time; asked again when it has come")
             continue
         if gpu.lost or question.error is not None:
             host.note(f"GPU {gpu.index}", gpu.lost or question.error)
             continue
-        for found in question.answer:
-            if isinstance(found, Block):
-                _take_block(driver, gpu, found, samples, absent)
-            elif found.value is None:
-                absent.setdefault((found.metric.name, found.why), []).append(gpu.index)
-            else:
-                samples.append((*_series(driver, gpu, found.metric, found.extra, found.part), found.value))
+        samples += question.answer.samples
+        for reason in question.answer.absent:
+            absent.setdefault(reason, []).append(gpu.index)
     for index, error in driver.refused().items():
         host.note(f"GPU {index}", error)
     _note_absent(host, absent)
@@ -99,20 +120,42 @@ def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> l
     return samples
 
 
-def _take_block(driver: Driver, gpu: Gpu, block: Block, samples: list[Sample], absent: Absences) -> None:
-    key = block.rows, block.part.uuid if block.part else ""
-    series = gpu.series.get(key)
-    if series is None:
-        if len(gpu.series) > MOST_BLOCKS:  # MIG instances come and go
-            gpu.series.clear()
-        series = gpu.series[key] = [
-            _series(driver, gpu, metric, extra, block.part) for metric, extra in block.rows.rows
-        ]
-    for (metric, labels), value in zip(series, block.values):
-        if isinstance(value, str):
-            absent.setdefault((metric.name, value), []).append(gpu.index)
+class _Told:
+    """What one GPU has told."""
+
+    def __init__(self, driver: Driver, gpu: Gpu) -> None:
+        self.samples: list[Sample] = []
+        self.absent: dict[Absence, None] = {}  # each once, in their order
+        self._driver, self._gpu = driver, gpu
+
+    def take(self, found: Found | Block) -> None:
+        """Note what a reader has found, or why there is nothing."""
+        if isinstance(found, Block):
+            self._take_block(found)
+        elif found.value is None:
+            self.absent[found.metric.name, found.why] = None
         else:
-            samples.append((metric, labels, value))
+            series = _series(self._driver, self._gpu, found.metric, found.extra, found.part)
+            self.samples.append((*series, found.value))
+
+    def _take_block(self, block: Block) -> None:
+        metrics, labels = self._columns(block)
+        for metric, own, value in zip(metrics, labels, block.values):
+            if isinstance(value, str):
+                self.absent[metric.name, value] = None
+            else:
+                self.samples.append((metric, own, value))
+
+    def _columns(self, block: Block) -> Columns:
+        """Return the metrics and the labels of a block's series, which are made once."""
+        kept = self._gpu.series
+        key = block.rows, block.part.uuid if block.part else ""
+        if key not in kept:
+            if len(kept) > MOST_BLOCKS:  # MIG instances come and go
+                kept.clear()
+            rows = [_series(self._driver, self._gpu, *row, block.part) for row in block.rows.rows]
+            kept[key] = [metric for metric, _ in rows], [labels for _, labels in rows]
+        return kept[key]
 
 
 def _note_absent(host: Host, absent: Absences) -> None:
@@ -151,16 +194,18 @@ def tell_lost(host: Host) -> None:
         known[gpu.uuid] = gpu.lost
 
 
-def _read(gpu: Gpu, readers: Sequence[Reader]) -> list[Found | Block]:
-    found: list[Found | Block] = []
+def _read(driver: Driver, gpu: Gpu, readers: Sequence[Reader]) -> _Told:
+    told = _Told(driver, gpu)
     for reader in readers:
         try:
-            found.extend(reader.read(gpu))
+            for found in reader.read(gpu):
+                told.take(found)
         except NvmlError as error:  # noqa: PERF203 - one call that fails costs only its own metrics
             if error.code in LOST or error.code in OVER:
                 raise
-            found.extend(Found(metric, None, why=str(error)) for metric in reader.metrics)
-    return found
+            for metric in reader.metrics:
+                told.take(Found(metric, None, why=str(error)))
+    return told
 
 
 _spellings: dict[tuple[Metric, str], Metric] = {}

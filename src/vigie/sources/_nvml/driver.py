@@ -19,6 +19,7 @@ LIBRARY = "libnvidia-ml.so.1"
 DEADLINE = 0.5  # for one GPU; while one is stuck, the others get a tenth
 RETRY = 5.0  # seconds between two openings of a driver that does not answer
 REOPEN = 60.0  # seconds after which a driver with a lost GPU is opened anew, to find it again
+RAREST = 16  # times as long at most: each time the wait is doubled, since it costs the other GPUs their rates
 OVER = (abi.UNINITIALIZED, abi.DRIVER_NOT_LOADED, abi.VERSIONS_DIFFER)
 GIVE = "add the agent's user to the group of /dev/nvidia*, or run the agent as root"
 
@@ -47,6 +48,7 @@ class Driver:
         self._opening: Question | None = None
         self._tried = float("-inf")
         self._opened = 0.0
+        self._pause = reopen  # until it is opened anew
         self._awaited: set[str] = set()  # GPUs that were lost: the driver may be opened anew without them
         self._why = ""
         self._stuck: dict[int, Question] = {}
@@ -125,8 +127,12 @@ class Driver:
             if now < until:
                 raise Unavailable(why)
             self.resume()
-        if self._lost() and now - self._opened > self._reopen and not self._hanging():
-            self._close("a GPU was lost: the driver is opened anew")
+        if self._lost():
+            if now - self._opened > self._pause and not self._hanging():
+                self._pause = min(2 * self._pause, RAREST * self._reopen)
+                self._close("a GPU was lost: the driver is opened anew")
+        elif self._session:
+            self._pause = self._reopen
         return self._session or self._open(now)
 
     def _lost(self) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vigie.model import Metric
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Reader, Value, fixed
+from vigie.sources._nvml.asking import Fixed, Value, fixed
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
 
@@ -71,8 +71,8 @@ def ask(gpu: Gpu, name: str, wanted: Sequence[Key]) -> Answers:
     return Answers(values, times)
 
 
-def reader(name: str, rows: Sequence[FieldRow]) -> Reader:
-    """Return a reader of the metric of each row."""
+def fixed_fields(name: str, rows: Sequence[FieldRow]) -> Fixed:
+    """Return the metric of each row, with the value of its field."""
     wanted = [(row.field, 0) for row in rows]
     return fixed(lambda gpu: ask(gpu, name, wanted).values, *(row.metric for row in rows))
 

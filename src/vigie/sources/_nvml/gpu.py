@@ -16,6 +16,7 @@ FOR_GOOD = (abi.NOT_SUPPORTED, abi.FUNCTION_NOT_FOUND, abi.ARGUMENT_VERSION)
 LOST = (abi.GPU_IS_LOST, abi.RESET_REQUIRED, abi.GPU_NOT_FOUND)
 
 Series = tuple[Metric, tuple[str, ...]]
+Columns = tuple[list[Metric], list[tuple[str, ...]]]
 
 MOST_LABELS = 1024  # sets of label values that are kept
 HOST_LABEL = "Hostname"
@@ -55,36 +56,36 @@ class Gpu:
         self.lost = ""  # why nothing can be asked of it
         self.last_xid = 0
         self.memory: dict[str, Any] = {}  # what readers keep between two reads
-        self.series: dict[tuple[Rows, str], list[Series]] = {}  # with all their labels
-        self._answer = c_uint()
+        self.series: dict[tuple[Rows, str], Columns] = {}  # with all their labels
+        self._answer, self._long_answer = c_uint(), c_ulonglong()
+        self._place, self._long_place = byref(self._answer), byref(self._long_answer)
         self._labels: dict[tuple[str, tuple[str, ...], str | None], tuple[str, ...]] = {}
         self.missing: dict[str, str] = {}  # what it does not support, with the reason
-        self._unsupported: dict[tuple[object, ...], str] = {}  # the same, by call and by what it asks for
+        # The same, by call and by what it asks for.
+        self._unsupported: dict[str, dict[tuple[int, ...], str]] = {}
 
     def ask(self, function: str, *arguments: object) -> None:
         """Make a call on this GPU, unless it is known not to be supported."""
-        asked = function, *(argument for argument in arguments if isinstance(argument, int))
-        known = self._unsupported.get(asked)
-        if known is not None:
+        unsupported = self._unsupported.get(function)
+        if unsupported and (known := unsupported.get(_asked(arguments))):
             raise Unsupported(function, known)
         try:
             self.library.call(function, self.handle, *arguments)
         except NvmlError as error:
             if error.code in FOR_GOOD:
-                self._unsupported[asked] = str(error)
+                self._unsupported.setdefault(function, {})[_asked(arguments)] = str(error)
             raise
 
     def number(self, function: str, *arguments: object) -> int:
         """Return the one number that a call gives."""
         # One place for all: while a call is under way on this GPU, no other is made.
-        self.ask(function, *arguments, byref(self._answer))
+        self.ask(function, *arguments, self._place)
         return self._answer.value
 
     def long(self, function: str, *arguments: object) -> int:
         """Return the one long number that a call gives."""
-        answer = c_ulonglong()
-        self.ask(function, *arguments, byref(answer))
-        return answer.value
+        self.ask(function, *arguments, self._long_place)
+        return self._long_answer.value
 
     def labels(
         self, metric: Metric, node: str, extra: tuple[str, ...] = (), part: Part | None = None
@@ -137,6 +138,11 @@ class Gpu:
         info = abi.PciInfo()
         self.library.call("nvmlDeviceGetPciInfo_v3", self.handle, byref(info))
         return str(info.busId.decode(errors="replace"))
+
+
+def _asked(arguments: tuple[object, ...]) -> tuple[int, ...]:
+    """Return what of the arguments says what is asked for, which is not where to write it."""
+    return tuple(argument for argument in arguments if isinstance(argument, int))
 
 
 class Unsupported(NvmlError):

@@ -55,10 +55,11 @@ class Library:
         now = time.perf_counter()
         if now - self._ended > TURN / 2:
             self._began = now
+        elif self._ended - self._began > STRETCH:
+            time.sleep(TURN)
+            self._began = time.perf_counter()
         code = function(*arguments)
         self._ended = time.perf_counter()
-        if self._ended - self._began > STRETCH:
-            time.sleep(TURN)
         if code:
             raise NvmlError(name, code)
 

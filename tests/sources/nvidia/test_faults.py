@@ -174,7 +174,7 @@ def test_driver_is_opened_anew_less_and_less_often_while_a_gpu_stays_lost(machin
         return time.monotonic() > end
 
     until(is_over)
-    assert 2 <= len(opened) < 12, "0.01, 0.02, 0.04, 0.08 and then 0.16 s apart"
+    assert 2 <= len(opened) < 25, "0.01, 0.02 and then 0.04 s apart: always 0.01 s would be sixty"
 
 
 def test_gpu_that_was_lost_before_a_restart_is_told_as_found_whichever_way_it_was_lost(machine: Make) -> None:

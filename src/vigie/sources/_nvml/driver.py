@@ -19,7 +19,7 @@ LIBRARY = "libnvidia-ml.so.1"
 DEADLINE = 0.5  # for one GPU; while one is stuck, the others get a tenth
 RETRY = 5.0  # seconds between two openings of a driver that does not answer
 REOPEN = 60.0  # seconds after which a driver with a lost GPU is opened anew, to find it again
-RAREST = 16  # times as long at most: each time the wait is doubled, since it costs the other GPUs their rates
+RAREST = 4  # times as long at most: each time the wait is doubled, since it costs the other GPUs their rates
 OVER = (abi.UNINITIALIZED, abi.DRIVER_NOT_LOADED, abi.VERSIONS_DIFFER)
 GIVE = "add the agent's user to the group of /dev/nvidia*, or run the agent as root"
 

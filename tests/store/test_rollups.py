@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from vigie.query.rolled.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.log.records import StreamName
+from vigie.store.pace import Pace
 from vigie.store.retention import Retention
 from vigie.store.rollups.tier import Claim, Made
 from vigie.store.store import Store
@@ -108,7 +108,7 @@ def test_a_late_row_is_known_after_a_restart_though_another_page_was_made_since(
         maker, (stream,) = store._rollups._maker, store._index
         page = START + 12 * HOUR
         newest = Claim(stream.name, page, END + 10 * STEP)
-        maker._make(0, [(stream, newest)], store._guard, threading.Event())
+        maker._make(0, [(stream, newest)], store._guard, Pace())
         expected = buckets(store, 300_000)
         assert expected["count"][20] == 5.0
     with Store(tmp_path) as store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -168,14 +168,18 @@ class Store:
         self._check_own()
         self._gauge.look()
         try:  # before raw data go
-            self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.closing)
+            self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.pace)
         finally:  # else memory and log would grow for as long as rollups cannot be made
             self._upkeep.maintain(now_ms)
         self._spare.give_back(now_ms)
 
     def end_upkeep(self) -> None:
         """Let upkeep that is under way in another thread end soon, and none be begun."""
-        self._upkeep.closing.set()
+        self._upkeep.pace.end()
+
+    def asked(self) -> AbstractContextManager[None]:
+        """Let upkeep give way for as long as a question is answered in this process."""
+        return self._upkeep.pace.asked()
 
     def delete(self, matchers: Sequence[Matcher]) -> int:
         """Delete every target whose own labels fit, with all it has; return how many there were."""

@@ -12,6 +12,7 @@ from vigie.store.disk.turns import Turns
 from vigie.store.heads.head import Head
 from vigie.store.heads.stream import Lengths, Stream
 from vigie.store.log.wal import Log, segment_of
+from vigie.store.pace import Pace
 from vigie.store.retention import Retention, expire, forget
 from vigie.store.rollups.rollups import Rollups
 from vigie.store.series.index import Index
@@ -42,9 +43,9 @@ class Upkeep:
         self._guard, self._index, self._blocks, self._log = guard, index, blocks, log
         self._layouts, self._lengths, self._retention = layouts, lengths, retention
         self._rollups, self._forgotten = rollups, forgotten
-        self.closing = threading.Event()  # then what is under way ends soon, and nothing more is begun
+        self.pace = Pace()
         self.turn = Turns()  # one piece of slow work at a time: none finds removed what it reads
-        self._compaction = Compaction(guard, blocks, layouts, lengths, self.closing)
+        self._compaction = Compaction(guard, blocks, layouts, lengths, self.pace)
         self._doomed: list[Stream] = []  # forgotten, and still on disk
         self._tidied = self._forgot = 0
         self._head_rows = lengths.head_rows
@@ -83,7 +84,7 @@ class Upkeep:
             series += self._resized(streams)
             due = [stream for stream in streams if stream.look_at <= now]
             for first in range(0, len(due), STREAMS_A_COMMIT):
-                if self.closing.is_set():
+                if not self.pace.goes_on():
                     return
                 with self.turn:
                     self._remove_doomed()  # what is written next may have the name of one of them
@@ -138,6 +139,7 @@ class Upkeep:
     def _press(self, closable: Sequence[tuple[Stream, Sequence[Head]]]) -> None:
         for stream, heads in closable:
             for head in heads:
+                self.pace.give_way()
                 changes = head.changes
                 chunk = close(self._layouts, head)  # beside appends: a change meanwhile is noticed
                 with self._guard:

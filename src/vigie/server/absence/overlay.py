@@ -98,6 +98,10 @@ class Overlay(SameReach):
         """Return how many live series have each label and value."""
         return self._store.live_pairs()
 
+    def asked(self) -> AbstractContextManager[None]:
+        """Let upkeep give way for as long as a question is answered."""
+        return self._store.asked()
+
     def still(self) -> AbstractContextManager[None]:
         """Hold every lock of the store, so that a fork sees nothing half done."""
         return self._store.still()

@@ -31,6 +31,9 @@ QUEUE = 64
 class Forkable(Storage, Scannable, Listable, Rolled, Protocol):
     """A store that other threads write to, and that a forked child can go on reading."""
 
+    def asked(self) -> AbstractContextManager[None]:
+        """Let upkeep give way for as long as a question is answered."""
+
     def still(self) -> AbstractContextManager[None]:
         """Hold every lock of the store, so that a fork sees nothing half done."""
 
@@ -108,11 +111,15 @@ class Readers:
         loop = asyncio.get_running_loop()
         few = limits._replace(samples=min(limits.samples, self._light))
         try:
-            return await loop.run_in_executor(self._threads, work, _Light(self._store, self._light), few)
+            return await loop.run_in_executor(self._threads, self._in_thread, work, few)
         except TooManySamples:
             if limits.samples <= self._light:
                 raise
         return await self._forked(work, limits)
+
+    def _in_thread(self, work: Work, limits: Limits) -> bytes:
+        with self._store.asked():
+            return work(_Light(self._store, self._light), limits)
 
     async def _forked(self, work: Work, limits: Limits) -> bytes:
         loop = asyncio.get_running_loop()

@@ -10,6 +10,7 @@ from vigie.store.disk.blocks import Blocks
 from vigie.store.disk.chunk import Chunk, merge
 from vigie.store.errors import Damaged
 from vigie.store.heads.stream import Lengths, Stream
+from vigie.store.pace import Pace
 from vigie.store.series.layout import Layouts, is_too_wide
 
 SAMPLES_A_COMMIT = 4_000_000
@@ -37,10 +38,10 @@ class Compaction:
         blocks: Blocks,
         layouts: Layouts,
         lengths: Lengths,
-        closing: threading.Event,
+        pace: Pace,
     ) -> None:
         self._guard, self._blocks, self._layouts, self._lengths = guard, blocks, layouts, lengths
-        self._closing = closing
+        self._pace = pace
 
     def run(self, due: Sequence[tuple[Stream, int]]) -> None:
         """Merge the small chunks of streams that end by a time."""
@@ -48,7 +49,7 @@ class Compaction:
         lonely: list[Chunk] = []
         size = 0
         for stream, until in due:
-            if self._closing.is_set():
+            if not self._pace.goes_on():
                 break
             for run in self._runs(stream, until):
                 try:

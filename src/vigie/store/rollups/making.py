@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ from vigie.query.rolled.buckets import FIELDS
 from vigie.store.disk.blocks import Extent
 from vigie.store.heads.stream import BEFORE_ALL, Stream
 from vigie.store.log.records import StreamName
+from vigie.store.pace import Pace
 from vigie.store.rollups.parting import Piece, parted
 from vigie.store.rollups.reading import Ask, RollupReader
 from vigie.store.rollups.tier import Claim, Guard, Made, Tier
@@ -42,7 +42,7 @@ class RollupMaker:
         self._position = position  # of the log
         self._next = -(1 << 62)
 
-    def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
+    def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, pace: Pace) -> None:
         """Make pages that are due, and remove those that are too old."""
         if self._next - BETWEEN <= now < self._next:  # not if the clock was set back
             return
@@ -50,11 +50,11 @@ class RollupMaker:
         for place, tier in enumerate(self._tiers):
             jobs = self._due(tier, now, raw_since, guard)
             for first in range(0, len(jobs), PAGES_A_COMMIT):
-                if closing.is_set():
+                if not pace.goes_on():
                     return
                 with turn:
                     tier.remove_doomed()
-                    self._make(place, jobs[first : first + PAGES_A_COMMIT], guard, closing)
+                    self._make(place, jobs[first : first + PAGES_A_COMMIT], guard, pace)
             with turn:
                 tier.expire(now, guard)
 
@@ -77,12 +77,12 @@ class RollupMaker:
                 break
         return list(jobs)[:most]
 
-    def _make(self, place: int, jobs: Sequence[Job], guard: Guard, closing: threading.Event) -> None:
+    def _make(self, place: int, jobs: Sequence[Job], guard: Guard, pace: Pace) -> None:
         tier, claims, batch = self._tiers[place], list[Claim](), list[Made]()
         numbers: dict[StreamName, int] = {}
         try:
             for stream, claim in jobs:
-                if closing.is_set():
+                if not pace.goes_on():
                     break
                 with guard:
                     if not self._is_known(stream) or _is_there(tier, claim):

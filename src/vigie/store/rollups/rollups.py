@@ -6,7 +6,6 @@ and makes the other buckets on the spot, so its answer never depends on how far 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -20,6 +19,7 @@ from vigie.query.storage import Matcher
 from vigie.store.damages import Damages
 from vigie.store.heads.stream import Stream
 from vigie.store.log.records import StreamName
+from vigie.store.pace import Pace
 from vigie.store.pressing.codec import Times
 from vigie.store.retention import Retention
 from vigie.store.rollups.making import MINUTE, RollupMaker
@@ -163,9 +163,9 @@ class Rollups:
         for tier in self.tiers:
             tier.blocks.reborn()
 
-    def maintain(self, now: int, guard: Guard, turn: Guard, closing: threading.Event) -> None:
+    def maintain(self, now: int, guard: Guard, turn: Guard, pace: Pace) -> None:
         """Make pages that are due, a bounded number of them, and remove those that are too old."""
-        self._maker.maintain(now, self.raw_since, guard, turn, closing)
+        self._maker.maintain(now, self.raw_since, guard, turn, pace)
 
     def groups(
         self,

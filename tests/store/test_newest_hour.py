@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tests.store.frames import NODE, Samples, answer, frame
@@ -28,7 +29,7 @@ def stored(directory: Path) -> Samples:
 
 def forget_disk(directory: Path) -> None:
     """Let the disk know of no chunk any more, so that only memory can answer."""
-    with sqlite3.connect(directory / "blocks.sqlite") as blocks:
+    with closing(sqlite3.connect(directory / "blocks.sqlite")) as blocks, blocks:
         blocks.execute("DELETE FROM chunk")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 from tests.store.frames import NODE, frame
@@ -51,5 +52,5 @@ def test_upkeep_is_done_beside_questions_without_an_end(tmp_path: Path) -> None:
         for step in range(1, 9):
             store.append(NODE, frame(step * 1000, ["a"], [step, step]))
             store.maintain(step * 1000)
-        with sqlite3.connect(tmp_path / "blocks.sqlite") as blocks:
+        with closing(sqlite3.connect(tmp_path / "blocks.sqlite")) as blocks:
             assert blocks.execute("SELECT count(*) FROM chunk").fetchone() > (0,)

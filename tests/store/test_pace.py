@@ -38,6 +38,25 @@ def test_upkeep_goes_on_at_once_where_nobody_asks_and_not_when_the_store_closes(
     assert not pace.goes_on()
 
 
+def test_a_round_has_only_so_much_patience_in_all_and_the_next_one_has_its_own() -> None:
+    pace = Pace(patience=0.01)
+    with pace.asked():
+        assert pace.goes_on()
+        assert pace.goes_on(), "whoever asks on and on holds up no round for good"
+        pace.begin()
+        assert pace.goes_on()
+
+
+def test_upkeep_that_waits_ends_when_the_store_closes() -> None:
+    pace, ended = Pace(patience=LONG), threading.Event()
+    with pace.asked():
+        thread = threading.Thread(target=lambda: pace.goes_on() or ended.set())
+        thread.start()
+        pace.end()
+        assert ended.wait(LONG)
+    thread.join()
+
+
 def test_a_question_that_fails_holds_up_nothing() -> None:
     pace = Pace(patience=LONG)
     try:
@@ -51,6 +70,6 @@ def test_upkeep_is_done_beside_questions_without_an_end(tmp_path: Path) -> None:
     with Store(tmp_path, lengths=Lengths(head_rows=4, least_rows=4)) as store, store.asked():
         for step in range(1, 9):
             store.append(NODE, frame(step * 1000, ["a"], [step, step]))
-            store.maintain(step * 1000)
+        store.maintain(8000)
         with closing(sqlite3.connect(tmp_path / "blocks.sqlite")) as blocks:
             assert blocks.execute("SELECT count(*) FROM chunk").fetchone() > (0,)

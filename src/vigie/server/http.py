@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from vigie.agent.negotiation import takes_gzip
 from vigie.agent.pages import gzipped
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 JSON = "application/json"
 MAX_FORM = 10 << 20  # bytes, as in Prometheus
 BODY_SECONDS = 60.0
+PIECE = 256 << 10  # bytes of a body handed over at a time: asyncio copies what the network does not take yet
 WORTH_PACKING = 1024  # bytes; less fits into one packet anyway
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -43,6 +45,19 @@ class Canceled(QueryError):
 
     kind = "canceled"
     status = 503
+
+
+class Answer(Response):
+    """A body that is sent piece by piece, as fast as the client takes it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        await send(start)
+        body = memoryview(self.body)
+        for at in range(0, len(body) or 1, PIECE):
+            more = at + PIECE < len(body)
+            await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": more})
 
 
 class TooLarge(Exception):
@@ -107,7 +122,7 @@ def sent(body: bytes, request: Request, content_type: str = JSON) -> Response:
     headers = {"Vary": "Accept-Encoding"}
     if body.startswith(GZIP_MAGIC):
         headers["Content-Encoding"] = "gzip"
-    return Response(body, 200, headers, content_type)
+    return Answer(body, 200, headers, content_type)
 
 
 def wants_gzip(request: Request) -> bool:

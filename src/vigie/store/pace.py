@@ -1,51 +1,54 @@
-"""How upkeep goes on: a moment later while somebody asks, and no more when the store is about to close."""
+"""How upkeep goes on: a little later while somebody asks, and no more when the store is about to close."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 0.02  # seconds before a piece of work: rows go on coming while questions follow one another
+PATIENCE = 2.0  # seconds of a round, ten seconds apart: rows go on coming while questions follow one another
 
 
 class Pace:
     """Two threads that compute take the interpreter's lock from each other at every call, and both crawl."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
-        self._patience = patience
-        self._guard = threading.Lock()
+        self._patience = self._left = patience
+        self._changed = threading.Condition()
         self._asking = 0
-        self._nobody_asks = threading.Event()
-        self._nobody_asks.set()
-        self._over = threading.Event()
+        self._is_over = False
 
     @contextmanager
     def asked(self) -> Iterator[None]:
         """Let upkeep give way for as long as a question is answered."""
-        self._count(1)
+        with self._changed:
+            self._asking += 1
         try:
             yield
         finally:
-            self._count(-1)
+            with self._changed:
+                self._asking -= 1
+                self._changed.notify_all()
+
+    def begin(self) -> None:
+        """Begin a round of upkeep, with new patience."""
+        self._left = self._patience
 
     def give_way(self) -> None:
-        """Wait until nobody asks, but for a moment only."""
-        self._nobody_asks.wait(self._patience)
+        """Wait until nobody asks, for as long as the round has patience left."""
+        with self._changed:
+            begun = time.monotonic()
+            self._changed.wait_for(lambda: self._is_over or not self._asking, self._left)
+            self._left = max(0.0, self._left - (time.monotonic() - begun))
 
     def goes_on(self) -> bool:
-        """Tell whether the next piece of work may be begun, after a moment for those who ask."""
+        """Tell whether the next piece of work may be begun, after those who ask."""
         self.give_way()
-        return not self._over.is_set()
+        return not self._is_over
 
     def end(self) -> None:
         """Let what is under way end soon, and nothing more be begun."""
-        self._over.set()
-
-    def _count(self, by: int) -> None:
-        with self._guard:
-            self._asking += by
-            if self._asking:
-                self._nobody_asks.clear()
-            else:
-                self._nobody_asks.set()
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()

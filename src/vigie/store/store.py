@@ -167,6 +167,8 @@ class Store:
         """Write blocks that are due, remove what is too old, drop old log; every ten seconds or so."""
         self._check_own()
         self._gauge.look()
+        self._upkeep.pace.begin()
+        self._upkeep.pace.give_way()
         try:  # before raw data go
             self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.pace)
         finally:  # else memory and log would grow for as long as rollups cannot be made
@@ -354,7 +356,11 @@ class Store:
             if not stream.name.framed:
                 self._loose.adopt(stream, self._newest_stored(stream))
             if stream.number and stream.pieces:
-                self._blocks.layouts.recognise(self._layouts.ordered(stream.pieces[-1].layout))
+                newest = stream.pieces[-1].layout
+                stored = self._layouts.ordered(newest)
+                self._blocks.layouts.recognise(stored)
+                newest.prepare()
+                stored.prepare()
 
     def _newest_stored(self, stream: Stream) -> Layout | None:
         newest = stream.spans.newest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from vigie.query.functions.quantiles import quantile
 from vigie.query.ranges import Value
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
+
+CACHED = 1 << 14  # numbers of a column
 
 
 class Partial(NamedTuple):
@@ -104,8 +106,10 @@ class _Whole:
             self._known[id(part.labels)] = part.labels, found
 
     def ended(self) -> Vector:
-        """Return the aggregation of all parts that were added."""
-        return _ended(self._fold, self._names, _together(self._states))
+        """Return the aggregation of all parts that were added, made some rows at a time."""
+        some = [_ended_values(self._fold, _together(states)) for states in _batches(self._states)]
+        values, present = (np.concatenate(column) for column in zip(*some, strict=True))
+        return Vector(self._names, values, present).without_empty_rows()
 
     def _join(self, rows: Indices, part: State) -> None:
         piece = bisect_right(self._starts, int(rows.min())) - 1
@@ -118,13 +122,31 @@ class _Whole:
         if len(rows) == len(state[0]) and (rows == np.arange(len(rows))).all():
             return self._fold.joined(state, part)
         made = self._fold.joined(tuple(each[rows] for each in state), part)
-        for each, new in zip(state, made, strict=True):
+        own = tuple(each if each.flags.writeable else each.copy() for each in state)
+        for each, new in zip(own, made, strict=True):
             each[rows] = new
-        return state
+        return own
 
 
 def _ended(fold: Fold, labels: Sequence[Labels], state: State) -> Vector:
-    return Vector(labels, fold.ended(state), state[0] > 0).without_empty_rows()
+    return Vector(labels, *_ended_values(fold, state)).without_empty_rows()
+
+
+def _ended_values(fold: Fold, state: State) -> tuple[Floats, Flags]:
+    return fold.ended(state), state[0] > 0
+
+
+def _batches(states: Iterable[State]) -> Iterator[list[State]]:
+    """Yield states that follow one another, so many that what is made of them stays in the caches."""
+    batch, size = list[State](), 0
+    for state in states:
+        batch.append(state)
+        size += state[0].size
+        if size >= CACHED:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _together(states: list[State]) -> State:

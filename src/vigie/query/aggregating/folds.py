@@ -62,7 +62,7 @@ class Sum(Fold):
         values = _filled(vector, 0.0)
         if not (values < 0).any():
             total = reduced(np.add, values, groups)
-            return counts_of(vector, groups), total, np.zeros_like(total)
+            return counts_of(vector, groups), total, np.broadcast_to(0.0, total.shape)
         return counts_of(vector, groups), *_compensated(values, groups)
 
     def joined(self, one: State, other: State) -> State:
@@ -79,20 +79,27 @@ class Average(Sum):
     """The mean, which is a number even where the sum is too large to be one."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Add up the rows, and made small as well."""
+        """Add up the rows; where that is too much, made small as well."""
         state = super().begun(vector, groups)
         if np.isinf(state[1]).any():
             return *state, reduced(np.add, _filled(vector, 0.0) * SMALL, groups)
-        return *state, state[1] * SMALL
+        return *state, np.broadcast_to(np.nan, state[1].shape)
 
     def joined(self, one: State, other: State) -> State:
         """Add."""
-        return *super().joined(one, other), one[3] + other[3]
+        return *super().joined(one, other), _small_sum(one) + _small_sum(other)
 
     def ended(self, state: State) -> Floats:
         """Return the means."""
         mean = super().ended(state) / state[0]
-        return np.where(np.isinf(mean), state[3] / state[0] / SMALL, mean)
+        too_large = np.isinf(mean)
+        return np.where(too_large, _small_sum(state) / state[0] / SMALL, mean) if too_large.any() else mean
+
+
+def _small_sum(state: State) -> Floats:
+    """Return the sum of what was made small; NaN stands for what the sum itself says."""
+    _, total, _, small = state
+    return np.where(np.isnan(small), total * SMALL, small)
 
 
 class Extreme(Fold):
@@ -177,7 +184,8 @@ def reduced(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
 def counts_of(vector: Vector, groups: Grouping) -> Floats:
     """Return how many series of each group have a sample at each step."""
     if vector.present.all():
-        return np.repeat(groups.sizes().astype(np.float64)[:, np.newaxis], vector.values.shape[1], axis=1)
+        sizes = groups.sizes().astype(np.float64)[:, np.newaxis]
+        return np.broadcast_to(sizes, (len(sizes), vector.values.shape[1]))
     return reduced(np.add, vector.present.astype(np.float64), groups)
 
 

@@ -24,6 +24,7 @@ from vigie.store.log.records import StreamName
 from vigie.store.pressing import codec
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.series.outline import Outline
+from vigie.store.times import LATEST
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS stream (
@@ -239,9 +240,12 @@ class Blocks:
         query = "SELECT 1 FROM chunk WHERE stream = ? AND start > ? AND start < ? LIMIT 1"
         return bool(self._read(query, stream, after, before))
 
-    def overlapping(self, stream: int, start: int, end: int) -> list[Chunk]:
-        """Return the chunks that reach into a time span, and the one before them."""
-        return self._chunks(_OVERLAPPING, stream, start, end)
+    def overlapping(self, stream: int, start: int, end: int, apart: int = LATEST) -> list[Chunk]:
+        """Return the chunks that reach into a time span, and the one before them.
+
+        Those that end behind a time hold nothing of the others, so that they can be kept alone.
+        """
+        return self._chunks(_OVERLAPPING, stream, start, end, apart=apart)
 
     def reaching(self, stream: int, since: int, start: int, stop: int) -> list[Chunk]:
         """Return the chunks that begin from a time on and reach into a time span."""
@@ -316,13 +320,15 @@ class Blocks:
         except sqlite3.Error as error:
             yield f"cannot read the blocks: {error}"
 
-    def _chunks(self, where: str, *values: int) -> list[Chunk]:
+    def _chunks(self, where: str, *values: int, apart: int = LATEST) -> list[Chunk]:
         rows = self._read(_CHUNK + where, *values)
-        places = [Places(row[8], row[7]) for row in rows]
-        shelf = Shelf(self._read, [(row[6], each) for row, each in zip(rows, places, strict=True)])
+        places = [(row[6], Places(row[8], row[7])) for row in rows]
+        older = sum(row[3] <= apart for row in rows)
+        shelves = Shelf(self._read, places[:older]), Shelf(self._read, places[older:])
+        blobs = [partial(shelf.blob, i) for shelf in shelves for i in range(len(shelf))]
         return [
-            Chunk(layout, start, stop, count, times, partial(shelf.blob, i), number=number)
-            for i, (number, of, start, stop, count, times, *_) in enumerate(rows)
+            Chunk(layout, start, stop, count, times, blob, number=number)
+            for blob, (number, of, start, stop, count, times, *_) in zip(blobs, rows, strict=True)
             if number <= self._newest and number not in self.unsettled
             if (layout := self._layout(of)) is not None
         ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from vigie.store.errors import Damaged
 from vigie.store.pressing.codec import faults
@@ -17,7 +18,7 @@ FULL = 1 << BITS  # bytes: longer rows fill SQLite's pages better, shorter ones 
 # Of a row that is longer than a page some bytes stand beside others, and the rest fills pages of its own.
 # These are the numbers of pages of 2048 bytes; with others rows are as right, and fill pages less well.
 PAGE, BESIDE, LONGEST, HEAD = 2044, 232, 2013, 5
-_PLACE = struct.Struct("<I")
+_PLACE, _PAIR = struct.Struct("<I"), struct.Struct("<II")
 
 
 def bundled(blobs: Sequence[bytes]) -> tuple[list[bytes], bytes]:
@@ -50,6 +51,20 @@ def _cut(rows: list[bytes], row: bytearray, starts: list[tuple[int, int]]) -> No
             starts[i] = (len(rows), starts[i][1] - size)
 
 
+class Place(NamedTuple):
+    """Where a blob is: from which row to which, where in the first it begins, and ends in the last."""
+
+    rows: range
+    begin: int
+    end: int | None  # None for where the row ends
+
+    def cut(self, rows: Sequence[bytes]) -> bytes:
+        """Return the blob, given its rows."""
+        if len(rows) == 1:
+            return rows[0][self.begin : self.end]
+        return rows[0][self.begin :] + rows[1][: self.end]
+
+
 class Places:
     """Where the blobs of one chunk are, which has so many rows."""
 
@@ -59,33 +74,24 @@ class Places:
     def __len__(self) -> int:
         return len(self._packed) // _PLACE.size
 
-    def rows(self, blob: int) -> range:
-        """Return in which rows a blob is."""
-        row = self._place(blob) >> BITS
-        after = self._place(blob + 1) if blob + 1 < len(self) else self._rows << BITS
-        return range(row, min(max(row + 1, -(-after // FULL)), row + 2))
-
-    def cut(self, rows: Mapping[int, bytes], blob: int) -> bytes:
-        """Return a blob, given its rows."""
-        here = self._place(blob)
-        after = self._place(blob + 1) if blob + 1 < len(self) else self._rows << BITS
-        parts = [rows[row] for row in self.rows(blob)]
-        if after >> BITS == (here >> BITS) + len(parts) - 1:
-            parts[-1] = parts[-1][: after % FULL]
-        parts[0] = parts[0][here % FULL :]
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+    def of(self, blob: int) -> Place:
+        """Return where a blob is."""
+        at = blob * _PLACE.size
+        try:
+            if at + _PAIR.size <= len(self._packed):
+                here, after = _PAIR.unpack_from(self._packed, at)
+            else:
+                (here,), after = _PLACE.unpack_from(self._packed, at), self._rows << BITS
+        except struct.error:
+            raise Damaged(f"the place of the values {blob} of a chunk is missing") from None
+        row, last = here >> BITS, after >> BITS
+        stop = min(max(row + 1, -(-after // FULL)), row + 2)
+        return Place(range(row, stop), here % FULL, after % FULL if last == stop - 1 else None)
 
     def faults(self, rows: Mapping[int, bytes]) -> list[str]:
         """Return what is wrong with the blobs, given the rows that there are."""
         found = []
-        for blob in range(len(self)):
-            missing = any(row not in rows for row in self.rows(blob))
-            found += ["a row is missing"] if missing else faults(self.cut(rows, blob))
+        for place in map(self.of, range(len(self))):
+            missing = any(row not in rows for row in place.rows)
+            found += ["a row is missing"] if missing else faults(place.cut([rows[row] for row in place.rows]))
         return found
-
-    def _place(self, blob: int) -> int:
-        try:
-            place: int = _PLACE.unpack_from(self._packed, blob * _PLACE.size)[0]
-        except struct.error:
-            raise Damaged(f"the place of the values {blob} of a chunk is missing") from None
-        return place

@@ -18,20 +18,25 @@ class Shelf:
         self._read, self._chunks = read, chunks  # the number of each chunk's first row, and what is where
         self._fetched: dict[int, bytes] = {}
 
+    def __len__(self) -> int:
+        return len(self._chunks)
+
     def blob(self, chunk: int, band: int) -> bytes:
         """Return the sealed values of a band in one of the chunks."""
         first, places = self._chunks[chunk]
-        rows = places.rows(band)
-        if any(first + row not in self._fetched for row in rows):
-            behind = self._chunks[chunk : chunk + AT_ONCE]
+        place = places.of(band)
+        numbers = [first + row for row in place.rows]
+        if not all(map(self._fetched.__contains__, numbers)):
+            behind = self._chunks[chunk + 1 : chunk + AT_ONCE]
             try:
-                self._fetch([at + row for at, each in behind if band < len(each) for row in each.rows(band)])
+                others = [at + row for at, each in behind if band < len(each) for row in each.of(band).rows]
+                self._fetch([*numbers, *others])
             except Damaged:  # one of them is not readable; this one may be
-                self._fetch([first + row for row in rows])
-        for row in rows:
-            if first + row not in self._fetched:
-                raise Damaged(f"the values {first + row} of a chunk are missing")
-        return places.cut({row: self._fetched[first + row] for row in rows}, band)
+                self._fetch(numbers)
+        try:
+            return place.cut([self._fetched[number] for number in numbers])
+        except KeyError as missing:
+            raise Damaged(f"the values {missing} of a chunk are missing") from None
 
     def _fetch(self, numbers: Sequence[int]) -> None:
         marks = ",".join("?" * len(numbers))

@@ -188,11 +188,15 @@ class Stream:
             )
             self.pieces = stay
 
-    def take_back(self, chunks: Sequence[Chunk], start: int, end: int) -> None:
+    def kept_from(self, end: int) -> int:
+        """Return from when on memory keeps chunks, for a question up to a time."""
+        return max(self.end, end) - self._lengths.keep_ms
+
+    def take_back(self, chunks: Sequence[Chunk], end: int) -> None:
         """Keep the chunks that a question about the newest rows read from disk, as if they had never left."""
-        before = max(self.end, end) - self._lengths.keep_ms
-        if start < before or end < self.last_stored or self.merging:
-            return  # it asked for more than memory keeps, or not for all of that, or it is about to change
+        if end < self.last_stored or self.merging:
+            return  # it did not ask for all that memory keeps, or that is about to change
+        before = self.kept_from(end)
         recent = [chunk for chunk in chunks if chunk.end > before]
         if recent:
             self.pieces = sorted([*recent, *self.pieces], key=lambda piece: piece.start)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +29,9 @@ from vigie.store.pressing.codec import (
     unpress,
     unpress_whole,
 )
-from vigie.store.pressing.decimals import MOST_DECIMALS, Whole, fill_floats, whole_lines
+from vigie.store.pressing.decimals import MOST_DECIMALS, Whole, whole_lines
 from vigie.store.pressing.magnitudes import fill_lines, press_lines
-from vigie.store.pressing.ranks import ranked
+from vigie.store.pressing.ranks import ALL, Lines, Ranked, picked, put, ranked
 from vigie.store.series.layout import Columns
 
 Flags = NDArray[np.bool_]
@@ -56,6 +55,9 @@ class _Parts(NamedTuple):
     floats: bytes = b""
     mask: bytes = b""
     dense: bytes = b""
+
+
+_parts_of = msgpack.Decoder(_Parts).decode
 
 
 def pack_bands(lines: Floats, bands: Sequence[tuple[int, int]], level: int) -> list[bytes]:
@@ -99,70 +101,73 @@ def fill_band(
 ) -> None:
     """Write some of a band's lines, or all, from one of their rows up to another."""
     _, _, content = opened(blob)
-    band = _Band(_Parts(*msgpack.decode(content, type=list[bytes])), rows, slice(first, last))
+    band = _Band(_parts_of(content), rows, slice(first, last), out)
     if len(band.parts.kinds) == 1:  # all are of one kind
-        band.fill(band.parts.kinds[0], slice(None) if wanted is None else wanted, 0, height, out)
+        ranks = ALL if wanted is None else wanted
+        band.fill(band.parts.kinds[0], Ranked(ALL, ranks), 0, height)
         return
     kinds = zlib.decompress(band.parts.kinds)
     sorts = kinds.translate(_SORT_OF)
-    found = ranked(kinds, sorts, wanted)
-    for kind, (places, ranks) in found.items():
+    for kind, found in ranked(kinds, sorts, wanted).items():
         sort = kind % _SORTS
         before = sorts.count(STEPS) if sort == NUMBERS else 0
-        some = out if len(found) == 1 else np.empty((len(places), last - first))
-        band.fill(kind, ranks, before, sorts.count(sort), some)
-        if some is not out:
-            out[places] = some
+        band.fill(kind, found, before, sorts.count(sort))
 
 
 class _Band:
-    """What a band holds, and which of its rows are wanted."""
+    """What a band holds, which of its rows are wanted, and where they go."""
 
-    def __init__(self, parts: _Parts, rows: int, span: slice) -> None:
-        self.parts, self._rows, self._span = parts, rows, span
+    def __init__(self, parts: _Parts, rows: int, span: slice, out: Floats) -> None:
+        self.parts, self._rows, self._span, self._out = parts, rows, span, out
 
-    def fill(
-        self, kind: int, lines: Columns | list[int] | slice, before: int, height: int, out: Floats
-    ) -> None:
+    def fill(self, kind: int, found: Ranked, before: int, height: int) -> None:
         """Write lines of one kind; before their bases are others, and so many lines are of their sort."""
         parts, rows, span = self.parts, self._rows, self._span
         sort, decimals = kind % _SORTS, kind // _SORTS
         if sort == STEADY:
-            out[...] = unpress(parts.steady)[lines][:, np.newaxis]
+            self._put(found, unpress(parts.steady)[:, np.newaxis])
         elif sort == FLOATS:
-            out[...] = unpack_floats(parts.floats).reshape(-1, rows)[lines, span]
+            self._put(found, unpack_floats(parts.floats).reshape(-1, rows)[:, span])
         elif sort == GAPS:
-            out[...] = _with_gaps(parts, height, rows)[lines, span]
+            self._put(found, _with_gaps(parts, height, rows)[:, span])
         else:
             mine = slice(before, before + height)
-            bases = self._bases[mine][lines]
-            units = None if self._units is None else self._units[mine][lines][:, np.newaxis]
-            if sort == STEPS:
-                whole = np.empty((len(bases), rows), dtype=np.int64)
-                fill_lines(parts.steps, lines, whole[:, 1:])
-                _sum(whole[:, : span.stop], bases, units)
-                fill_floats(out, whole[:, span], decimals)
-            else:
-                apart = np.empty((len(bases), rows), dtype=np.int64)
-                fill_lines(parts.numbers, lines, apart)
-                apart = apart[:, span] if units is None else apart[:, span] * units
-                fill_floats(out, apart + bases[:, np.newaxis], decimals)
+            whole = self._numbers(found.ranks, mine) if sort == NUMBERS else self._summed(found.ranks, mine)
+            put(self._out, found.places, whole / 10.0**decimals if decimals else whole)
 
-    @cached_property
-    def _bases(self) -> Whole:
-        return unpress_whole(self.parts.bases)
+    def _put(self, found: Ranked, lines: Floats | Whole) -> None:
+        put(self._out, found.places, picked(lines, found.ranks))
 
-    @cached_property
-    def _units(self) -> Whole | None:
-        return unpress_whole(self.parts.units) if self.parts.units else None
+    def _numbers(self, ranks: Lines, mine: slice) -> Whole:
+        bases, units = self._of(ranks, mine)
+        apart = np.empty((len(bases), self._rows), dtype=np.int64)
+        fill_lines(self.parts.numbers, ranks, apart)
+        apart = apart[:, self._span]
+        if units is not None:
+            apart *= units
+        apart += bases
+        return apart
+
+    def _summed(self, ranks: Lines, mine: slice) -> Whole:
+        """Return where steps lead to from the first number of each line on."""
+        bases, units = self._of(ranks, mine)
+        whole = np.empty((len(bases), self._rows), dtype=np.int64)
+        fill_lines(self.parts.steps, ranks, whole[:, 1:])
+        whole = whole[:, : self._span.stop]
+        if units is not None:
+            whole *= units
+        whole[:, :1] = bases
+        return np.add.accumulate(whole, axis=1, out=whole)[:, self._span]
+
+    def _of(self, ranks: Lines, mine: slice) -> tuple[Whole, Whole | None]:
+        """Return the base of each line, and the unit, side by side with the lines."""
+        bases, units = unpress_whole(self.parts.bases), self.parts.units
+        return _beside(bases[mine], ranks), _beside(unpress_whole(units)[mine], ranks) if units else None
 
 
-def _sum(whole: Whole, bases: Whole, units: Whole | None) -> None:
-    """Put where steps lead to in their place, from the first number of each line on."""
-    if units is not None:
-        whole *= units
-    whole[:, 0] = bases
-    np.cumsum(whole, axis=1, out=whole)
+def _beside(numbers: Whole, ranks: Lines) -> Whole:
+    some: Whole = numbers.take(ranks) if isinstance(ranks, list) else numbers[ranks]
+    return some[:, np.newaxis]
 
 
 def _judged(lines: Floats) -> tuple[Kinds, Whole]:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from vigie.store.pressing.codec import press, unpress_whole
 from vigie.store.pressing.decimals import Whole
-from vigie.store.pressing.ranks import ALL, ranked
-from vigie.store.series.layout import Columns
+from vigie.store.pressing.ranks import ALL, Lines, picked, put, ranked
 
 ENOUGH = 400  # numbers of a part
 WIDTH = 1.0  # from the smallest to the largest of a part, as a power of two
 _PARTED = b"g"  # what is not parted begins as codec.press has it
+_parts_of = msgpack.Decoder(list[bytes]).decode
 _ZLIB = b"\x78"  # which part each line is in is below this
 
 
@@ -41,19 +41,22 @@ def unpress_lines(content: bytes, height: int, columns: int) -> Whole:
     return lines
 
 
-def fill_lines(content: bytes, chosen: Columns | list[int] | slice, out: Whole) -> None:
+def fill_lines(content: bytes, chosen: Lines, out: Whole) -> None:
     """Write some of the lines, or all, as numbers again; parts without any of them are left alone."""
     columns = out.shape[1]
     if content[:1] != _PARTED:
-        out[...] = unpress_whole(content).reshape(-1, columns)[chosen]
+        lines = unpress_whole(content).reshape(-1, columns)
+        out[...] = lines.take(chosen, axis=0) if isinstance(chosen, list) else lines[chosen]
         return
-    plain, *pressed = msgpack.decode(content[1:], type=list[bytes])
+    plain, *pressed = _parts_of(content[1:])
     parts = zlib.decompress(plain) if plain[:1] == _ZLIB else plain
     if isinstance(chosen, slice):
-        _fill_all(parts, pressed, out)
-        return
-    for part, (places, ranks) in ranked(parts, parts, np.asarray(chosen)).items():
-        out[places] = unpress_whole(pressed[part]).reshape(-1, columns)[ranks]
+        if len(out) == len(parts):
+            _fill_all(parts, pressed, out)
+            return
+        chosen = list(range(*chosen.indices(len(parts))))
+    for part, (places, ranks) in ranked(parts, parts, chosen).items():
+        put(out, places, picked(unpress_whole(pressed[part]).reshape(-1, columns), ranks))
 
 
 def _fill_all(parts: bytes, pressed: Sequence[bytes], out: Whole) -> None:

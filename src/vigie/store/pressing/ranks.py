@@ -2,42 +2,68 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vigie.store.series.layout import Columns
 
 FEW = 64  # lines that are counted one by one sooner than as arrays
 ALL = slice(None)
+Lines = Columns | list[int] | slice
 
 
 class Ranked(NamedTuple):
     """Which of the chosen lines are of one kind, and which of all lines of their sort each of them is."""
 
-    places: Columns | list[int]
-    ranks: Columns | list[int] | slice
+    places: Lines
+    ranks: Lines
 
 
-def ranked(kinds: bytes, sorts: bytes, chosen: Columns | None) -> dict[int, Ranked]:
-    """Return lines by kind, given kind and sort of every line; all lines of a kind are of one sort."""
+def put(out: NDArray[Any], places: Lines, lines: Iterable[Any]) -> None:
+    """Write lines to their places; a few of them one by one, which numpy does slower at once."""
+    if isinstance(places, list):
+        for place, line in zip(places, lines, strict=True):
+            out[place] = line
+    else:
+        out[places] = lines
+
+
+def picked(lines: NDArray[Any], ranks: Lines) -> Iterable[Any]:
+    """Return some of the lines."""
+    return [lines[rank] for rank in ranks] if isinstance(ranks, list) else lines[ranks]
+
+
+def ranked(kinds: bytes, sorts: bytes, chosen: Columns | list[int] | None) -> dict[int, Ranked]:
+    """Return lines by kind, given kind and sort of every line; all lines of a kind are of one sort.
+
+    The chosen lines ascend.
+    """
     if chosen is None or len(chosen) > FEW:
-        return _at_once(kinds, sorts, chosen)
-    places: dict[int, list[int]] = {}
-    ranks: dict[int, list[int]] = {}
-    for place, line in enumerate(chosen.tolist()):
-        kind = kinds[line]
-        places.setdefault(kind, []).append(place)
-        ranks.setdefault(kind, []).append(sorts.count(sorts[line], 0, line))
-    return {kind: Ranked(places[kind], ranks[kind]) for kind in places}
+        return _at_once(kinds, sorts, None if chosen is None else np.asarray(chosen))
+    lines: list[int] = chosen if isinstance(chosen, list) else chosen.tolist()
+    if not lines:
+        return {}
+    first, last, kind = lines[0], lines[-1] + 1, kinds[lines[0]]
+    if last - first == len(lines) == kinds.count(kind, first, last):  # side by side, and all of one kind
+        before = sorts.count(sorts[first], 0, first)
+        return {kind: Ranked(ALL, slice(before, before + len(lines)))}
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for place, line in enumerate(lines):
+        places, ranks = found.setdefault(kinds[line], ([], []))
+        places.append(place)
+        ranks.append(sorts.count(sorts[line], 0, line))
+    return {kind: Ranked(*both) for kind, both in found.items()}
 
 
 def _at_once(kinds: bytes, sorts: bytes, chosen: Columns | None) -> dict[int, Ranked]:
-    every, picked = np.frombuffer(sorts, np.uint8), np.frombuffer(kinds, np.uint8)
-    picked = picked if chosen is None else picked[chosen]
+    every, mine = np.frombuffer(sorts, np.uint8), np.frombuffer(kinds, np.uint8)
+    mine = mine if chosen is None else mine[chosen]
     found = {}
-    for kind in set(picked.tolist()):
-        places = np.flatnonzero(picked == kind)
+    for kind in set(mine.tolist()):
+        places = np.flatnonzero(mine == kind)
         lines = places if chosen is None else chosen[places]
         alike = every == every[lines[0]]
         whole = len(lines) == np.count_nonzero(alike)

@@ -280,9 +280,9 @@ def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piec
     in_memory = any(stream.complete_from <= piece.start < start for piece in pieces)
     if stream.number and not in_memory:
         taken_back = stream.in_memory()
-        stored = blocks.overlapping(stream.number, start, end)
+        stored = blocks.overlapping(stream.number, start, end, apart=stream.kept_from(end))
         chunks = [chunk for chunk in stored if chunk.number not in taken_back]
-        stream.take_back(chunks, start, end)
+        stream.take_back(chunks, end)
         pieces = sorted([*pieces, *chunks], key=lambda piece: piece.start)
     pieces = [piece for piece in pieces if piece.start <= end]
     inside = next((i for i, piece in enumerate(pieces) if piece.end >= start), len(pieces))

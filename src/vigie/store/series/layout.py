@@ -69,6 +69,11 @@ class Layout:
             bands.append((first, len(self)))
         return bands
 
+    def prepare(self) -> None:
+        """Find out what the first question would have to: where each metric is."""
+        self.coded(NAME)
+        self.bands  # noqa: B018 - it is remembered
+
     def match(self, conditions: Sequence[Condition]) -> Columns:
         """Return the columns whose series meet all conditions."""
         fits = np.ones(len(self), dtype=np.bool_)
@@ -143,7 +148,9 @@ class Layouts:
         """Return the layout with the same series, each metric's side by side."""
         ordered = self._ordered.get(layout)
         if ordered is None:
-            ordered = self.of(tuple(layout.series[i] for i in layout.by_metric))
+            order = layout.by_metric.tolist()
+            ordered = self.of(tuple([layout.series[i] for i in order]))
+            ordered.names = [layout.names[i] for i in order]
             if ordered is not layout:  # a layout that held itself would never be let go
                 self._ordered[layout] = ordered
         return ordered

@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import promql_parser
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, storage, vector
+from vigie.query.aggregating.aggregations import begun, joined
+from vigie.query.aggregating.folds import FOLDS
+from vigie.query.aggregating.grouping import Grouper
 from vigie.query.budget import Limits
 from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, TooManySamples
+from vigie.query.vectors import Vector
 
 SERIES: dict[str, list[float | None]] = {
     'x{node="a",gpu="0"}': [1.0, 10.0],
@@ -51,6 +57,27 @@ def test_a_mean_is_a_number_where_the_sum_is_too_large_to_be_one(first: float) -
     series = {f'x{{n="{n}"}}': [first, 1.0] for n in range(40)}
     assert vector(engine(series).instant("avg(x)", 0)) == {"{}": first}
     assert matrix(engine(series).range("avg(x)", 0, MINUTE, MINUTE)) == {"{}": [(0, first), (MINUTE, 1.0)]}
+
+
+@pytest.mark.parametrize("values", [[1e308, 1e308, 1e308], [1.0, 2.0, 6.0], [math.inf, 1.0, 2.0]])
+def test_a_mean_of_parts_is_that_of_all_where_only_some_groups_go_on(values: list[float]) -> None:
+    fold, grouper = FOLDS["avg"], Grouper(parsed("avg by (n) (x)").modifier)
+    parts = [[("a", values[0]), ("b", 5.0)], [("c", 7.0), ("a", values[1])], [("a", values[2])]]
+    made = [begun(fold, _column(part), grouper) for part in parts]
+    found = joined(fold, made, 1)
+    means = {labels["n"]: value for labels, value in zip(found.labels, found.values[:, 0], strict=True)}
+    assert means == pytest.approx({"a": sum(value / 3 for value in values), "b": 5.0, "c": 7.0})
+
+
+def _column(series: list[tuple[str, float]]) -> Vector:
+    values = np.array([[value] for _, value in series])
+    return Vector([{"n": name} for name, _ in series], values, np.ones(values.shape, dtype=np.bool_))
+
+
+def parsed(query: str) -> promql_parser.AggregateExpr:
+    tree = promql_parser.parse(query)
+    assert isinstance(tree, promql_parser.AggregateExpr)
+    return tree
 
 
 def test_absent_series_are_not_counted() -> None:

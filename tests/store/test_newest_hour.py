@@ -46,12 +46,23 @@ def test_the_newest_hour_is_read_from_disk_once_after_a_restart(tmp_path: Path) 
         assert answer(store, start=start, end=LAST) == within(expected, start)
 
 
-def test_a_question_about_older_rows_takes_nothing_into_memory(tmp_path: Path) -> None:
+def test_a_question_about_more_takes_the_newest_hour_into_memory_and_nothing_older(tmp_path: Path) -> None:
     expected = stored(tmp_path)
+    start = LAST - 15 * STEP
     with Store(tmp_path, lengths=LENGTHS) as store:
         assert answer(store, start=STEP, end=LAST) == expected
         forget_disk(tmp_path)
+        assert answer(store, start=start, end=LAST) == within(expected, start)
         assert answer(store, start=STEP, end=LAST) != expected
+
+
+def test_a_question_that_ends_earlier_takes_nothing_into_memory(tmp_path: Path) -> None:
+    stored(tmp_path)
+    start, end = LAST - 15 * STEP, LAST - 10 * STEP
+    with Store(tmp_path, lengths=LENGTHS) as store:
+        seen = answer(store, start=start, end=end)
+        forget_disk(tmp_path)
+        assert answer(store, start=start, end=end) != seen
 
 
 def test_what_was_taken_into_memory_leaves_it_when_its_time_is_over(tmp_path: Path) -> None:

@@ -38,6 +38,17 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
     assert [lines and lines.values[0, 0] for lines in kept] == [1, None, 3, 4]
 
 
+def test_what_is_asked_for_once_is_not_kept_and_what_is_asked_for_again_is() -> None:
+    unpacked = Unpacked()
+    assert [unpacked.wants((number, b"")) for number in (1, 2, 1)] == [False, False, True]
+
+
+def test_what_was_asked_for_once_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vigie.store.selecting.unpacked.MOST_ASKED", 2)
+    unpacked = Unpacked()
+    assert [unpacked.wants((number, b"")) for number in (1, 2, 3, 1, 3)] == [False, False, False, False, True]
+
+
 def test_what_is_kept_cannot_be_changed() -> None:
     unpacked = Unpacked()
     unpacked.put((1, b""), lines(1))

@@ -6,7 +6,7 @@ those of equally many samples stand in one matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,8 +14,9 @@ import numpy as np
 from vigie.query.blocks import Block, is_stale
 from vigie.query.semantics import Semantics
 from vigie.query.vectors import Floats, Times, Vector, empty, one_after_another
-from vigie.query.windows import RangeFunction, Window, computed
+from vigie.query.windows import PIECE, RangeFunction, Window, computed
 
+Placed = tuple[int, Block]  # which of all blocks it is
 FEW = 1 << 14  # samples of a block; more are not worth being copied
 
 
@@ -49,7 +50,7 @@ def apply_to_many(
     """Return what becomes of the blocks that have samples enough, in their order."""
     begins = ends - length
     side: Literal["left", "right"] = "right" if semantics.left_open else "left"
-    bundles: dict[int, list[tuple[int, Block]]] = {}
+    bundles: dict[int, list[Placed]] = {}
     for place, block in enumerate(blocks):
         low = int(block.times.searchsorted(begins[0], side=side))
         high = int(block.times.searchsorted(ends[0], side="right"))
@@ -59,7 +60,7 @@ def apply_to_many(
     if not bundles:
         return empty(1)
     values, places = [], []
-    for count, bundle in bundles.items():
+    for count, bundle in _pieces(bundles):
         some = [block for _, block in bundle]
         heights = [len(block.labels) for block in some]
         times = np.repeat(np.stack([block.times for block in some]), heights, axis=0)
@@ -73,3 +74,17 @@ def apply_to_many(
     enough = sorted(place for bundle in bundles.values() for place, _ in bundle)
     labels = one_after_another([blocks[place].labels for place in enough])
     return Vector(labels, ordered, np.ones(ordered.shape, dtype=np.bool_))
+
+
+def _pieces(bundles: Mapping[int, list[Placed]]) -> Iterator[tuple[int, list[Placed]]]:
+    """Yield blocks of equally many samples, so many at a time that all stays in the processor's cache."""
+    for count, bundle in bundles.items():
+        piece, size = list[Placed](), 0
+        for placed in bundle:
+            piece.append(placed)
+            size += placed[1].values.size
+            if size >= PIECE:
+                yield count, piece
+                piece, size = [], 0
+        if piece:
+            yield count, piece

@@ -50,7 +50,7 @@ class Canceled(QueryError):
 class Answer(Response):
     """A body that is sent piece by piece, as fast as the client takes it."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, _: Scope, __: Receive, send: Send) -> None:
         """Send it."""
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         await send(start)

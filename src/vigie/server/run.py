@@ -58,6 +58,7 @@ from vigie.store.store import Store
 
 log = logging.getLogger(__name__)
 
+UPKEEP_AFTER_START = 30.0  # who waited for the server asks at once, and everything is cold
 UPKEEP_SECONDS = 10.0
 THREADS = 64  # made when they are needed, for what waits: a ledger, a disk, an engine elsewhere
 
@@ -228,7 +229,7 @@ def _sink(plan: Plan, own: Own, opened: contextlib.ExitStack) -> RemoteWrite | N
 
 
 class Upkeep:
-    """Calls the store's upkeep every ten seconds, in a thread of its own."""
+    """Calls the store's upkeep every ten seconds, in a thread of its own, and not at once after a start."""
 
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
         self.trouble = ""  # why the last turn failed
@@ -245,7 +246,9 @@ class Upkeep:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(UPKEEP_SECONDS):
+        pause = UPKEEP_AFTER_START
+        while not self._stop.wait(pause):
+            pause = UPKEEP_SECONDS
             try:
                 self._lasting.look()
                 self._store.maintain(self._clock())

@@ -7,6 +7,7 @@ a table; the text around them, which is the times, is made once for all series t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -54,14 +55,13 @@ def result(answer: Answer, at: int, limit: int | None = None, stats: Any = None)
     """Return the body of the answer to a query; `at` is the time of a text."""
     many = answer.kind in ("vector", "matrix")
     remarks = (*answer.warnings, *(_remark(len(answer.series), limit) if many else ()))
-    parts = [
-        b'{"status":"success","data":{"resultType":"%b","result":' % answer.kind.encode(),
-        *_result(answer, at, limit),
-    ]
+    body = BytesIO()  # each part goes as soon as it is written, and what is large is copied once
+    body.write(b'{"status":"success","data":{"resultType":"%b","result":' % answer.kind.encode())
+    body.writelines(_result(answer, at, limit))
     if stats is not None:
-        parts.append(b',"stats":%b' % _json(stats))
-    parts.append(b"}%b}" % _warnings(remarks))
-    return b"".join(parts)  # once: what is large is not copied from text to text
+        body.write(b',"stats":%b' % _json(stats))
+    body.write(b"}%b}" % _warnings(remarks))
+    return body.getvalue()
 
 
 def numbers(values: Floats) -> list[bytes]:

@@ -95,7 +95,7 @@ def _kept_or_pressed(
         if lines is not None:
             yield Pressed(chunk.rows, (), cuts, lines)
         else:
-            yield _pressed(chunk, cuts, partial(unpacked.put, key) if unpacked.keeps else None)
+            yield _pressed(chunk, cuts, partial(unpacked.put, key) if unpacked.wants(key) else None)
 
 
 class Pressed(NamedTuple):

@@ -11,6 +11,7 @@ from vigie.store.pressing.codec import Floats
 
 MOST_BYTES = 64 << 20
 LARGEST = 1 << 20  # bytes that are read of one stream: more would only push everything else out
+MOST_ASKED = 100_000  # that are remembered, of 200 bytes or so
 
 Key = tuple[int, bytes]  # a chunk by its number, which is never used again, and the columns
 
@@ -28,6 +29,7 @@ class Unpacked:
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most, self._size = most, 0
         self._kept: OrderedDict[Key, Lines] = OrderedDict()
+        self._asked: dict[Key, None] = {}  # once, and not kept
         self._guard = threading.Lock()
 
     def find(self, keys: Sequence[Key]) -> list[Lines | None]:
@@ -39,10 +41,18 @@ class Unpacked:
                     self._kept.move_to_end(key)
             return found
 
-    @property
-    def keeps(self) -> bool:
-        """Tell whether it takes anything more."""
-        return self._most > 0
+    def wants(self, key: Key) -> bool:
+        """Tell whether these were asked for before: most that is asked for once is not asked for again."""
+        if self._most <= 0:
+            return False
+        with self._guard:
+            if key in self._asked:
+                del self._asked[key]
+                return True
+            if len(self._asked) >= MOST_ASKED:
+                self._asked.clear()
+            self._asked[key] = None
+            return False
 
     def put(self, key: Key, lines: Lines) -> None:
         """Keep lines that nobody changes any more."""

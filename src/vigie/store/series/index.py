@@ -31,6 +31,13 @@ class Found(NamedTuple):
     conditions: tuple[Condition, ...]
 
 
+class _Own(NamedTuple):
+    """The labels of a target, and their names."""
+
+    names: tuple[str, ...]
+    labels: Mapping[str, str]
+
+
 class Index:
     """Every stream by target and source, and by the metric names that it has or had."""
 
@@ -38,6 +45,7 @@ class Index:
         self._streams: dict[Target, dict[str, Stream]] = {}
         self._by_name: dict[str, dict[Stream, None]] = {}
         self._noted: dict[Stream, dict[Outline, None]] = {}
+        self._own: dict[Target, _Own] = {}
 
     def __iter__(self) -> Iterator[Stream]:
         for streams in self._streams.values():
@@ -49,8 +57,11 @@ class Index:
 
     def add(self, stream: Stream) -> None:
         """Make a stream known."""
-        self._streams.setdefault(stream.name.target, {})[stream.name.source] = stream
+        target = stream.name.target
+        self._streams.setdefault(target, {})[stream.name.source] = stream
         self._noted[stream] = {}
+        if target not in self._own:
+            self._own[target] = _Own(tuple([name for name, _ in target]), dict(target))
 
     def note(self, stream: Stream, outline: Outline) -> None:
         """Note that a stream has series of these names."""
@@ -81,6 +92,7 @@ class Index:
         del streams[stream.name.source]
         if not streams:
             del self._streams[stream.name.target]
+            del self._own[stream.name.target]
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
         """Return the targets whose own labels fit."""
@@ -96,10 +108,10 @@ class Index:
         conditions = [condition_of(matcher) for matcher in matchers]
         parted: dict[tuple[str, ...], _Parted] = {}  # by the names of a target's labels
         for target, streams in self._candidates(conditions):
-            names = tuple([name for name, _ in target])
+            names, labels = self._own[target]
             if names not in parted:
                 parted[names] = _parted(names, conditions)
-            labels, (own, rest) = dict(target), parted[names]
+            own, rest = parted[names]
             if _fits(labels, own):
                 for stream in streams:
                     yield Found(stream, labels, rest)

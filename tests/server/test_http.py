@@ -1,0 +1,33 @@
+"""A long body goes out in pieces, and comes in whole."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.types import Message
+
+from vigie.server.http import PIECE, Answer
+
+
+async def _messages(answer: Answer) -> list[Message]:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await answer({"type": "http"}, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
+def test_a_body_goes_out_in_pieces_and_the_last_says_so(size: int) -> None:
+    body = bytes(range(256)) * (size // 256) + bytes(size % 256)
+    start, *pieces = asyncio.run(_messages(Answer(body, 203, {"Vary": "Accept"}, "text/plain")))
+    assert (start["status"], dict(start["headers"])[b"content-length"]) == (203, b"%d" % size)
+    assert b"".join(piece["body"] for piece in pieces) == body
+    assert all(len(piece["body"]) <= PIECE for piece in pieces)
+    assert [piece["more_body"] for piece in pieces] == [True] * (len(pieces) - 1) + [False]

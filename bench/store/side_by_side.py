@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from vigie.store.store import Store  # noqa: E402
 
 SLICE = 8  # steps that are sent at a time to a peer, as a sender that fell behind a little does
 AHEAD = 240  # steps made at a time, outside the measured part
+SETTLED = 15.0  # seconds from the last sample on
 US = "vigie"
 
 
@@ -65,6 +67,7 @@ def main() -> None:
     arguments.add_argument("--nodes", type=int, default=50)
     arguments.add_argument("--hours", type=float, default=6)
     arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--restarts", type=int, default=3, help="how often each is started cold and asked")
     known = ",".join(peer.name for peer in PEERS)
     arguments.add_argument("--peers", default=known, help=f"which ones, with commas: {known}")
     arguments.add_argument("--directory", type=Path, help="where all store; a temporary one otherwise")
@@ -93,7 +96,7 @@ def programs(peers: list[Peer]) -> dict[str, Callable[..., tuple[Loaded, list[To
 
 
 class Measured:
-    """Loads a peer over remote write, starts it again cold, and asks."""
+    """Loads a peer over remote write, starts it again cold some times, and asks."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -104,12 +107,15 @@ class Measured:
         """Return what loading and asking cost."""
         with self._running(place) as (program, port):
             load = self._load(program, port, place, fleet)
-            # VictoriaMetrics 1.79 that is stopped at once may come back without its index.
+            # VictoriaMetrics 1.79 that is stopped at once comes back without the newest minutes, or its index.
+            time.sleep(SETTLED)
             ask(port, NINE[0], fleet.end, given.hours, 1)
-        drop_caches()
-        with self._running(place) as (program, port):
-            took, peak = questions(program, port, fleet.end, given)
+        took, peak = restarted(lambda: self._asked(place, fleet, given), given.restarts)
         return load, took, peak
+
+    def _asked(self, place: Path, fleet: Fleet, given: argparse.Namespace) -> tuple[list[Took], float]:
+        with self._running(place) as (program, port):
+            return questions(program, port, fleet.end, given)
 
     @contextmanager
     def _running(self, place: Path) -> Iterator[tuple[Program, int]]:
@@ -138,17 +144,19 @@ class Measured:
 
 def measure_ours(place: Path, fleet: Fleet, given: argparse.Namespace) -> tuple[Loaded, list[Took], float]:
     """Load frames as the link hands them over, then ask a real server on the same data."""
-    load = load_ours(place, fleet)
-    drop_caches()
-    port = free_port()
-    begin = time.perf_counter()
-    command = [sys.executable, "-m", "vigie", "server", f"--listen=127.0.0.1:{port}", f"--data={place}"]
-    with running(command, port, "/", patience=600) as program:
-        wait_for(port, "/-/ready")
-        print(f"vigie was ready {time.perf_counter() - begin:.1f} s after its start.", flush=True)
-        load = load._replace(memory=program.pss())
-        took, peak = questions(program, port, fleet.end, given)
-    return load, took, peak
+    load, command = load_ours(place, fleet), [sys.executable, "-m", "vigie", "server", f"--data={place}"]
+    memory: list[float] = []
+
+    def asked() -> tuple[list[Took], float]:
+        port, begin = free_port(), time.perf_counter()
+        with running([*command, f"--listen=127.0.0.1:{port}"], port, "/", patience=600) as program:
+            wait_for(port, "/-/ready")
+            print(f"vigie was ready {time.perf_counter() - begin:.1f} s after its start.", flush=True)
+            memory.append(program.pss())
+            return questions(program, port, fleet.end, given)
+
+    took, peak = restarted(asked, given.restarts)
+    return load._replace(memory=max(memory)), took, peak
 
 
 def load_ours(place: Path, fleet: Fleet) -> Loaded:
@@ -169,6 +177,22 @@ def load_ours(place: Path, fleet: Fleet) -> Loaded:
     store.close()
     print(f"vigie has {blocks / fleet.samples:.2f} B a sample in blocks, and {log / 1e6:.0f} MB of log.")
     return Loaded(seconds, cpu, blocks / fleet.samples, 0.0)
+
+
+def restarted(asked: Callable[[], tuple[list[Took], float]], times: int) -> tuple[list[Took], float]:
+    """Start a program some times with an empty page cache, and return the median of each question."""
+    rounds, peaks = [], []
+    for _ in range(times):
+        drop_caches()
+        took, peak = asked()
+        rounds.append(took)
+        peaks.append(peak)
+    return [_median(same) for same in zip(*rounds, strict=True)], max(peaks)
+
+
+def _median(took: Sequence[Took]) -> Took:
+    cold, warm = (statistics.median(times) for times in zip(*[each[:2] for each in took], strict=True))
+    return took[-1]._replace(cold=cold, warm=warm)
 
 
 def questions(program: Program, port: int, end: int, given: argparse.Namespace) -> tuple[list[Took], float]:

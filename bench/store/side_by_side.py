@@ -107,7 +107,7 @@ class Measured:
         """Return what loading and asking cost."""
         with self._running(place) as (program, port):
             load = self._load(program, port, place, fleet)
-            # VictoriaMetrics 1.79 that is stopped at once comes back without the newest minutes, or its index.
+            # VictoriaMetrics 1.79 that is stopped at once comes back without its newest minutes or its index.
             time.sleep(SETTLED)
             ask(port, NINE[0], fleet.end, given.hours, 1)
         took, peak = restarted(lambda: self._asked(place, fleet, given), given.restarts)

@@ -24,7 +24,7 @@ from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
 from vigie.query.rolled.answers import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Storage
-from vigie.server.api.readers import Readers, Work
+from vigie.server.api.readers import ALONE, Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
@@ -150,7 +150,32 @@ def test_a_question_that_reads_little_is_answered_in_the_server_itself(store: Fo
 
 
 def test_a_question_that_reads_more_is_answered_by_a_child(store: Forkable) -> None:
-    assert ask(store, heavy(pid), light=9) != pid()
+    assert ask(store, heavy(pid), light=9 // ALONE) != pid()
+
+
+def test_more_is_answered_in_the_server_where_nobody_else_asks(store: Forkable) -> None:
+    over = threading.Event()
+
+    def waiting(_: Storage, __: Limits) -> bytes:
+        over.wait()
+        return b""
+
+    async def asked() -> list[bytes]:
+        readers = Readers(store, Limits(seconds=HOURS), light=9)
+        try:
+            alone = await readers.ask(heavy(pid))
+            other = asyncio.create_task(readers.ask(waiting))
+            await asyncio.sleep(0)  # it has begun
+            beside = await readers.ask(heavy(pid))
+            over.set()
+            await other
+            return [alone, beside, await readers.ask(heavy(pid))]
+        finally:
+            over.set()
+            readers.close()
+
+    alone, beside, again = asyncio.run(asked())
+    assert alone == again == pid() != beside
 
 
 def test_a_question_that_is_known_to_be_big_is_not_tried_in_the_server_first(store: Forkable) -> None:
@@ -159,7 +184,7 @@ def test_a_question_that_is_known_to_be_big_is_not_tried_in_the_server_first(sto
 
 def test_a_question_that_makes_more_than_it_reads_is_answered_by_a_child(store: Forkable) -> None:
     def work(storage: Storage, limits: Limits) -> bytes:
-        if limits.samples <= 9:
+        if limits.samples <= 9 * ALONE:
             raise TooManySamples
         return pid()
 

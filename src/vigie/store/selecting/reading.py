@@ -205,10 +205,11 @@ def read_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: i
 
 
 class Fetched(NamedTuple):
-    """What unpacks a group, in any thread and at any time, and which series it may have."""
+    """What unpacks a group, in any thread and at any time, which series it may have, and how many values."""
 
     plan: Plan | None
     load: Load
+    size: int = 0
 
 
 NOTHING = Fetched(None, lambda: None)
@@ -237,7 +238,8 @@ def fetch_group(
         for layout in [part.layout]
         for cuts in [matches.cuts(layout, found.conditions) if part.is_pressed else []]
     ]
-    return Fetched(plan, partial(_unpacked_group, found, plan, rows, start))
+    size = len(plan.columns) * sum(len(part.times) for part in parts)
+    return Fetched(plan, partial(_unpacked_group, found, plan, rows, start), size)
 
 
 def _unpacked_group(found: Found, plan: Plan, rows: Sequence[Rows], start: int) -> Group | None:

@@ -14,6 +14,9 @@ from vigie.store.selecting.unpacked import Unpacked
 from vigie.store.series.index import Found, Index, Matches, Plan, Target
 
 TARGETS_A_LOOK = 8  # while the guard is held
+MOST_KEPT = (
+    4 << 20
+)  # values of which a question keeps any: half of what is kept for all, and the same each time
 
 
 class Scan:
@@ -31,6 +34,7 @@ class Scan:
         self._guard, self._index, self._blocks, self._unpacked = guard, index, blocks, unpacked
         self._start, self._end = start, end
         self._matches = Matches()
+        self._size = 0  # values of what was fetched so far
         self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
 
     def loads(self, matchers: Sequence[Matcher]) -> Iterator[Load]:
@@ -66,7 +70,10 @@ class Scan:
         newest = next((piece for piece in reversed(pieces) if piece.number), None)
         if newest is not None:
             self._blocks.layouts.hold(newest.layout)
-        return fetch_group(found, pieces, self._matches, self._start, self._end, self._unpacked)
+        kept = self._unpacked if self._size < MOST_KEPT else None
+        fetched = fetch_group(found, pieces, self._matches, self._start, self._end, kept)
+        self._size += fetched.size
+        return fetched
 
     def _are_apart(self, plans: Sequence[Plan]) -> bool:
         """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""

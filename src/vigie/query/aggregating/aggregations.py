@@ -19,7 +19,7 @@ from vigie.query.ranges import Value
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
 
-CACHED = 1 << 14  # numbers of a column
+CACHED = 1 << 13  # numbers of a column: what is larger, the C library asks of the kernel each time
 
 
 class Partial(NamedTuple):

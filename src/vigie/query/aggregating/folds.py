@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from vigie.query.functions.compensated import two_sum, with_lost
 from vigie.query.functions.over_time import SMALL
 from vigie.query.vectors import Floats, Vector
 
+SMALL_SIZE = 1 << 13  # numbers
 State = tuple[Floats, ...]  # how many samples there were, and whatever else; a row for each group
 
 
@@ -62,7 +65,7 @@ class Sum(Fold):
         values = _filled(vector, 0.0)
         if not (values < 0).any():
             total = reduced(np.add, values, groups)
-            return counts_of(vector, groups), total, np.broadcast_to(0.0, total.shape)
+            return counts_of(vector, groups), total, everywhere(0.0, total.shape)
         return counts_of(vector, groups), *_compensated(values, groups)
 
     def joined(self, one: State, other: State) -> State:
@@ -72,7 +75,8 @@ class Sum(Fold):
 
     def ended(self, state: State) -> Floats:
         """Return the sums."""
-        return with_lost(state[1], state[2])
+        _, total, lost, *_ = state
+        return with_lost(total, lost) if lost.any() else total
 
 
 class Average(Sum):
@@ -83,7 +87,7 @@ class Average(Sum):
         state = super().begun(vector, groups)
         if np.isinf(state[1]).any():
             return *state, reduced(np.add, _filled(vector, 0.0) * SMALL, groups)
-        return *state, np.broadcast_to(np.nan, state[1].shape)
+        return *state, everywhere(np.nan, state[1].shape)
 
     def joined(self, one: State, other: State) -> State:
         """Add."""
@@ -171,21 +175,35 @@ def reduced(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
     if len(groups.starts) == 1:
         whole: Floats = operation.reduce(values, axis=0)[np.newaxis]
         return whole
+    if len(groups.starts) == len(values):  # every series is a group of its own, numbered as it came
+        return values.copy()
     # Rows that already stand in the order of their groups need not be copied.
     sorted_already = (np.diff(groups.order) > 0).all()
-    if len(groups.starts) == len(values):  # every series is a group of its own
-        return values.copy() if sorted_already else values[groups.order]
     some: Floats = operation.reduceat(
         values if sorted_already else values[groups.order], groups.starts, axis=0
     )
     return some
 
 
+def everywhere(number: float, shape: tuple[int, ...]) -> Floats:
+    """Return one number in every place, which nobody can change; what is small is made once for all."""
+    return _made_once(number, shape) if math.prod(shape) <= SMALL_SIZE else np.broadcast_to(number, shape)
+
+
+@lru_cache(maxsize=64)
+def _made_once(number: float, shape: tuple[int, ...]) -> Floats:
+    made = np.full(shape, number)
+    made.setflags(write=False)
+    return made
+
+
 def counts_of(vector: Vector, groups: Grouping) -> Floats:
     """Return how many series of each group have a sample at each step."""
     if vector.present.all():
-        sizes = groups.sizes().astype(np.float64)[:, np.newaxis]
-        return np.broadcast_to(sizes, (len(sizes), vector.values.shape[1]))
+        shape = len(groups.starts), vector.values.shape[1]
+        if shape[0] == len(vector.values):
+            return everywhere(1.0, shape)
+        return np.broadcast_to(groups.sizes().astype(np.float64)[:, np.newaxis], shape)
     return reduced(np.add, vector.present.astype(np.float64), groups)
 
 

@@ -63,10 +63,10 @@ def apply_to_many(
     for count, bundle in _pieces(bundles):
         some = [block for _, block in bundle]
         heights = [len(block.labels) for block in some]
-        times = np.repeat(np.stack([block.times for block in some]), heights, axis=0)
+        times, of = np.stack([block.times for block in some]), np.repeat(np.arange(len(some)), heights)
         low_high = np.zeros(1, dtype=np.intp), np.full(1, count, dtype=np.intp)
         lines = np.concatenate([block.values for block in some])
-        window = Window(times, lines, *low_high, begins, ends, now, semantics)
+        window = Window(times, lines, *low_high, begins, ends, now, semantics, of)
         values.append(computed(function, window, low_high[0], parameters, check))
         places.append(np.repeat([place for place, _ in bundle], heights))
     order = np.argsort(np.concatenate(places), kind="stable")

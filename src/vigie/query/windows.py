@@ -20,7 +20,8 @@ PIECE = 1 << 17
 class Window:
     """Values of some series, and for each step the columns low (in) to high (out) of its range.
 
-    The times are those of all series, or a row for each, where series of several blocks stand together.
+    The times are those of all series; where series of several blocks stand together, they are a row for each
+    block, and `of` tells which block each series is of.
     `begins` and `ends` are the range's limits in milliseconds; `now` is the step itself, which differs
     from the end under an offset or @.
     """
@@ -33,6 +34,7 @@ class Window:
     ends: Times
     now: Times
     semantics: Semantics
+    of: Indices | None = None
 
     @property
     def counts(self) -> Indices:
@@ -42,7 +44,7 @@ class Window:
     def part(self, rows: slice, steps: Indices | slice) -> Window:
         """Return some rows and steps of the window."""
         return Window(
-            self.times if self.times.ndim == 1 else self.times[rows],
+            self.times,
             self.values[rows],
             self.low[steps],
             self.high[steps],
@@ -50,12 +52,13 @@ class Window:
             self.ends[steps],
             self.now[steps],
             self.semantics,
+            None if self.of is None else self.of[rows],
         )
 
     def times_at(self, columns: Indices) -> Times:
         """Return when the samples in these columns were taken, for all series or for each."""
         times: Times = self.times[..., columns]
-        return times
+        return times if self.of is None else times[self.of]
 
     def first(self) -> Floats:
         """Return the first value of every range."""
@@ -68,6 +71,9 @@ class Window:
     def reduce(self, operation: np.ufunc, values: Floats | None = None, shorter: int = 0) -> Floats:
         """Return the operation over each range, which holds a sample at least; or over all but its last."""
         source = self.values if values is None else values
+        if len(self.low) == 1 and self.high[0] - shorter == source.shape[1]:
+            whole: Floats = operation.reduceat(source, self.low, axis=1)
+            return whole
         bounds = np.column_stack([self.low, self.high - shorter]).ravel()
         padded = np.concatenate([source, source[:, :1]], axis=1)  # so that an end may lie after the last
         reduced: Floats = operation.reduceat(padded, bounds, axis=1)[:, ::2]

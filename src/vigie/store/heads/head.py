@@ -55,6 +55,8 @@ class Head:
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one line for each of the columns, and whether a cell may be absent."""
+        if len(columns) and columns[-1] - columns[0] + 1 == len(columns):  # they ascend, side by side
+            return self._values[first:last, columns[0] : columns[-1] + 1].T.copy(), self.sparse
         return self._values[first:last, columns].T, self.sparse
 
     def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:

@@ -76,14 +76,15 @@ class Layout:
 
     def match(self, conditions: Sequence[Condition]) -> Columns:
         """Return the columns whose series meet all conditions."""
-        fits = np.ones(len(self), dtype=np.bool_)
+        fits = None
         for condition in conditions:
             values, codes = self.coded(condition.label)
             if condition.exactly is not None:
-                fits &= codes == (values.index(condition.exactly) if condition.exactly in values else -1)
+                some = codes == (values.index(condition.exactly) if condition.exactly in values else -1)
             else:
-                fits &= np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
-        return np.flatnonzero(fits)
+                some = np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
+            fits = some if fits is None else fits & some
+        return np.arange(len(self)) if fits is None else np.flatnonzero(fits)
 
     def values_of(self, label: str, columns: Columns) -> set[str]:
         """Return the values that a label has in these columns; none where it is absent."""

@@ -6,11 +6,12 @@ those of equally many samples stand in one matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 
+from vigie.query.batches import batches
 from vigie.query.blocks import Block, is_stale
 from vigie.query.semantics import Semantics
 from vigie.query.vectors import Floats, Times, Vector, empty, one_after_another
@@ -60,11 +61,12 @@ def apply_to_many(
     if not bundles:
         return empty(1)
     values, places = [], []
-    for count, bundle in _pieces(bundles):
+    pieces = (piece for same in bundles.values() for piece in batches(same, _size, PIECE))
+    for bundle in pieces:
         some = [block for _, block in bundle]
         heights = [len(block.labels) for block in some]
         times, of = np.stack([block.times for block in some]), np.repeat(np.arange(len(some)), heights)
-        low_high = np.zeros(1, dtype=np.intp), np.full(1, count, dtype=np.intp)
+        low_high = np.zeros(1, dtype=np.intp), np.full(1, times.shape[1], dtype=np.intp)
         lines = np.concatenate([block.values for block in some])
         window = Window(times, lines, *low_high, begins, ends, now, semantics, of)
         values.append(computed(function, window, low_high[0], parameters, check))
@@ -76,15 +78,5 @@ def apply_to_many(
     return Vector(labels, ordered, np.ones(ordered.shape, dtype=np.bool_))
 
 
-def _pieces(bundles: Mapping[int, list[Placed]]) -> Iterator[tuple[int, list[Placed]]]:
-    """Yield blocks of equally many samples, so many at a time that all stays in the processor's cache."""
-    for count, bundle in bundles.items():
-        piece, size = list[Placed](), 0
-        for placed in bundle:
-            piece.append(placed)
-            size += placed[1].values.size
-            if size >= PIECE:
-                yield count, piece
-                piece, size = [], 0
-        if piece:
-            yield count, piece
+def _size(placed: Placed) -> int:
+    return placed[1].values.size

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from promql_parser import AggregateExpr
 
-from vigie.query.aggregating.folds import FOLDS, Fold, State
+from vigie.query.aggregating.folds import CACHED, FOLDS, Fold, State
 from vigie.query.aggregating.grouping import MOST_KINDS, Grouper, Grouping, grouped
 from vigie.query.aggregating.ranking import CHOOSERS, Spend, count_values
+from vigie.query.batches import batches
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.quantiles import quantile
 from vigie.query.ranges import Value
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
-
-CACHED = 1 << 13  # numbers of a column: what is larger, the C library asks of the kernel each time
 
 
 class Partial(NamedTuple):
@@ -107,7 +106,10 @@ class _Whole:
 
     def ended(self) -> Vector:
         """Return the aggregation of all parts that were added, made some rows at a time."""
-        some = [_ended_values(self._fold, _together(states)) for states in _batches(self._states)]
+        some = [
+            _ended_values(self._fold, _together(states))
+            for states in batches(self._states, lambda state: state[0].size, CACHED)
+        ]
         values, present = (np.concatenate(column) for column in zip(*some, strict=True))
         return Vector(self._names, values, present).without_empty_rows()
 
@@ -134,19 +136,6 @@ def _ended(fold: Fold, labels: Sequence[Labels], state: State) -> Vector:
 
 def _ended_values(fold: Fold, state: State) -> tuple[Floats, Flags]:
     return fold.ended(state), state[0] > 0
-
-
-def _batches(states: Iterable[State]) -> Iterator[list[State]]:
-    """Yield states that follow one another, so many that what is made of them stays in the caches."""
-    batch, size = list[State](), 0
-    for state in states:
-        batch.append(state)
-        size += state[0].size
-        if size >= CACHED:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _together(states: list[State]) -> State:

@@ -13,7 +13,7 @@ from vigie.query.functions.compensated import two_sum, with_lost
 from vigie.query.functions.over_time import SMALL
 from vigie.query.vectors import Floats, Vector
 
-SMALL_SIZE = 1 << 13  # numbers
+CACHED = 1 << 13  # numbers of an array: what is larger, the C library asks of the kernel each time
 State = tuple[Floats, ...]  # how many samples there were, and whatever else; a row for each group
 
 
@@ -187,7 +187,7 @@ def reduced(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
 
 def everywhere(number: float, shape: tuple[int, ...]) -> Floats:
     """Return one number in every place, which nobody can change; what is small is made once for all."""
-    return _made_once(number, shape) if math.prod(shape) <= SMALL_SIZE else np.broadcast_to(number, shape)
+    return _made_once(number, shape) if math.prod(shape) <= CACHED else np.broadcast_to(number, shape)
 
 
 @lru_cache(maxsize=64)

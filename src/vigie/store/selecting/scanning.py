@@ -14,9 +14,8 @@ from vigie.store.selecting.unpacked import Unpacked
 from vigie.store.series.index import Found, Index, Matches, Plan, Target
 
 TARGETS_A_LOOK = 8  # while the guard is held
-MOST_KEPT = (
-    4 << 20
-)  # values of which a question keeps any: half of what is kept for all, and the same each time
+# Values of which a question keeps any unpacked: half of what is kept for all, and the same each time.
+MOST_KEPT = 4 << 20
 
 
 class Scan:

@@ -97,7 +97,7 @@ class Index:
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
         """Return the targets whose own labels fit."""
         conditions = [Condition(matcher) for matcher in matchers]
-        return [target for target in self._streams if _fits(dict(target), conditions)]
+        return [target for target, own in self._own.items() if _fits(own.labels, conditions)]
 
     def streams_of(self, target: Target) -> list[Stream]:
         """Return all streams of a target."""

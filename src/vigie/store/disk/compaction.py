@@ -71,7 +71,7 @@ class Compaction:
 
     def _runs(self, stream: Stream, until: int) -> list[list[Chunk]]:
         with self._guard:
-            busy = stream.in_memory()
+            busy = {number for piece in stream.pieces for number in piece.replaces}
             number = stream.number
             starts = [piece.start for piece in stream.pieces]
         runs: list[list[Chunk]] = []
@@ -118,13 +118,12 @@ class Compaction:
 
     def _announce(self, merges: Sequence[Merge], numbers: Sequence[int]) -> None:
         """From here on late rows go to what is merged, whether its commit succeeds or not."""
-        for one in merges:
-            inside = any(one.merged.start <= piece.start <= one.merged.end for piece in one.stream.pieces)
-            if inside or one.stream.in_memory() & set(one.merged.replaces):
-                raise Disturbed
+        if any(one.stream.took_up(one.merged) for one in merges):
+            raise Disturbed
         for one, number in zip(merges, numbers, strict=True):
             merged = one.merged._replace(number=number)
             one.stream.merging.update(dict.fromkeys((*one.merged.replaces, number), merged))
+            one.stream.let_go(one.merged.replaces)
 
     def _note_rest(self, stream: Stream) -> None:
         first = self._blocks.first_small(stream.number)

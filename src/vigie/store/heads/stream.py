@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -181,12 +181,23 @@ class Stream:
 
     def evict(self, before: int) -> None:
         """Drop copies of what is in blocks, if it is older than this."""
-        stay = [piece for piece in self.pieces if not piece.number or piece.end > before]
-        if len(stay) < len(self.pieces):
-            self.complete_from = max(
-                [self.complete_from, *(p.end + 1 for p in self.pieces if p.number and p.end <= before)]
-            )
-            self.pieces = stay
+        self.let_go({piece.number for piece in self.pieces if piece.number and piece.end <= before})
+
+    def let_go(self, numbers: Collection[int]) -> None:
+        """Drop the copies of these chunks."""
+        gone = [piece for piece in self.pieces if piece.number in numbers]
+        if gone:
+            self.complete_from = max(self.complete_from, gone[-1].end + 1)
+            self.pieces = [piece for piece in self.pieces if piece.number not in numbers]
+
+    def took_up(self, merged: Chunk) -> bool:
+        """Tell whether late rows have come to where small chunks were, since these were merged."""
+        replaced = set(merged.replaces)
+        return any(
+            not replaced.isdisjoint(piece.replaces) or merged.start <= piece.start <= merged.end
+            for piece in self.pieces
+            if piece.number not in replaced
+        )
 
     def kept_from(self, end: int) -> int:
         """Return from when on memory keeps chunks, for a question up to a time."""
@@ -205,7 +216,7 @@ class Stream:
 
     def mergeable_until(self, now: int) -> int | None:
         """Return up to where small chunks should be merged now, if they should."""
-        until = max(self.end, now) - self._lengths.keep_ms
+        until = max(self.end, now)
         if self.small_from is None or until - self.small_from < self._block_ms():
             return None
         return until
@@ -226,7 +237,7 @@ class Stream:
         for piece in self.pieces:
             when.append(piece.end + lengths.keep_ms if piece.number else piece.start + lengths.head_ms)
         if self.small_from is not None:
-            when.append(self.small_from + self._block_ms() + lengths.keep_ms)
+            when.append(self.small_from + self._block_ms())
         return min(when, default=NEVER)
 
     def in_memory(self) -> set[int]:

@@ -9,7 +9,7 @@ import pytest
 from tests.query.series import MINUTE, engine, matrix, storage, vector
 from vigie.query.aggregating.aggregations import begun, joined
 from vigie.query.aggregating.folds import FOLDS
-from vigie.query.aggregating.grouping import Grouper
+from vigie.query.aggregating.grouping import Grouper, Grouping
 from vigie.query.budget import Limits
 from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, TooManySamples
@@ -67,6 +67,22 @@ def test_a_mean_of_parts_is_that_of_all_where_only_some_groups_go_on(values: lis
     found = joined(fold, made, 1)
     means = {labels["n"]: value for labels, value in zip(found.labels, found.values[:, 0], strict=True)}
     assert means == pytest.approx({"a": sum(value / 3 for value in values), "b": 5.0, "c": 7.0})
+
+
+@pytest.mark.parametrize("operator", FOLDS)
+def test_groups_of_one_series_are_what_the_same_fold_makes_of_them(operator: str) -> None:
+    fold, values = FOLDS[operator], np.array([[1.5, -2.0, math.inf, -math.inf, math.nan, 0.0, 1e308]]).T
+    every = np.arange(len(values))
+    vector = Vector([{"n": str(n)} for n in every], values, np.ones(values.shape, dtype=np.bool_))
+    with np.errstate(all="ignore"):
+        expected = fold.ended(fold.begun(vector, Grouping(vector.labels, every, every)))
+        assert np.array_equal(fold.alone(values), expected, equal_nan=True)
+        halves = [vector.rows(every[:3]), vector.rows(every[3:])]
+    found = joined(
+        fold, [begun(fold, half, Grouper(parsed("sum by (n) (x)").modifier)) for half in halves], 1
+    )
+    assert [labels["n"] for labels in found.labels] == [str(n) for n in every]
+    assert np.array_equal(found.values, expected, equal_nan=True)
 
 
 def _column(series: list[tuple[str, float]]) -> Vector:

@@ -20,12 +20,14 @@ from vigie.query.ranges import Value
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
 
+Kept = State | Vector  # a vector where every series is a group of its own: most stay so to the end
+
 
 class Partial(NamedTuple):
     """What an aggregation keeps of one part of its vector."""
 
     labels: Sequence[Labels]
-    state: State
+    kept: Kept
 
 
 def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None, spend: Spend) -> Vector:
@@ -52,6 +54,8 @@ def begun(fold: Fold, vector: Vector, grouper: Grouper) -> Partial | None:
     if not len(vector.labels):
         return None
     groups = grouper.of(vector.labels)
+    if len(groups.labels) == len(vector.labels):
+        return Partial(groups.labels, vector)
     with np.errstate(all="ignore"):
         return Partial(groups.labels, fold.begun(vector, groups))
 
@@ -65,7 +69,7 @@ def joined(fold: Fold, parts: Iterable[Partial | None], steps: int) -> Vector:
     with np.errstate(all="ignore"):
         second = next(some, None)
         if second is None:
-            return _ended(fold, *first)
+            return Vector(first.labels, *_ended(fold, first.kept)).without_empty_rows()
         for part in chain((first, second), some):
             whole.add(part)
         return whole.ended()
@@ -78,7 +82,7 @@ class _Whole:
         self._fold = fold
         self._rows: dict[Key, int] = {}
         self._names: list[Labels] = []
-        self._states: list[State] = []  # in the order of the rows, in pieces that follow one another
+        self._kept: list[Kept] = []  # in the order of the rows, in pieces that follow one another
         self._starts: list[int] = []  # the first row of each piece
         # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
         self._known: dict[int, tuple[Sequence[Labels], Indices]] = {}
@@ -87,38 +91,41 @@ class _Whole:
         """Put one more part to the others."""
         _, known = self._known.get(id(part.labels), (None, None))
         if known is not None:
-            self._join(known, part.state)
+            self._join(known, self._state(part.kept))
             return
         labels = list(part.labels)
         keys = [key_of(each) for each in labels]
         found = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
         old, new = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
         if len(old):
-            self._join(found[old], tuple(each[old] for each in part.state))
+            self._join(found[old], tuple(each[old] for each in self._state(part.kept)))
         if len(new):
             found[new] = np.arange(len(self._rows), len(self._rows) + len(new))
             self._rows.update((keys[i], int(found[i])) for i in new.tolist())
             self._names += [labels[i] for i in new.tolist()]
             self._starts.append(int(found[new[0]]))
-            self._states.append(part.state if len(new) == len(keys) else tuple(e[new] for e in part.state))
+            self._kept.append(part.kept if len(new) == len(keys) else _rows(part.kept, new))
         if len(self._known) < MOST_KINDS:
             self._known[id(part.labels)] = part.labels, found
 
     def ended(self) -> Vector:
         """Return the aggregation of all parts that were added, made some rows at a time."""
-        some = [
-            _ended_values(self._fold, _together(states))
-            for states in batches(self._states, lambda state: state[0].size, CACHED)
-        ]
-        values, present = (np.concatenate(column) for column in zip(*some, strict=True))
+        alone = [each for each in self._kept if isinstance(each, Vector)]
+        if len(alone) == len(self._kept):
+            values = self._fold.alone(np.concatenate([each.values for each in alone]))
+            present = np.concatenate([each.present for each in alone])
+        else:
+            states = batches(map(self._state, self._kept), lambda state: state[0].size, CACHED)
+            some = [_ended(self._fold, _together(each)) for each in states]
+            values, present = (np.concatenate(column) for column in zip(*some, strict=True))
         return Vector(self._names, values, present).without_empty_rows()
 
     def _join(self, rows: Indices, part: State) -> None:
         piece = bisect_right(self._starts, int(rows.min())) - 1
         if bisect_right(self._starts, int(rows.max())) - 1 != piece:
-            self._states, self._starts, piece = [_together(self._states)], [0], 0
+            self._kept, self._starts, piece = [_together([*map(self._state, self._kept)])], [0], 0
         rows = rows - self._starts[piece]
-        self._states[piece] = self._joined(self._states[piece], rows, part)
+        self._kept[piece] = self._joined(self._state(self._kept[piece]), rows, part)
 
     def _joined(self, state: State, rows: Indices, part: State) -> State:
         if len(rows) == len(state[0]) and (rows == np.arange(len(rows))).all():
@@ -129,13 +136,21 @@ class _Whole:
             each[rows] = new
         return own
 
+    def _state(self, kept: Kept) -> State:
+        if not isinstance(kept, Vector):
+            return kept
+        every = np.arange(len(kept.values))
+        return self._fold.begun(kept, Grouping(kept.labels, every, every))
 
-def _ended(fold: Fold, labels: Sequence[Labels], state: State) -> Vector:
-    return Vector(labels, *_ended_values(fold, state)).without_empty_rows()
+
+def _ended(fold: Fold, kept: Kept) -> tuple[Floats, Flags]:
+    if isinstance(kept, Vector):
+        return fold.alone(kept.values), kept.present
+    return fold.ended(kept), kept[0] > 0
 
 
-def _ended_values(fold: Fold, state: State) -> tuple[Floats, Flags]:
-    return fold.ended(state), state[0] > 0
+def _rows(kept: Kept, rows: Indices) -> Kept:
+    return kept.rows(rows) if isinstance(kept, Vector) else tuple(each[rows] for each in kept)
 
 
 def _together(states: list[State]) -> State:

@@ -32,6 +32,10 @@ class Fold(ABC):
     def ended(self, state: State) -> Floats:
         """Return the values of the groups."""
 
+    def alone(self, values: Floats) -> Floats:
+        """Return the values of groups that have one series each."""
+        return values
+
 
 class Count(Fold):
     """How many series there are."""
@@ -47,6 +51,10 @@ class Count(Fold):
     def ended(self, state: State) -> Floats:
         """Return the counts."""
         return state[0]
+
+    def alone(self, values: Floats) -> Floats:
+        """Return ones."""
+        return np.ones_like(values)
 
 
 class Group(Count):
@@ -148,6 +156,10 @@ class Variance(Fold):
     def ended(self, state: State) -> Floats:
         """Return the variances."""
         return state[2] / state[0]
+
+    def alone(self, values: Floats) -> Floats:
+        """Return that nothing varies, but for what is not finite."""
+        return values - values
 
 
 class Deviation(Variance):

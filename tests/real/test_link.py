@@ -94,4 +94,4 @@ def _same_answers(programs: Programs, node: str, made: dict[int, float]) -> None
         start, end = times[0] // 1000 + 3, times[-1] // 1000
         answer = programs.ask("v1/query_range", query=asked, start=start, end=end, step=1)
         expected = Engine(whole).range(asked, start * 1000, end * 1000, 1000)
-        assert answer["data"] == json.loads(result(expected, end * 1000))["data"]
+        assert answer["data"] == json.loads(b"".join(result(expected, end * 1000)))["data"]

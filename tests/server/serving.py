@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from tests.server.known import known_secrets
 from vigie.query.budget import Limits
 from vigie.server.access.callers import Callers
+from vigie.server.api.body import Body
 from vigie.server.api.readers import Work
 from vigie.server.api.writer import Writer
 from vigie.server.app import Parts, build
@@ -58,7 +59,7 @@ class Direct:
         self._store, self._limits = store, limits
         self.cancelled = threading.Event()
 
-    async def ask(self, work: Work, seconds: float | None = None) -> bytes:
+    async def ask(self, work: Work, seconds: float | None = None) -> Body:
         limits = self._limits if seconds is None else self._limits._replace(seconds=seconds)
         try:
             return await asyncio.to_thread(work, self._store, limits)

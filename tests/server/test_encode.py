@@ -41,7 +41,7 @@ def test_series_with_other_times_keep_their_own() -> None:
         return Series({"a": name}, np.array(times, dtype=np.int64), np.arange(float(len(times))))
 
     answer = Answer("matrix", [line("x", 0, 1000), line("y", 1000), line("z", 0, 1000)], "", ("careful",))
-    said = json.loads(result(answer, 0))
+    said = json.loads(b"".join(result(answer, 0)))
     assert [series["values"] for series in said["data"]["result"]] == [
         [[0, "0"], [1, "1"]],
         [[1, "0"]],
@@ -53,11 +53,11 @@ def test_series_with_other_times_keep_their_own() -> None:
 @given(st.lists(st.integers(0, 20_000).map(float) | st.sampled_from([-0.0, 0.5, np.nan, -1.0]), min_size=1))
 def test_small_whole_numbers_of_a_line_are_spelled_as_each_alone(values: list[float]) -> None:
     times = np.arange(len(values)) * 500
-    said = json.loads(result(Answer("matrix", [Series({}, times, np.array(values))]), 0))
+    said = json.loads(b"".join(result(Answer("matrix", [Series({}, times, np.array(values))]), 0)))
     expected = [[time / 1000, go(value)] for time, value in zip(times.tolist(), values, strict=True)]
     assert said["data"]["result"][0]["values"] == expected
 
 
 def test_label_that_utf8_cannot_hold_is_replaced() -> None:
     answer = Answer("vector", [Series({"a": "\udcff"}, np.array([0]), np.array([1.0]))])
-    assert json.loads(result(answer, 0))["data"]["result"][0]["metric"] == {"a": "?"}
+    assert json.loads(b"".join(result(answer, 0)))["data"]["result"][0]["metric"] == {"a": "?"}

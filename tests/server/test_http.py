@@ -7,7 +7,8 @@ import asyncio
 import pytest
 from starlette.types import Message
 
-from vigie.server.http import PIECE, Answer
+from vigie.server.api.body import PIECE, in_pieces, whole
+from vigie.server.http import Answer
 
 
 async def _messages(answer: Answer) -> list[Message]:
@@ -31,3 +32,21 @@ def test_a_body_goes_out_in_pieces_and_the_last_says_so(size: int) -> None:
     assert b"".join(piece["body"] for piece in pieces) == body
     assert all(len(piece["body"]) <= PIECE for piece in pieces)
     assert [piece["more_body"] for piece in pieces] == [True] * (len(pieces) - 1) + [False]
+
+
+def test_pieces_go_out_as_they_are() -> None:
+    pieces = [b"a" * 3, b"b" * PIECE, b"c"]
+    start, *sent = asyncio.run(_messages(Answer(list(pieces), 200, {}, "text/plain")))
+    assert dict(start["headers"])[b"content-length"] == b"%d" % (PIECE + 4)
+    assert [(each["body"], each["more_body"]) for each in sent] == [
+        (piece, piece != pieces[-1]) for piece in pieces
+    ]
+
+
+@pytest.mark.parametrize(
+    "parts", [[], [b"one"], [b"one", b"two"], [b"1" * PIECE, b"2"], [b"3"] * (PIECE + 1)]
+)
+def test_parts_are_put_together_to_pieces(parts: list[bytes]) -> None:
+    body = in_pieces(parts)
+    assert whole(body) == b"".join(parts)
+    assert isinstance(body, bytes) or all(len(piece) >= PIECE for piece in body[:-1])

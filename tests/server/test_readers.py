@@ -24,6 +24,7 @@ from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
 from vigie.query.rolled.answers import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Storage
+from vigie.server.api.body import whole
 from vigie.server.api.readers import ALONE, Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage
 
@@ -111,7 +112,7 @@ def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS, 
     async def asked() -> bytes:
         readers = Readers(store, Limits(seconds=HOURS), light=light)
         try:
-            return await readers.ask(work, seconds, big=big)
+            return whole(await readers.ask(work, seconds, big=big))
         finally:
             readers.close()
 
@@ -169,7 +170,7 @@ def test_more_is_answered_in_the_server_where_nobody_else_asks(store: Forkable) 
             beside = await readers.ask(heavy(pid))
             over.set()
             await other
-            return [alone, beside, await readers.ask(heavy(pid))]
+            return [whole(each) for each in (alone, beside, await readers.ask(heavy(pid)))]
         finally:
             over.set()
             readers.close()
@@ -221,7 +222,7 @@ def test_a_killed_child_is_an_error_and_the_next_one_answers(store: Forkable) ->
         try:
             with pytest.raises(ExecutionError, match="SIGKILL"):
                 await readers.ask(heavy(die))
-            return await readers.ask(heavy(pid))
+            return whole(await readers.ask(heavy(pid)))
         finally:
             readers.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from starlette.requests import ClientDisconnect, Request
@@ -16,6 +16,7 @@ from vigie.agent.negotiation import takes_gzip
 from vigie.agent.pages import gzipped
 from vigie.query.errors import BadData, QueryError
 from vigie.server.access.secrets_file import SecretsError
+from vigie.server.api.body import PIECE, Body
 from vigie.server.api.encode import failure
 from vigie.server.api.parameters import Parameters
 from vigie.server.api.readers import Work
@@ -26,7 +27,6 @@ log = logging.getLogger(__name__)
 JSON = "application/json"
 MAX_FORM = 10 << 20  # bytes, as in Prometheus
 BODY_SECONDS = 60.0
-PIECE = 256 << 10  # bytes of a body handed over at a time: asyncio copies what the network does not take yet
 WORTH_PACKING = 1024  # bytes; less fits into one packet anyway
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -36,7 +36,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Asks(Protocol):
     """What answers questions about the store."""
 
-    async def ask(self, work: Work, seconds: float | None = None) -> bytes:
+    async def ask(self, work: Work, seconds: float | None = None) -> Body:
         """Return what the work makes of the store."""
 
 
@@ -50,14 +50,22 @@ class Canceled(QueryError):
 class Answer(Response):
     """A body that is sent piece by piece, as fast as the client takes it."""
 
+    def __init__(self, body: Body, status: int, headers: Mapping[str, str], content_type: str) -> None:
+        self._pieces = body if isinstance(body, list) else _cut(body)
+        length = {"Content-Length": str(sum(map(len, self._pieces)))}
+        super().__init__(None, status, {**length, **headers}, content_type)
+
     async def __call__(self, _: Scope, __: Receive, send: Send) -> None:
         """Send it."""
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         await send(start)
-        body = memoryview(self.body)
-        for at in range(0, len(body) or 1, PIECE):
-            more = at + PIECE < len(body)
-            await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": more})
+        for number, piece in enumerate(self._pieces, 1):
+            more = number < len(self._pieces)
+            await send({"type": "http.response.body", "body": piece, "more_body": more})
+
+
+def _cut(body: bytes) -> Sequence[bytes | memoryview]:
+    return [memoryview(body)[at : at + PIECE] for at in range(0, len(body) or 1, PIECE)]
 
 
 class TooLarge(Exception):
@@ -115,11 +123,13 @@ def refusal(status: int, kind: str, text: str, headers: dict[str, str] | None = 
     return Response(failure(kind, text), status, headers, JSON)
 
 
-def sent(body: bytes, request: Request, content_type: str = JSON) -> Response:
-    """Return an answer, compressed where the client takes that; it may be so already."""
+def sent(body: Body, request: Request, content_type: str = JSON) -> Response:
+    """Return an answer, compressed where the client takes that; it may be so already, or come in pieces."""
+    headers = {"Vary": "Accept-Encoding"}
+    if isinstance(body, list):
+        return Answer(body, 200, headers, content_type)
     if not body.startswith(GZIP_MAGIC):
         body = packed(body, wants_gzip(request))
-    headers = {"Vary": "Accept-Encoding"}
     if body.startswith(GZIP_MAGIC):
         headers["Content-Encoding"] = "gzip"
     return Answer(body, 200, headers, content_type)
@@ -135,7 +145,7 @@ def packed(body: bytes, wanted: bool) -> bytes:
     return gzipped(body) if wanted and len(body) > WORTH_PACKING else body
 
 
-async def unless_gone(request: Request, asking: Coroutine[Any, Any, bytes]) -> bytes:
+async def unless_gone(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:
     """Return the answer; when the client leaves first, the question is cancelled."""
     question = asyncio.ensure_future(asking)
     leaving = asyncio.ensure_future(_gone(request))

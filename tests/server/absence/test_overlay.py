@@ -72,7 +72,7 @@ class Scene:
     def answers(self, last: int) -> list[bytes]:
         engine = Engine(self.overlay)
         return [
-            result(engine.range(question, BEGIN, BEGIN + last * STEP, step), self.now)
+            b"".join(result(engine.range(question, BEGIN, BEGIN + last * STEP, step), self.now))
             for question, step in zip(QUESTIONS, itertools.cycle((5000, 7000)), strict=False)
         ]
 

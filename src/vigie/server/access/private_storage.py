@@ -17,6 +17,7 @@ from vigie.query.matching import series_test
 from vigie.query.rolled.answers import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
 from vigie.server.access.privacy import Mask, current_mask
+from vigie.server.api.body import Body
 from vigie.server.api.readers import Work
 from vigie.server.api.work import EVERYTHING
 from vigie.server.http import Asks
@@ -112,13 +113,13 @@ class PrivateReaders:
     def __init__(self, readers: Asks) -> None:
         self._readers = readers
 
-    async def ask(self, work: Work, seconds: float | None = None) -> bytes:
+    async def ask(self, work: Work, seconds: float | None = None) -> Body:
         """Return what the work makes of the store."""
         mask = current_mask()
         return await self._readers.ask(partial(_masked, work, mask) if mask else work, seconds)
 
 
-def _masked(work: Work, mask: Mask, storage: Storage, limits: Limits) -> bytes:
+def _masked(work: Work, mask: Mask, storage: Storage, limits: Limits) -> Body:
     if isinstance(storage, Embedded):
         return work(PrivateStore(storage, mask), limits)
     return work(PrivateStorage(storage, mask), limits)

@@ -7,7 +7,6 @@ a table; the text around them, which is the times, is made once for all series t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -51,17 +50,15 @@ def label_sets(found: Sequence[Labels], limit: int | None) -> bytes:
     return success(b"[%b]" % b",".join(map(_labels, found[:limit])), _remark(len(found), limit))
 
 
-def result(answer: Answer, at: int, limit: int | None = None, stats: Any = None) -> bytes:
-    """Return the body of the answer to a query; `at` is the time of a text."""
+def result(answer: Answer, at: int, limit: int | None = None, stats: Any = None) -> Iterator[bytes]:
+    """Yield the body of the answer to a query, part by part; `at` is the time of a text."""
     many = answer.kind in ("vector", "matrix")
     remarks = (*answer.warnings, *(_remark(len(answer.series), limit) if many else ()))
-    body = BytesIO()  # each part goes as soon as it is written, and what is large is copied once
-    body.write(b'{"status":"success","data":{"resultType":"%b","result":' % answer.kind.encode())
-    body.writelines(_result(answer, at, limit))
+    yield b'{"status":"success","data":{"resultType":"%b","result":' % answer.kind.encode()
+    yield from _result(answer, at, limit)
     if stats is not None:
-        body.write(b',"stats":%b' % _json(stats))
-    body.write(b"}%b}" % _warnings(remarks))
-    return body.getvalue()
+        yield b',"stats":%b' % _json(stats)
+    yield b"}%b}" % _warnings(remarks)
 
 
 def numbers(values: Floats) -> list[bytes]:

@@ -14,6 +14,7 @@ from vigie.query.budget import Limits
 from vigie.query.errors import BadData
 from vigie.query.parsing.parse import formatted
 from vigie.server.api import encode, work
+from vigie.server.api.body import Body
 from vigie.server.api.parameters import EARLIEST, LATEST, Parameters, label_name
 from vigie.server.api.readers import Work
 from vigie.server.http import Asks, parameters_of, sent, unless_gone, wants_gzip
@@ -95,7 +96,7 @@ class Queries:
         return await self._asked(kind, request, partial(work.answer, question), seconds)
 
     async def _asked(
-        self, kind: str, request: Request, make: Callable[..., bytes], seconds: float | None = None
+        self, kind: str, request: Request, make: Callable[..., Body], seconds: float | None = None
     ) -> Response:
         job: Work = partial(make, wants_gzip(request))
         with self._own.question(kind):

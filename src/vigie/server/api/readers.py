@@ -17,10 +17,11 @@ from vigie.query.budget import Limits
 from vigie.query.errors import QueryTimeout, TooManySamples
 from vigie.query.rolled.answers import Rolled, RolledGroup
 from vigie.query.storage import Group, Labels, Listable, Load, Matcher, Scannable, Storage
+from vigie.server.api.body import Body, whole
 from vigie.server.api.child import Child
 from vigie.server.reach import SameReach
 
-Work = Callable[[Storage, Limits], bytes]
+Work = Callable[[Storage, Limits], Body]
 
 LIGHT = 8_000_000  # values: what takes a thread a few times as long as a fork of a full server
 ALONE = 3  # times as much, where nobody else asks: after a fork every page of memory costs a fault again
@@ -84,7 +85,7 @@ class Readers:
             child.kill()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, work: Work, seconds: float | None = None, *, big: bool = False) -> bytes:
+    async def ask(self, work: Work, seconds: float | None = None, *, big: bool = False) -> Body:
         """Return what the work makes of the store, within so many seconds and the limits.
 
         What is known to be big goes to a child at once, without a thread's trying first.
@@ -110,7 +111,7 @@ class Readers:
             self._running -= 1
             self._turns.release()
 
-    async def _answered(self, work: Work, limits: Limits) -> bytes:
+    async def _answered(self, work: Work, limits: Limits) -> Body:
         loop = asyncio.get_running_loop()
         light = self._light * (ALONE if self._running == 1 else 1)
         few = limits._replace(samples=min(limits.samples, light))
@@ -121,7 +122,7 @@ class Readers:
                 raise
         return await self._forked(work, limits)
 
-    def _in_thread(self, work: Work, limits: Limits, light: int) -> bytes:
+    def _in_thread(self, work: Work, limits: Limits, light: int) -> Body:
         with self._store.asked():
             return work(_Light(self._store, light), limits)
 
@@ -141,7 +142,7 @@ class Readers:
 
     def _in_child(self, child: Child, work: Work, limits: Limits) -> bytes:
         with self._store.still():
-            child.start(self._store.reborn, lambda: work(self._store, limits))
+            child.start(self._store.reborn, lambda: whole(work(self._store, limits)))
         return child.answer()
 
 

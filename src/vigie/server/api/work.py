@@ -12,6 +12,7 @@ from vigie.query.functions.sorting import label_order
 from vigie.query.storage import Labels, Listable, Matcher, Storage
 from vigie.query.vectors import key_of
 from vigie.server.api import encode
+from vigie.server.api.body import Body, in_pieces, whole
 from vigie.server.api.parameters import joined
 from vigie.server.http import packed
 
@@ -39,14 +40,15 @@ class Look(NamedTuple):
     limit: int | None = None
 
 
-def answer(question: Question, gzip: bool, storage: Storage, limits: Limits) -> bytes:
+def answer(question: Question, gzip: bool, storage: Storage, limits: Limits) -> Body:
     """Return the body of the answer to a query."""
     begun = time.perf_counter()
     engine = Engine(storage, limits, lookback=question.lookback or LOOKBACK_MS)
     found = _asked(engine, question)
     taken = time.perf_counter() - begun
     stats = _stats(engine, taken) if question.stats else None
-    return packed(encode.result(found, question.end, question.limit, stats), gzip)
+    body = in_pieces(encode.result(found, question.end, question.limit, stats))
+    return packed(whole(body), gzip) if gzip else body
 
 
 def series(look: Look, gzip: bool, storage: Storage, _: Limits) -> bytes:

@@ -19,6 +19,7 @@ from vigie.query.parsing.parse import parse
 from vigie.query.shared import Shared
 from vigie.query.storage import Matcher, Storage
 from vigie.query.together import together
+from vigie.server.api.body import whole
 from vigie.server.api.readers import Readers
 from vigie.server.api.work import EVERYTHING
 from vigie.server.outlook.table import Key as Key
@@ -90,13 +91,13 @@ class Embedded:
         """Return the answers at one time, or at every step of a span."""
         big = isinstance(at, Span) and len(asks) * at.steps > MANY
         body = await self._readers.ask(partial(_answered, dict(asks), at), seconds, big=big)
-        sent = msgspec.msgpack.decode(body, type=_Sent)
+        sent = msgspec.msgpack.decode(whole(body), type=_Sent)
         return Found({name: Table(packed) for name, packed in sent.rows.items()}, sent.errors)
 
     async def names(self, at_ms: int) -> list[str]:
         """Return the names of the metrics of the last hour."""
         body = await self._readers.ask(partial(_named, at_ms), SECONDS)
-        return msgspec.msgpack.decode(body, type=list[str])
+        return msgspec.msgpack.decode(whole(body), type=list[str])
 
 
 class Asked(Protocol):

@@ -15,6 +15,7 @@ from vigie.model.values import NAN_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
 from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, OlderFormat, Refused
 from vigie.store.heads.stream import Lengths
+from vigie.store.lock import FORMAT
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
@@ -220,8 +221,8 @@ def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> Non
 
 
 def test_newer_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "format").write_text("5\n")
-    with pytest.raises(NewerFormat, match="format 5, this vigie knows formats up to 4"):
+    (tmp_path / "format").write_text(f"{FORMAT + 1}\n")
+    with pytest.raises(NewerFormat, match=f"format {FORMAT + 1}, this vigie knows formats up to {FORMAT}"):
         Store(tmp_path)
 
 

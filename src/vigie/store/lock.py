@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
 
-FORMAT = 4
+FORMAT = 5
 
 
 class DirectoryLock:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
-BAND = 48  # columns, of which the format depends: more press a little better, fewer are unpacked faster
+BAND = 32  # columns, of which the format depends: more press a little better, fewer are unpacked faster
 _T = TypeVar("_T")
 _FIRST = itemgetter(0)
 

@@ -95,18 +95,27 @@ class _Whole:
             return
         labels = list(part.labels)
         keys = [key_of(each) for each in labels]
-        found = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
-        old, new = np.flatnonzero(found >= 0), np.flatnonzero(found < 0)
-        if len(old):
-            self._join(found[old], tuple(each[old] for each in self._state(part.kept)))
-        if len(new):
-            found[new] = np.arange(len(self._rows), len(self._rows) + len(new))
-            self._rows.update((keys[i], int(found[i])) for i in new.tolist())
-            self._names += [labels[i] for i in new.tolist()]
-            self._starts.append(int(found[new[0]]))
-            self._kept.append(part.kept if len(new) == len(keys) else _rows(part.kept, new))
+        if self._rows.keys().isdisjoint(keys):
+            rows = self._append(keys, labels, part.kept)
+        else:
+            rows = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
+            old, new = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
+            self._join(rows[old], tuple(each[old] for each in self._state(part.kept)))
+            if len(new):
+                some = new.tolist()
+                kept = _rows(part.kept, new)
+                rows[new] = self._append([keys[i] for i in some], [labels[i] for i in some], kept)
         if len(self._known) < MOST_KINDS:
-            self._known[id(part.labels)] = part.labels, found
+            self._known[id(part.labels)] = part.labels, rows
+
+    def _append(self, keys: Sequence[Key], labels: Sequence[Labels], kept: Kept) -> Indices:
+        """Put groups behind the others that are not among them, and return where."""
+        first = len(self._rows)
+        self._rows.update(zip(keys, range(first, first + len(keys)), strict=True))
+        self._names += labels
+        self._starts.append(first)
+        self._kept.append(kept)
+        return np.arange(first, first + len(keys))
 
     def ended(self) -> Vector:
         """Return the aggregation of all parts that were added, made some rows at a time."""

@@ -18,10 +18,9 @@ WIDER = 2  # more than that, and what is pressed are mostly absent cells
 
 
 class Merge(NamedTuple):
-    """Chunks of a stream, and the one that takes their place."""
+    """The chunk that takes the place of small ones of a stream."""
 
     stream: Stream
-    small: Sequence[Chunk]
     merged: Chunk
 
 
@@ -60,7 +59,7 @@ class Compaction:
                     lonely += run
                 else:
                     numbers = tuple(chunk.number for chunk in run)
-                    merges.append(Merge(stream, run, merged._replace(replaces=numbers)))
+                    merges.append(Merge(stream, merged._replace(replaces=numbers)))
                     size += merged.rows * len(merged.layout)
             if size > SAMPLES_A_COMMIT:
                 self._exchange(merges, lonely)

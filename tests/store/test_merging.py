@@ -33,10 +33,15 @@ def filled(store: Store) -> None:
         store.maintain(step * STEP)
 
 
+def chunks_by_start(directory: Path) -> list[tuple[int, int]]:
+    """Return when the chunks on disk begin, and how many rows they have."""
+    with closing(sqlite3.connect(directory / "blocks.sqlite")) as blocks:
+        return blocks.execute("SELECT start, count FROM chunk ORDER BY start").fetchall()
+
+
 def chunks(directory: Path) -> list[int]:
     """Return the rows of the chunks on disk."""
-    with closing(sqlite3.connect(directory / "blocks.sqlite")) as blocks:
-        return [rows for (rows,) in blocks.execute("SELECT count FROM chunk ORDER BY start")]
+    return [rows for _, rows in chunks_by_start(directory)]
 
 
 def test_chunks_are_merged_although_memory_keeps_them(tmp_path: Path) -> None:
@@ -90,3 +95,16 @@ def test_a_row_that_comes_while_chunks_are_merged_is_kept(
         assert all(len(line) == ROWS + 1 and int(late * STEP) in line for line in seen.values())
     with Store(tmp_path, lengths=LENGTHS) as store:
         assert answer(store) == seen
+
+
+def test_the_first_chunk_after_a_long_gap_is_merged_with_those_that_follow(tmp_path: Path) -> None:
+    back = 10 * ROWS + 1
+    with Store(tmp_path, lengths=LENGTHS) as store:
+        for step in [*range(1, 8), *range(back, back + ROWS)]:
+            append(store, step)
+            store.sync()
+            if step < back or step % 5 == 0:  # so that the first look after the gap finds a chunk behind it
+                store.maintain(step * STEP)
+        after = [rows for start, rows in chunks_by_start(tmp_path) if start >= back * STEP]
+        assert after[0] > LENGTHS.head_rows
+        assert all(len(line) == 7 + ROWS for line in answer(store).values())

@@ -50,13 +50,15 @@ class Compaction:
         for stream, until in due:
             if not self._pace.goes_on():
                 break
-            for run in self._runs(stream, until):
+            runs = self._runs(stream, until)
+            for run in runs:
                 try:
                     merged = merge(self._layouts, run) if len(run) > 1 else None
                 except Damaged:
                     merged = None  # it is said when it is read; what is whole stays readable
                 if merged is None:
-                    lonely += run
+                    newest = len(runs) > 1 and run is runs[-1]  # more may come to be merged with it
+                    lonely += [] if newest else run
                 else:
                     numbers = tuple(chunk.number for chunk in run)
                     merges.append(Merge(stream, merged._replace(replaces=numbers)))

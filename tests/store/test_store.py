@@ -226,6 +226,25 @@ def test_newer_format_is_refused(tmp_path: Path) -> None:
         Store(tmp_path)
 
 
+@pytest.mark.parametrize(("format_version", "bands"), [(4, 3), (5, 4)])
+def test_a_store_stays_what_it_began_as(tmp_path: Path, format_version: int, bands: int) -> None:
+    (tmp_path / "format").write_text(f"{format_version}\n")
+    metrics = tuple((gauge(f"m{n:03}", "A metric."), ()) for n in range(100))
+    for _ in range(2):  # new, and opened again
+        with Store(tmp_path, lengths=SMALL) as store:
+            for time in range(10, 200, 10):
+                store.append(NODE, Frame(time, ((Table("many", 1, metrics), tuple(map(float, range(100)))),)))
+            store.sync()
+            store.flush()
+            seen = answer(store)
+            assert len(seen) == 100
+            assert all(len(line) == 19 for line in seen.values())
+            assert not store.damages
+    with contextlib.closing(sqlite3.connect(tmp_path / "blocks.sqlite")) as database:
+        assert {len(places) // 4 for (places,) in database.execute("SELECT places FROM chunk")} == {bands}
+    assert (tmp_path / "format").read_text() == f"{format_version}\n"
+
+
 def test_older_format_is_refused_with_what_to_type_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "format").write_text("1\n")
     with pytest.raises(OlderFormat, match=f"format 1, .* mv {tmp_path} {tmp_path}.old"):

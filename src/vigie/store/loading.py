@@ -16,7 +16,7 @@ from vigie.store.lock import DirectoryLock, check_format
 from vigie.store.log.records import StreamName
 from vigie.store.place import refuse_remote
 from vigie.store.pressing.codec import THOROUGH, Floats, Times
-from vigie.store.series.layout import Layouts
+from vigie.store.series.layout import BANDS, Layouts
 from vigie.store.series.tables import Shapes
 
 
@@ -26,12 +26,11 @@ class Loader:
     def __init__(self, directory: Path, lengths: Lengths = LENGTHS) -> None:
         refuse_remote(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        self._layouts = Layouts()
-        self._shapes = Shapes(self._layouts)
         self._lengths = lengths
         with ExitStack() as opened:
             opened.callback(DirectoryLock(directory).release)
-            check_format(directory)
+            self._layouts = Layouts(BANDS[check_format(directory)])
+            self._shapes = Shapes(self._layouts)
             if (directory / "blocks.sqlite").exists():
                 raise Refused(f"{directory} has data already; a past can be loaded only into a new one")
             self._blocks = opened_blocks(

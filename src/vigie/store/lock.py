@@ -9,6 +9,7 @@ from pathlib import Path
 from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
 
 FORMAT = 5
+OLDEST = 4  # a store stays what it began as
 
 
 class DirectoryLock:
@@ -32,25 +33,26 @@ class DirectoryLock:
         os.close(self._file)
 
 
-def check_format(directory: Path) -> None:
+def check_format(directory: Path) -> int:
     """Write the format's version into a directory that is new; refuse one that is not ours."""
     path = directory / "format"
     try:
         text = path.read_text()
     except FileNotFoundError:
         _write(path, f"{FORMAT}\n")
-        return
+        return FORMAT
     if not text.strip().isdigit():
         raise StoreError(f"{path} does not hold a format version but {text[:40]!r}; is this a store?")
     if int(text) > FORMAT:
         raise NewerFormat(
             f"{directory} has format {int(text)}, this vigie knows formats up to {FORMAT}; use a newer vigie"
         )
-    if int(text) < FORMAT:
+    if int(text) < OLDEST:
         raise OlderFormat(
             f"{directory} has format {int(text)}, from before the first release, and can no longer be read; "
             f"to begin anew: mv {directory} {directory}.old"
         )
+    return int(text)
 
 
 def sync_directory(directory: Path) -> None:

@@ -36,7 +36,7 @@ from vigie.store.selecting.weighing import weigh
 from vigie.store.series import lookup
 from vigie.store.series.cardinality import Pairs, pairs_of
 from vigie.store.series.index import Found, Index, Matches, Target
-from vigie.store.series.layout import Layout, Layouts
+from vigie.store.series.layout import BANDS, Layout, Layouts
 from vigie.store.series.lookup import Lookup
 from vigie.store.spare_memory import SpareMemory
 from vigie.store.times import check_time
@@ -75,14 +75,13 @@ class Store:
         self._guard = threading.RLock()
         self._lengths = lengths
         self._damages = Damages()
-        self._layouts = Layouts()
         self._index = Index()
         self._unpacked = Unpacked()
-        self._loose = Loose(self._layouts, self._stream)
         with ExitStack() as opened:
             self._lock = DirectoryLock(self.directory)
             opened.callback(self._lock.release)
-            check_format(self.directory)
+            self._layouts = Layouts(BANDS[check_format(self.directory)])
+            self._loose = Loose(self._layouts, self._stream)
             self._blocks = opened_blocks(
                 self.directory / "blocks.sqlite", self._layouts, self._damages, lengths.kept_series
             )

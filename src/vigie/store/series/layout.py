@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
-BAND = 32  # columns, of which the format depends: more press a little better, fewer are unpacked faster
+# Columns by the format of a store: more press a little better, fewer are unpacked faster.
+BANDS = {4: 48, 5: 32}
+BAND = BANDS[max(BANDS)]
 _T = TypeVar("_T")
 _FIRST = itemgetter(0)
 
@@ -30,8 +32,9 @@ _FIRST = itemgetter(0)
 class Layout:
     """An ordered set of series; equal ones are one object, so nodes of a kind share it."""
 
-    def __init__(self, series: tuple[Key, ...]) -> None:
+    def __init__(self, series: tuple[Key, ...], band: int = BAND) -> None:
         self.series = series
+        self._band = band
         self.fits: dict[tuple[Condition, ...], Fits] = {}  # what questions were asked of it
         self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
 
@@ -62,7 +65,7 @@ class Layout:
         bands: list[tuple[int, int]] = []
         first = 0
         for stop in range(1, len(self)):
-            if stop - first >= BAND and self.names[stop] != self.names[stop - 1]:
+            if stop - first >= self._band and self.names[stop] != self.names[stop - 1]:
                 bands.append((first, stop))
                 first = stop
         if first < len(self):
@@ -134,7 +137,8 @@ class Layout:
 class Layouts:
     """Keeps equal layouts one object for as long as anybody holds it."""
 
-    def __init__(self) -> None:
+    def __init__(self, band: int = BAND) -> None:
+        self._band = band
         self._known: WeakValueDictionary[tuple[Key, ...], Layout] = WeakValueDictionary()
         self._ordered: WeakKeyDictionary[Layout, Layout] = WeakKeyDictionary()
 
@@ -142,7 +146,7 @@ class Layouts:
         """Return the layout with these series."""
         layout = self._known.get(series)
         if layout is None:
-            layout = self._known[series] = Layout(series)
+            layout = self._known[series] = Layout(series, self._band)
         return layout
 
     def ordered(self, layout: Layout) -> Layout:

@@ -9,7 +9,7 @@ from pathlib import Path
 from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
 
 FORMAT = 5
-OLDEST = 4  # a store stays what it began as
+OLDEST = 4  # that is still read and written: a store stays what it began as
 
 
 class DirectoryLock:
@@ -34,7 +34,7 @@ class DirectoryLock:
 
 
 def check_format(directory: Path) -> int:
-    """Write the format's version into a directory that is new; refuse one that is not ours."""
+    """Return the format of a directory, which a new one is given; refuse one that is not ours."""
     path = directory / "format"
     try:
         text = path.read_text()

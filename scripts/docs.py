@@ -14,54 +14,61 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from vigie.agent import holding, outcomes, own
-from vigie.agent.events import happenings
+from vigie.agent import bindings
+from vigie.agent import metrics as agent_metrics
+from vigie.agent.events import tracker
 from vigie.agent.events.rules import RULES as CHANGES
-from vigie.agent.link import own as link_own
+from vigie.agent.link import metrics as link_metrics
 from vigie.cli import COMMANDS, parser_of
-from vigie.cli._settings import every
 from vigie.cli.config import toml
+from vigie.cli.settings.flags import every
 from vigie.model import Metric
-from vigie.query.budget import Limits
-from vigie.server import own as server_own
-from vigie.server import queues, traffic
-from vigie.server.access import own as access_own
-from vigie.server.access.callers import Callers
-from vigie.server.access.secrets import Secrets
-from vigie.server.link import own as server_link_own
-from vigie.server.link import session as link_session
+from vigie.query.limits import Limits
+from vigie.server import metrics as server_metrics
+from vigie.server.api.health import Readiness
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.secrets import Secrets
+from vigie.server.http import request_log
+from vigie.server.http.request_log import Traffic
+from vigie.server.ingest import link_session as link_session
 from vigie.server.openapi.document import COMMON, document
-from vigie.server.readiness import Readiness
 from vigie.server.run import Plan, application
-from vigie.server.scrape import counts, filing
-from vigie.server.traffic import Traffic
-from vigie.sinks import _remote_write_metrics
+from vigie.server.scrape import appender
+from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
-from vigie.sources._kernel_rules import RULES as KERNEL_LINES
-from vigie.sources._registry import find
-from vigie.sources._source import Source
-from vigie.sources._xids import ROWS as XIDS
+from vigie.sources._kernel_patterns import RULES as KERNEL_LINES
+from vigie.sources.core.registry import find
+from vigie.sources.core.source import Source
+from vigie.sources.core.xids import ROWS as XIDS
 from vigie.store.retention import Retention
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
-    ("bindings", "Who holds what on the node, as its sources say.", holding.METRICS),
-    ("outcomes", "Which sources give nothing, and why; with every frame.", outcomes.METRICS),
-    ("events", "How often what happened on the node.", happenings.METRICS),
-    ("link", "What the links to servers say of themselves, with every frame.", link_own.METRICS),
+    ("bindings", "Who holds what on the node, as its sources say.", bindings.METRICS),
+    ("outcomes", "Which sources give nothing, and why; with every frame.", agent_metrics.OUTCOME_METRICS),
+    ("events", "How often what happened on the node.", tracker.METRICS),
+    ("link", "What the links to servers say of themselves, with every frame.", link_metrics.METRICS),
     (
         "remote_write",
         "What remote write out says of itself, on the agent's /metrics.",
-        _remote_write_metrics.METRICS,
+        remote_write.METRICS,
     ),
     ("node", "What the server adds to each frame of a linked node.", link_session.METRICS),
-    ("server", "What the server says of itself, on its /metrics.", server_own.METRICS),
-    ("requests", "What the server says of requests over HTTP, on its /metrics.", traffic.METRICS),
-    ("access", "What the server says of sign-ins, on its /metrics.", access_own.METRICS),
-    ("queues", "What the server says of its queues, on its /metrics.", queues.METRICS),
-    ("links", "What the server says of its links, on its /metrics.", server_link_own.METRICS),
-    ("scraping", "What the server says of foreign exporters, on its /metrics.", counts.METRICS),
-    ("scrape", "What the server adds to each scrape of a foreign exporter.", filing.METRICS),
+    ("server", "What the server says of itself, on its /metrics.", server_metrics.METRICS),
+    (
+        "requests",
+        "What the server says of requests over HTTP, on its /metrics.",
+        request_log.METRICS,
+    ),
+    ("access", "What the server says of sign-ins, on its /metrics.", server_metrics.AUTH_METRICS),
+    ("queues", "What the server says of its queues, on its /metrics.", server_metrics.QUEUE_METRICS),
+    ("links", "What the server says of its links, on its /metrics.", server_metrics.LINK_METRICS),
+    (
+        "scraping",
+        "What the server says of foreign exporters, on its /metrics.",
+        server_metrics.SCRAPE_METRICS,
+    ),
+    ("scrape", "What the server adds to each scrape of a foreign exporter.", appender.METRICS),
 )
 _DEMO = "for now it is the simulated cluster (`vigie demo`) that gives these."
 OTHERS += (
@@ -76,7 +83,7 @@ MADE = "<!-- Written by `make docs` from the code; edit the code instead. -->"
 def metrics_page() -> Iterator[str]:
     """Yield the page of every source and its metrics."""
     sources = find()
-    count = sum(len(source.metrics) for source in sources) + len(own.METRICS)
+    count = sum(len(source.metrics) for source in sources) + len(agent_metrics.METRICS)
     count += sum(len(metrics) for *_, metrics in OTHERS)
     yield f"# Metrics\n\n{MADE}\n"
     yield f"{count} metrics of {len(sources)} sources. A `*` stands for a word that the machine supplies."
@@ -86,7 +93,7 @@ def metrics_page() -> Iterator[str]:
         yield f"{_docstring(source)} {_when(source)}\n"
         yield from _metrics(source.metrics)
     yield "## agent\n\nWhat the agent says of itself.\n"
-    yield from _metrics(own.METRICS)
+    yield from _metrics(agent_metrics.METRICS)
     for name, what, metrics in OTHERS:
         yield f"## {name}\n\n{what}\n"
         yield from _metrics(metrics)

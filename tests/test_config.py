@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from vigie import config
-from vigie.config import ConfigError, resolve
+from vigie.common import config
+from vigie.common.config import ConfigError, resolve
 
 
 def effective(

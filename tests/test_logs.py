@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.logs import FIELDS, MARK, JsonLine, Seldom, TextLine, plain
+from vigie.common.logs import FIELDS, MARK, JsonLine, Seldom, TextLine, plain
 
 FORMATTERS = {"text": TextLine(), "json": JsonLine()}
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml import safe_load  # type: ignore[import-untyped]
 
-from vigie.yaml_text import document
+from vigie.common.yaml_writer import document
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=12)
 VALUES = st.recursive(

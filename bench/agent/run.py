@@ -23,7 +23,7 @@ from tests.expositions import parse  # noqa: E402
 from tests.machines import unpacked  # noqa: E402
 
 from bench.programs import Program, free_port, machine, running  # noqa: E402
-from vigie.sources._registry import find  # noqa: E402
+from vigie.sources.core.registry import find  # noqa: E402
 
 ROUNDS = 4  # the two take turns, so that both meet the same weather
 

@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from bench.programs import Program, free_port, machine, running  # noqa: E402
-from vigie.simulation.nvml import models  # noqa: E402
-from vigie.simulation.nvml.building import build  # noqa: E402
-from vigie.simulation.nvml.machine import SimulatedDriver  # noqa: E402
-from vigie.sources._registry import find  # noqa: E402
+from vigie.simulation.nvml import gpu_models  # noqa: E402
+from vigie.simulation.nvml.build import build  # noqa: E402
+from vigie.simulation.nvml.driver import SimulatedDriver  # noqa: E402
+from vigie.sources.core.registry import find  # noqa: E402
 
 NVIDIA = [source.name for source in find() if source.name.startswith("nvidia")]
 
@@ -45,7 +45,7 @@ def simulated(directory: str) -> SimulatedDriver:
     """Return a machine with eight busy GPUs and calls that take their time."""
     home = Path(directory)
     script = [
-        *models.h100(),
+        *gpu_models.h100(),
         "system latency on",
         *(f"{gpu} process.0 {4000 + gpu} 4000000" for gpu in range(8)),
     ]

@@ -33,9 +33,9 @@ from vigie.agent.link.buffer import Buffer  # noqa: E402
 from vigie.agent.link.client import Link, Peer  # noqa: E402
 from vigie.agent.link.credentials import Credentials  # noqa: E402
 from vigie.agent.link.entries import values_of  # noqa: E402
-from vigie.agent.link.introduction import introduction, uptime_ms  # noqa: E402
+from vigie.agent.link.hello import introduction, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
-from vigie.store.place import FOLDER  # noqa: E402
+from vigie.store.filesystem import FOLDER  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 BACKLOG_SECONDS = 10  # between its frames

@@ -18,12 +18,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import Program, free_port, machine, running  # noqa: E402
 from bench.server.scrape import exporting  # noqa: E402
-from vigie.server.api.queries import now_ms  # noqa: E402
+from vigie.server.api.prometheus.queries import now_ms  # noqa: E402
+from vigie.server.scrape.config import Rules  # noqa: E402
 from vigie.server.scrape.discovery import Discovery, yaml  # noqa: E402
-from vigie.server.scrape.rules import Rules  # noqa: E402
 from vigie.server.scrape.scraper import Scraper  # noqa: E402
 from vigie.server.scrape.target import target_of  # noqa: E402
-from vigie.server.scrape.targets import Targets  # noqa: E402
+from vigie.server.scrape.target_store import Targets  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 WARM_SECONDS = 14.0  # until each has been scraped once

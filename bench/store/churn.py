@@ -31,9 +31,9 @@ from bench.store.containers import METRICS, Churn, finished  # noqa: E402
 from bench.store.fleet import Matrix, Times  # noqa: E402
 from bench.store.peers import Peer, present  # noqa: E402
 from bench.store.wire import Template, Writer  # noqa: E402
-from vigie.sinks._labels import label_section  # noqa: E402
-from vigie.sinks._write_request import compress, series_field  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
+from vigie.wire.remote_write.labels import label_section  # noqa: E402
+from vigie.wire.remote_write.write_request import compress, series_field  # noqa: E402
 
 CONTAINERS, REPLACED = 20, 2
 SLICE = 10  # steps that are sent at a time to a peer

@@ -28,7 +28,7 @@ from bench.programs import free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import INTERVAL, Matrix, Node, Times, parts_of  # noqa: E402
 from vigie.query.engine import Engine  # noqa: E402
 from vigie.query.storage import Group, Labels, Load, Matcher  # noqa: E402
-from vigie.store.loading import Loader  # noqa: E402
+from vigie.store.bulk_load import Loader  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 CPU = 'sum by(instance)(rate(node_cpu_seconds_total{mode!="idle"%s}[%s]))'

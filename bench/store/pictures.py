@@ -23,9 +23,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from bench.programs import machine  # noqa: E402
 from bench.store.fleet import Node, Part, parts_of  # noqa: E402
 from vigie.model import Frame, gauge  # noqa: E402
-from vigie.server.api.readers import Readers  # noqa: E402
-from vigie.server.outlook.asking import Embedded  # noqa: E402
-from vigie.server.outlook.questions import GPU_ASKS, NODE_ASKS, PLAIN  # noqa: E402
+from vigie.server.pages.queries import GPU_ASKS, NODE_ASKS, PLAIN  # noqa: E402
+from vigie.server.pages.query_batch import Embedded  # noqa: E402
+from vigie.server.query_executor import Readers  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 MINUTES, STEP_MS = 11, 30_000

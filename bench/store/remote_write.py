@@ -29,11 +29,11 @@ from bench.programs import free_port, machine, running, wait_for  # noqa: E402
 from bench.store.targets import exporting, prometheus  # noqa: E402
 from vigie.model import ABSENT, Frame, Table, gauge  # noqa: E402
 from vigie.query.storage import Matcher  # noqa: E402
-from vigie.sinks._labels import LabelCache  # noqa: E402
-from vigie.sinks._write_request import compress, decode, decompress, encode  # noqa: E402
-from vigie.store.heads.loose import Samples  # noqa: E402
-from vigie.store.pressing.codec import absent  # noqa: E402
+from vigie.store.compression.codec import absent  # noqa: E402
+from vigie.store.heads.ungrouped import Samples  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
+from vigie.wire.remote_write.labels import LabelCache  # noqa: E402
+from vigie.wire.remote_write.write_request import compress, decode, decompress, encode  # noqa: E402
 
 A_REQUEST = 500  # samples, as Prometheus 2.42 sends them
 MAINTAIN_MS = 10_000

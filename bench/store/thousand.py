@@ -31,9 +31,9 @@ from bench.programs import free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import SERIES, Node  # noqa: E402
 from bench.store.questions import HOUR, NINE, Watch, ask  # noqa: E402
 from vigie.model import Frame  # noqa: E402
-from vigie.server.api.readers import Readers  # noqa: E402
-from vigie.server.api.work import Question, answer  # noqa: E402
-from vigie.server.lasting import Lasting  # noqa: E402
+from vigie.server.api.prometheus.queries import Question, answer  # noqa: E402
+from vigie.server.maintenance import Lasting  # noqa: E402
+from vigie.server.query_executor import Readers  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 INTERVAL = 10_000

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.store.fleet import Matrix, Node, Times
-from vigie.sinks._labels import label_section
-from vigie.sinks._protobuf import varint
-from vigie.sinks._write_request import compress
+from vigie.wire.remote_write.labels import label_section
+from vigie.wire.remote_write.protobuf import varint
+from vigie.wire.remote_write.write_request import compress
 
 SAMPLE = 18  # field and length, field, 8 bytes of value, field, 6 bytes of time
 VALUE_AT, TIME_AT = 3, 12

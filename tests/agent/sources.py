@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from vigie.agent.reading import Reading
+from vigie.agent.source_reader import Reading
 from vigie.model import Sample, gauge
 from vigie.simulation.clock import SimulatedClock
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 VALUE = gauge("vigie_test_value", "A value for tests.", "source")
 

@@ -5,8 +5,8 @@ import threading
 
 from tests.agent.sources import Hanging, failing, reading, steady
 from vigie.agent.collector import Collector
-from vigie.agent.reading import Outcome
-from vigie.sources._lane import Lane, run_all
+from vigie.agent.source_reader import Outcome
+from vigie.sources.core.lane import Lane, run_all
 
 
 def test_hanging_source_costs_only_itself_and_is_taken_up_again() -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
-from vigie.agent.exposition import TEXT, Renderer
 from vigie.agent.loop import Loop
-from vigie.agent.reading import Outcome, Reading
+from vigie.agent.source_reader import Outcome, Reading
+from vigie.common.clock import Clock
+from vigie.simulation.changing_machine import ChangingMachine
 from vigie.simulation.clock import SimulatedClock
-from vigie.simulation.machine import ChangingMachine
-from vigie.sources._host import Calls, Host, Roots, Statvfs
-from vigie.sources._registry import find
-from vigie.sources._tree import Budget
+from vigie.sources.core.host import Calls, Host, Roots, Statvfs
+from vigie.sources.core.registry import find
+from vigie.sources.core.tree import Budget
+from vigie.wire.exposition.renderer import TEXT, Renderer
 
 pytestmark = pytest.mark.process
 

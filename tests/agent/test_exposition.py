@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.agent.exposition import OPENMETRICS, TEXT, Renderer
-from vigie.agent.reading import Values
+from vigie.agent.source_reader import Values
 from vigie.model import ABSENT, NAN, Metric, Table, counter, gauge, info, untyped
+from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Renderer
 
 
 def rendered(rows: list[tuple[Metric, tuple[str, ...], float]], form: object = TEXT) -> str:

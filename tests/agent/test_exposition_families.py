@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.expositions import parse
-from vigie.agent.clock import SystemClock
-from vigie.agent.exposition import OPENMETRICS, TEXT, Format, Renderer
-from vigie.agent.reading import Reading
-from vigie.sources._host import Host
+from vigie.agent.source_reader import Reading
+from vigie.common.clock import SystemClock
+from vigie.sources.core.host import Host
 from vigie.sources.textfile import SOURCE
+from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Format, Renderer
 
 FILE = """\
 # HELP h Time that it took.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.expositions import parse
-from vigie.agent.exposition import OPENMETRICS, TEXT, Renderer
-from vigie.agent.reading import Values
+from vigie.agent.source_reader import Values
 from vigie.model import ABSENT, Table, gauge
+from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Renderer
 
 BUSY = gauge("vigie_gpu_busy_ratio", "Share of time.", "gpu", "vendor")
 FAN = gauge("vigie_gpu_fan_ratio", "Fan.", "gpu", "vendor")

@@ -15,18 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import reading, steady
-from vigie.agent.gpus import Gpus
-from vigie.agent.http import Request, Response
-from vigie.agent.link.names import GPUS_RELEASE
-from vigie.agent.local import Peer
-from vigie.agent.reading import Reading
+from vigie.agent.http.gpu_commands import Gpus
+from vigie.agent.http.server import Request, Response
+from vigie.agent.http.unix_socket import Peer
+from vigie.agent.source_reader import Reading
 from vigie.simulation.clock import SimulatedClock
-from vigie.simulation.nvml import models
-from vigie.simulation.nvml.building import DCGM, NoCompiler, build
-from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.simulation.nvml import gpu_models
+from vigie.simulation.nvml.build import DCGM, NoCompiler, build
+from vigie.simulation.nvml.driver import SimulatedDriver
 from vigie.sources import nvidia, nvidia_profiling
-from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
+from vigie.sources.core.host import Host
+from vigie.wire.commands import GPUS_RELEASE
 
 pytestmark = pytest.mark.process
 
@@ -48,7 +48,7 @@ def answered(gpus: Gpus, path: str, query: str = "") -> Response:
 
 def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     try:
-        simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), models.h100())
+        simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), gpu_models.h100())
     except NoCompiler as error:
         pytest.skip(str(error))
     driver = Driver(str(simulated.library), deadline=5)
@@ -93,7 +93,7 @@ def test_agent_without_gpus_says_so() -> None:
 
 
 def test_profiling_is_paused_for_a_profiler_and_goes_on(tmp_path: Path) -> None:
-    script = [*models.a100(), "system listens /engine", "* dcgm.1002 0.5"]
+    script = [*gpu_models.a100(), "system listens /engine", "* dcgm.1002 0.5"]
     try:
         simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), script)
         shutil.copyfile(build(tmp_path, DCGM), library := tmp_path / "driver" / "libdcgm.so.4")

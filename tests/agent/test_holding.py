@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import Hanging, reading, steady
-from vigie.agent.holding import FACT, HOLDER, MOST, WORD, Holding
+from vigie.agent.bindings import FACT, HOLDER, MOST, WORD, Holding
 from vigie.agent.link.entries import binding_message, binding_of
-from vigie.agent.link.messages import decode, encode
-from vigie.agent.reading import Outcome, Reading
+from vigie.agent.source_reader import Outcome, Reading
 from vigie.model import Binding, Frame, Sample
-from vigie.sources._host import MAX_BINDINGS, Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import MAX_BINDINGS, Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.wire.messages import decode, encode
 
 
 class Holders:

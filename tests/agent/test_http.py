@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.agent import http
-from vigie.agent.http import BadRequest, Request, Response, parse
+from vigie.agent.http import server
+from vigie.agent.http.server import BadRequest, Request, Response, parse
 
 
 async def _echo(request: Request) -> Response:
@@ -19,11 +19,11 @@ async def _echo(request: Request) -> Response:
 
 def talk(scenario: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> None:
     async def run() -> None:
-        server = await http.serve(_echo, "127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        listener = await server.serve(_echo, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
         await scenario(reader, writer)
         writer.close()
-        server.close()
+        listener.close()
 
     asyncio.run(run())
 
@@ -114,8 +114,8 @@ def test_client_that_does_not_read_is_not_answered_on_and_on() -> None:
         return Response(200, b"x" * 8_000_000)
 
     async def run() -> None:
-        server = await http.serve(large, "127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), limit=1024)
+        listener = await server.serve(large, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname(), limit=1024)
         writer.write(b"GET / HTTP/1.1\r\n\r\n" * 5)
         while not answered:
             await asyncio.sleep(0)
@@ -126,16 +126,16 @@ def test_client_that_does_not_read_is_not_answered_on_and_on() -> None:
             assert len((await _answer(reader))[1]) == 8_000_000
         assert len(answered) == 5
         writer.close()
-        server.close()
+        listener.close()
 
     asyncio.run(run())
 
 
 def test_too_many_connections_are_turned_away() -> None:
     async def run() -> None:
-        server = await http.serve(_echo, "127.0.0.1", 0)
-        address = server.sockets[0].getsockname()
-        kept = [await asyncio.open_connection(*address) for _ in range(http.MAX_CONNECTIONS)]
+        listener = await server.serve(_echo, "127.0.0.1", 0)
+        address = listener.sockets[0].getsockname()
+        kept = [await asyncio.open_connection(*address) for _ in range(server.MAX_CONNECTIONS)]
         for reader, writer in kept:  # all of them have been accepted once each has its answer
             writer.write(b"GET / HTTP/1.1\r\n\r\n")
             assert (await _answer(reader))[0] == 200
@@ -143,7 +143,7 @@ def test_too_many_connections_are_turned_away() -> None:
         assert (await _answer(reader))[0] == 503
         for _, each in [*kept, (reader, writer)]:
             each.close()
-        server.close()
+        listener.close()
 
     asyncio.run(run())
 

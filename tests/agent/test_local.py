@@ -18,12 +18,12 @@ import pytest
 
 from tests.agent.sources import reading, steady
 from vigie.agent.collector import Collector
-from vigie.agent.http import Request, Response
-from vigie.agent.local import LONGEST, CannotListen, Peer, listen
-from vigie.agent.local_pages import LocalPages
+from vigie.agent.http.handlers import Pages
+from vigie.agent.http.server import Request, Response
+from vigie.agent.http.unix_handlers import LocalPages
+from vigie.agent.http.unix_socket import LONGEST, CannotListen, Peer, listen
 from vigie.agent.loop import Loop
-from vigie.agent.pages import Pages
-from vigie.cli import _agent
+from vigie.cli import _agent_client
 from vigie.simulation.clock import SimulatedClock
 
 NOBODY = 65534
@@ -75,7 +75,7 @@ def test_caller_is_known_by_what_the_kernel_says(tmp_path: Path) -> None:
         path = tmp_path / "run" / "agent.sock"
         async with listening(path):
             assert stat.S_IMODE(path.stat().st_mode) == 0o666
-            said = await asyncio.to_thread(_agent.asked, [tmp_path / "none.sock", path], "/status")
+            said = await asyncio.to_thread(_agent_client.asked, [tmp_path / "none.sock", path], "/status")
             assert said == (200, f"/status {os.geteuid()}".encode())
         assert not path.exists()
 
@@ -127,7 +127,7 @@ def test_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
 
     async def test() -> None:
         async with listening(path):
-            assert (await asyncio.to_thread(_agent.asked, [path], "/"))[0] == 200
+            assert (await asyncio.to_thread(_agent_client.asked, [path], "/"))[0] == 200
 
     asyncio.run(test())
 
@@ -137,7 +137,7 @@ def test_living_agent_keeps_its_socket_and_a_file_its_place(tmp_path: Path) -> N
         async with listening(tmp_path / "agent.sock"):
             with pytest.raises(CannotListen, match="another agent answers"):
                 await listen(echo, tmp_path / "agent.sock")
-            assert (await asyncio.to_thread(_agent.asked, [tmp_path / "agent.sock"], "/"))[0] == 200
+            assert (await asyncio.to_thread(_agent_client.asked, [tmp_path / "agent.sock"], "/"))[0] == 200
         (tmp_path / "file").write_text("precious")
         with pytest.raises(CannotListen, match="is no socket"):
             await listen(echo, tmp_path / "file")
@@ -154,9 +154,9 @@ def test_socket_that_was_left_behind_is_no_agent(tmp_path: Path) -> None:
     left = tmp_path / "agent.sock"
     with socket.socket(socket.AF_UNIX) as ended:
         ended.bind(str(left))
-    assert not _agent.is_there([left, tmp_path / "none.sock"])
+    assert not _agent_client.is_there([left, tmp_path / "none.sock"])
 
 
 def test_no_agent_is_said_with_where_one_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(_agent.NoAgent, match=r"no agent answers at .*one\.sock or .*two\.sock"):
-        _agent.asked([tmp_path / "one.sock", tmp_path / "two.sock"], "/status")
+    with pytest.raises(_agent_client.NoAgent, match=r"no agent answers at .*one\.sock or .*two\.sock"):
+        _agent_client.asked([tmp_path / "one.sock", tmp_path / "two.sock"], "/status")

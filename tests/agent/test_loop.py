@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from tests.agent.sources import Hanging, reading, steady
 from vigie.agent.collector import Collector
 from vigie.agent.loop import Loop
-from vigie.agent.reading import Reading
+from vigie.agent.source_reader import Reading
 from vigie.model import Frame, Sample
 from vigie.simulation.clock import SimulatedClock
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 
 class Run:

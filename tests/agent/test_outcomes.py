@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.agent.sources import reading, steady
-from vigie.agent.outcomes import REASON, SOURCE, Outcomes
+from vigie.agent.metrics import REASON, SOURCE, Outcomes
 from vigie.model import Sample
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 
 class Failing:

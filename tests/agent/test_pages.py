@@ -9,12 +9,12 @@ import pytest
 from tests.agent.sources import failing, reading, steady
 from tests.expositions import parse
 from vigie.agent.collector import Collector
-from vigie.agent.http import Request, Response
+from vigie.agent.http.handlers import Pages
+from vigie.agent.http.server import Request, Response
 from vigie.agent.loop import Loop
-from vigie.agent.pages import Pages
-from vigie.agent.reading import Reading
+from vigie.agent.source_reader import Reading
 from vigie.simulation.clock import SimulatedClock
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.source import Source, Unavailable
 
 
 class Agent:

@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from vigie.agent.ports import holder, owners
+from vigie.common.listen import holder, owners
 
 
 def test_holder_of_a_port_is_named() -> None:

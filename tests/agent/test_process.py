@@ -131,7 +131,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import encodings.idna
 from vigie.cli import main, parser_of
-from vigie.sources._registry import find
+from vigie.sources.core.registry import find
 parser_of("doctor").parse_args([])
 find()
 os.setgroups([])

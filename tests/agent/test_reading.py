@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from tests.agent.sources import VALUE, failing, reading, steady
-from vigie.agent.reading import Outcome
+from vigie.agent.source_reader import Outcome
 from vigie.model import Sample, counter, gauge
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.source import Source, Unavailable
 
 
 def test_samples_become_a_table_and_its_numbers() -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.expositions import parse
-from vigie.agent.clock import SystemClock
-from vigie.agent.reading import Reading
-from vigie.agent.record import record
-from vigie.agent.scrub import scrub
+from vigie.agent.recorder import record
+from vigie.agent.scrubber import scrub
+from vigie.agent.source_reader import Reading
 from vigie.cli import main
+from vigie.common.clock import SystemClock
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host, Roots
-from vigie.sources._recording import replayed, unpack
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host, Roots
+from vigie.sources.core.replay import replayed, unpack
+from vigie.sources.core.source import Source
 
 VALUE = gauge("vigie_value", "V.", "where")
 

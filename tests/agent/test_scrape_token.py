@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vigie.agent.scrape_token import scrape_token
+from vigie.common.token_file import scrape_token
 
 
 def test_token_is_made_once_for_the_owner_alone(tmp_path: Path) -> None:

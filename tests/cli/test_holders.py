@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from tests.server.serving import listening
 from vigie.cli import main
 from vigie.model import Binding
-from vigie.server.bindings.book import Book
-from vigie.server.bindings.routes import BindingRoutes
+from vigie.server.api.bindings import BindingRoutes
+from vigie.server.cluster.bindings import Book
 from vigie.views.text.times import lasting
 
 NOW = time.time_ns() // 1_000_000

@@ -15,7 +15,7 @@ import pytest
 
 from tests.server.known import known_secrets
 from vigie.cli import main
-from vigie.server.access.secrets import Identity, Secrets
+from vigie.server.auth.secrets import Identity, Secrets
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from bench.programs import free_port
 
 from tests.server.serving import Server, serving
 from vigie.cli import main
-from vigie.cli._server import DEFAULT, place
-from vigie.server.whereabouts import FILE, Whereabouts, found, leave
+from vigie.cli._server_client import DEFAULT, place
+from vigie.server.server_address import FILE, Whereabouts, found, leave
 
 
 @pytest.fixture

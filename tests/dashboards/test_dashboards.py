@@ -10,8 +10,8 @@ from tests.dashboards.asking import all_questions, everything, fill, names_in, p
 from tests.dashboards.declared import Faults, faults, labels_of
 from vigie.dashboards import all_dashboards, dashboard
 from vigie.dashboards._choices import A_DISK, A_WIRE
-from vigie.model.panel import KINDS, STATES, UNITS, Dashboard
-from vigie.sources._registry import find
+from vigie.model.dashboard import KINDS, STATES, UNITS, Dashboard
+from vigie.sources.core.registry import find
 
 BOARDS = pytest.mark.parametrize("board", all_dashboards(), ids=lambda board: board.slug)
 PAGES = {

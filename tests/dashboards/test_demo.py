@@ -17,7 +17,7 @@ import pytest
 
 from tests.dashboards.asking import RATE_INTERVAL, all_questions, everything, fill, questions
 from vigie.dashboards import all_dashboards
-from vigie.model.panel import Dashboard
+from vigie.model.dashboard import Dashboard
 
 pytestmark = pytest.mark.process
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.dashboards.declared import faults
 from tests.findings.alert_examples import EXAMPLES
-from vigie.findings.alerts import ALERTS, MOST, RECORDINGS, Alert
+from vigie.publishing.alert_rules import ALERTS, MOST, RECORDINGS, Alert
 
 LABEL = re.compile(r"\{\{ \$labels\.(\w+) \}\}")
 ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from vigie.findings._registry import all_findings, finding
+from vigie.findings.core.registry import all_findings, finding
 from vigie.query.engine import Engine
 from vigie.simulation.memory_storage import MemoryStorage
 

@@ -9,9 +9,9 @@ from string import Formatter
 import pytest
 
 from tests.dashboards.declared import faults
-from vigie.findings._finding import CRITICAL, INFO, LABELS, WARNING, Finding
-from vigie.findings._registry import all_findings, finding
-from vigie.findings._sighting import labels_of
+from vigie.findings.core.finding import CRITICAL, INFO, LABELS, WARNING, Finding
+from vigie.findings.core.occurrence import labels_of
+from vigie.findings.core.registry import all_findings, finding
 
 EVENTS = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 # What a sentence may have places for, beside the labels of a sighting.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.findings._finding import LABELS, WARNING, Finding
-from vigie.findings._history import GAP_MS, KEEP_MS, STEP_MS, History
+from vigie.findings.core.finding import LABELS, WARNING, Finding
+from vigie.findings.core.history import GAP_MS, KEEP_MS, STEP_MS, History
 
 NAMED = Finding("named", "it is so", WARNING, "What.", "Do.", when="x", lag_ms=0)
 SLOW = NAMED._replace(name="slow", lag_ms=10 * STEP_MS, tail_ms=2 * STEP_MS)

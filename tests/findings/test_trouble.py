@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.findings._finding import MINUTE_MS
-from vigie.findings._registry import all_findings, finding
-from vigie.findings._sighting import Sighting, from_events
-from vigie.findings._trouble import MANY, Trouble, troubles
+from vigie.findings.core.finding import MINUTE_MS
+from vigie.findings.core.incident import MANY, Trouble, troubles
+from vigie.findings.core.occurrence import Sighting, from_events
+from vigie.findings.core.registry import all_findings, finding
 from vigie.model import Event
 
 NOW = 1_700_000_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vigie.agent.clock import SystemClock
 from vigie.agent.collector import Collector
-from vigie.agent.reading import Reading
-from vigie.sources._recording import replayed, unpack
-from vigie.sources._source import Source
+from vigie.agent.source_reader import Reading
+from vigie.common.clock import SystemClock
+from vigie.sources.core.replay import replayed, unpack
+from vigie.sources.core.source import Source
 
 WRITTEN = 1_700_000_000  # when the text files of every machine were written
 HERE = Path(__file__).parent

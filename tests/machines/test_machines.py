@@ -11,9 +11,9 @@ import pytest
 from tests.expositions import parse
 from tests.machines import HERE, collected, unpacked
 from vigie.agent.collector import Collector
-from vigie.agent.exposition import TEXT, Renderer
-from vigie.agent.reading import Outcome
-from vigie.sources._registry import find
+from vigie.agent.source_reader import Outcome
+from vigie.sources.core.registry import find
+from vigie.wire.exposition.renderer import TEXT, Renderer
 
 MACHINES = sorted(path.name for path in HERE.iterdir() if any(path.glob("*.txt")))
 Read = Callable[[str], tuple[Path, Collector]]

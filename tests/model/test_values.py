@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of, from_bits
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of, from_bits
 
 
 def test_the_three_are_all_nan_and_all_different() -> None:

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from vigie.connection import Target
+from vigie.common.endpoint import Target
 
 GOOD = b'[{"targets": ["n1:9797"], "labels": {"instance": "n1", "job": "node"}}]'
 NODES = b'{"nodes": [{"scrape_address": "n1:9797"}, {"scrape_address": ""}, {"scrape_address": ""}]}'

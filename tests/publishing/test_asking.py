@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.publishing.conftest import Says
-from vigie.connection import Target
-from vigie.publishing import asking
+from vigie.common.endpoint import Target
+from vigie.publishing import server_client
 
 
 def test_targets_are_asked_for_under_the_prefix(says: tuple[Says, Target]) -> None:
     said, target = says
-    assert asking.entries(target) == [(["n1:9797"], {"instance": "n1", "job": "node"})]
+    assert server_client.entries(target) == [(["n1:9797"], {"instance": "n1", "job": "node"})]
     assert said.asked[-1] == "/prefix/sd/prometheus"
 
 
@@ -27,8 +27,8 @@ def test_garbage_is_told_as_such(says: tuple[Says, Target], body: bytes) -> None
     said, target = says
     said.body = body
     found = None
-    with contextlib.suppress(asking.Unanswered):  # and nothing else
-        found = asking.entries(target)
+    with contextlib.suppress(server_client.Unanswered):  # and nothing else
+        found = server_client.entries(target)
     assert found in (None, [])
 
 
@@ -38,29 +38,29 @@ def test_garbage_is_told_as_such(says: tuple[Says, Target], body: bytes) -> None
 def test_refusal_says_what_to_type(says: tuple[Says, Target], status: int, why: str) -> None:
     said, target = says
     said.status = status
-    with pytest.raises(asking.Unanswered, match=why):
-        asking.entries(target)
-    assert not asking.accepts(target)
+    with pytest.raises(server_client.Unanswered, match=why):
+        server_client.entries(target)
+    assert not server_client.accepts(target)
 
 
 @pytest.mark.parametrize("body", [b"", b"3", b"[]", b'{"nodes": 1}', b'{"nodes": [{}]}'])
 def test_garbage_instead_of_nodes_is_told_as_such(says: tuple[Says, Target], body: bytes) -> None:
     said, target = says
-    assert asking.portless(target) == 2
+    assert server_client.portless(target) == 2
     said.nodes = body
-    with pytest.raises(asking.Unanswered, match="no list of nodes"):
-        asking.portless(target)
+    with pytest.raises(server_client.Unanswered, match="no list of nodes"):
+        server_client.portless(target)
 
 
 def test_server_that_is_not_there_is_told_in_one_line() -> None:
-    with pytest.raises(asking.Unanswered, match="is it running"):
-        asking.entries(Target("http://127.0.0.1:1"))
+    with pytest.raises(server_client.Unanswered, match="is it running"):
+        server_client.entries(Target("http://127.0.0.1:1"))
 
 
 def test_prometheus_that_does_not_reload_says_why(says: tuple[Says, Target]) -> None:
     said, target = says
-    assert asking.reload(target) == ""
+    assert server_client.reload(target) == ""
     assert said.asked[-1] == "/prefix/-/reload"
     said.status = 403
-    assert "/-/reload says 403" in asking.reload(target)
-    assert "127.0.0.1:1" in asking.reload(Target("http://127.0.0.1:1"))
+    assert "/-/reload says 403" in server_client.reload(target)
+    assert "127.0.0.1:1" in server_client.reload(Target("http://127.0.0.1:1"))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.publishing.conftest import Says
 from vigie.cli import main
-from vigie.connection import Target
+from vigie.common.endpoint import Target
 
 
 def _publish(root: Path, target: Target, *flags: str) -> int:

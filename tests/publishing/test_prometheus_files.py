@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from yaml import safe_load  # type: ignore[import-untyped]
 
 from vigie.publishing.options import FILE, BadOption, Entry, Options, Tokens, check
-from vigie.publishing.prometheus import configuration, targets
-from vigie.query.parsing.parse import parse
+from vigie.publishing.prometheus_config import configuration, targets
+from vigie.query.parser.parse import parse
 
 OPTIONS = Options(Path("/srv/monitoring"), "http://head:8000")
 AGENTS = [Entry([f"10.0.0.{n}:9797"], {"instance": f"n{n}", "job": "node"}) for n in (1, 2)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vigie.publishing.tree import NOTES, File, write
+from vigie.publishing.managed_directory import NOTES, File, write
 
 FILES = [File("a/one.yml", "1\n"), File("two.yml", "2\n"), File("secret/three", "3\n", private=True)]
 

@@ -11,10 +11,10 @@ from yaml import safe_load  # type: ignore[import-untyped]
 
 from tests.dashboards.asking import RATE_INTERVAL, everything, fill
 from vigie.dashboards import all_dashboards
+from vigie.publishing.bundle import files, publish
 from vigie.publishing.options import PROMETHEUS, Options, Tokens
-from vigie.publishing.publish import files, publish
-from vigie.query.parsing.parse import parse
-from vigie.views.grafana.boards import Default, board_of
+from vigie.query.parser.parse import parse
+from vigie.views.grafana.dashboards import Default, board_of
 
 OPTIONS = Options(Path("/srv/monitoring"), "http://head:8000")
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.model.values import ABSENT, NAN, STALE
+from vigie.model.nan import ABSENT, NAN, STALE
 from vigie.query.storage import Group, Labels
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.heads.loose import Samples
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 
 BASE = 1_700_004_600_000  # a block of two hours ends half an hour later

@@ -7,12 +7,12 @@ import promql_parser
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, storage, vector
-from vigie.query.aggregating.aggregations import begun, joined
-from vigie.query.aggregating.folds import FOLDS
-from vigie.query.aggregating.grouping import Grouper, Grouping
-from vigie.query.budget import Limits
+from vigie.query.aggregation.aggregations import begun, joined
+from vigie.query.aggregation.grouping import Grouper, Grouping
+from vigie.query.aggregation.partial_aggregates import FOLDS
 from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, TooManySamples
+from vigie.query.limits import Limits
 from vigie.query.vectors import Vector
 
 SERIES: dict[str, list[float | None]] = {

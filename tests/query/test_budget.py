@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.query.budget import Budget, Limits
 from vigie.query.errors import TooManySamples
+from vigie.query.limits import Budget, Limits
 
 
 def budget(samples: int) -> Budget:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from vigie.model.values import ABSENT, NAN, STALE
+from vigie.model.nan import ABSENT, NAN, STALE
 from vigie.query.engine import Answer, Engine
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.semantics import Semantics

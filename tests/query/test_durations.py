@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.query.series import MINUTE, engine, matrix, vector
-from vigie.query.parsing.durations import worked_out
-from vigie.query.parsing.grammar import NotParsedError
+from vigie.query.parser.durations import worked_out
+from vigie.query.parser.grammar import NotParsedError
 
 
 @pytest.mark.parametrize(

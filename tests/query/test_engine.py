@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.query.generator import Generator
 from tests.query.series import MINUTE, engine, matrix, storage, vector
-from vigie.query.budget import Limits
 from vigie.query.engine import Engine
 from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
-from vigie.query.parsing.parse import parse_selector
+from vigie.query.limits import Limits
+from vigie.query.parser.parse import parse_selector
 from vigie.query.storage import Matcher
 
 SERIES = {'x{a="1"}': [1.0, 2.0, 3.0], 'x{a="2"}': [4.0, 5.0, 6.0]}

@@ -7,8 +7,8 @@ import pytest
 from tests.query.series import MINUTE, engine, vector
 from vigie.query.engine import Engine
 from vigie.query.errors import BadData, QueryError
-from vigie.query.parsing.grammar import parsed
-from vigie.query.parsing.parse import formatted
+from vigie.query.parser.grammar import parsed
+from vigie.query.parser.parse import formatted
 
 
 @pytest.fixture(scope="module")

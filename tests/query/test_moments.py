@@ -6,7 +6,7 @@ import pytest
 
 from vigie.query.engine import Engine
 from vigie.query.errors import BadData
-from vigie.query.parsing.moments import with_near_moments
+from vigie.query.parser.at_modifier import with_near_moments
 from vigie.simulation.memory_storage import MemoryStorage
 
 MINUTE = 60_000

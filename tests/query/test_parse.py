@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.query.test_engine import WORDS
 from vigie.query.errors import BadData
-from vigie.query.parsing.parse import formatted, parse, parse_selector
-from vigie.query.parsing.shape import shape_of
-from vigie.query.parsing.tokens import tokens
+from vigie.query.parser.parse import formatted, parse, parse_selector
+from vigie.query.parser.structure import shape_of
+from vigie.query.parser.tokens import tokens
 
 MORE = (
     "info(",

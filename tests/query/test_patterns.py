@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 from vigie.query.errors import BadData
-from vigie.query.parsing.grammar import EndlessError
-from vigie.query.parsing.parse import parse
-from vigie.query.parsing.patterns import MOST_SECONDS, refuse_dear_patterns
-from vigie.server.api.parameters import Parameters
+from vigie.query.parser.grammar import EndlessError
+from vigie.query.parser.parse import parse
+from vigie.query.parser.regex_limits import MOST_SECONDS, refuse_dear_patterns
+from vigie.server.http.requests import Parameters
 
 DEAR = r'a=~"{number}\\pL{{1,180}}"'  # each a different one, that nobody has compiled before
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vigie.query.errors import BadData
-from vigie.query.parsing.parse import parse
+from vigie.query.parser.parse import parse
 
 PLACES = {
     "sum(x": "1:6",

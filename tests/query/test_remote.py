@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from vigie.connection import Target
+from vigie.common.endpoint import Target
 from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
-from vigie.query.remote import RemoteEngine, Unavailable
+from vigie.query.remote_engine import RemoteEngine, Unavailable
 from vigie.query.storage import Matcher
 
 

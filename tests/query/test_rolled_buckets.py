@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vigie.model.values import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.query.rolled.buckets import FEW, FIELDS, Buckets, spans
-from vigie.store.rollups.bucketing import grid, roll
-from vigie.store.rollups.page import buckets_of, page_of
+from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
+from vigie.query.rollups.buckets import FEW, FIELDS, Buckets, spans
+from vigie.store.rollups.downsampling import grid, roll
+from vigie.store.rollups.page_codec import buckets_of, page_of
 from vigie.store.series.layout import Layouts
 
 WIDTH, BUCKETS, SAMPLES = 10, 6, 16
@@ -69,7 +69,7 @@ def test_spans_of_buckets_are_what_their_samples_say(
 ) -> None:
     high = min(BUCKETS, low + count)
     buckets = roll(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
-    with np.errstate(all="ignore"), patch("vigie.query.rolled.buckets.FEW", few):
+    with np.errstate(all="ignore"), patch("vigie.query.rollups.buckets.FEW", few):
         wide = spans(buckets, np.array([low]), np.array([high]))
     for row, line in enumerate(values):
         check(wide, row, 0, plain(times, line, low * WIDTH, high * WIDTH))

@@ -9,14 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.query.test_bundles import NOW, STEP, Scanned, groups
+from vigie.query.batch_storage import together
 from vigie.query.engine import LOOKBACK_MS, Engine
 from vigie.query.errors import TooManySamples
-from vigie.query.joined_labels import JoinedLabels, TableLabels
-from vigie.query.label_rows import LabelRows
-from vigie.query.parsing.parse import parse
-from vigie.query.shared import Shared
+from vigie.query.label_table import JoinedLabels, LabelRows, TableLabels
+from vigie.query.parser.parse import parse
 from vigie.query.storage import Group, Labels, Load, Matcher
-from vigie.query.together import together
+from vigie.query.subexpression_cache import Shared
 from vigie.query.vectors import Vector
 
 QUESTIONS = (

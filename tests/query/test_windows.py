@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, storage, vector
-from vigie.model.values import ABSENT, NAN, STALE
+from vigie.model.nan import ABSENT, NAN, STALE
 from vigie.query.engine import Engine
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Group

@@ -5,7 +5,7 @@ from __future__ import annotations
 import schemathesis
 from hypothesis import strategies as st
 
-from vigie.sinks._write_request import compress, encode
+from vigie.wire.remote_write.write_request import compress, encode
 
 SELECTORS = ("up", '{job="node"}', 'up{instance=~"n.*"}', '{__name__=~".+"}', "{}", '{a=""}', 'up{a=~"("}')
 QUERIES = (

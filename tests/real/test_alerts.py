@@ -8,15 +8,15 @@ from typing import Any
 
 from tests.findings.alert_examples import EXAMPLES, Example, Given
 from tests.real.conftest import need, output
-from vigie.findings.alerts import ALERTS, Alert
-from vigie.publishing import prometheus
-from vigie.yaml_text import document
+from vigie.common.yaml_writer import document
+from vigie.publishing import prometheus_config
+from vigie.publishing.alert_rules import ALERTS, Alert
 
 PLACE = re.compile(r"\{\{ \$(?:labels\.(\w+)|value) \}\}")
 
 
 def test_each_alert_fires_on_its_example_and_is_quiet_on_what_is_near(tmp_path: Path) -> None:
-    (tmp_path / "alerts.yml").write_text(prometheus.alerts())
+    (tmp_path / "alerts.yml").write_text(prometheus_config.alerts())
     cases = [_case(alert, example) for alert in ALERTS for example in [EXAMPLES[alert.name]]]
     cases += [_quiet(alert, EXAMPLES[alert.name]) for alert in ALERTS]
     tests = {"rule_files": ["alerts.yml"], "evaluation_interval": "1m", "tests": cases}
@@ -26,7 +26,10 @@ def test_each_alert_fires_on_its_example_and_is_quiet_on_what_is_near(tmp_path: 
 
 
 def test_promtool_finds_no_fault_in_the_rules(tmp_path: Path) -> None:
-    for name, text in (("alerts.yml", prometheus.alerts()), ("recordings.yml", prometheus.recordings())):
+    for name, text in (
+        ("alerts.yml", prometheus_config.alerts()),
+        ("recordings.yml", prometheus_config.recordings()),
+    ):
         (tmp_path / name).write_text(text)
         done = output(need("promtool"), "check", "rules", "--lint=all", "--lint-fatal", str(tmp_path / name))
         assert done.returncode == 0, done.stdout + done.stderr

@@ -16,8 +16,8 @@ from bench.programs import free_port, running
 
 from tests.real.conftest import need
 from tests.server.serving import NOW, TOKEN, Said, Server, request_of, series, serving
-from vigie.model.values import NAN, STALE
-from vigie.server.api.queries import now_ms
+from vigie.model.nan import NAN, STALE
+from vigie.server.api.prometheus.queries import now_ms
 
 AT = NOW / 1000 + 1  # off every boundary, where 2.42 and 3 count a sample at the start of a range differently
 SERIES = [

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.real.conftest import need
-from vigie.connection import Target, Tls
-from vigie.http_client import Client, Unreachable
+from vigie.common.endpoint import Target, Tls
+from vigie.common.http_client import Client, Unreachable
 
 
 class Page(BaseHTTPRequestHandler):

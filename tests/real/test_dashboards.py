@@ -23,18 +23,18 @@ from tests.real.conftest import get
 from tests.real.test_promql import Peer, Question, difference, prometheus_line
 from tests.real.waiting import until
 from vigie.cli.demo import made
-from vigie.model.values import ABSENT_BITS
-from vigie.query.budget import Limits
+from vigie.model.nan import ABSENT_BITS
 from vigie.query.engine import Engine
-from vigie.query.label_rows import NAME
+from vigie.query.label_table import NAME
+from vigie.query.limits import Limits
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Matcher, Storage
-from vigie.simulation.cluster.fleet import fleet
-from vigie.simulation.cluster.past import write_past
-from vigie.simulation.cluster.story import Story
-from vigie.sinks._write_request import Series
-from vigie.store.place import FOLDER
+from vigie.simulation.cluster.history import write_past
+from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.scenario import Story
+from vigie.store.filesystem import FOLDER
 from vigie.store.store import Store
+from vigie.wire.remote_write.write_request import Series
 
 NOW = 1_794_808_800_000
 HISTORY = 20 * 60_000

@@ -17,9 +17,9 @@ from bench.programs import Program, free_port, running
 from tests.expositions import parse
 from tests.real.conftest import get, need
 from tests.real.waiting import until
-from vigie.simulation.nvml import models
-from vigie.simulation.nvml.building import build
-from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.simulation.nvml import gpu_models
+from vigie.simulation.nvml.build import build
+from vigie.simulation.nvml.driver import SimulatedDriver
 
 
 class Node:
@@ -51,7 +51,7 @@ class Node:
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Node]:
     need("cc")
-    driver = SimulatedDriver(tmp_path / "driver", build(tmp_path), models.h100())
+    driver = SimulatedDriver(tmp_path / "driver", build(tmp_path), gpu_models.h100())
     port = free_port()
     command = [sys.executable, "-m", "vigie", "agent", f"--listen=127.0.0.1:{port}", "--cadence=1"]
     command += [f"--nvml-library={driver.library}", f"--data={tmp_path}/data"]

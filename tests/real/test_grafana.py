@@ -12,7 +12,7 @@ import pytest
 from tests.page_script import page_script
 from tests.real.conftest import output
 from vigie.dashboards import all_dashboards
-from vigie.views.grafana.boards import Default, board_of
+from vigie.views.grafana.dashboards import Default, board_of
 from vigie.views.grafana.provisioning import OF_SERVER
 
 HERE = Path(__file__).parents[1] / "grafana"

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.real
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
 SOURCE = f"""
-from vigie.sources._source import Source
+from vigie.sources.core.source import Source
 
 def read(host):
     host.bind("gpu:0", "job", "4711", from_ms=1000, user="somebody", name="theirs")

@@ -9,9 +9,9 @@ import pytest
 
 from tests.real.conftest import need
 from vigie.model import Happening
-from vigie.sources._host import Host, Roots
 from vigie.sources._journal import Journal
-from vigie.sources._source import Unavailable
+from vigie.sources.core.host import Host, Roots
+from vigie.sources.core.source import Unavailable
 from vigie.sources.kernel_log import SOURCE
 
 WRITER = "/lib/systemd/systemd-journal-remote"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 from vigie.sources.kernel_log import SOURCE
 
 KMSG = Path("/dev/kmsg")

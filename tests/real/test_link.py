@@ -16,7 +16,7 @@ from bench.server.namespaces import METRIC, NODES, Network, Programs
 from tests.real.conftest import need, output
 from tests.real.waiting import until
 from vigie.query.engine import Engine
-from vigie.server.api.encode import result
+from vigie.server.api.prometheus.json_encoder import result
 from vigie.simulation.memory_storage import MemoryStorage
 
 

@@ -19,8 +19,8 @@ from tests.real.conftest import need, output
 from tests.server.serving import Said
 from tests.server.test_process import Process
 from vigie.cli import main
-from vigie.server.access.roles import TABLE
-from vigie.server.tls import fingerprint
+from vigie.server.http.routes import TABLE
+from vigie.server.http.tls import fingerprint
 
 OPEN = {"/healthz", "/readyz", "/login", "POST /api/login"}
 PASSWORD = "from a file"

@@ -23,14 +23,14 @@ from tests.query.datasets import BASE, INTERVAL, SAMPLES, batches, fill, memory_
 from tests.query.generator import Generator
 from tests.query.test_positions import PLACES
 from tests.real.conftest import need
-from vigie.query.budget import Limits
 from vigie.query.engine import Answer, Engine
 from vigie.query.errors import QueryError
-from vigie.query.parsing.grammar import nodes
-from vigie.query.parsing.parse import parse
+from vigie.query.limits import Limits
+from vigie.query.parser.grammar import nodes
+from vigie.query.parser.parse import parse
 from vigie.query.semantics import Semantics
-from vigie.sinks._write_request import Series, compress, encode
 from vigie.store.store import Store
+from vigie.wire.remote_write.write_request import Series, compress, encode
 
 SEED = int(os.environ.get("VIGIE_PROMQL_SEED", "1"))
 QUERIES = 1500  # for each set of samples, each asked at one time and over a range

@@ -18,13 +18,13 @@ import pytest
 from bench.programs import Program, free_port, running
 
 from tests.real.conftest import get, need
-from vigie.connection import Target
+from vigie.common.endpoint import Target
 from vigie.model import Frame, Table, gauge
 from vigie.query.errors import BadData, QueryError
-from vigie.query.remote import RemoteEngine
+from vigie.query.remote_engine import RemoteEngine
 from vigie.query.storage import Matcher
-from vigie.sinks._write_request import Series
 from vigie.sinks.remote_write import Options, RemoteWrite
+from vigie.wire.remote_write.write_request import Series
 
 OPTIONS = Options(batch_samples=200, batch_seconds=0.05, first_pause=0.05, longest_pause=0.2)
 METRIC = gauge("vigie_test_value", "A value.", "n")

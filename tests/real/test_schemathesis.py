@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.test_process import Process
-from vigie.server.access.secrets import Secrets
+from vigie.server.auth.secrets import Secrets
 
 SEED = os.environ.get("VIGIE_SCHEMATHESIS_SEED", "1")  # another one asks other things
 CHECKS = (

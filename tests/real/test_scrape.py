@@ -22,8 +22,8 @@ from tests.expositions import parse
 from tests.real.conftest import Start, get, need, output
 from tests.server.scrape.exporter import exporting, said
 from tests.server.scrape.test_scraper import RULES, scraping, wait
-from vigie.connection import Tls
-from vigie.server.api.queries import now_ms
+from vigie.common.endpoint import Tls
+from vigie.server.api.prometheus.queries import now_ms
 
 SOON = 5.0  # seconds within which an added exporter is scraped
 LABELS = {"host_cpu": "n1", "hostname": "n1", "job": "node-exporter", "node_type": "cpu"}

@@ -16,7 +16,7 @@ from tests.real.conftest import need, output
 from tests.real.waiting import until
 from tests.server.test_process import Process
 from vigie.cli import main
-from vigie.server.tls import fingerprint
+from vigie.server.http.tls import fingerprint
 
 
 @pytest.fixture(scope="module")

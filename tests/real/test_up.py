@@ -23,7 +23,7 @@ from bench.programs import free_port
 from tests.expositions import Series, parse
 from tests.real.conftest import need, output
 from tests.real.waiting import until
-from vigie.server.tls import fingerprint
+from vigie.server.http.tls import fingerprint
 
 TARGET = ("instance", "job")
 NONE: frozenset[tuple[str, str]] = frozenset()

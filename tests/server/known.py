@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from vigie.server.access.accounts import Accounts
-from vigie.server.access.secrets import Secrets
-from vigie.server.access.secrets_file import SecretsFile
-from vigie.server.access.tokens import Tokens
+from vigie.server.auth.accounts import Accounts
+from vigie.server.auth.secrets import Secrets
+from vigie.server.auth.secrets_file import SecretsFile
+from vigie.server.auth.tokens import Tokens
 
 
 @contextlib.contextmanager

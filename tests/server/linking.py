@@ -19,22 +19,21 @@ from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from vigie.agent.link import messages
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.client import Link, Peer
 from vigie.agent.link.commands import Commands
 from vigie.agent.link.credentials import Credentials
-from vigie.agent.link.introduction import Introduction
+from vigie.agent.link.hello import Introduction
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.server.access.secrets import Secrets
-from vigie.server.api.queries import now_ms
-from vigie.server.connection import Connection
-from vigie.server.link.hub import Hub
-from vigie.server.link.protocol import LinkProtocol
-from vigie.server.link.session import PassOn
-from vigie.server.nodes.events import Kept, Wanted
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.auth.secrets import Secrets
+from vigie.server.cluster.events import Kept, Wanted
+from vigie.server.http.protocols import Connection, LinkProtocol
+from vigie.server.ingest.link_session import PassOn
+from vigie.server.services import Hub
 from vigie.store.store import Store
+from vigie.wire import messages
 
 DAY = 86_400_000
 PATIENCE = 60.0

@@ -18,17 +18,17 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.server.known import known_secrets
-from vigie.query.budget import Limits
-from vigie.server.access.callers import Callers
-from vigie.server.api.body import Body
-from vigie.server.api.readers import Work
-from vigie.server.api.writer import Writer
+from vigie.query.limits import Limits
 from vigie.server.app import Parts, build
-from vigie.server.connection import Connection
-from vigie.server.own import Own
-from vigie.sinks._write_request import compress, encode
-from vigie.store.heads.loose import Samples
+from vigie.server.auth.authenticator import Callers
+from vigie.server.http.protocols import Connection
+from vigie.server.http.responses import Body
+from vigie.server.ingest.remote_write import Writer
+from vigie.server.metrics import Own
+from vigie.server.query_executor import Work
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
+from vigie.wire.remote_write.write_request import compress, encode
 
 TOKEN = "a-token-for-tests"
 NOW = 1_700_000_000_000

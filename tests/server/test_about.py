@@ -10,8 +10,8 @@ import pytest
 
 from tests.server.asgi import Answer, call
 from tests.server.whole import whole
-from vigie.server.readiness import Readiness, room_on
-from vigie.store.place import Space
+from vigie.server.api.health import Readiness, room_on
+from vigie.store.filesystem import Space
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 

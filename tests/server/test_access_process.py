@@ -20,7 +20,7 @@ import pytest
 
 from tests.server.test_process import Process
 from vigie.cli import main
-from vigie.server.tls import context_of, fingerprint
+from vigie.server.http.tls import context_of, fingerprint
 
 pytestmark = pytest.mark.process
 

@@ -16,14 +16,14 @@ from starlette.websockets import WebSocket
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Direct
-from vigie.query.budget import Limits
+from vigie.query.limits import Limits
 from vigie.server import app
-from vigie.server.access.callers import Callers, Doors, identity_of
-from vigie.server.access.guard import guarded
-from vigie.server.access.roles import TABLE
-from vigie.server.access.secrets import Identity, Secrets
-from vigie.server.api import forward
-from vigie.server.own import Own
+from vigie.server.api.prometheus import remote_backend
+from vigie.server.auth.authenticator import Callers, Doors, identity_of
+from vigie.server.auth.middleware import guarded
+from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.http.routes import TABLE
+from vigie.server.metrics import Own
 
 OPEN = {"/healthz", "/readyz", "/login", "POST /api/login"}
 SIGNING = {"/login", "/api/login", "/api/logout", "/api/session"}
@@ -143,7 +143,7 @@ def test_routes_of_the_server_all_have_a_row_and_want_credentials(secrets: Secre
     elsewhere: Any = type("", (), {"forward": nothing})()
     for application in (
         app.build(app.Parts(asks, nothing, own, callers)),
-        forward.build(elsewhere, None, own, callers),
+        remote_backend.build(elsewhere, None, own, callers),
     ):
         for row in TABLE:
             status = _called(application, row, {"Forwarded": "for=10.0.0.1"}).status

@@ -15,13 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.server.known import known_secrets
-from vigie.server.access import passwords
-from vigie.server.access.accounts import Accounts
-from vigie.server.access.secrets import Identity, Secrets
-from vigie.server.access.secrets_file import SecretsError, SecretsFile
-from vigie.server.access.sessions import LINK_SECONDS, MOST, SESSION_SECONDS, Sessions
-from vigie.server.access.tokens import Tokens
-from vigie.server.greeting import greeting
+from vigie.server.auth import passwords
+from vigie.server.auth.accounts import Accounts
+from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.auth.secrets_file import SecretsError, SecretsFile
+from vigie.server.auth.tokens import LINK_SECONDS, MAX_SESSIONS, SESSION_SECONDS, Sessions, Tokens
+from vigie.server.run import greeting
 
 
 @pytest.fixture
@@ -277,7 +276,7 @@ def test_link_opens_one_session_even_when_many_use_it_at_once(file: SecretsFile)
 
 def test_sessions_of_an_account_are_bounded_and_the_oldest_ends(file: SecretsFile) -> None:
     sessions = Sessions(Tokens(file))
-    first, other, second, *_ = (sessions.open(name) for name in ["ada", "bob", *["ada"] * MOST])
+    first, other, second, *_ = (sessions.open(name) for name in ["ada", "bob", *["ada"] * MAX_SESSIONS])
     assert sessions.account(first) is None
     assert sessions.account(second) == "ada"
     assert sessions.account(other) == "bob"

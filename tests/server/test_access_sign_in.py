@@ -25,12 +25,12 @@ from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
 from vigie.model import Event, series_text
-from vigie.server.access.callers import AT_ONCE, COOKIE, Callers, Doors
-from vigie.server.access.guard import guarded
-from vigie.server.access.refusals import Refused
-from vigie.server.access.secrets import Secrets
-from vigie.server.access.secrets_file import SecretsFile
-from vigie.server.access.throttle import OF_AN_ADDRESS, Throttle
+from vigie.server.auth.authenticator import AT_ONCE, COOKIE, Callers, Doors
+from vigie.server.auth.errors import Refused
+from vigie.server.auth.login_throttle import OF_AN_ADDRESS, Throttle
+from vigie.server.auth.middleware import guarded
+from vigie.server.auth.secrets import Secrets
+from vigie.server.auth.secrets_file import SecretsFile
 
 PASSWORD = "correct horse"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.server.access import throttle
-from vigie.server.access.throttle import KEPT, OF_AN_ACCOUNT, OF_AN_ADDRESS, SECONDS, Throttle
+from vigie.server.auth import login_throttle
+from vigie.server.auth.login_throttle import KEPT, OF_AN_ACCOUNT, OF_AN_ADDRESS, SECONDS, Throttle
 
 
 class Clock:
@@ -57,7 +57,7 @@ def test_memory_is_bounded_whatever_strangers_send() -> None:
         bound.tries(f"stranger {number}" * 100, f"name {number}" * 100)
     assert len(bound._failures) <= KEPT
     assert max(len(text) for key in bound._failures for text in key) <= 64
-    assert throttle.SECONDS > 0
+    assert login_throttle.SECONDS > 0
 
 
 def test_wait_is_news_once_for_as_long_as_it_lasts() -> None:

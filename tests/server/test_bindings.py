@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.model import Binding
-from vigie.server.bindings.book import Book
-from vigie.server.bindings.terms import ENDED, GUESSED, HELD, TOLD, UNHEARD, Wanted
-from vigie.server.ledger import DAY_MS, PRUNE_EVERY
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.database import DAY_MS, PRUNE_EVERY
+from vigie.server.cluster.filters import ENDED, GUESSED, HELD, TOLD, UNHEARD, Wanted
 
 HOUR = 3_600_000
 

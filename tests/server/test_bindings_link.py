@@ -8,8 +8,8 @@ import pytest
 
 from tests.agent.test_holding import Scene, gpu
 from tests.server.linking import Agent, Place, agent, introduction, run, serving, until
-from vigie.agent.holding import Holding
-from vigie.server.bindings.terms import GUESSED, TOLD, UNHEARD
+from vigie.agent.bindings import Holding
+from vigie.server.cluster.filters import GUESSED, TOLD, UNHEARD
 
 pytestmark = pytest.mark.process
 

@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 
 from tests.server.asgi import Answer, call
 from vigie.model import Binding
-from vigie.server.bindings.book import Book
-from vigie.server.bindings.routes import BindingRoutes
+from vigie.server.api.bindings import BindingRoutes
+from vigie.server.cluster.bindings import Book
 
 HOUR = 3_600_000
 NOW = 1_000 * HOUR

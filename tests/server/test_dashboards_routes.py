@@ -10,7 +10,7 @@ import pytest
 from tests.server.asgi import Answer, call
 from tests.server.whole import whole
 from vigie.dashboards import all_dashboards
-from vigie.model.panel import Panel, Query, Variable
+from vigie.model.dashboard import Panel, Query, Variable
 
 
 def ask(data: Path, path: str) -> Answer:

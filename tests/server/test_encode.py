@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.query.engine import Answer, Series
-from vigie.query.functions.numbers import spelled
-from vigie.server.api.encode import moment, numbers, result
+from vigie.query.functions.number_format import spelled
+from vigie.server.api.prometheus.json_encoder import moment, numbers, result
 
 
 def go(value: float) -> str:

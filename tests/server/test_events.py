@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from vigie.model import Event
-from vigie.server.ledger import DAY_MS, PRUNE_EVERY
-from vigie.server.nodes.events import Events, Wanted
+from vigie.server.cluster.database import DAY_MS, PRUNE_EVERY
+from vigie.server.cluster.events import Events, Wanted
 
 
 @pytest.fixture

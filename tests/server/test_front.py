@@ -19,11 +19,11 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.server import linking
 from tests.server.serving import listening
-from vigie.agent.link import messages
-from vigie.agent.link.messages import MAX_MESSAGE, Goodbye, Hello, Welcome
-from vigie.server import connection, http
-from vigie.server.connection import Connection
-from vigie.server.http import answered, body_of, parameters_of
+from vigie.server.http import protocols, requests
+from vigie.server.http.protocols import Connection
+from vigie.server.http.requests import answered, body_of, parameters_of
+from vigie.wire import messages
+from vigie.wire.messages import MAX_MESSAGE, Goodbye, Hello, Welcome
 
 pytestmark = pytest.mark.process
 
@@ -84,8 +84,8 @@ def _said(port: int, *parts: bytes) -> bytes:
 @pytest.mark.parametrize(
     "head",
     [
-        b"GET /" + b"x" * (connection.MAX_URL + 1) + b" HTTP/1.1\r\nHost: a\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: a\r\nLong: " + b"x" * (connection.MAX_HEAD + 1) + b"\r\n\r\n",
+        b"GET /" + b"x" * (protocols.MAX_URL + 1) + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nLong: " + b"x" * (protocols.MAX_HEAD + 1) + b"\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"Many: header\r\n" * 20_000 + b"\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS, where none is spoken
         b"SSH-2.0-OpenSSH_9.2p1\r\n",
@@ -128,7 +128,7 @@ def test_answer_that_nobody_fetches_is_let_go(hasty: int) -> None:
 def test_body_that_is_too_large_is_refused(port: int) -> None:
     head = b"POST /form HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
     head += b"Content-Type: application/x-www-form-urlencoded\r\n"
-    size = http.MAX_FORM + 1
+    size = requests.MAX_FORM + 1
     said = _said(port, head + b"Content-Length: %d\r\n\r\n" % size, b"a" * size)
     assert b"larger than" in said or said == b""  # reset before it was read
 

@@ -19,21 +19,21 @@ from starlette.types import Receive, Scope, Send
 
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, listening
-from vigie.cli._access import privacy
+from vigie.cli._auth_options import privacy
 from vigie.cli.demo import made
-from vigie.config import ConfigError
-from vigie.query.budget import Limits
-from vigie.server.access.callers import Callers
-from vigie.server.access.hidden_hosts import HiddenHosts
-from vigie.server.access.privacy import Mask, Privacy
-from vigie.server.access.roles import TABLE
-from vigie.server.access.secrets import Identity
-from vigie.server.readiness import Readiness
+from vigie.common.config import ConfigError
+from vigie.query.limits import Limits
+from vigie.server.api.health import Readiness
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.secrets import Identity
+from vigie.server.http.request_log import Traffic
+from vigie.server.http.routes import TABLE
+from vigie.server.privacy.host_redaction import HiddenHosts
+from vigie.server.privacy.redactor import Mask, Privacy
 from vigie.server.run import Plan, application
-from vigie.server.traffic import Traffic
-from vigie.simulation.cluster.fleet import fleet
-from vigie.simulation.cluster.past import write_past
-from vigie.simulation.cluster.story import Story
+from vigie.simulation.cluster.history import write_past
+from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.scenario import Story
 from vigie.store.retention import Retention
 
 pytestmark = pytest.mark.process

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from starlette.types import Message
 
-from vigie.server.api.body import PIECE, in_pieces, whole
-from vigie.server.http import Answer
+from vigie.server.http.requests import Answer
+from vigie.server.http.responses import PIECE, in_pieces, whole
 
 
 async def _messages(answer: Answer) -> list[Message]:

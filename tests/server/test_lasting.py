@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from vigie.server.lasting import Lasting
+from vigie.server.maintenance import Lasting
 
 
 class Knot:

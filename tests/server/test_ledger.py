@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from vigie.model import Binding
-from vigie.server.bindings.book import Book
-from vigie.server.bindings.terms import Wanted
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.filters import Wanted
 
 
 class _Held:

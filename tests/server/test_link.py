@@ -29,13 +29,13 @@ from tests.server.linking import (
     table,
     until,
 )
-from vigie.agent.link import messages
 from vigie.agent.link.commands import Commands
 from vigie.agent.link.entries import Values, packed
-from vigie.agent.link.messages import Ack, Command, Frame, Goodbye, Hello, Welcome
 from vigie.model import ABSENT, Binding, Event
 from vigie.model import Frame as ModelFrame
-from vigie.server.api.queries import now_ms
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.wire import messages
+from vigie.wire.messages import Ack, Command, Frame, Goodbye, Hello, Welcome
 
 pytestmark = pytest.mark.process
 

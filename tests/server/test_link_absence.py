@@ -8,12 +8,12 @@ import pytest
 
 from tests.server.linking import BUSY, ONE, Agent, Place, agent, introduction, run, serving, table, until
 from vigie.agent.link.entries import Values, packed
-from vigie.agent.link.introduction import uptime_ms
-from vigie.agent.link.messages import RELAYED
+from vigie.agent.link.hello import uptime_ms
 from vigie.model import gauge
 from vigie.query.engine import Engine
-from vigie.server.absence.overlay import Overlay
-from vigie.server.api.queries import now_ms
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.staleness.view import Overlay
+from vigie.wire.messages import RELAYED
 
 pytestmark = pytest.mark.process
 

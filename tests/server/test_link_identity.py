@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.server.linking import ONE, agent, introduction, raw, run, said, serving, until
-from vigie.agent.link import layouts, messages
 from vigie.agent.link.entries import Values, packed
-from vigie.agent.link.introduction import uptime_ms
-from vigie.agent.link.messages import Frame, Goodbye, Hello, Table, Welcome
-from vigie.server.api.queries import now_ms
+from vigie.agent.link.hello import uptime_ms
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.wire import messages, table_codec
+from vigie.wire.messages import Frame, Goodbye, Hello, Table, Welcome
 
 pytestmark = pytest.mark.process
 
@@ -263,7 +263,7 @@ def test_replay_of_a_wrong_clock_after_a_restart_stores_nothing_twice(tmp_path: 
 
 
 def _layout() -> bytes:
-    return layouts.pack(ONE.series)
+    return table_codec.pack(ONE.series)
 
 
 def test_introduction_tells_what_the_machine_has() -> None:

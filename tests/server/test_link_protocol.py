@@ -12,12 +12,12 @@ from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
 
 from tests.server.linking import LOAD, _Quiet, raw, run, said, serving
-from vigie.agent.link import layouts, messages
 from vigie.agent.link.entries import packed
-from vigie.agent.link.messages import Ack, Frame, Hello, Table, Welcome
 from vigie.model import gauge
-from vigie.server.api.queries import now_ms
-from vigie.server.link.protocol import AHEAD, LinkProtocol
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.http.protocols import AHEAD, LinkProtocol
+from vigie.wire import messages, table_codec
+from vigie.wire.messages import Ack, Frame, Hello, Table, Welcome
 
 pytestmark = pytest.mark.process
 
@@ -32,7 +32,7 @@ def test_frames_sent_without_a_pause_are_all_acknowledged_and_stored_once(tmp_pa
             await dialled.send(messages.encode(Hello(1, "n1", "start")))
             assert isinstance(await said(dialled), Welcome)
             series = ((LOAD, ()), *((WIDE, (str(n),)) for n in range(SERIES - 1)))
-            await dialled.send(messages.encode(Table(0, "wide", 1, layouts.pack(series))))
+            await dialled.send(messages.encode(Table(0, "wide", 1, table_codec.pack(series))))
             now = now_ms()
             for number in range(1, FRAMES + 1):
                 values = packed([float(number)] * SERIES)

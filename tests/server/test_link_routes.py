@@ -14,14 +14,14 @@ import pytest
 from starlette.applications import Starlette
 
 from tests.server.asgi import Answer, call
-from vigie.agent.link.messages import Hello
 from vigie.model import Event
-from vigie.server.access.secrets import Identity
-from vigie.server.api.queries import now_ms
-from vigie.server.link.hub import Hub
-from vigie.server.nodes.events import Events
-from vigie.server.nodes.events_routes import EventRoutes
+from vigie.server.api.events import EventRoutes
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.auth.secrets import Identity
+from vigie.server.cluster.events import Events
+from vigie.server.services import Hub
 from vigie.store.store import Store
+from vigie.wire.messages import Hello
 
 pytestmark = pytest.mark.process
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from vigie.server.absence.absences import Absences
-from vigie.server.batches import Batches
-from vigie.server.bindings.book import Book
-from vigie.server.link.writer import CannotStore, LinkWriter, Outcome
-from vigie.server.nodes.events import Events
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.events import Events
+from vigie.server.ingest.batch_worker import Batches
+from vigie.server.ingest.link_writer import CannotStore, LinkWriter, Outcome
+from vigie.server.staleness.activity import Absences
 from vigie.store.errors import Damaged
 from vigie.store.store import Store
 

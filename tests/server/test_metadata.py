@@ -15,17 +15,16 @@ from tests.server.asgi import call
 from tests.server.linking import agent, run, serving, until
 from tests.server.serving import TOKEN
 from tests.server.whole import whole
-from vigie.agent.link import layouts
 from vigie.model import counter
-from vigie.query.budget import Limits
-from vigie.server.api.metadata import metadata
-from vigie.server.described import MOST, Described, joined
-from vigie.server.link.tables import Alike
-from vigie.server.scrape.families import MOST_HELP, Family
-from vigie.sinks._protobuf import varint
-from vigie.sinks._write_request import compress
-from vigie.store.heads.loose import Samples
+from vigie.query.limits import Limits
+from vigie.server.api.prometheus.status import metadata
+from vigie.server.ingest.link_tables import Alike
+from vigie.server.ingest.metadata import MOST, MOST_HELP, Described, Family, joined
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
+from vigie.wire import table_codec
+from vigie.wire.remote_write.protobuf import varint
+from vigie.wire.remote_write.write_request import compress
 
 LOAD = Family("gauge", "A load.", "")
 
@@ -66,7 +65,7 @@ def test_who_brings_a_metric_knows_better_unless_he_says_nothing(tmp_path: Path)
 
 def test_table_that_comes_by_link_tells_kind_help_and_unit() -> None:
     alike = Alike()
-    alike.series(layouts.pack([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
+    alike.series(table_codec.pack([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
     assert alike.described.families == {"wait_seconds_total": Family("counter", "x" * MOST_HELP, "seconds")}
 
 

@@ -14,10 +14,10 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from tests.server.asgi import call
 from tests.server.whole import whole
-from vigie.server.api import forward
+from vigie.server.api.prometheus import remote_backend
+from vigie.server.metrics import Own
 from vigie.server.openapi.document import METHODS, Undeclared, declared, document
 from vigie.server.openapi.operations import OPERATIONS
-from vigie.server.own import Own
 
 
 class Made:
@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     async def make() -> Made:
         with whole(data) as (app, callers, _):
             passing: Any = None
-            elsewhere = forward.build(passing, None, Own(lambda: (0, 0, 0, 0), lambda: 0), callers)
+            elsewhere = remote_backend.build(passing, None, Own(lambda: (0, 0, 0, 0), lambda: 0), callers)
             answer = await asyncio.to_thread(call, app, "GET", "/api/openapi.json")
             return Made(app.routes, elsewhere.routes, answer.json)
 

@@ -15,9 +15,9 @@ import pytest
 from tests.server.linking import Agent, Place, introduction, run, serving, until
 from vigie import cli
 from vigie.agent.link.commands import Commands
-from vigie.agent.link.names import GPUS_RELEASE, GPUS_TAKE
-from vigie.server.access.roles import ADMIN, rule_of
-from vigie.server.nodes.orders import PATH
+from vigie.server.api.nodes import PATH
+from vigie.server.http.routes import ADMIN, rule_of
+from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
 
 pytestmark = pytest.mark.process
 

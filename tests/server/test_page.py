@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.access.callers import Callers, Doors
-from vigie.server.access.guard import Access, guarded
-from vigie.server.addresses import ADDRESSES
-from vigie.server.first_question import first_question
-from vigie.server.page import HERE, base_of, page_routes
+from vigie.server.auth.authenticator import Callers, Doors
+from vigie.server.auth.middleware import Access, guarded
+from vigie.server.http.not_found import base_of
+from vigie.server.http.routes import ADDRESSES
+from vigie.server.web_app import HERE, first_question, page_routes
 
 SCRIPT = b"console.log('x')" * 100
 INDEX = f"<!doctype html><head>{HERE}<script src='./assets/index-1.js'></script></head>"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.query.errors import BadData
-from vigie.server.api.parameters import EARLIEST, LATEST, Parameters, label_name
+from vigie.server.http.requests import EARLIEST, LATEST, Parameters, label_name
 
 
 def given_as(**fields: str) -> Parameters:

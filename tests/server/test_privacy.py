@@ -17,21 +17,21 @@ from hypothesis import strategies as st
 
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Said, listening
-from vigie.cli._access import privacy
-from vigie.config import ConfigError
+from vigie.cli._auth_options import privacy
+from vigie.common.config import ConfigError
 from vigie.model import Binding, Event
-from vigie.query.budget import Limits
-from vigie.server.access.callers import Callers
-from vigie.server.access.privacy import LABELS, Mask, Privacy
-from vigie.server.access.roles import TABLE
-from vigie.server.access.secrets import Identity
-from vigie.server.bindings.book import Book
-from vigie.server.nodes.events import Events
-from vigie.server.readiness import Readiness
+from vigie.query.limits import Limits
+from vigie.server.api.health import Readiness
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.secrets import Identity
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.events import Events
+from vigie.server.http.request_log import Traffic
+from vigie.server.http.routes import TABLE
+from vigie.server.privacy.redactor import LABELS, Mask, Privacy
 from vigie.server.run import Plan, application
-from vigie.server.traffic import Traffic
-from vigie.store.heads.loose import Samples
-from vigie.store.place import FOLDER
+from vigie.store.filesystem import FOLDER
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 

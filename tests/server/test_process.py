@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
-from vigie.sinks._write_request import compress, encode
+from vigie.wire.remote_write.write_request import compress, encode
 
 pytestmark = pytest.mark.process
 

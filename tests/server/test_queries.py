@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.server.serving import NOW, Server, series, serving
-from vigie.query.budget import Limits
+from vigie.query.limits import Limits
 
 AT = NOW / 1000
 

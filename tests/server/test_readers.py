@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vigie.query.budget import Limits
 from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
-from vigie.query.rolled.answers import RolledGroup
+from vigie.query.limits import Limits
+from vigie.query.rollups.evaluator import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher, Storage
-from vigie.server.api.body import whole
-from vigie.server.api.readers import ALONE, Readers, Work
+from vigie.server.http.responses import whole
+from vigie.server.query_executor import ALONE, Readers, Work
 from vigie.simulation.memory_storage import MemoryStorage
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
@@ -299,7 +299,7 @@ def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
     program = textwrap.dedent("""
         import asyncio, os, threading
         from tests.server.test_readers import Forkable, heavy
-        from vigie.server.api.readers import Readers
+        from vigie.server.query_executor import Readers
 
         def work():
             print(os.getpid(), flush=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from vigie.agent.link.messages import Hello
 from vigie.model import Event
-from vigie.server.nodes.registry import Registry, facts
+from vigie.server.cluster.nodes import Registry, facts
+from vigie.wire.messages import Hello
 
 
 class Scene:

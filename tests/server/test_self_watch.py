@@ -10,10 +10,10 @@ import pytest
 
 from tests.real.waiting import until
 from vigie.model import Frame
-from vigie.query.budget import Limits
 from vigie.query.engine import Engine
-from vigie.server.own import Own
-from vigie.server.self_watch import SelfWatch
+from vigie.query.limits import Limits
+from vigie.server.ingest.self_monitoring import SelfWatch
+from vigie.server.metrics import Own
 from vigie.store.store import Store
 
 NOW = 1_794_808_800_000

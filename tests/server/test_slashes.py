@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.server.asgi import call
-from vigie.server.slashes import application
+from vigie.server.http.routing import application
 
 
 async def _say(_: Request) -> Response:

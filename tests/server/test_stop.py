@@ -16,10 +16,10 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.server.test_process import Process
-from vigie.agent.link import messages
-from vigie.agent.link.messages import Hello, Welcome
-from vigie.server.front import PART_SECONDS, STOP_SECONDS
-from vigie.sinks._write_request import compress, encode
+from vigie.server.http.server import PART_SECONDS, STOP_SECONDS
+from vigie.wire import messages
+from vigie.wire.messages import Hello, Welcome
+from vigie.wire.remote_write.write_request import compress, encode
 
 pytestmark = pytest.mark.process
 

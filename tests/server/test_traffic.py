@@ -14,10 +14,20 @@ from starlette.types import ASGIApp
 from tests.server.asgi import call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.access.callers import Callers
-from vigie.server.access.guard import guarded
-from vigie.server.access_log import LONGEST, MOST, AccessLog
-from vigie.server.traffic import CONNECTIONS, OTHER, REQUESTS, RUNNING, SECONDS, SENT, Traffic
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.middleware import guarded
+from vigie.server.http.request_log import (
+    CONNECTIONS,
+    LONGEST,
+    MOST,
+    OTHER,
+    REQUESTS,
+    RUNNING,
+    SECONDS,
+    SENT,
+    AccessLog,
+    Traffic,
+)
 
 ADMIN = {"Authorization": f"Bearer {TOKEN}"}
 

@@ -16,17 +16,17 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.server.linking import Agent, Place, agent, run, serving, until
-from vigie.agent.http import Response as AgentResponse
-from vigie.agent.link.asking import AT_ONCE, Asking
-from vigie.agent.link.messages import MAX_MESSAGE, Answer, Ask
-from vigie.agent.local import listen
-from vigie.agent.local_pages import LocalPages
+from vigie.agent.http.server import Response as AgentResponse
+from vigie.agent.http.unix_handlers import LocalPages
+from vigie.agent.http.unix_socket import listen
+from vigie.agent.link.delegated_requests import AT_ONCE, Asking
 from vigie.cli import main
 from vigie.model import Binding
-from vigie.server.access.callers import Callers
-from vigie.server.access.guard import guarded
-from vigie.server.access.privacy import Privacy
-from vigie.server.access.roles import TABLE
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.middleware import guarded
+from vigie.server.http.routes import TABLE
+from vigie.server.privacy.redactor import Privacy
+from vigie.wire.messages import MAX_MESSAGE, Answer, Ask
 
 pytestmark = pytest.mark.process
 

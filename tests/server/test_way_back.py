@@ -18,10 +18,10 @@ from starlette.types import ASGIApp
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.access.callers import Callers, Doors
-from vigie.server.access.guard import guarded
-from vigie.server.access.secrets import Secrets
-from vigie.server.access.way_back import MOST, checked
+from vigie.server.auth.authenticator import Callers, Doors
+from vigie.server.auth.login import MAX_ADDRESS, checked
+from vigie.server.auth.middleware import guarded
+from vigie.server.auth.secrets import Secrets
 
 PASSWORD = "correct horse"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -91,7 +91,7 @@ def test_who_chose_to_sign_in_goes_back_to_the_page_he_came_from(app: ASGIApp) -
 FOREIGN = [
     "//evil.example", "/evil.example", "/\\evil.example", "\\\\evil.example", "../other", "job/../../other",
     "job/%2e%2e/%2E%2E/other", "..%2fother", "./x", "job/1\r\nSet-Cookie: a=b", "job/\t1", "job/1#x", "é",
-    "login", "login?once=x", "x" * (MOST + 1),
+    "login", "login?once=x", "x" * (MAX_ADDRESS + 1),
 ]  # fmt: skip
 
 

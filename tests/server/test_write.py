@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tests.server.serving import DAY, NOW, TOKEN, Server, request_of, series, serving
 from tests.store.frames import answer
-from vigie.model.values import NAN, STALE, bits_of
-from vigie.sinks._write_request import compress, encode
+from vigie.model.nan import NAN, STALE, bits_of
 from vigie.store.errors import CannotWrite
-from vigie.store.heads.loose import Samples
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
+from vigie.wire.remote_write.write_request import compress, encode
 
 
 @pytest.fixture

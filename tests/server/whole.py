@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.query.budget import Limits
-from vigie.server.access.callers import Callers
-from vigie.server.access.guard import Access
-from vigie.server.readiness import Readiness
+from vigie.query.limits import Limits
+from vigie.server.api.health import Readiness
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.middleware import Access
+from vigie.server.http.request_log import Traffic
 from vigie.server.run import Plan, application
-from vigie.server.traffic import Traffic
 from vigie.store.retention import Retention
 
 

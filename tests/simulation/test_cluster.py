@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from vigie.model import ABSENT
-from vigie.model.values import bits_of
-from vigie.simulation.cluster.cast import ACCOUNTS, JOBS
+from vigie.model.nan import bits_of
+from vigie.simulation.cluster.bindings import bindings
 from vigie.simulation.cluster.events import events
-from vigie.simulation.cluster.fleet import STORY, fleet
-from vigie.simulation.cluster.holdings import bindings
 from vigie.simulation.cluster.incidents import INCIDENTS
+from vigie.simulation.cluster.machines import STORY, fleet
 from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.story import MINUTE, Story
+from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.workloads import ACCOUNTS, JOBS
 
 NOW = 1_794_800_000_000
 STEP = 60_000

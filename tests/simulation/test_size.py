@@ -10,11 +10,11 @@ import pytest
 
 from vigie.cli import demo
 from vigie.model import Frame
-from vigie.simulation.cluster.fleet import fleet
+from vigie.simulation.cluster.live import Speaker
+from vigie.simulation.cluster.machines import fleet
 from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.present import Speaker
-from vigie.simulation.cluster.size import HOUR_MS, MINUTE_MS, Pace, TooMuch, check, pace, usual_history
-from vigie.simulation.cluster.story import Story
+from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.sizing import HOUR_MS, MINUTE_MS, Pace, TooMuch, check, pace, usual_history
 
 NOW = 1_794_800_000_000
 ROOMY = 10**12

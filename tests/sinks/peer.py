@@ -10,9 +10,9 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from vigie.model.values import bits_of
-from vigie.sinks._labels import LabelCache
-from vigie.sinks._write_request import decode, decompress
+from vigie.model.nan import bits_of
+from vigie.wire.remote_write.labels import LabelCache
+from vigie.wire.remote_write.write_request import decode, decompress
 
 Key = frozenset[tuple[str, str]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
-from vigie.sinks._feeder import MAX_FRAMES, Feeder
+from vigie.sinks.core.background_sink import MAX_FRAMES, Feeder
 from vigie.sinks.jsonl import JsonLines
 
 METRIC = gauge("g", "G.", "n")

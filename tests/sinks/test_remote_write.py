@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.sinks.peer import Peer
-from vigie.connection import Secret, Target
+from vigie.common.endpoint import Secret, Target
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
-from vigie.model.values import NAN_BITS, STALE_BITS, bits_of
+from vigie.model.nan import NAN_BITS, STALE_BITS, bits_of
 from vigie.sinks.remote_write import Options, RemoteWrite
 
 QUICK = Options(batch_seconds=0.0, first_pause=0.005, longest_pause=0.02, request_seconds=5.0)

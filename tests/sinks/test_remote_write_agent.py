@@ -12,7 +12,7 @@ import pytest
 from bench.programs import free_port
 
 from tests.sinks.peer import Peer
-from vigie.model.values import STALE_BITS
+from vigie.model.nan import STALE_BITS
 
 pytestmark = pytest.mark.process
 
@@ -59,7 +59,7 @@ def _said(port: int) -> str:
 def test_agent_without_remote_write_imports_none_of_it() -> None:
     script = (
         "import sys; from vigie.cli import main; main(['agent', '--once', '--sources=loadavg']); "
-        "print([name for name in ('vigie.connection', 'vigie.sinks._spool', 'http.client', 'cramjam') "
+        "print([name for name in ('vigie.common.endpoint', 'vigie.common.spool', 'http.client', 'cramjam') "
         "if name in sys.modules])"
     )
     done = subprocess.run(

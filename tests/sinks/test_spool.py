@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vigie.sinks._spool import Record, Spool
+from vigie.common.spool import Record, Spool
 
 MANY = 1_000_000
 WRITER = """
 import sys
 from pathlib import Path
-from vigie.sinks._spool import Record, Spool
+from vigie.common.spool import Record, Spool
 spool = Spool(Path(sys.argv[1]), 100_000_000)
 for n in range(int(sys.argv[2]), 10**9):
     spool.put(Record(n, n, b"%d" % n * 50))

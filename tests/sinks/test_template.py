@@ -3,10 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.model.values import bits_of, from_bits
-from vigie.sinks._labels import LabelCache, label_section
-from vigie.sinks._template import Template
-from vigie.sinks._write_request import decode, series_field
+from vigie.model.nan import bits_of, from_bits
+from vigie.sinks._remote_write.template import Template
+from vigie.wire.remote_write.labels import LabelCache, label_section
+from vigie.wire.remote_write.write_request import decode, series_field
 
 SECTIONS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200), unique=True, max_size=8

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vigie.model.values import NAN_BITS, STALE_BITS, from_bits
-from vigie.sinks._labels import LabelCache, label_section
-from vigie.sinks._metric_metadata import Told
-from vigie.sinks._protobuf import Malformed, varint
-from vigie.sinks._write_request import Series, compress, decode, decompress, encode, series_field
+from vigie.model.nan import NAN_BITS, STALE_BITS, from_bits
+from vigie.wire.remote_write.labels import LabelCache, label_section
+from vigie.wire.remote_write.metadata import Told
+from vigie.wire.remote_write.protobuf import Malformed, varint
+from vigie.wire.remote_write.write_request import Series, compress, decode, decompress, encode, series_field
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300)
 LABELS = st.dictionaries(TEXT, TEXT, max_size=6).map(lambda labels: {"__name__": "m", **labels})

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from vigie.model import series_text
-from vigie.sources._host import Host
-from vigie.sources._recording import replayed, unpack
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.replay import replayed, unpack
+from vigie.sources.core.source import Source
 
 Machine = Callable[..., Host]
 Samples = Callable[[Source, Host], dict[str, float]]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.machines import HERE
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._amdgpu_text import chosen_clock, held_back, pcie_generation, ras_counts
-from vigie.sources._recording import replayed
-from vigie.sources._source import Unavailable
+from vigie.sources._amdgpu_files import chosen_clock, held_back, pcie_generation, ras_counts
 from vigie.sources.amdgpu import SOURCE
+from vigie.sources.core.replay import replayed
+from vigie.sources.core.source import Unavailable
 
 MI300X = (HERE / "mi300x/gpus.txt").read_text()
 RADEON = (HERE / "radeon/gpus.txt").read_text()

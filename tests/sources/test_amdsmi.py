@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.machines import HERE
 from tests.sources.conftest import Samples
 from vigie.sources import amdgpu, amdsmi
-from vigie.sources._host import Host
-from vigie.sources._recording import ReplayedCalls, replayed, unpack
-from vigie.sources._source import Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.replay import ReplayedCalls, replayed, unpack
+from vigie.sources.core.source import Unavailable
 
 MI300X = (HERE / "mi300x/gpus.txt").read_text()
 RADEON = (HERE / "radeon/gpus.txt").read_text()  # one of its cards sleeps

@@ -5,7 +5,7 @@ import pytest
 from tests.sources.conftest import Machine
 from vigie.model import untyped
 from vigie.sources._attributes import Family, count, look_again, measure, unsigned
-from vigie.sources._tree import printable
+from vigie.sources.core.tree import printable
 
 
 @pytest.mark.parametrize("text", ["N/A", "", "nan", "inf", "-inf", "0x1f", "9" * 400, "1 2"])

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
 from vigie.sources.bonding import SOURCE
+from vigie.sources.core.source import Unavailable
 
 ARCHIVE = """-- sys/class/net/bonding_masters --
 bond0 bond1

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
 from vigie.sources.btrfs import SOURCE
+from vigie.sources.core.source import Unavailable
 
 UUID = "0b1c2d3e-4f50-4162-8374-95a6b7c8d9e0"
 POOL = f"""\

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
 from vigie.sources.conntrack import SOURCE
+from vigie.sources.core.source import Unavailable
 
 FILL = """-- proc/sys/net/netfilter/nf_conntrack_count --
 123

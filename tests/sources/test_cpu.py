@@ -6,8 +6,8 @@ import pytest
 
 from tests.machines import unpacked
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._host import Host
-from vigie.sources._recording import replayed
+from vigie.sources.core.host import Host
+from vigie.sources.core.replay import replayed
 from vigie.sources.cpu import SOURCE
 
 

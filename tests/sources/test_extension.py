@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from vigie.cli import main
-from vigie.sources import _registry, vmstat
+from vigie.sources import vmstat
+from vigie.sources.core import registry
 
 UPTIME = '''
 """How long the machine has been up, from /proc/uptime."""
 
 from vigie.model import gauge
-from vigie.sources._source import Source
+from vigie.sources.core.source import Source
 
 METRICS = (gauge("vigie_uptime_seconds", "How long the machine has been up."),)
 
@@ -59,12 +60,12 @@ def test_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "uptime.py"
     path.write_text(UPTIME)
     path.chmod(0o666)
-    with pytest.raises(_registry.BadSource, match="could be changed by another user"):
-        _registry.find([str(tmp_path)])
+    with pytest.raises(registry.BadSource, match="could be changed by another user"):
+        registry.find([str(tmp_path)])
 
 
 @pytest.mark.parametrize(("code", "why"), [("x = 1", "defines no SOURCE"), ("1/0", "ZeroDivisionError")])
 def test_file_without_a_source_is_named(tmp_path: Path, code: str, why: str) -> None:
     (tmp_path / "broken.py").write_text(code)
-    with pytest.raises(_registry.BadSource, match=rf"broken\.py.*{why}"):
-        _registry.find([str(tmp_path)])
+    with pytest.raises(registry.BadSource, match=rf"broken\.py.*{why}"):
+        registry.find([str(tmp_path)])

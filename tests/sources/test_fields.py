@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from vigie.model import Metric, gauge
 from vigie.sources._fields import Fields
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 
 METRICS = {name: gauge(f"node_{name}", "A number.") for name in ("a", "b", "c")}
 

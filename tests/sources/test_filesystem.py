@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._host import Calls, Host, Statvfs
+from vigie.sources.core.host import Calls, Host, Statvfs
 from vigie.sources.filesystem import SOURCE
 
 TWO = """\

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.machines import collected, unpacked
-from vigie.agent.reading import Outcome
-from vigie.sources._registry import find
-from vigie.sources._source import Source
+from vigie.agent.source_reader import Outcome
+from vigie.sources.core.registry import find
+from vigie.sources.core.source import Source
 
 FAIR = (Outcome.OK, Outcome.UNAVAILABLE)
 JUNK = [

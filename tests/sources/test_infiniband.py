@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.machines import HERE
 from tests.sources.conftest import Machine, Samples
 from vigie.sources._infiniband_counters import ROWS
-from vigie.sources._source import Unavailable
+from vigie.sources.core.source import Unavailable
 from vigie.sources.infiniband import SOURCE
 
 PORT = "sys/class/infiniband/mlx5_0/ports/1"

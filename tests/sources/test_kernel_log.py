@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vigie.model import Happening, Phase
-from vigie.sources._host import Calls, Host, Roots
 from vigie.sources._log_files import FIRST_BYTES
-from vigie.sources._source import Unavailable
+from vigie.sources.core.host import Calls, Host, Roots
+from vigie.sources.core.source import Unavailable
 from vigie.sources.kernel_log import MOST_OF_A_KIND, SOURCE
 
 NOW = 1_763_262_245_000

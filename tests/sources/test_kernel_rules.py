@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.sources._kernel_rules import LONGEST, RULES, recognised
+from vigie.sources._kernel_patterns import LONGEST, RULES, recognised
 
 SAMPLES = [
     [part.strip() for part in line.split("|", 4)]

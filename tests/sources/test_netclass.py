@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 from vigie.sources.netclass import SOURCE
 
 

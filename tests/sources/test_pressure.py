@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
+from vigie.sources.core.source import Unavailable
 from vigie.sources.pressure import SOURCE
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.sources.conftest import Machine, Samples
 from vigie.sources import processes
-from vigie.sources._host import Host, Roots
-from vigie.sources._recording import unpack
-from vigie.sources._tree import Budget
+from vigie.sources.core.host import Host, Roots
+from vigie.sources.core.replay import unpack
+from vigie.sources.core.tree import Budget
 from vigie.sources.processes import SOURCE
 
 

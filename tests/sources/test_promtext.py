@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from vigie.sources._promtext import parse
+from vigie.sources.core.text_format import parse
 
 
 def _rows(text: str) -> list[tuple[str, dict[str, str], float]]:

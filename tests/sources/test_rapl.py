@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
+from vigie.sources.core.source import Unavailable
 from vigie.sources.rapl import SOURCE
 
 

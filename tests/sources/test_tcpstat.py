@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
+from vigie.sources.core.source import Unavailable
 from vigie.sources.tcpstat import MOST_SOCKETS, SOURCE
 
 HEADER = "-- proc/net/tcp --\n  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n"

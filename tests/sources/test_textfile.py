@@ -7,7 +7,7 @@ import pytest
 
 from tests.sources.conftest import Machine, Samples
 from vigie.sources import textfile
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 from vigie.sources.textfile import SOURCE
 
 ERROR = "node_textfile_scrape_error"

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._source import Unavailable
-from vigie.sources._timex import Timex
+from vigie.sources.core.source import Unavailable
+from vigie.sources.core.timex import Timex
 from vigie.sources.timex import SOURCE
 
 STA_PLL, STA_NANO = 0x1, 0x2000

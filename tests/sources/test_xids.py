@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.sources._xids import ROWS, xid_severity, xid_text
+from vigie.sources.core.xids import ROWS, xid_severity, xid_text
 
 
 def test_each_number_stands_once_in_order_with_all_its_words() -> None:

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from vigie.model import Frame, Table, gauge
-from vigie.model.values import ABSENT_BITS, STALE_BITS, bits_of
+from vigie.model.nan import ABSENT_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
-from vigie.store.times import LATEST
+from vigie.store.wal.records import LATEST
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
 NODE = {"instance": "n1", "job": "node"}

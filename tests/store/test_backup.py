@@ -16,8 +16,8 @@ from vigie.cli import main
 from vigie.store.backup import backup
 from vigie.store.check import check
 from vigie.store.errors import StoreError
+from vigie.store.filesystem import FOLDER
 from vigie.store.heads.stream import Lengths
-from vigie.store.place import FOLDER
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process

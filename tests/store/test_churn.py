@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.store.frames import EVERYTHING, NODE, POWER
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.disk.spans import Spans
+from vigie.store.blocks.layout_spans import Spans
 from vigie.store.heads.stream import Lengths
 from vigie.store.retention import Retention
 from vigie.store.series.layout import Layout

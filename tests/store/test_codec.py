@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS
-from vigie.store.errors import Damaged
-from vigie.store.pressing.codec import (
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS
+from vigie.store.compression.codec import (
     DECIMAL,
     PCODEC,
     ZLIB,
@@ -20,7 +19,8 @@ from vigie.store.pressing.codec import (
     unpack_text,
     unpack_times,
 )
-from vigie.store.pressing.decimals import LEAST
+from vigie.store.compression.decimals import LEAST
+from vigie.store.errors import Damaged
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
 words = st.lists(special | st.integers(0, 2**64 - 1), max_size=50)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.frames import EVERYTHING, answer, frame
 from vigie.store.check import check
-from vigie.store.damages import MOST, Damages
+from vigie.store.corruption import MOST, Damages
 from vigie.store.errors import CannotWrite, StoreError
 from vigie.store.heads.stream import Lengths
 from vigie.store.retention import Retention

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS
-from vigie.store.disk.bundles import BESIDE, FULL, HEAD, PAGE, Places, bundled
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS
+from vigie.store.blocks.blob_packing import BESIDE, FULL, HEAD, PAGE, Places, bundled
+from vigie.store.compression.codec import BAND, QUICK, THOROUGH, Floats, is_dense, seal
+from vigie.store.compression.column_groups import fill_band, pack_bands
+from vigie.store.compression.magnitudes import fill_lines, press_lines, unpress_lines
 from vigie.store.errors import Damaged
-from vigie.store.pressing.bands import fill_band, pack_bands
-from vigie.store.pressing.codec import BAND, QUICK, THOROUGH, Floats, is_dense, seal
-from vigie.store.pressing.magnitudes import fill_lines, press_lines, unpress_lines
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
 words = special | st.integers(0, 2**64 - 1) | st.floats().map(lambda x: int(np.float64(x).view(np.uint64)))

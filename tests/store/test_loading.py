@@ -9,8 +9,8 @@ import pytest
 
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
 from vigie.query.storage import Matcher
+from vigie.store.bulk_load import Loader
 from vigie.store.errors import Refused
-from vigie.store.loading import Loader
 from vigie.store.store import Store
 
 NODE = {"instance": "n1", "job": "node"}

@@ -10,11 +10,11 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from vigie.store.log.records import KEY_EVERY, Batch, Form, Row, StreamName
-from vigie.store.log.segment import MAGIC, Damage
-from vigie.store.log.wal import Log
 from vigie.store.recovery import in_order
 from vigie.store.series.layout import Layouts
+from vigie.store.wal.records import KEY_EVERY, Batch, Form, Row, StreamName
+from vigie.store.wal.segments import MAGIC, Damage
+from vigie.store.wal.wal import Log
 
 LAYOUTS = Layouts()
 series = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)

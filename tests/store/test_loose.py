@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tests.store.frames import NODE, answer, frame
 from vigie.model import STALE
-from vigie.model.values import ABSENT_BITS, bits_of, from_bits
+from vigie.model.nan import ABSENT_BITS, bits_of, from_bits
 from vigie.query.storage import Matcher
 from vigie.store.errors import Refused
-from vigie.store.heads.loose import Samples
 from vigie.store.heads.stream import Lengths
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from tests.store.frames import NODE
 from vigie.model import Frame, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.damages import Damages
+from vigie.store.corruption import Damages
 from vigie.store.errors import BadMatcher
 from vigie.store.heads.stream import LENGTHS, Stream
-from vigie.store.log.records import StreamName
-from vigie.store.series.condition import Condition
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
-from vigie.store.series.outline import outline_with
+from vigie.store.series.matcher import Condition
+from vigie.store.series.schema import outline_with
 from vigie.store.store import Store
+from vigie.store.wal.records import StreamName
 
 BUSY = gauge("busy_ratio", "How busy it is.", "gpu", "job_id")
 FANS = gauge("fan_rpm", "How fast it turns.", "fan")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import NODE, answer, frame
-from vigie.store.disk import compaction
-from vigie.store.disk.chunk import Chunk, Piece, merge
+from vigie.store import compaction
+from vigie.store.blocks.chunk import Chunk, Piece, merge
 from vigie.store.heads.stream import Lengths
 from vigie.store.series.layout import Layouts
 from vigie.store.store import Store

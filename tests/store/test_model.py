@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.store.frames import EVERYTHING, Model, answer, frame
-from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS, from_bits
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, from_bits
 from vigie.query.storage import Matcher
 from vigie.store.heads.stream import Lengths
 from vigie.store.store import Store

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.store.frames import NODE, frame
 from vigie.store.heads.stream import Lengths
-from vigie.store.pace import Pace
 from vigie.store.store import Store
+from vigie.store.throttle import Pace
 
 LONG = 600.0  # seconds
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.store.frames import Model, frame
-from vigie.model.values import from_bits
-from vigie.query.budget import Limits
+from vigie.model.nan import from_bits
 from vigie.query.engine import Answer, Engine
 from vigie.query.errors import TooManySamples
+from vigie.query.limits import Limits
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.store import Store
 

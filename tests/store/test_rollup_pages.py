@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from tests.store.frames import NODE, frame
 from vigie.model import Frame, Table, gauge
-from vigie.query.rolled.buckets import FIELDS, Buckets
+from vigie.query.rollups.buckets import FIELDS, Buckets
 from vigie.query.storage import Matcher
-from vigie.store.rollups.bucketing import grid, roll
-from vigie.store.rollups.page import buckets_of, page_of
+from vigie.store.rollups.downsampling import grid, roll
+from vigie.store.rollups.page_codec import buckets_of, page_of
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.store import Store
 

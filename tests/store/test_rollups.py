@@ -15,14 +15,14 @@ import pytest
 
 from tests.store.frames import NODE, frame
 from vigie.query.engine import Answer, Engine
-from vigie.query.rolled.buckets import FIELDS
+from vigie.query.rollups.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.log.records import StreamName
-from vigie.store.pace import Pace
 from vigie.store.retention import Retention
 from vigie.store.rollups.tier import Claim, Made
 from vigie.store.store import Store
+from vigie.store.throttle import Pace
+from vigie.store.wal.records import StreamName
 
 pytestmark = pytest.mark.process
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
 from vigie.store.errors import CannotWrite, StoreError
+from vigie.store.filesystem import Space, refuse_remote
 from vigie.store.heads.stream import Lengths
-from vigie.store.place import Space, refuse_remote
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process

@@ -8,8 +8,8 @@ import pytest
 
 from tests.store.frames import frame
 from vigie.query.storage import Group, Matcher
-from vigie.store.disk.bundles import FULL, Places, bundled
-from vigie.store.disk.shelf import Shelf
+from vigie.store.blocks.blob_packing import FULL, Places, bundled
+from vigie.store.blocks.blob_reader import Shelf
 from vigie.store.errors import Damaged
 from vigie.store.heads.stream import Lengths
 from vigie.store.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from vigie.store.spare_memory import EVERY_MS, SpareMemory
+from vigie.store.malloc_trim import EVERY_MS, SpareMemory
 
 PIECE, PIECES = 1000, 60_000  # bytes: more than Python manages by itself, less than a mapping of its own
 

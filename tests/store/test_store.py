@@ -11,11 +11,11 @@ import pytest
 
 from tests.store.frames import EVERYTHING, NODE, POWER, Model, answer, frame, table
 from vigie.model import ABSENT, NAN, STALE, Frame, Table, gauge
-from vigie.model.values import NAN_BITS, STALE_BITS, bits_of
+from vigie.model.nan import NAN_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
+from vigie.store.directory_lock import FORMAT
 from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, OlderFormat, Refused
 from vigie.store.heads.stream import Lengths
-from vigie.store.lock import FORMAT
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 

@@ -10,7 +10,7 @@ from vigie.model import Table, gauge
 from vigie.model.table import Series
 from vigie.store.errors import Refused
 from vigie.store.series.layout import Layouts
-from vigie.store.series.tables import shape_of
+from vigie.store.series.table_layout import shape_of
 
 TAKEN = {"instance": "n1"}
 THREADS = gauge("threads", "How many there are.", "id", "image")

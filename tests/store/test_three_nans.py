@@ -10,12 +10,12 @@ import numpy as np
 from tests.sinks.peer import Peer
 from tests.store.frames import EVERYTHING, NODE, Model, Samples, answer, frame
 from tests.store.test_loose import series
-from vigie.connection import Target
+from vigie.common.endpoint import Target
 from vigie.model import ABSENT, NAN, STALE
-from vigie.model.values import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of
 from vigie.sinks.remote_write import Options, RemoteWrite
+from vigie.store.compression.codec import absent
 from vigie.store.heads.stream import Lengths
-from vigie.store.pressing.codec import absent
 from vigie.store.store import Store
 
 SHORT = Lengths(head_rows=10, keep_ms=5, block_ms=50)

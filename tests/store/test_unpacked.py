@@ -11,7 +11,7 @@ import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
 from vigie.store.heads.stream import Lengths
-from vigie.store.selecting.unpacked import Lines, Unpacked
+from vigie.store.read.chunk_cache import Lines, Unpacked
 from vigie.store.store import Store
 
 SMALL = Lengths(head_rows=4, head_ms=1000, keep_ms=50, block_ms=10_000)
@@ -44,7 +44,7 @@ def test_what_is_asked_for_once_is_not_kept_and_what_is_asked_for_again_is() -> 
 
 
 def test_what_was_asked_for_once_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vigie.store.selecting.unpacked.MOST_ASKED", 2)
+    monkeypatch.setattr("vigie.store.read.chunk_cache.MOST_ASKED", 2)
     unpacked = Unpacked()
     assert [unpacked.wants((number, b"")) for number in (1, 2, 3, 1, 3)] == [False, False, False, False, True]
 

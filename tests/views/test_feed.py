@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from vigie.views.terminal.feed import MOST_KEPT, Feed, NoAnswer
+from vigie.views.terminal.poller import MOST_KEPT, Feed, NoAnswer
 from vigie.views.terminal.routes import Route
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from tests.dashboards.asking import panels
 from vigie.dashboards import all_dashboards
-from vigie.model.panel import KINDS, UNITS, Dashboard, Panel, Query, Section, Threshold, Variable
-from vigie.publishing.publish import HOME
-from vigie.views.grafana.boards import Default, board_of, uid
-from vigie.views.grafana.fields import UNITS as GRAFANA_UNITS
-from vigie.views.grafana.fields import steps
-from vigie.views.grafana.links import WAYS
+from vigie.model.dashboard import KINDS, UNITS, Dashboard, Panel, Query, Section, Threshold, Variable
+from vigie.publishing.bundle import HOME
+from vigie.views.grafana.dashboards import Default, board_of, uid
+from vigie.views.grafana.data_links import WAYS
+from vigie.views.grafana.field_config import UNITS as GRAFANA_UNITS
+from vigie.views.grafana.field_config import steps
 from vigie.views.grafana.panels import shown
 
 ASKS = Default("vigie", "vigie")

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.views import outlooks
-from vigie.views.terminal.cells import MEASURES
-from vigie.views.terminal.frame import Seen, everything, frame, page_of
 from vigie.views.terminal.help import HELP
-from vigie.views.terminal.lines import Line, Look, encoded, length, plain
+from vigie.views.terminal.measures import MEASURES
+from vigie.views.terminal.render import Seen, everything, frame, page_of
 from vigie.views.terminal.routes import Route
 from vigie.views.terminal.state import State, Visit, pressed
+from vigie.views.terminal.styled_text import Line, Look, encoded, length, plain
 
 PAGES: dict[Route, Callable[[], dict[str, Any]]] = {
     Route(): outlooks.cluster,

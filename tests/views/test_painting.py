@@ -6,8 +6,8 @@ import pyte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vigie.views.terminal.lines import Line, Look, Span, clipped, highlighted, plain
-from vigie.views.terminal.painting import changes, written
+from vigie.views.terminal.screen import changes, written
+from vigie.views.terminal.styled_text import Line, Look, Span, clipped, highlighted, plain
 from vigie.views.text.style import COLOURS
 
 ROWS = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.views import outlooks
-from vigie.views.terminal import choosing
-from vigie.views.terminal.frame import Seen, page_of
+from vigie.views.terminal import selection
 from vigie.views.terminal.page import Page
+from vigie.views.terminal.render import Seen, page_of
 from vigie.views.terminal.routes import Route, parsed
 from vigie.views.terminal.state import MOST_VISITS, State, Visit, pressed
 
@@ -26,7 +26,7 @@ def after(*keys: str, state: State | None = None) -> State:
 
 
 def chosen(state: State) -> str:
-    spot = choosing.chosen(page(state), state.here.chosen, state.here.row)
+    spot = selection.chosen(page(state), state.here.chosen, state.here.row)
     return spot.key if spot else ""
 
 
@@ -104,11 +104,11 @@ def test_chosen_stays_chosen_when_other_rows_come_and_go() -> None:
     state = after("tab", "tab", "down")
     answer = outlooks.cluster()
     answer["attention"] = []
-    spot = choosing.chosen(page(state, answer), state.here.chosen, state.here.row)
+    spot = selection.chosen(page(state, answer), state.here.chosen, state.here.row)
     assert spot is not None
     assert spot.key == "job:2"
     answer["jobs"] = answer["jobs"][:1]
-    near = choosing.chosen(page(state, answer), state.here.chosen, state.here.row)
+    near = selection.chosen(page(state, answer), state.here.chosen, state.here.row)
     assert near is not None
     assert near.key.startswith(("job:", "waiting:"))
 

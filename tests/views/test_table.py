@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from vigie.views.text import output
 from vigie.views.text.events import lines as event_lines
-from vigie.views.text.layout import Column, layout
 from vigie.views.text.table import table
+from vigie.views.text.table_layout import Column, layout
+from vigie.views.text.text_width import width
 from vigie.views.text.units import told
-from vigie.views.text.width import width
 
 COLUMNS = (
     Column("node"),

@@ -144,7 +144,7 @@ def test_ctrl_c_ends_it_with_the_terminal_as_it_was(port: int) -> None:
 def test_terminal_is_given_back_when_something_breaks() -> None:
     terminal = Terminal(80, 24)
     broken = (
-        "from vigie.views.terminal.lines import Look\n"
+        "from vigie.views.terminal.styled_text import Look\n"
         "from vigie.views.terminal.screen import Screen\n"
         "with Screen(Look()): 1 / 0"
     )

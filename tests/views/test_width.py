@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.views.text.width import clean, cut, padded, width, wrapped
+from vigie.views.text.text_width import clean, cut, padded, width, wrapped
 
 TEXT = st.text(max_size=40).map(clean)
 

@@ -23,7 +23,7 @@ from playwright.sync_api import (
 from tests.real.conftest import need
 from tests.real.waiting import until
 from tests.web.programs import START, STORY, Running, vigie
-from vigie.server.outlook.watch import UNFINISHED
+from vigie.server.pages.incident_monitor import UNFINISHED
 
 QUIET = (
     "--no-sandbox",  # tests may run as root in a container, where the sandbox cannot be made

@@ -12,8 +12,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.web.conftest import Watched
 from tests.web.programs import NOW
 from vigie.cli.demo import truth
-from vigie.simulation.cluster.fleet import fleet
-from vigie.simulation.cluster.story import Story
+from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.scenario import Story
 
 INCIDENTS = truth(Story(fleet(16, 8), int(datetime.fromisoformat(NOW).timestamp() * 1000), 1))
 WORDS = {

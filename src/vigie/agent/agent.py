@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
-import ipaddress
 import logging
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from vigie.agent import http, local, ports
-from vigie.agent.clock import SystemClock
+from vigie.agent.bindings import Holding
 from vigie.agent.collector import Collector
-from vigie.agent.events.happenings import Happenings
-from vigie.agent.events.memory import Memory
-from vigie.agent.gpus import Gpus
-from vigie.agent.holding import Holding
-from vigie.agent.local_pages import LocalPages
+from vigie.agent.events.state_file import Memory
+from vigie.agent.events.tracker import Happenings
+from vigie.agent.http import server, unix_socket
+from vigie.agent.http.gpu_commands import Gpus
+from vigie.agent.http.handlers import Pages
+from vigie.agent.http.unix_handlers import LocalPages
 from vigie.agent.loop import Consumer, Loop, OwnTable
-from vigie.agent.notify import notify
-from vigie.agent.outcomes import Outcomes
-from vigie.agent.pages import Pages
-from vigie.agent.reading import Outcome
+from vigie.agent.metrics import Outcomes
+from vigie.agent.source_reader import Outcome
+from vigie.common import listen
+from vigie.common.clock import SystemClock
+from vigie.common.listen import is_loopback, split
+from vigie.common.systemd import notify
 from vigie.model import Binding, Event, Frame
-from vigie.sinks._feeder import Feeder
+from vigie.sinks.core.background_sink import Feeder
 
 log = logging.getLogger(__name__)
 
@@ -157,41 +158,26 @@ async def _unlink(links: Sequence[Link], running: Sequence[asyncio.Future[None]]
         link.close()
 
 
-def split(listen: str) -> tuple[str, int]:
-    """Return host and port of an address; [::1]:9797 loses its brackets."""
-    host, _, port = listen.rpartition(":")
-    return host.strip("[]"), int(port)
-
-
-def is_loopback(listen: str) -> bool:
-    """Tell whether only this machine can reach the address."""
-    host, _ = split(listen)
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 async def _listen(pages: Pages, host: str, port: int) -> asyncio.Server:
     try:
-        return await http.serve(pages.answer, host, port)
+        return await server.serve(pages.answer, host, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            who = ports.holder(port)
+            who = listen.holder(port)
             raise CannotStart(
                 f"port {port} is taken by {who}; choose another: vigie agent --listen {host}:{port + 1}"
             ) from None
         raise CannotStart(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
-async def _listen_locally(plan: Plan, pages: Pages) -> local.Local | None:
+async def _listen_locally(plan: Plan, pages: Pages) -> unix_socket.Local | None:
     """Listen for commands, where that is possible; the agent does its work without them too."""
     if plan.socket is None:
         return None
     gpus = Gpus(plan.collector.readings)
     try:
-        return await local.listen(LocalPages(pages, plan.links, gpus).answer, plan.socket)
-    except local.CannotListen as error:
+        return await unix_socket.listen(LocalPages(pages, plan.links, gpus).answer, plan.socket)
+    except unix_socket.CannotListen as error:
         log.warning("no socket for commands on this machine: %s", error)
         return None
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from vigie.agent.reading import Reading, Values
-from vigie.sources._lane import Call, Lane, run_all
+from vigie.agent.source_reader import Reading, Values
+from vigie.sources.core.lane import Call, Lane, run_all
 
 QUICK_DEADLINE = 2.0
 SLOW_DEADLINE = 20.0

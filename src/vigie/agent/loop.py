@@ -7,9 +7,9 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 
-from vigie.agent.clock import Clock
 from vigie.agent.collector import Collector
-from vigie.agent.reading import Outcome, Reading
+from vigie.agent.source_reader import Outcome, Reading
+from vigie.common.clock import Clock
 from vigie.model import Frame, Table
 
 log = logging.getLogger(__name__)

@@ -10,19 +10,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from vigie import logs
 from vigie.agent import agent
 from vigie.agent.collector import Collector
-from vigie.agent.exposition import TEXT, Renderer
-from vigie.agent.gpus import Gpus
+from vigie.agent.http.gpu_commands import Gpus
 from vigie.agent.loop import OwnTable
-from vigie.agent.reading import Outcome
-from vigie.agent.scrape_token import scrape_token
-from vigie.cli import _settings
-from vigie.cli._settings import Settings
-from vigie.sinks._feeder import Feeder
+from vigie.agent.source_reader import Outcome
+from vigie.cli.settings import flags
+from vigie.cli.settings.flags import Settings
+from vigie.common import listen, logs
+from vigie.common.token_file import scrape_token
+from vigie.sinks.core.background_sink import Feeder
 from vigie.sinks.jsonl import JsonLines
-from vigie.sources._recording import unpack
+from vigie.sources.core.replay import unpack
+from vigie.wire.exposition.renderer import TEXT, Renderer
 
 EXAMPLE = """examples:
   vigie agent                                     serve http://127.0.0.1:9797/metrics
@@ -38,7 +38,7 @@ LINK_FLAGS = (
     ("--fingerprint", "fingerprint", "SHA256", "of the server's certificate, which alone is trusted then"),
     ("--label", "labels", "NAME=VALUE", "a word about this node, such as rack=r1; may be repeated"),
 )
-ERRORS = (*_settings.ERRORS, agent.CannotStart, ValueError)
+ERRORS = (*flags.ERRORS, agent.CannotStart, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,17 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for flag, name, metavar, what in LINK_FLAGS:
         links.add_argument(flag, action="append", dest=f"link_{name}", metavar=metavar, help=what)
     links.add_argument("--token", default="", help="the join token; others can see it in lists of processes")
-    _settings.add_arguments(parser)
+    flags.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run as asked."""
-    settings = _settings.effective(arguments)
+    settings = flags.effective(arguments)
     logs.configure(settings["log_level"], settings["log_format"])
     if arguments.record:
         return _record(settings, arguments.record)
     with tempfile.TemporaryDirectory(prefix="vigie-replay-") as directory:
-        collector = Collector(_settings.readings(settings, _unpacked(arguments.replay, directory)))
+        collector = Collector(flags.readings(settings, _unpacked(arguments.replay, directory)))
         if arguments.once:
             return _once(collector, chosen=bool(settings["sources"]))
         asyncio.run(_run(settings, collector, arguments.token))
@@ -98,33 +98,33 @@ def _unpacked(recording: Path | None, directory: str) -> Path | None:
 
 
 def _record(settings: Settings, directory: Path) -> int:
-    from vigie.agent.record import record
+    from vigie.agent.recorder import record
 
-    for line in record(_settings.readings(settings), directory):
+    for line in record(flags.readings(settings), directory):
         print(line, file=sys.stderr)
     return 0
 
 
 def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Plan:
-    node = _settings.node_name(settings)
+    node = flags.node_name(settings)
     feeders: list[Feeder] = []
     tables: list[OwnTable] = []
     if settings["log_json"]:
         sink = JsonLines(settings["log_json"], node)
         feeders.append(Feeder(f"JSON lines to {settings['log_json']}", sink.write))
     if settings.values["remote_write.url"].value:
-        from vigie.cli import _remote_write  # only when used: it needs an HTTP client and snappy
+        from vigie.cli import _remote_write_options  # only when used: it needs an HTTP client and snappy
 
-        feeder, table = _remote_write.parts(settings, node)
+        feeder, table = _remote_write_options.parts(settings, node)
         feeders.append(feeder)
         tables.append(table)
     links: Sequence[agent.Link] = ()
     relay: agent.Relay | None = None
     if settings.section("link")["server"]:
-        from vigie.cli import _link  # only when used: it needs a WebSocket client
+        from vigie.cli import _link_options  # only when used: it needs a WebSocket client
 
-        found, link_table = _link.parts(settings, node, join_token, Gpus(collector.readings).orders())
-        links, relay = found, _link.relay(settings, found)
+        found, link_table = _link_options.parts(settings, node, join_token, Gpus(collector.readings).orders())
+        links, relay = found, _link_options.relay(settings, found)
         tables.append(link_table)
     token = _token(settings)
     return agent.Plan(
@@ -137,18 +137,18 @@ def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Pl
         tables,
         links,
         relay,
-        _settings.socket_path(settings),
-        _settings.data_directory(settings) / "agent-memory.json" if links else None,
+        flags.socket_path(settings),
+        flags.data_directory(settings) / "agent-memory.json" if links else None,
     )
 
 
 def _token(settings: Settings) -> str | None:
-    if agent.is_loopback(settings["listen"]):
+    if listen.is_loopback(settings["listen"]):
         return None
     log = logging.getLogger(__name__)
     if settings["auth"] == "none":
         log.warning("%s: anybody who reaches this port may read it (auth = none)", settings["listen"])
         return None
-    token, path = scrape_token(_settings.data_directory(settings))
+    token, path = scrape_token(flags.data_directory(settings))
     log.info("scrapers must show the token in %s (authorization: credentials_file)", path)
     return token

@@ -6,23 +6,23 @@ import argparse
 import json
 from typing import Any
 
-from vigie.cli import _settings
-from vigie.redaction import redacted
+from vigie.cli.settings import flags
+from vigie.common.redaction import redacted
 
 EXAMPLE = "examples:\n  vigie config show\n  vigie config show --json"
-ERRORS = _settings.ERRORS
+ERRORS = flags.ERRORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("action", choices=["show"], help="print every setting")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    _settings.add_arguments(parser)
+    flags.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every setting as the configuration file would hold it."""
-    settings = _settings.effective(arguments)
+    settings = flags.effective(arguments)
     if arguments.json:
         every = {key: value._asdict() for key, value in settings.values.items()}
         print(redacted(json.dumps(every, indent=2)))

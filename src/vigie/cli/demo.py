@@ -13,17 +13,17 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from vigie.cli import _given
+from vigie.cli import _argument_types
 from vigie.cli import server as server_command
-from vigie.server.api.queries import now_ms
+from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.run import Plan
-from vigie.simulation.cluster.fleet import fleet
+from vigie.simulation.cluster.history import head_of, write_past
+from vigie.simulation.cluster.live import Present
+from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.metrics.server import TARGET
 from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.past import head_of, write_past
-from vigie.simulation.cluster.present import Present
-from vigie.simulation.cluster.server_columns import TARGET
-from vigie.simulation.cluster.size import check, pace, usual_history
-from vigie.simulation.cluster.story import Story
+from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.sizing import check, pace, usual_history
 
 EXAMPLE = """examples:
   vigie demo                                  16 nodes, 6 hours of history, then live
@@ -38,17 +38,24 @@ log = logging.getLogger(__name__)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("--nodes", type=_given.whole(5000), default=16, help="how many nodes (default: 16)")
-    parser.add_argument("--gpus", type=_given.whole(8), default=8, help="GPUs a node at most (default: 8)")
+    parser.add_argument(
+        "--nodes", type=_argument_types.whole(5000), default=16, help="how many nodes (default: 16)"
+    )
+    parser.add_argument(
+        "--gpus", type=_argument_types.whole(8), default=8, help="GPUs a node at most (default: 8)"
+    )
     parser.add_argument(
         "--history",
-        type=_given.length,
+        type=_argument_types.length,
         metavar="DURATION",
         help="how much (default: 6h, less for many nodes)",
     )
     parser.add_argument("--seed", type=int, default=1, help="another gives other numbers (default: 1)")
     parser.add_argument(
-        "--now", type=_given.moment, metavar="TIME", help="the moment at which the clock stands still"
+        "--now",
+        type=_argument_types.moment,
+        metavar="TIME",
+        help="the moment at which the clock stands still",
     )
     parser.add_argument("--truth", action="store_true", help="print every incident as JSON, and end")
     server_command.add_arguments(parser)

@@ -12,26 +12,27 @@ from typing import Any
 
 import vigie
 from vigie.agent.collector import Collector
-from vigie.agent.reading import Outcome, Reading
-from vigie.agent.status import status
-from vigie.cli import _agent, _settings
+from vigie.agent.http.status import status
+from vigie.agent.source_reader import Outcome, Reading
+from vigie.cli import _agent_client
+from vigie.cli.settings import flags
 
 EXAMPLE = (
     "examples:\n  vigie doctor\n  sudo vigie doctor        what root would see besides\n  vigie doctor --json"
 )
-ERRORS = _settings.ERRORS
+ERRORS = flags.ERRORS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("--json", action="store_true", help="print JSON")
-    _settings.add_arguments(parser)
+    flags.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read every source once and report; 1 when a source fails that should work."""
-    settings = _settings.effective(arguments)
-    collector = Collector(_settings.readings(settings))
+    settings = flags.effective(arguments)
+    collector = Collector(flags.readings(settings))
     if sys.stderr.isatty():
         print(f"reading {len(collector.readings)} sources ...", file=sys.stderr)
     collector.refresh_now()
@@ -39,10 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     running = _running(settings)
     if arguments.json:
         now = max(reading.read_at for reading in readings)
-        document = status(_settings.node_name(settings), readings, now)
+        document = status(flags.node_name(settings), readings, now)
         print(json.dumps(document | {"advice": list(advice(readings)), "agent": running}, indent=2))
     else:
-        report(_settings.node_name(settings), readings)
+        report(flags.node_name(settings), readings)
         if settings.left_out:
             names = ",".join(source.name for source in settings.left_out)
             print(f"\nnot asked for\n  {names} (vigie agent --with-sources {names})")
@@ -81,14 +82,14 @@ def report(node: str, readings: Sequence[Reading]) -> None:
             print(f"  {line}")
 
 
-def _running(settings: _settings.Settings) -> dict[str, Any]:
+def _running(settings: flags.Settings) -> dict[str, Any]:
     """Return how the agent of this machine and its links are doing, or why that is not known."""
-    place = _settings.socket_path(settings)
+    place = flags.socket_path(settings)
     try:
         if place is None:
-            raise _agent.NoAgent("its socket is off (agent.socket)")
-        status, body = _agent.asked([place], "/links")
-    except _agent.NoAgent as error:
+            raise _agent_client.NoAgent("its socket is off (agent.socket)")
+        status, body = _agent_client.asked([place], "/links")
+    except _agent_client.NoAgent as error:
         return {"running": None, "reason": str(error)}
     if status != 200:
         return {"running": True, "reason": body.decode(errors="replace").strip()}

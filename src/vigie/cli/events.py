@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from vigie.cli import _given, _server, _settings
+from vigie.cli import _argument_types, _server_client
+from vigie.cli.settings import flags
 from vigie.views.text import output
 from vigie.views.text.events import lines
 
@@ -18,7 +19,7 @@ EXAMPLE = """examples:
   vigie events                                    the last 50
   vigie events --since 1d --severity critical
   vigie events --node n17 --follow                and what happens from now on"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
 EVERY_SECONDS = 2.0
 MOST = 1000  # that a server tells at once
 SEVERITIES = ("info", "warning", "critical")
@@ -30,14 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", default="", help="only of this kind, such as node_lost")
     parser.add_argument("--severity", default="", choices=SEVERITIES, help="only of this severity")
     parser.add_argument(
-        "--since", type=_given.length, metavar="DURATION", help="only what happened within it, such as 1h"
+        "--since",
+        type=_argument_types.length,
+        metavar="DURATION",
+        help="only what happened within it, such as 1h",
     )
     parser.add_argument(
-        "--limit", type=_given.whole(MOST), default=50, help=f"how many, up to {MOST} (default: %(default)s)"
+        "--limit",
+        type=_argument_types.whole(MOST),
+        default=50,
+        help=f"how many, up to {MOST} (default: %(default)s)",
     )
     parser.add_argument("--follow", action="store_true", help="go on with what happens, until interrupted")
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
-    _server.add_arguments(parser)
+    _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,7 +70,7 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
         time.sleep(EVERY_SECONDS)
         try:
             answer = _asked(arguments, {**filters, "after": last, "limit": MOST})
-        except _server.Away as error:
+        except _server_client.Away as error:
             if not away:
                 print(f"vigie events: {error}", file=sys.stderr)
             away = True
@@ -73,12 +80,12 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
 
 
 def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    body = _server.asked(arguments, "GET", f"api/events?{urlencode(parameters)}")
+    body = _server_client.asked(arguments, "GET", f"api/events?{urlencode(parameters)}")
     try:
         answer: dict[str, Any] = json.loads(body)
         answer["events"], answer["last"]
     except (ValueError, KeyError, TypeError):
-        raise _server.Unanswered("the answer is not that of a vigie server") from None
+        raise _server_client.Unanswered("the answer is not that of a vigie server") from None
     return answer
 
 

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from vigie.agent.gpus import PAUSE, RELEASE, RESUME, TAKE
-from vigie.cli import _agent, _given, _server, _settings
-from vigie.views.text.width import clean
+from vigie.agent.http.gpu_commands import PAUSE, RELEASE, RESUME, TAKE
+from vigie.cli import _agent_client, _argument_types, _server_client
+from vigie.cli.settings import flags
+from vigie.views.text.text_width import clean
 
 EXAMPLE = """examples:
   vigie gpus release                              for ten minutes
@@ -19,7 +20,7 @@ EXAMPLE = """examples:
   vigie gpus pause --for 5m                       give DCGM's counters to a profiler, for every client
   vigie gpus resume
   vigie gpus release --node n17 --for 1h          on another node, for admins; also take"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("do", choices=("release", "take", "pause", "resume"), help=what)
     parser.add_argument(
-        "--for", dest="length", type=_given.length, default="10m", metavar="DURATION", help="(default: 10m)"
+        "--for",
+        dest="length",
+        type=_argument_types.length,
+        default="10m",
+        metavar="DURATION",
+        help="(default: 10m)",
     )
     parser.add_argument("--node", default="", metavar="NODE", help="of this node, by way of the server")
     parser.add_argument(
-        "--server", default=_server.DEFAULT, metavar="URL", help="with --node (default: %(default)s)"
+        "--server", default=_server_client.DEFAULT, metavar="URL", help="with --node (default: %(default)s)"
     )
     parser.add_argument(
         "--data",
@@ -51,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     if target in (RELEASE, PAUSE):
         target += f"?{urlencode({'seconds': arguments.length / 1000})}"
     try:
-        status, body = _agent.asked(_agent.places(arguments), target)
-    except _agent.NoAgent as error:
-        raise _server.Unanswered(
+        status, body = _agent_client.asked(_agent_client.places(arguments), target)
+    except _agent_client.NoAgent as error:
+        raise _server_client.Unanswered(
             f"{error}; to start one: vigie agent; on another node: --node NODE"
         ) from None
     said = body.decode(errors="replace").rstrip()
@@ -66,6 +72,6 @@ def _ordered(arguments: argparse.Namespace) -> int:
     if arguments.do not in ("release", "take"):
         raise argparse.ArgumentError(None, f"{arguments.do} --node: a server has nodes release and take only")
     path = f"api/nodes/{quote(arguments.node, safe='')}/gpus/{arguments.do}"
-    body = _server.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length / 1000})}")
+    body = _server_client.asked(arguments, "POST", f"{path}?{urlencode({'for': arguments.length / 1000})}")
     print(f"{arguments.node}: {clean(json.loads(body)['said'])}")
     return 0

@@ -6,15 +6,16 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.cli import _given, _lists, _server, _settings
-from vigie.views.text.layout import Column
+from vigie.cli import _argument_types, _list_output, _server_client
+from vigie.cli.settings import flags
+from vigie.views.text.table_layout import Column
 from vigie.views.text.times import lasting, since
 
 EXAMPLE = """examples:
   vigie jobs                                      those that run or wait
   vigie jobs --state finished --user ada
   vigie jobs --state all --node n17 --json"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
 COLUMNS = (
     Column("job"),
     Column("state"),
@@ -40,10 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", default="now", choices=STATES, help="(default: now, which is all but finished)"
     )
     parser.add_argument(
-        "--limit", type=_given.whole(MOST), default=100, help="how many at most (default: %(default)s)"
+        "--limit",
+        type=_argument_types.whole(MOST),
+        default=100,
+        help="how many at most (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
-    _server.add_arguments(parser)
+    _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,11 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     states = {"now": NOW, "all": ("",)}.get(arguments.state, (arguments.state,))
     found: list[dict[str, Any]] = []
     for state in states:
-        found += _lists.rows(arguments, "jobs", {**filters, "state": state}, arguments.limit - len(found))
+        found += _list_output.rows(
+            arguments, "jobs", {**filters, "state": state}, arguments.limit - len(found)
+        )
     if arguments.json:
-        _lists.show(found)
+        _list_output.show(found)
     elif found:
-        _lists.show_table(COLUMNS, [*map(_row, found)])
+        _list_output.show_table(COLUMNS, [*map(_row, found)])
     else:
         print("no such jobs; vigie jobs --state all tells of finished ones too")
     return 0

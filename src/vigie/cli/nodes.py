@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from vigie import config
-from vigie.agent.agent import is_loopback, split
-from vigie.agent.scrape_token import kept_token
-from vigie.cli import _lists, _server, _settings
-from vigie.server.whereabouts import Whereabouts, found
-from vigie.views.text.layout import Column
+from vigie.cli import _list_output, _server_client
+from vigie.cli.settings import flags
+from vigie.common import config
+from vigie.common.listen import is_loopback, split
+from vigie.common.token_file import kept_token
+from vigie.server.server_address import Whereabouts, found
+from vigie.views.text.table_layout import Column
 from vigie.views.text.times import since
 
 EXAMPLE = """examples:
@@ -25,7 +26,7 @@ EXAMPLE = """examples:
   vigie nodes add n17                             expect it, and print the line to paste there
   vigie nodes remove n17                          it is no member any more, and its key is void
   vigie nodes join                                on the server: the line to paste on a node"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
 STATES = ("added", "up", "late", "lost", "stopped", "removed")
 COLUMNS = (
     Column("node"),
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--address", metavar="URL", help="join: where the node finds the server")
     parser.add_argument("--config", type=Path, metavar="FILE", help="join: the server's configuration file")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    _server.add_arguments(parser)
+    _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    body = _server.asked(arguments, "GET", f"api/nodes?state={quote(arguments.state)}")
+    body = _server_client.asked(arguments, "GET", f"api/nodes?state={quote(arguments.state)}")
     if arguments.json:
         print(body.decode())
         return 0
@@ -78,7 +79,7 @@ def _list(arguments: argparse.Namespace) -> int:
         empty = "no nodes yet; to add one, on the server: vigie nodes join"
         print(f"no node is {arguments.state}" if arguments.state else empty)
         return 0
-    _lists.show_table(COLUMNS, [*map(_row, nodes)])
+    _list_output.show_table(COLUMNS, [*map(_row, nodes)])
     return 0
 
 
@@ -100,15 +101,15 @@ def _row(node: Mapping[str, Any]) -> list[str]:
 def _add(arguments: argparse.Namespace) -> int:
     if not arguments.name:
         raise argparse.ArgumentError(None, "name the node to add: vigie nodes add NODE")
-    body = _server.asked(arguments, "POST", f"api/nodes/{quote(arguments.name, safe='')}")
+    body = _server_client.asked(arguments, "POST", f"api/nodes/{quote(arguments.name, safe='')}")
     if arguments.json:
         print(body.decode())
         return 0
     key = json.loads(body)["key"]
-    server = _server.place(arguments)
+    server = _server_client.place(arguments)
     where = arguments.address or server.url
     print(f"VIGIE_TOKEN={key} vigie agent --server {where}{_pin(server.certificate)} --node {arguments.name}")
-    if not arguments.address and _server.is_here(where):
+    if not arguments.address and _server_client.is_here(where):
         print(
             "that is this machine: say with --address where other machines find the server", file=sys.stderr
         )
@@ -118,17 +119,17 @@ def _add(arguments: argparse.Namespace) -> int:
 def _remove(arguments: argparse.Namespace) -> int:
     if not arguments.name:
         raise argparse.ArgumentError(None, "name the node to remove: vigie nodes remove NODE")
-    body = _server.asked(arguments, "DELETE", f"api/nodes/{quote(arguments.name, safe='')}")
+    body = _server_client.asked(arguments, "DELETE", f"api/nodes/{quote(arguments.name, safe='')}")
     print(body.decode() if arguments.json else f"{arguments.name} is removed; its samples stay")
     return 0
 
 
 def _join(arguments: argparse.Namespace) -> int:
-    flags = argparse.Namespace(config=arguments.config, data=str(arguments.data) if arguments.data else None)
+    given = argparse.Namespace(config=arguments.config, data=str(arguments.data) if arguments.data else None)
     data = next(setting for setting in config.SERVER if setting.name == "data")
-    settings = _settings.effective(flags, [data])
+    settings = flags.effective(given, [data])
     values = settings.section("server")
-    directory = _settings.data_directory(settings, "server")
+    directory = flags.data_directory(settings, "server")
     try:
         token = kept_token(directory / "join-token")
     except FileNotFoundError:
@@ -162,6 +163,6 @@ def _pin(certificate: str) -> str:
 
 
 def _fingerprint(certificate: str) -> str:
-    from vigie.server.tls import fingerprint  # only when used
+    from vigie.server.http.tls import fingerprint  # only when used
 
     return fingerprint(Path(certificate)) if certificate else ""

@@ -9,10 +9,11 @@ import threading
 from functools import partial
 from pathlib import Path
 
-from vigie import logs
-from vigie.cli import _publish, _server, _settings
+from vigie.cli import _publish_options, _server_client
+from vigie.cli.settings import flags
+from vigie.common import logs
+from vigie.publishing.managed_directory import Outcome
 from vigie.publishing.publisher import ERRORS as TROUBLES
-from vigie.publishing.tree import Outcome
 
 EXAMPLE = """examples:
   vigie publish /srv/monitoring                        once; then: cd /srv/monitoring && docker compose up -d
@@ -22,7 +23,7 @@ EXAMPLE = """examples:
 NEXT = """start both:         docker compose -f {root}/compose.yml up -d
 Grafana:            http://{grafana}, as admin
 admin's password:   cat {root}/credentials/grafana-admin"""
-ERRORS = (*_settings.ERRORS, *TROUBLES)
+ERRORS = (*flags.ERRORS, *TROUBLES)
 WATCH_SECONDS, STOP_SECONDS = 10.0, 3.0
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -30,7 +31,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("directory", type=Path, metavar="DIR", help="where to; it is made if need be")
-    _publish.add_arguments(parser)
+    _publish_options.add_arguments(parser)
     parser.add_argument("--watch", action="store_true", help="go on, every 10 s, until interrupted")
     parser.add_argument("--reload", action="store_true", help="have Prometheus read what has changed")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -39,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Publish once or until stopped."""
     logs.configure("warning", "text")
-    arguments.server = _server.place(arguments).url
-    publisher = _publish.publisher(arguments, _data(arguments))
+    arguments.server = _server_client.place(arguments).url
+    publisher = _publish_options.publisher(arguments, _data(arguments))
     tell = partial(_tell, arguments.directory, arguments.json)
     if not arguments.watch:
         outcome = publisher.once()
@@ -62,11 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _data(arguments: argparse.Namespace) -> Path | None:
     """Return the directory that may be the server's."""
-    if not _server.is_here(arguments.server):
+    if not _server_client.is_here(arguments.server):
         return Path(arguments.data) if arguments.data else None
-    data: Path = arguments.data or _settings.default_data()
+    data: Path = arguments.data or flags.default_data()
     try:
-        return None if _server.is_held_by_another(arguments.server, data / "server-token") else data
+        return None if _server_client.is_held_by_another(arguments.server, data / "server-token") else data
     except OSError:  # no token is there, or it is not ours to read
         return data
 

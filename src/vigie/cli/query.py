@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from vigie.cli import _given, _lists, _server, _settings
-from vigie.cli._server import Unanswered, asked
+from vigie.cli import _argument_types, _list_output, _server_client
+from vigie.cli._server_client import Unanswered, asked
+from vigie.cli.settings import flags
 from vigie.views.text import output
-from vigie.views.text.layout import Column
 from vigie.views.text.sparkline import sparkline
+from vigie.views.text.table_layout import Column
 
 EXAMPLE = """examples:
   vigie query up
@@ -22,22 +23,28 @@ EXAMPLE = """examples:
 POINTS, LEAST_POINTS = 60, 10
 LENGTH = 9  # of numbers that are told as they came
 PLACES = ("instance", "node", "gpu", "device", "user")  # labels that say which; others mostly say the same
-ERRORS = (*_settings.ERRORS, Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, Unanswered, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("promql", metavar="PROMQL", help="the query")
     parser.add_argument(
-        "--range", type=_given.length, metavar="DURATION", help="ask over so long a time, such as 1h"
+        "--range", type=_argument_types.length, metavar="DURATION", help="ask over so long a time, such as 1h"
     )
     parser.add_argument(
-        "--step", type=_given.length, metavar="DURATION", help="between two points (default: range / 60)"
+        "--step",
+        type=_argument_types.length,
+        metavar="DURATION",
+        help="between two points (default: range / 60)",
     )
     parser.add_argument(
-        "--at", type=_given.moment, metavar="TIME", help="when, or where the range ends (default: now)"
+        "--at",
+        type=_argument_types.moment,
+        metavar="TIME",
+        help="when, or where the range ends (default: now)",
     )
-    _server.add_arguments(parser)
+    _server_client.add_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print what the server says, as it is")
 
 
@@ -101,7 +108,7 @@ def _show(data: Mapping[str, Any]) -> None:
         output.show(["no series"])
         return
     values = ("value",) if kind == "vector" else ("min", "max", "last", "points")
-    _lists.show_table([*map(_label, names), *map(Column, values)], rows)
+    _list_output.show_table([*map(_label, names), *map(Column, values)], rows)
 
 
 def _label(name: str) -> Column:

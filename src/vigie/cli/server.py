@@ -11,19 +11,20 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from vigie import config, logs
-from vigie.cli import _access, _scrape, _settings
-from vigie.cli._remote_write import sink_of, target
-from vigie.config import ConfigError
-from vigie.config_access import ACCESS
-from vigie.connection import Secret, Target
-from vigie.query.budget import Limits
-from vigie.query.remote import RemoteEngine
-from vigie.redaction import redacted
+from vigie.cli import _auth_options, _scrape_options
+from vigie.cli._remote_write_options import sink_of, target
+from vigie.cli.settings import flags
+from vigie.cli.settings.access import ACCESS
+from vigie.common import config, logs
+from vigie.common.config import ConfigError
+from vigie.common.endpoint import Secret, Target
+from vigie.common.listen import CannotStart
+from vigie.common.redaction import redacted
+from vigie.query.limits import Limits
+from vigie.query.remote_engine import RemoteEngine
 from vigie.server import run as server
-from vigie.server.access.secrets_file import SecretsError
-from vigie.server.api.forward import WriteOn
-from vigie.server.listening import CannotStart
+from vigie.server.api.prometheus.remote_backend import WriteOn
+from vigie.server.auth.secrets_file import SecretsError
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
 
@@ -33,13 +34,13 @@ EXAMPLE = """examples:
   vigie server --data /srv/vigie --raw-days 30          elsewhere, and for longer
   vigie server --store http://127.0.0.1:9090            read from a Prometheus instead
   vigie server --remote-write http://peer/api/v1/write  pass on what comes by remote write"""
-ERRORS = (*_settings.ERRORS, CannotStart, StoreError, SecretsError, ValueError)
+ERRORS = (*flags.ERRORS, CannotStart, StoreError, SecretsError, ValueError)
 SETTINGS = (*config.SERVER, *ACCESS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    _settings.add_flags(parser, SETTINGS)
+    flags.add_flags(parser, SETTINGS)
     parser.add_argument(
         "--remote-write", metavar="URL", help="pass on what is taken; more is set in [remote_write]"
     )
@@ -68,7 +69,7 @@ def serve(
 
 def prepared(arguments: argparse.Namespace) -> server.Plan:
     """Return what to run, and log as the settings say."""
-    settings = _settings.effective(arguments, SETTINGS)
+    settings = flags.effective(arguments, SETTINGS)
     values = settings.section("server")
     logs.configure(values["log_level"], values["log_format"])
     logging.getLogger("uvicorn").setLevel("WARNING")
@@ -78,25 +79,25 @@ def prepared(arguments: argparse.Namespace) -> server.Plan:
     return _plan(settings)
 
 
-def _plan(settings: _settings.Settings) -> server.Plan:
+def _plan(settings: flags.Settings) -> server.Plan:
     values = settings.section("server")
     limits = Limits(int(values["query_samples"]), int(values["query_points"]), values["query_timeout"])
     retention = Retention(int(values["raw_days"] * 86_400_000), int(values["store_gigabytes"] * 1e9) or None)
-    flags = {name.replace("_", "-"): redacted(str(value)) for name, value in values.items()}
-    data = _settings.data_directory(settings, "server")
+    flag_values = {name.replace("_", "-"): redacted(str(value)) for name, value in values.items()}
+    data = flags.data_directory(settings, "server")
     plan = server.Plan(
         values["listen"],
         data,
         limits,
         retention,
-        flags,
-        doors=_access.doors(values),
-        privacy=_access.privacy(values, data),
-        tls=_access.tls(values),
+        flag_values,
+        doors=_auth_options.doors(values),
+        privacy=_auth_options.privacy(values, data),
+        tls=_auth_options.tls(values),
         access_log=values["access_log"],
-        admin_password=_access.admin_password(values),
-        scrape=_scrape.rules(settings.section("scrape")),
-        file_sd=_scrape.file_sd(settings.section("scrape")),
+        admin_password=_auth_options.admin_password(values),
+        scrape=_scrape_options.rules(settings.section("scrape")),
+        file_sd=_scrape_options.file_sd(settings.section("scrape")),
         itself=socket.gethostname(),
     )
     if settings.values["remote_write.url"].value:

@@ -7,12 +7,12 @@ import json
 import sys
 from pathlib import Path
 
-from vigie.cli._settings import default_data
+from vigie.cli.settings.flags import default_data
 from vigie.server.backup import backup
 from vigie.store import backup as store
 from vigie.store.check import check
 from vigie.store.errors import StoreError
-from vigie.store.place import FOLDER
+from vigie.store.filesystem import FOLDER
 
 EXAMPLE = (
     "examples:\n  vigie store check /var/lib/vigie\n"

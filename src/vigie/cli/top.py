@@ -9,17 +9,18 @@ import os
 import shutil
 import sys
 
-from vigie.cli import _given, _server, _settings
+from vigie.cli import _argument_types, _server_client
+from vigie.cli.settings import flags
 from vigie.views.terminal import app
-from vigie.views.terminal.feed import NoAnswer
-from vigie.views.terminal.lines import Look
+from vigie.views.terminal.poller import NoAnswer
+from vigie.views.terminal.styled_text import Look
 from vigie.views.text import output
 
 EXAMPLE = """examples:
   vigie top                                       ? shows the keys, q quits
   vigie top --server http://head:8000
   vigie top --once                                print it once, for a file or a mail"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, NoAnswer, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.Unanswered, NoAnswer, ValueError)
 SECONDS = 10.0  # that an answer may take
 
 
@@ -29,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="no colours, and no characters beyond ASCII")
     parser.add_argument(
         "--every",
-        type=_given.seconds,
+        type=_argument_types.seconds,
         default=3.0,
         metavar="SECONDS",
         help="how often to ask (default: %(default)g)",
     )
     parser.add_argument("--json", action="store_true", help="print what the server says once, as it is")
-    _server.add_arguments(parser)
+    _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,10 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _asked(arguments: argparse.Namespace, path: str) -> object:
     try:
-        return json.loads(_server.asked(arguments, "GET", path, seconds=SECONDS))
+        return json.loads(_server_client.asked(arguments, "GET", path, seconds=SECONDS))
     except (OSError, http.client.HTTPException) as error:
         raise NoAnswer(f"{arguments.server}: {error}") from None
-    except _server.Unanswered as error:
+    except _server_client.Unanswered as error:
         raise NoAnswer(str(error)) from None
     except json.JSONDecodeError:
         raise NoAnswer(f"{arguments.server}: the answer is not that of a vigie server") from None
@@ -70,4 +71,4 @@ def _asked_on(arguments: argparse.Namespace, path: str) -> object:
     try:
         return _asked(arguments, path)
     except NoAnswer as error:
-        raise NoAnswer(str(error).removeprefix(f"{_server.place(arguments).url}/{path}: ")) from None
+        raise NoAnswer(str(error).removeprefix(f"{_server_client.place(arguments).url}/{path}: ")) from None

@@ -13,12 +13,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vigie.agent import ports
-from vigie.agent.scrape_token import kept_token
 from vigie.cli import server as server_command
-from vigie.server.listening import on_this_machine
+from vigie.common import listen
+from vigie.common.listen import on_this_machine
+from vigie.common.token_file import kept_token
+from vigie.server.http.tls import fingerprint
 from vigie.server.run import Beside, Plan
-from vigie.server.tls import fingerprint
 
 EXAMPLE = """examples:
   vigie up                                        http://127.0.0.1:8000, with data within seconds
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _publishing(arguments: argparse.Namespace, plan: Plan) -> Beside:
-    from vigie.publishing.beside import Publishing  # only when used
+    from vigie.publishing.background import Publishing  # only when used
 
     return Publishing(
         arguments.publish.resolve(), plan.data, plan.flags.get("tls-cert", ""), arguments.anonymous_viewer
@@ -145,7 +145,7 @@ def _free_port() -> int:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
-                log.warning("port %d is taken by %s", port, ports.holder(port))
+                log.warning("port %d is taken by %s", port, listen.holder(port))
             else:
                 return port
     return 0

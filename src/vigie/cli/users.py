@@ -13,13 +13,14 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vigie import config
-from vigie.cli import _lists, _settings
-from vigie.server.access.accounts import ROLES, Account, Accounts
-from vigie.server.access.passwords import MOST, first_line
-from vigie.server.access.secrets_file import SecretsError, SecretsFile
-from vigie.server.access.tokens import Tokens
-from vigie.views.text.layout import Column
+from vigie.cli import _list_output
+from vigie.cli.settings import flags
+from vigie.common import config
+from vigie.server.auth.accounts import ROLES, Account, Accounts
+from vigie.server.auth.passwords import MOST, first_line
+from vigie.server.auth.secrets_file import SecretsError, SecretsFile
+from vigie.server.auth.tokens import Tokens
+from vigie.views.text.table_layout import Column
 
 EXAMPLE = """examples:
   vigie users list
@@ -27,7 +28,7 @@ EXAMPLE = """examples:
   vigie users add grafana --role viewer --token         prints a token, once
   vigie users add prometheus --role writer              the same, for remote write
   vigie users passwd admin --password-file /run/secrets/admin"""
-ERRORS = (*_settings.ERRORS, SecretsError, ValueError)
+ERRORS = (*flags.ERRORS, SecretsError, ValueError)
 COLUMNS = (Column("name"), Column("role"), Column("signs in by"), Column("since"))
 
 
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked; a server that runs sees it at once."""
-    data = _settings.data_directory(_settings.effective(arguments, _flags()), "server")
+    data = flags.data_directory(flags.effective(arguments, _flags()), "server")
     file = SecretsFile(data, make=False)
     try:
         accounts = Accounts(file, Tokens(file))
@@ -77,7 +78,7 @@ def _list(accounts: Accounts, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return
-    _lists.show_table(COLUMNS, [list(row.values()) for row in rows])
+    _list_output.show_table(COLUMNS, [list(row.values()) for row in rows])
 
 
 def _row(account: Account) -> dict[str, str]:

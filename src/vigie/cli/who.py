@@ -6,15 +6,16 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.cli import _given, _lists, _server, _settings
-from vigie.views.text.layout import Column
+from vigie.cli import _argument_types, _list_output, _server_client
+from vigie.cli.settings import flags
+from vigie.views.text.table_layout import Column
 from vigie.views.text.times import since
 
 EXAMPLE = """examples:
   vigie who                                       everything that is held
   vigie who --node n17                            on one node
   vigie who --user ada --json"""
-ERRORS = (*_settings.ERRORS, _server.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
 COLUMNS = (
     Column("node", least=8, rank=1),
     Column("what"),
@@ -37,21 +38,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, what in FILTERS.items():
         parser.add_argument(f"--{name}", default="", help=f"only what is held {what}")
     parser.add_argument(
-        "--limit", type=_given.whole(MOST), default=10_000, help="how many at most (default: %(default)s)"
+        "--limit",
+        type=_argument_types.whole(MOST),
+        default=10_000,
+        help="how many at most (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each")
-    _server.add_arguments(parser)
+    _server_client.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print who holds what."""
     filters = {name: getattr(arguments, name) for name in FILTERS}
-    held = _lists.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit, _is_held)
+    held = _list_output.rows(arguments, "bindings", {**filters, "state": "held"}, arguments.limit, _is_held)
     found = sorted(held, key=_place)
     if arguments.json:
-        _lists.show(found)
+        _list_output.show(found)
     elif found:
-        _lists.show_table(COLUMNS, [*map(_row, found)])
+        _list_output.show_table(COLUMNS, [*map(_row, found)])
     else:
         print("nobody holds anything that vigie knows of; vigie nodes tells which nodes are there")
     return 0

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from functools import cache
 
-from vigie.model.panel import Dashboard
+from vigie.model.dashboard import Dashboard
 
 
 @cache

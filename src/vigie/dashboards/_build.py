@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.model.panel import Panel, Query, Threshold
+from vigie.model.dashboard import Panel, Query, Threshold
 
 WINDOW = "[$__rate_interval]"
 RATIO_HIGH = (Threshold(0.9, "warning"), Threshold(0.97, "critical"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.model.panel import Variable
+from vigie.model.dashboard import Variable
 
 HOW = Variable("how", "Across GPUs", choices=("avg", "min", "max"), default="avg")
 NODES = Variable("node", "Nodes", metric='up{job="node"}', by="instance", multi=True)

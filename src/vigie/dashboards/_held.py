@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.dashboards._choices import NAME
-from vigie.model.panel import Panel, Query
+from vigie.model.dashboard import Panel, Query
 
 # A GPU that ran something for less of the last five minutes does not work.
 WORKING = "avg_over_time(vigie_gpu_busy_ratio[5m]) >= bool 0.05"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import RATIO_HIGH, rate
 from vigie.dashboards._choices import ON_HOST
-from vigie.model.panel import Panel, Query
+from vigie.model.dashboard import Panel, Query
 
 DISKS = f'{ON_HOST}, device!~"loop.*|ram.*|dm-.*"'
 WIRES = f'{ON_HOST}, device!~"lo|veth.*|docker.*|br-.*|cni.*"'

@@ -6,7 +6,7 @@ from vigie.dashboards._build import ANY_BAD, one, rate, some
 from vigie.dashboards._choices import ON_HOST
 from vigie.dashboards._host import DISKS as REAL_DISKS
 from vigie.dashboards._host import REAL, WIRES, meminfo
-from vigie.model.panel import Panel, Query
+from vigie.model.dashboard import Panel, Query
 
 _PROCESSES = "the processes source (`--with-sources processes`)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import ANY, NOT_UP, RATIO_HIGH, one, rate
 from vigie.dashboards._choices import A_WIRE, HOW, NODES, ON_HOST, ON_NODE
 from vigie.dashboards._held import held_and_working
-from vigie.model.panel import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, Query, Section
 
 _GPU_NEEDS = "the nvidia or amdgpu source"
 _IB_NEEDS = "the infiniband source"

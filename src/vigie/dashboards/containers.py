@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, one, rate, some
-from vigie.model.panel import Dashboard, Panel, Section, Variable
+from vigie.model.dashboard import Dashboard, Panel, Section, Variable
 
 _NEEDS = "a cAdvisor beside the agent, or one that is scraped (a source of our own is to come)"
 _VARIABLES = (

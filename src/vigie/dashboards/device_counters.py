@@ -6,7 +6,7 @@ from typing import Any
 
 from vigie.dashboards._build import ANY, ANY_BAD, WINDOW, one, rate, some
 from vigie.dashboards._choices import GPUS, NAME, ON_GPU
-from vigie.model.panel import Dashboard, Panel, Section, Threshold, Variable
+from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
 NEEDS = "the nvidia or amdgpu source"
 _HEALTH = "the nvidia_health source (a GPU with ECC)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import one, some
 from vigie.dashboards._held import NEEDS as HOLDERS
 from vigie.dashboards._held import WORKING
-from vigie.model.panel import Dashboard, Panel, Section
+from vigie.model.dashboard import Dashboard, Panel, Section
 
 _NEEDS = "a genv monitor that is scraped (a source of our own is to come)"
 _DEVICE = "{{instance}}:{{index}}"

@@ -7,7 +7,7 @@ from typing import Any
 from vigie.dashboards import _host
 from vigie.dashboards._build import one, some
 from vigie.dashboards._choices import A_GPU_NODE, GPUS, HOW, ON_GPU, ON_NODE
-from vigie.model.panel import Dashboard, Panel, Section, Threshold
+from vigie.model.dashboard import Dashboard, Panel, Section, Threshold
 
 _NEEDS = "the nvidia or amdgpu source"
 _PROFILED = "the nvidia_profiling source (Hopper or newer)"

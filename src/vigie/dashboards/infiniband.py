@@ -6,7 +6,7 @@ from typing import Any
 
 from vigie.dashboards._build import ANY, NOT_UP, one, rate
 from vigie.dashboards._choices import ON_HOST
-from vigie.model.panel import Dashboard, Panel, Section, Threshold, Variable
+from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
 _NEEDS = "the infiniband source (an adapter in /sys/class/infiniband)"
 _PORTS = f'{ON_HOST}, device=~"$device"'

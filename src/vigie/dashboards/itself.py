@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards._build import ANY, ANY_BAD, one, rate, some
-from vigie.model.panel import Dashboard, Panel, Section
+from vigie.model.dashboard import Dashboard, Panel, Section
 
 _ASKED = rate("vigie_server_questions_total")
 _SPENT = rate("vigie_server_question_seconds_total")

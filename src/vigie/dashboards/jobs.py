@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import one
 from vigie.dashboards._held import NEEDS, WORKING, held_and_working
-from vigie.model.panel import Dashboard, Panel, Query, Section, Variable
+from vigie.model.dashboard import Dashboard, Panel, Query, Section, Variable
 
 _JOBS = 'vigie_holder_info{kind="job", holder=~"$job", user=~"$user", gpu!=""}'
 _VARIABLES = (

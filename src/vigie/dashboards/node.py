@@ -9,7 +9,7 @@ from vigie.dashboards._build import RATIO_HIGH, one, rate
 from vigie.dashboards._choices import A_NODE, ON_HOST
 from vigie.dashboards._host_kernel import CLOCK, KERNEL, PROCESSES, SOCKETS
 from vigie.dashboards._host_more import CPUS, DISKS, FILES, HARDWARE, MEMORY, NETWORK
-from vigie.model.panel import Dashboard, Panel, Section
+from vigie.model.dashboard import Dashboard, Panel, Section
 
 _ROOT = f'{ON_HOST}, mountpoint="/"'
 _TOTAL = f"node_memory_MemTotal_bytes{{{ON_HOST}}}"

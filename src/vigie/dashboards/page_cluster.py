@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import rate
 from vigie.dashboards._choices import A_WIRE, OF_AGENTS
 from vigie.dashboards._held import held_and_working
-from vigie.model.panel import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, Query, Section
 
 _SENT = rate("node_infiniband_port_data_transmitted_bytes_total", OF_AGENTS)
 _OUT = rate("node_network_transmit_bytes_total", f"{OF_AGENTS}, {A_WIRE}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.dashboards._choices import A_GPU, A_GPU_NODE, ON_GPU
-from vigie.model.panel import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, Query, Section
 
 _NEEDS = "the nvidia or amdgpu source"
 

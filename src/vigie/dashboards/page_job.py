@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import rate
 from vigie.dashboards._choices import A_DISK, A_JOB, NAME, OF_AGENTS, OF_JOB
 from vigie.dashboards._held import share_of_each
-from vigie.model.panel import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, Query, Section
 
 _GPU = f"and on (instance, gpu) {OF_JOB}"
 _HOST = f"and on (instance) {OF_JOB}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards import _host
 from vigie.dashboards._choices import A_NODE
-from vigie.model.panel import Dashboard, Section
+from vigie.model.dashboard import Dashboard, Section
 
 DASHBOARD = Dashboard(
     "page-node",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._choices import A_USER, OF_USER
 from vigie.dashboards._held import held_and_working, share_of_each
-from vigie.model.panel import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, Query, Section
 
 _GPU = f"and on (instance, gpu) {OF_USER}"
 

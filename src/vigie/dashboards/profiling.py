@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import one, some
 from vigie.dashboards._choices import NAME, ON_GPU
-from vigie.model.panel import Dashboard, Panel, Section, Variable
+from vigie.model.dashboard import Dashboard, Panel, Section, Variable
 
 NEEDS = "the nvidia_profiling source (Hopper or newer)"
 _NODES = Variable("node", "Nodes", metric="DCGM_FI_PROF_SM_ACTIVE", by="instance", multi=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards._build import ANY, one, some
-from vigie.model.panel import Dashboard, Panel, Section
+from vigie.model.dashboard import Dashboard, Panel, Section
 
 _NEEDS = "a Slurm exporter that is scraped (a source of our own is to come)"
 

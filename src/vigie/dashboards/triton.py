@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards._build import one, rate, some
-from vigie.model.panel import Dashboard, Panel, Section, Threshold, Variable
+from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
 _NEEDS = "a Triton server whose metrics (port 8002) are scraped"
 _VARIABLES = (

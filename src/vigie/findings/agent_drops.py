@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import WARNING, Finding
+from vigie.findings.core.finding import WARNING, Finding
 
 FINDING = Finding(
     name="agent-drops",

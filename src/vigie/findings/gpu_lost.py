@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import CRITICAL, Finding
+from vigie.findings.core.finding import CRITICAL, Finding
 
 FINDING = Finding(
     name="gpu-lost",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import HOUR_MS, WARNING, Finding
-from vigie.findings._holding import IDLE, WORKED
+from vigie.findings._job_promql import IDLE, WORKED
+from vigie.findings.core.finding import HOUR_MS, WARNING, Finding
 
 FINDING = Finding(
     name="idle-holder",

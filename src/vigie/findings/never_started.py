@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import MINUTE_MS, WARNING, Finding
+from vigie.findings.core.finding import MINUTE_MS, WARNING, Finding
 
 _HELD = 'vigie_holder_info{kind="job",gpu!=""}'
 FINDING = Finding(

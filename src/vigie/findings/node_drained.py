@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import INFO, Finding
+from vigie.findings.core.finding import INFO, Finding
 
 FINDING = Finding(
     name="node-drained",

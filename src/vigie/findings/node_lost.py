@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import CRITICAL, MINUTE_MS, Finding
+from vigie.findings.core.finding import CRITICAL, MINUTE_MS, Finding
 
 FINDING = Finding(
     name="node-lost",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.findings import node_lost
-from vigie.findings._finding import INFO, Finding
+from vigie.findings.core.finding import INFO, Finding
 
 FINDING = Finding(
     name="node-stopped",

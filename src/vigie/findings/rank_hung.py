@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import CRITICAL, MINUTE_MS, Finding
-from vigie.findings._promql import of_jobs
+from vigie.findings._job_promql import of_jobs
+from vigie.findings.core.finding import CRITICAL, MINUTE_MS, Finding
 
 _BUSY = of_jobs("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[5m]))")
 _WORKING = of_jobs("max by (instance, gpu) (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m]))")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import MINUTE_MS, WARNING, Finding
-from vigie.findings._promql import of_jobs
+from vigie.findings._job_promql import of_jobs
+from vigie.findings.core.finding import MINUTE_MS, WARNING, Finding
 
 FINDING = Finding(
     name="spinning",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._finding import HOUR_MS, WARNING, Finding
+from vigie.findings.core.finding import HOUR_MS, WARNING, Finding
 
 FINDING = Finding(
     name="xid",

@@ -1,14 +1,13 @@
 """The vocabulary everybody shares: it imports nothing of ours and does no I/O."""
 
 from vigie.model.binding import Binding
-from vigie.model.event import Event
+from vigie.model.event import Event, Happening, Phase
 from vigie.model.frame import Frame
-from vigie.model.happening import Happening, Phase
 from vigie.model.metric import Metric, Sample, counter, gauge, info, untyped
+from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
 from vigie.model.node import Node
-from vigie.model.spelling import series_text
+from vigie.model.series_name import series_text
 from vigie.model.table import Table
-from vigie.model.values import ABSENT, NAN, STALE, is_absent, is_stale
 
 __all__ = [
     "ABSENT",

@@ -6,9 +6,9 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
+from vigie.common.yaml_writer import document
 from vigie.publishing.options import Options
 from vigie.views.grafana.provisioning import NOTE
-from vigie.yaml_text import document
 
 HOW = "docker compose up -d"
 FOLDERS = ("prometheus/data", "grafana/data")  # made here, so that they belong to the user of the containers

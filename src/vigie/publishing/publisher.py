@@ -8,17 +8,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.agent.scrape_token import kept_token
-from vigie.connection import Target, Tls
-from vigie.publishing import asking, secrets
+from vigie.common.endpoint import Target, Tls
+from vigie.common.token_file import kept_token
+from vigie.publishing import server_client, tokens
+from vigie.publishing.bundle import publish
+from vigie.publishing.managed_directory import Outcome
 from vigie.publishing.options import BadOption, Entry, Options, Tokens
-from vigie.publishing.publish import publish
-from vigie.publishing.tree import Outcome
-from vigie.server.access.secrets_file import SecretsError
+from vigie.server.auth.secrets_file import SecretsError
 
 log = logging.getLogger(__name__)
 
-ERRORS = (asking.Unanswered, BadOption, SecretsError, OSError, ValueError)
+ERRORS = (server_client.Unanswered, BadOption, SecretsError, OSError, ValueError)
 READ_AT_START = ("prometheus/prometheus.yml", "prometheus/rules/")  # what Prometheus does not look at again
 
 
@@ -44,14 +44,14 @@ class Publisher:
         """Publish, or raise one of ERRORS."""
         tokens = self._tokens()
         server = self._target(tokens.server)
-        found, portless = asking.entries(server), asking.portless(server)
+        found, portless = server_client.entries(server), server_client.portless(server)
         self._say_once("tokens", untold(found, tokens))
         self._say_once("nodes", _too_many(portless, self._options.federate))
         options = self._options if portless <= self._options.federate else self._options._replace(federate=0)
         outcome = publish(options, tokens, found, self._overwrite)
         self._say_once("foreign", _left_alone(outcome))
         if self._reload and any(path.startswith(READ_AT_START) for path in outcome.written):
-            self._say_once("reload", asking.reload(Target(self._options.prometheus)))
+            self._say_once("reload", server_client.reload(Target(self._options.prometheus)))
         return outcome
 
     def watch(self, stop: threading.Event, seconds: float, tell: Callable[[Outcome], None]) -> None:
@@ -72,7 +72,7 @@ class Publisher:
 
     def _tokens(self) -> Tokens:
         whom = self._whom
-        return secrets.tokens(self._options.root, whom.token_file, whom.scrape_tokens, self._new_token)
+        return tokens.tokens(self._options.root, whom.token_file, whom.scrape_tokens, self._new_token)
 
     def _new_token(self) -> str:
         """Return a token for looking if the server's directory is here, and no other server's."""
@@ -81,7 +81,7 @@ class Publisher:
             admin = kept_token(data / "server-token") if data else ""
         except (OSError, ValueError):
             return ""
-        return secrets.viewer_token(data) if data and asking.accepts(self._target(admin)) else ""
+        return tokens.viewer_token(data) if data and server_client.accepts(self._target(admin)) else ""
 
     def _target(self, token: str) -> Target:
         headers = (("Authorization", f"Bearer {token}"),) if token else ()

@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import Expr, MatrixSelector, SubqueryExpr
 
-from vigie.query.budget import Budget, Limits
 from vigie.query.errors import BadData, ExecutionError
-from vigie.query.evaluate import evaluate
+from vigie.query.eval_context import Scope
+from vigie.query.evaluator import evaluate
 from vigie.query.functions.sorting import label_order
-from vigie.query.parsing.parse import parse
-from vigie.query.ranges import Range, Value, unwrapped, windows
-from vigie.query.scope import Scope
+from vigie.query.limits import Budget, Limits
+from vigie.query.parser.parse import parse
+from vigie.query.range_vectors import Range, Value, unwrapped, windows
 from vigie.query.semantics import DEFAULT, Semantics
-from vigie.query.shared import Shared
 from vigie.query.storage import Labels, Storage
+from vigie.query.subexpression_cache import Shared
 from vigie.query.vectors import Floats, Times, Vector, key_of, single
 
 LOOKBACK_MS = 5 * 60_000

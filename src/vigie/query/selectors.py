@@ -8,9 +8,9 @@ import numpy as np
 from promql_parser import Matcher as ParsedMatcher
 from promql_parser import MatchOp, VectorSelector
 
-from vigie.query.blocks import Block, blocks_of, is_stale
-from vigie.query.bundles import newest_of_many
-from vigie.query.scope import Scope
+from vigie.query.block_batches import newest_of_many
+from vigie.query.eval_context import Scope
+from vigie.query.sample_blocks import Block, blocks_of, is_stale
 from vigie.query.storage import Group, Matcher
 from vigie.query.vectors import NAME, Times, Vector, empty, stacked
 

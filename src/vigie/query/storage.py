@@ -11,6 +11,38 @@ from numpy.typing import NDArray
 Labels = Mapping[str, str]  # with the metric's name under "__name__"
 
 
+class Reaching(Protocol):
+    """A store that keeps rollups beside raw samples."""
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+
+    def rollup_widths(self) -> Sequence[int]:
+        """Return how wide the buckets are that it keeps."""
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
+
+
+class SameReach:
+    """Goes back as far as the store behind it."""
+
+    def __init__(self, behind: Reaching) -> None:
+        self._behind = behind
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+        return self._behind.raw_since()
+
+    def rollup_widths(self) -> Sequence[int]:
+        """Return how wide the buckets are that it keeps."""
+        return self._behind.rollup_widths()
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
+        return self._behind.rolled_since(width)
+
+
 class Matcher(NamedTuple):
     """One condition of a selector: =, !=, =~ or !~; an absent label has the empty value."""
 
@@ -23,7 +55,7 @@ class Group(NamedTuple):
     """Series that share their sample times: one row of values for each, one column for each time.
 
     Times are strictly increasing, in milliseconds. A cell without a sample holds the absent NaN
-    (vigie.model.values.ABSENT_BITS); stale markers and real NaN are kept bit for bit.
+    (vigie.model.nan.ABSENT_BITS); stale markers and real NaN are kept bit for bit.
     """
 
     labels: Sequence[Labels]

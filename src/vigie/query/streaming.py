@@ -15,17 +15,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import promql_parser as tree
 
-from vigie.query.blocks import Block, blocks_in
-from vigie.query.bundles import FEW, apply_to_many, newest_of_many
+from vigie.query.binary_ops.binary_ops import with_scalar
+from vigie.query.binary_ops.operators import SETS
+from vigie.query.block_batches import FEW, apply_to_many, newest_of_many
+from vigie.query.eval_context import Scope, milliseconds
 from vigie.query.functions.instant import MATH
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
-from vigie.query.joining.binary import with_scalar
-from vigie.query.joining.operators import SETS
-from vigie.query.label_rows import nameless
+from vigie.query.label_table import nameless
 from vigie.query.parallel import side_by_side
-from vigie.query.ranges import Evaluate, unwrapped
-from vigie.query.rolled.answers import needs_rollups
-from vigie.query.scope import Scope, milliseconds
+from vigie.query.range_vectors import Evaluate, unwrapped
+from vigie.query.rollups.evaluator import needs_rollups
+from vigie.query.sample_blocks import Block, blocks_in
 from vigie.query.selectors import matchers_of, newest, one_metric
 from vigie.query.storage import Load, Matcher, Scannable
 from vigie.query.vectors import Floats, Times, Vector

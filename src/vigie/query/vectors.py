@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.query.errors import SAME_LABELSET, ExecutionError
-from vigie.query.joined_labels import JoinedLabels
-from vigie.query.label_rows import NAME as NAME
-from vigie.query.label_rows import LabelRows, metric_names, nameless, taken
+from vigie.query.label_table import NAME as NAME
+from vigie.query.label_table import JoinedLabels, LabelRows, metric_names, nameless, taken
 from vigie.query.storage import Labels
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.blocks import Block
+from vigie.query.sample_blocks import Block
 from vigie.query.semantics import Semantics
 from vigie.query.vectors import Flags, Floats, Indices, Times, Vector, empty
 

@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 from starlette.routing import BaseRoute, Route
 
-from vigie.query.budget import Limits
-from vigie.server.about import about
-from vigie.server.access.callers import Callers
-from vigie.server.access.guard import Access, guarded
-from vigie.server.access.private_storage import PrivateReaders
-from vigie.server.api.queries import Queries, now_ms
-from vigie.server.api.status import Status
-from vigie.server.api.write import Write, WriteRoute
-from vigie.server.dashboards_routes import dashboard_routes
-from vigie.server.http import Asks, Handler, answered
-from vigie.server.own import Own
-from vigie.server.scrape.active_targets import NOTHING_SCRAPED, ActiveTargets
-from vigie.server.scrape.families import Family
+from vigie.query.limits import Limits
+from vigie.server.api.dashboards import dashboard_routes
+from vigie.server.api.health import about
+from vigie.server.api.prometheus.queries import Queries, now_ms
+from vigie.server.api.prometheus.status import Status
+from vigie.server.api.prometheus.targets import NOTHING_SCRAPED, ActiveTargets
+from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.middleware import Access, guarded
+from vigie.server.http.requests import Asks, Handler, answered
+from vigie.server.ingest.metadata import Family
+from vigie.server.ingest.remote_write import Write, WriteRoute
+from vigie.server.metrics import Own
+from vigie.server.privacy.redacted_storage import PrivateReaders
 
 BOTH = ("GET", "POST")
 

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 from vigie.store import backup as store
+from vigie.store.directory_lock import sync_directory
 from vigie.store.errors import StoreError
-from vigie.store.lock import sync_directory
-from vigie.store.place import FOLDER
+from vigie.store.filesystem import FOLDER
 
 # Nodes, events, bindings, targets and accounts; and secrets, without which no agent is known again.
 DATABASES = ("*.sqlite", "*.db")

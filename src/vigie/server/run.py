@@ -6,61 +6,83 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import re
 import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TextIO
 
-from vigie.agent.notify import notify
-from vigie.query.budget import Limits
-from vigie.server import app, opening
-from vigie.server.absence.overlay import Overlay
-from vigie.server.access.callers import Callers, Doors
-from vigie.server.access.guard import Access
-from vigie.server.access.privacy import Privacy
-from vigie.server.access.secrets import Secrets
-from vigie.server.access_log import AccessLog
-from vigie.server.api import forward
-from vigie.server.api.queries import now_ms
-from vigie.server.api.readers import Readers
-from vigie.server.api.writer import Writer
-from vigie.server.described import joined
-from vigie.server.front import Front
-from vigie.server.greeting import advice, greet
-from vigie.server.lasting import Lasting
-from vigie.server.link.hub import Hub
-from vigie.server.listening import address, listening, on_this_machine
-from vigie.server.nodes.hosts import known_hosts
-from vigie.server.outlook.asking import Embedded
-from vigie.server.outlook.known import Ledgers
-from vigie.server.outlook.outlook import Outlook
-from vigie.server.outlook.routes import OutlookRoutes
-from vigie.server.own import Own
-from vigie.server.page import page_routes
-from vigie.server.queues import Queues
-from vigie.server.readiness import Readiness, room_on
-from vigie.server.scrape.parts import Scraping
-from vigie.server.scrape.rules import Rules
-from vigie.server.self_watch import SelfWatch
-from vigie.server.tls import Certificate
-from vigie.server.traffic import Traffic
-from vigie.server.whereabouts import Whereabouts, leave
-from vigie.sinks._remote_write_metrics import RemoteWriteTable
-from vigie.sinks.remote_write import RemoteWrite
+from vigie.common.listen import address, listening, on_this_machine
+from vigie.common.systemd import notify
+from vigie.query.limits import Limits
+from vigie.server import app, maintenance
+from vigie.server.api.health import Readiness, room_on
+from vigie.server.api.pages import OutlookRoutes
+from vigie.server.api.prometheus import remote_backend
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.auth.authenticator import Callers, Doors
+from vigie.server.auth.middleware import Access
+from vigie.server.auth.secrets import ADMIN, Secrets
+from vigie.server.http.request_log import AccessLog, Traffic
+from vigie.server.http.server import Front
+from vigie.server.http.tls import Certificate
+from vigie.server.ingest.metadata import joined
+from vigie.server.ingest.remote_write import Writer
+from vigie.server.ingest.self_monitoring import SelfWatch
+from vigie.server.maintenance import Lasting
+from vigie.server.metrics import Own, Queues
+from vigie.server.pages.cluster_state import Ledgers
+from vigie.server.pages.query_batch import Embedded
+from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.privacy.host_redaction import known_hosts
+from vigie.server.privacy.redactor import Privacy
+from vigie.server.query_executor import Readers
+from vigie.server.scrape.config import Rules
+from vigie.server.server_address import Whereabouts, leave
+from vigie.server.services import Hub, Scraping
+from vigie.server.staleness.view import Overlay
+from vigie.server.web_app import page_routes
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteTable
 from vigie.store.errors import StoreError
-from vigie.store.place import FOLDER
+from vigie.store.filesystem import FOLDER
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
+EVERYWHERE = re.compile(r"//(0\.0\.0\.0|\[::\]):")  # where one listens, and nobody is found
 log = logging.getLogger(__name__)
-
 UPKEEP_AFTER_START = 30.0  # who waited for the server asks at once, and everything is cold
 UPKEEP_SECONDS = 10.0
 THREADS = 64  # made when they are needed, for what waits: a ledger, a disk, an engine elsewhere
+
+
+def greeting(secrets: Secrets, address: str) -> str:
+    """Return what is said once: the password that was made just now, and a link that signs in."""
+    where = EVERYWHERE.sub(f"//{socket.gethostname()}:", address)
+    link = f"sign in once, within ten minutes: {where}/login?once={secrets.sessions.link(ADMIN)}"
+    if secrets.first_password:
+        return f"the password of {ADMIN}, shown now and never again: {secrets.first_password}\n{link}"
+    return link
+
+
+def greet(secrets: Secrets, address: str, terminal: TextIO | None = None) -> None:
+    """Say it to a terminal; a log is read by others and kept for long."""
+    terminal = terminal or sys.stderr
+    if terminal.isatty():
+        print(greeting(secrets, address), file=terminal, flush=True)
+
+
+def advice(secrets: Secrets) -> str:
+    """Return what the log says about getting in."""
+    file = secrets.admin_file
+    said = f"beyond loopback and for changes: Authorization: Bearer with the token in {file}"
+    if not secrets.first_password:
+        return said
+    return f"{said}; to set the password of {ADMIN}: vigie users passwd {ADMIN} --data {file.parent}"
 
 
 class Plan(NamedTuple):
@@ -71,8 +93,8 @@ class Plan(NamedTuple):
     limits: Limits
     retention: Retention
     flags: Mapping[str, str]
-    reading: forward.Forwards | None = None  # instead of the embedded store
-    writing: forward.WriteOn | None = None
+    reading: remote_backend.Forwards | None = None  # instead of the embedded store
+    writing: remote_backend.WriteOn | None = None
     doors: Doors = Doors()
     privacy: Privacy | None = None
     tls: Certificate | None = None
@@ -152,8 +174,8 @@ def application(
     if plan.reading:
         elsewhere = Own(lambda: (0, 0, 0, 0), lambda: 0)
         elsewhere.tables += [traffic.table, callers.counts]
-        return forward.build(plan.reading, plan.writing, elsewhere, callers)
-    store = opened.enter_context(opening.opened(plan.data / FOLDER, plan.retention))
+        return remote_backend.build(plan.reading, plan.writing, elsewhere, callers)
+    store = opened.enter_context(maintenance.opened(plan.data / FOLDER, plan.retention))
     own = Own(
         lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: readers.forks
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vigie.model.values import ABSENT_BITS
-from vigie.query.matching import series_test
+from vigie.model.nan import ABSENT_BITS
+from vigie.query.matchers import series_test
 from vigie.query.storage import Group, Labels, Matcher
 
 

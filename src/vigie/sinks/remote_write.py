@@ -9,19 +9,48 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.connection import Target
-from vigie.http_client import Client
-from vigie.model import Frame
-from vigie.sinks._batch import Batch
-from vigie.sinks._complaint import Complaint
-from vigie.sinks._delivery import Delivery, Later
-from vigie.sinks._frame_series import FrameSeries, target_of
-from vigie.sinks._labels import label_section
-from vigie.sinks._recent import Recent
-from vigie.sinks._spool import Record, Spool
-from vigie.sinks._write_request import Series
+from vigie.common.change_logger import Complaint
+from vigie.common.endpoint import Target
+from vigie.common.http_client import Client
+from vigie.common.spool import Record, Spool
+from vigie.model import Frame, Table, counter, gauge, table
+from vigie.sinks._remote_write.batch import Batch
+from vigie.sinks._remote_write.delivery import Delivery, Later
+from vigie.sinks._remote_write.frame_series import FrameSeries, target_of
+from vigie.wire.remote_write.labels import Recent, label_section
+from vigie.wire.remote_write.write_request import Series
 
+METRICS = (
+    SENT := counter("vigie_remote_write_samples_sent_total", "Samples that the peer took."),
+    FAILURES := counter("vigie_remote_write_failures_total", "Requests that failed and are tried again."),
+    QUEUE := gauge("vigie_remote_write_queue_bytes", "What waits on disk to be sent."),
+    OLDEST := gauge("vigie_remote_write_queue_oldest_seconds", "For how long the oldest of it has waited."),
+    DROPPED := counter(
+        "vigie_remote_write_samples_dropped_total",
+        "Samples that the peer refused or for which the queue had no room.",
+        "reason",
+    ),
+)
 MAX_ANSWER = 1 << 20
+
+
+class RemoteWriteTable:
+    """Makes the table; a reason has a series from the first sample that is dropped for it."""
+
+    def __init__(self, sink: RemoteWrite) -> None:
+        self._sink = sink
+        self._table = Table("remote_write", 0, ())
+
+    def __call__(self) -> tuple[Table, tuple[float, ...]]:
+        """Return the table as of now."""
+        state = self._sink.state()
+        reasons = sorted(state.dropped)
+        series: tuple[table.Series, ...] = ((SENT, ()), (FAILURES, ()), (QUEUE, ()), (OLDEST, ()))
+        series += tuple((DROPPED, (reason,)) for reason in reasons)
+        if series != self._table.series:
+            self._table = Table("remote_write", self._table.version + 1, series)
+        numbers = (state.sent, state.failures, state.queue_bytes, round(state.oldest_seconds, 3))
+        return self._table, (*numbers, *(state.dropped[reason] for reason in reasons))
 
 
 class Options(NamedTuple):

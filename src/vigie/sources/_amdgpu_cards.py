@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vigie.sources._attributes import label, look_again
 from vigie.sources._gpu import pci_bus_id
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 
 TOP = "class/drm"
 CARD = re.compile(r"^card(\d{1,4})$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from vigie.sources._gpu import pci_bus_id
-from vigie.sources._source import Unavailable
+from vigie.sources.core.source import Unavailable
 
 INSTALL = "for what sysfs does not tell: pip install amdsmi, of the version of the ROCm that is here"
 

@@ -8,9 +8,9 @@ from re import Pattern
 from typing import Optional
 
 from vigie.model import Metric
-from vigie.sources._host import Host
-from vigie.sources._source import Option
-from vigie.sources._tree import LIMIT, number, printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option
+from vigie.sources.core.tree import LIMIT, number, printable
 
 MOST_MEMBERS = 4096
 READS_BETWEEN_LOOKS = 60

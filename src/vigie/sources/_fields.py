@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Callable, NamedTuple, Optional
 
 from vigie.model import Metric, Sample
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 
 Choose = Callable[[str, bool], Optional[Metric]]
 

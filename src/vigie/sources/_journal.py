@@ -11,8 +11,8 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from vigie.sources._log_lines import Line
-from vigie.sources._source import Unavailable
-from vigie.sources._tree import Tree
+from vigie.sources.core.source import Unavailable
+from vigie.sources.core.tree import Tree
 
 EVERY = 30.0  # seconds between two calls: each is a process
 SECONDS = 10.0  # for one call

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from vigie.model import Metric, Sample
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
 
 # The procedures of each protocol, in the order of their numbers.
 V2 = (

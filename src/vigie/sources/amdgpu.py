@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from vigie.model import Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._amdgpu_cards import NO_CARD, Card, asleep, cards
-from vigie.sources._amdgpu_text import chosen_clock, held_back, pcie_generation, ras_counts
+from vigie.sources._amdgpu_files import chosen_clock, held_back, pcie_generation, ras_counts
 from vigie.sources._attributes import count, measure
 from vigie.sources._gpu import GPU
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 SHARED = (
     *(_gpu.INFO, _gpu.BUSY, _gpu.MEMORY_BUSY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),

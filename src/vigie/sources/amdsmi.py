@@ -10,8 +10,8 @@ from vigie.sources import _gpu
 from vigie.sources._amdgpu_cards import NO_CARD, Card, asleep, cards
 from vigie.sources._amdsmi import Refused, Session
 from vigie.sources._gpu import GPU
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     *(_gpu.PROCESSES, _gpu.PROCESS_MEMORY, _gpu.THROTTLED),

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (ENTRIES := gauge("node_arp_entries", "Entries of the ARP table, by interface.", "device"),)
 

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import number
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import number
 
 METRICS = (
     ENTRIES := gauge("node_nf_conntrack_entries", "Connections now in the table."),

@@ -7,9 +7,9 @@ from operator import gt
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge
-from vigie.sources._host import Host
-from vigie.sources._ranges import spread
-from vigie.sources._source import Source
+from vigie.sources._number_lists import spread
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     SECONDS := counter("node_cpu_seconds_total", "Seconds each core spent in each mode.", "cpu", "mode"),

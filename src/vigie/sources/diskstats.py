@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._attributes import look_again, pattern, unsigned
-from vigie.sources._host import Host
-from vigie.sources._source import Option, Source, expression
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option, Source, expression
+from vigie.sources.core.tree import printable
 
 # The columns after the name, in the kernel's order; older kernels have the first 11 or 15.
 COLUMNS = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from vigie.model import Sample, info
 from vigie.sources._attributes import label
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 LABELS = (
     *("bios_date", "bios_release", "bios_vendor", "bios_version"),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import count, label
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 CHANNEL = ("controller", "csrow", "channel", "dimm_label")
 

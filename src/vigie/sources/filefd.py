@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     ALLOCATED := gauge("node_filefd_allocated", "Open files of all processes, as the kernel counts them."),

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import pattern
-from vigie.sources._host import Calls, Host, Statvfs
-from vigie.sources._lane import Lane, run_all
-from vigie.sources._source import Option, Source, expression, seconds
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Calls, Host, Statvfs
+from vigie.sources.core.lane import Lane, run_all
+from vigie.sources.core.source import Option, Source, expression, seconds
+from vigie.sources.core.tree import printable
 
 LABELS = ("device", "fstype", "mountpoint")
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from vigie.model import Metric, Sample, gauge, info
 from vigie.sources._attributes import label, look_again
-from vigie.sources._host import Host
 from vigie.sources._infiniband_counters import PORT, ROWS, Row
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import number, printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import number, printable
 
 METRICS = (
     INFO := info(

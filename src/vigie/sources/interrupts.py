@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from vigie.model import Sample, counter
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     INTERRUPTS := counter(

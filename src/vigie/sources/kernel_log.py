@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from vigie.model import Phase, Sample, counter
-from vigie.sources._host import Host
-from vigie.sources._kernel_rules import Finding, recognised
+from vigie.sources._kernel_patterns import Finding, recognised
 from vigie.sources._kmsg import Kmsg, NoKmsg
 from vigie.sources._log_files import LogFile
 from vigie.sources._log_lines import Line, logged
-from vigie.sources._log_states import States
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import number
+from vigie.sources._log_open_states import States
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import number
 
 if TYPE_CHECKING:
     from vigie.sources._journal import Journal

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source
-from vigie.sources._tree import number
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
+from vigie.sources.core.tree import number
 
 METRICS = (
     gauge("node_load1", "Tasks running or waiting, averaged over one minute."),

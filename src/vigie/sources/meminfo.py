@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from vigie.model import Metric, Sample, gauge
 from vigie.sources._fields import Fields
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     gauge("node_memory_MemTotal_bytes", "Memory that the kernel has to give out."),

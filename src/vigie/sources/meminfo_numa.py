@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources._fields import Fields
-from vigie.sources._host import Host
-from vigie.sources._ranges import spread
-from vigie.sources._source import Source, Unavailable
+from vigie.sources._number_lists import spread
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     gauge("node_memory_numa_MemTotal", "Bytes of memory of the node.", "node"),

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._attributes import pattern
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 from vigie.sources.netdev import EXCLUDE
 
 METRICS = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from vigie.model import Sample, counter
 from vigie.sources._attributes import pattern
-from vigie.sources._host import Host
-from vigie.sources._source import Option, Source, expression
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option, Source, expression
 
 # In the order of the file's columns, which is as old as Linux.
 COLUMNS = (

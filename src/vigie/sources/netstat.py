@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, untyped
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     untyped("node_netstat_TcpExt_ListenDrops", "Connections refused because the listener was overwhelmed."),

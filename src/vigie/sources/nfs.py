@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter
-from vigie.sources._host import Host
 from vigie.sources._nfs import V2, V3, figures, lines, requests
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     PACKETS := counter("node_nfs_packets_total", "Packets exchanged with NFS servers.", "protocol"),

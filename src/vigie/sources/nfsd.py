@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
-from vigie.sources._host import Host
 from vigie.sources._nfs import UNCOUNTED, V2, V3, figures, lines, requests
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     HITS := counter("node_nfsd_reply_cache_hits_total", "Repeated calls answered from the reply cache."),

@@ -7,9 +7,11 @@ from ctypes import byref, c_uint
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
-from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import (
+from vigie.sources._nvml.fields import TOO_HOT, FieldRow
+from vigie.sources._nvml.gpu import DCGM, Gpu, Rows
+from vigie.sources._nvml.memory import Amounts, memory_of
+from vigie.sources._nvml.samples import (
     Block,
     Fixed,
     Found,
@@ -22,11 +24,9 @@ from vigie.sources._nvml.asking import (
     tell_lost,
     together,
 )
-from vigie.sources._nvml.fields import TOO_HOT, FieldRow
-from vigie.sources._nvml.gpu import DCGM, Gpu, Rows
-from vigie.sources._nvml.memory import Amounts, memory_of
-from vigie.sources._source import Source
-from vigie.sources._xids import about, xid_severity, xid_text
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
+from vigie.sources.core.xids import about, xid_severity, xid_text
 
 METRICS = (
     *(_gpu.INFO, _gpu.BUSY, _gpu.MEMORY_BUSY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL, _gpu.POWER),

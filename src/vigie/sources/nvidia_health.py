@@ -7,13 +7,13 @@ from ctypes import byref, c_uint, c_ulonglong
 
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources import _gpu
-from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Found, Reader, fixed, one, samples, together
 from vigie.sources._nvml.fields import FieldRow
 from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu, text
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._source import Source
+from vigie.sources._nvml.samples import Found, Reader, fixed, one, samples, together
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     *(_gpu.POWER_LIMIT, _gpu.FAN, _gpu.PCIE_GENERATION, _gpu.PCIE_GENERATION_MAX),

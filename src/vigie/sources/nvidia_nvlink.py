@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
-from vigie.sources._host import Host
 from vigie.sources._nvml import abi, fields
-from vigie.sources._nvml.asking import Found, Reader, samples, together
 from vigie.sources._nvml.fields import FieldRow
 from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._source import Option, Source
+from vigie.sources._nvml.samples import Found, Reader, samples, together
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option, Source
 
 METRICS = (
     UP := gauge("vigie_gpu_nvlink_up", "1 if the link is active.", *_gpu.GPU, "link"),

@@ -9,12 +9,12 @@ from typing import Any
 
 from vigie.model import Sample
 from vigie.sources import _gpu
-from vigie.sources._host import Host
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Found, Reader, samples
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._source import Source
+from vigie.sources._nvml.samples import Found, Reader, samples
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (_gpu.PROCESSES, _gpu.PROCESS_MEMORY)
 

@@ -7,15 +7,15 @@ from ctypes import byref
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from vigie.model import Sample
-from vigie.sources._host import Host
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Block, Reader, Value, driver_of, samples
 from vigie.sources._nvml.driver import Driver
 from vigie.sources._nvml.gpm import Counters, Pair, can_sample
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._profiling import ROWS, check, chosen
-from vigie.sources._source import Option, Source, Unavailable, seconds
+from vigie.sources._nvml.samples import Block, Reader, Value, driver_of, samples
+from vigie.sources._profiling_fields import ROWS, check, chosen
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option, Source, Unavailable, seconds
 
 if TYPE_CHECKING:
     from vigie.sources._dcgm.profiler import Profiler

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import count, label, look_again
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import printable
 
 METRICS = (
     INFO := info(

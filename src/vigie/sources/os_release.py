@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import date
 
 from vigie.model import Sample, gauge, info
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     INFO := info(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, gauge, info
 from vigie.sources._attributes import label, measure
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import printable
 
 # The file, what the metric adds to node_power_supply_, and what it says.
 AS_IT_IS = (

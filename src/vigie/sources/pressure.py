@@ -6,8 +6,8 @@ import errno
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     CPU_SOME := counter(

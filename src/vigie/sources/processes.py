@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source
-from vigie.sources._tree import Tree
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
+from vigie.sources.core.tree import Tree
 
 METRICS = (
     THREADS := gauge("node_processes_threads", "Threads of all processes."),

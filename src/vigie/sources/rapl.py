@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import Family, measure
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import printable
 
 METRICS = (
     ENERGY := counter(

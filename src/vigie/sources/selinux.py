@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source
-from vigie.sources._tree import number
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
+from vigie.sources.core.tree import number
 
 METRICS = (
     ENABLED := gauge("node_selinux_enabled", "1 if SELinux is on, 0 if it is off."),

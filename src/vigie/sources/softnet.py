@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from vigie.model import Sample, counter, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     PROCESSED := counter(

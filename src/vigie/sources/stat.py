@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Option, Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option, Source
 
 METRICS = (
     INTERRUPTS := counter("node_intr_total", "Interrupts served since boot."),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, gauge
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     STATES := gauge(

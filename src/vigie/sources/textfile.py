@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge, untyped
-from vigie.sources._host import Host
-from vigie.sources._promtext import Family, Pairs, parse
-from vigie.sources._source import Option, Source
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Option, Source
+from vigie.sources.core.text_format import Family, Pairs, parse
+from vigie.sources.core.tree import printable
 
 METRICS = (
     MODIFIED := gauge("node_textfile_mtime_seconds", "When the file was last written, in Unix time.", "file"),

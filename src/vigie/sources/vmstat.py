@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, untyped
-from vigie.sources._host import Host
-from vigie.sources._source import Source
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source
 
 METRICS = (
     untyped("node_vmstat_oom_kill", "Processes killed since boot because memory ran out."),

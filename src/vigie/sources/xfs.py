@@ -7,9 +7,9 @@ from itertools import repeat
 
 from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import unsigned
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import printable
 
 
 def _counter(name: str, help: str) -> Metric:

@@ -7,9 +7,9 @@ from itertools import repeat
 
 from vigie.model import Sample, gauge, untyped
 from vigie.sources._attributes import Family, unsigned
-from vigie.sources._host import Host
-from vigie.sources._source import Source, Unavailable
-from vigie.sources._tree import LIMIT, printable
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+from vigie.sources.core.tree import LIMIT, printable
 
 POOL = ("zpool",)
 DATASET = ("zpool", "dataset")

@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from vigie.store.directory_lock import sync_directory
 from vigie.store.errors import StoreError
-from vigie.store.lock import sync_directory
 
 BUSY_SECONDS = 10.0
 PAGES_A_STEP = 4096

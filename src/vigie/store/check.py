@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from vigie.store.disk.blocks import verify
-from vigie.store.log.segment import Damage, replayed
+from vigie.store.blocks.block_store import verify
 from vigie.store.series.layout import Layouts
+from vigie.store.wal.segments import Damage, replayed
 
 BUSY_SECONDS = 10.0
 

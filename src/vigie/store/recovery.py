@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from vigie.store.disk.blocks import Blocks
+from vigie.store.blocks.block_store import Blocks
 from vigie.store.errors import Damaged
 from vigie.store.heads.stream import Stream
-from vigie.store.log.records import Deletion, Rows, StreamName
-from vigie.store.log.segment import Damage
-from vigie.store.log.wal import Log, segment_of
 from vigie.store.rollups.rollups import Rollups
 from vigie.store.series.index import Index, Target
+from vigie.store.wal.records import Deletion, Rows, StreamName
+from vigie.store.wal.segments import Damage
+from vigie.store.wal.wal import Log, segment_of
 
 
 class Recovery:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vigie.store.disk.blocks import Blocks
+from vigie.store.blocks.block_store import Blocks
 from vigie.store.heads.stream import Stream
 
 CHUNKS_A_COMMIT = 64

@@ -11,36 +11,35 @@ from pathlib import Path
 from types import TracebackType
 
 from vigie.model import Frame
-from vigie.query.rolled.answers import RolledGroup
+from vigie.query.rollups.evaluator import RolledGroup
 from vigie.query.storage import Group, Labels, Load, Matcher
+from vigie.store.appender import Intake
+from vigie.store.blocks.repair import opened_blocks
 from vigie.store.check import verify_log
-from vigie.store.damages import Damages
-from vigie.store.disk.salvage import opened_blocks
+from vigie.store.corruption import Damages
+from vigie.store.directory_lock import DirectoryLock, check_format
 from vigie.store.errors import Damaged, Refused, StoreError
+from vigie.store.filesystem import Gauge, Room, Space, refuse_remote, space_of
 from vigie.store.heads.head import Head
-from vigie.store.heads.intake import Intake
-from vigie.store.heads.loose import Loose, Samples
 from vigie.store.heads.stream import LENGTHS, Lengths, Stream
-from vigie.store.lock import DirectoryLock, check_format
-from vigie.store.log.records import Row, StreamName
-from vigie.store.log.wal import SEGMENT_BYTES, Log
-from vigie.store.place import Gauge, Room, Space, refuse_remote, space_of
+from vigie.store.heads.ungrouped import Loose, Samples
+from vigie.store.maintenance import Upkeep
+from vigie.store.malloc_trim import SpareMemory
+from vigie.store.read import lookup
+from vigie.store.read.chunk_cache import Unpacked
+from vigie.store.read.cost_estimate import weigh
+from vigie.store.read.group_reader import fetch_group, pieces_of, read_group
+from vigie.store.read.lookup import Lookup
+from vigie.store.read.scan import Scan
+from vigie.store.read.transaction import Calm
 from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
 from vigie.store.rollups.rollups import Rollups
-from vigie.store.selecting.calm import Calm
-from vigie.store.selecting.reading import fetch_group, pieces_of, read_group
-from vigie.store.selecting.scanning import Scan
-from vigie.store.selecting.unpacked import Unpacked
-from vigie.store.selecting.weighing import weigh
-from vigie.store.series import lookup
 from vigie.store.series.cardinality import Pairs, pairs_of
 from vigie.store.series.index import Found, Index, Matches, Target
 from vigie.store.series.layout import BANDS, Layout, Layouts
-from vigie.store.series.lookup import Lookup
-from vigie.store.spare_memory import SpareMemory
-from vigie.store.times import check_time
-from vigie.store.upkeep import Upkeep
+from vigie.store.wal.records import Row, StreamName, check_time
+from vigie.store.wal.wal import SEGMENT_BYTES, Log
 
 log = logging.getLogger(__name__)
 

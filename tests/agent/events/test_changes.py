@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.agent.events.changes import Changes
+from vigie.agent.events.detector import Changes
 from vigie.agent.events.rules import HOUR_MS, RULES, State
 from vigie.model import ABSENT, Frame, Happening, Metric, Phase, Table, counter, gauge
 from vigie.sources import _gpu, amdgpu, edac, infiniband, nvidia_health, nvidia_nvlink

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import reading, steady
-from vigie.agent.events.happenings import MOST_SERIES, Happenings
-from vigie.agent.events.memory import Memory
+from vigie.agent.events.state_file import Memory
+from vigie.agent.events.tracker import MOST_SERIES, Happenings
 from vigie.agent.link.entries import message_of
-from vigie.agent.link.messages import decode, encode
 from vigie.model import Event, Frame, Happening, Phase
-from vigie.sources._host import Host
+from vigie.sources.core.host import Host
+from vigie.wire.messages import decode, encode
 
 XID = {"pci_bus_id": "00000000:41:00.0", "xid": "79"}
 PORT = {"device": "mlx5_0", "port": "1"}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.agent.exporters.exposition import Exposition
+from vigie.agent.exporters.parser import Exposition
 from vigie.model import gauge, series_text
-from vigie.model.values import NAN_BITS, bits_of
+from vigie.model.nan import NAN_BITS, bits_of
 
 UP = (gauge("up", "Whether it is."), ())
 TEXT = """\

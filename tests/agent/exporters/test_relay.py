@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from vigie.agent.exporters.fetch import NoAnswer, fetched
-from vigie.agent.exporters.known import Exporter, exporters, is_it
+from vigie.agent.exporters.catalog import Exporter, exporters, is_it
+from vigie.agent.exporters.client import NoAnswer, fetched
 from vigie.agent.exporters.relay import FORGOTTEN_AFTER, LOOK_SECONDS, STRANGER_SECONDS, Relay
 from vigie.model import Frame
 

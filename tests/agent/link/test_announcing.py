@@ -6,13 +6,13 @@ import logging
 
 import pytest
 
-from vigie.agent.link import messages
-from vigie.agent.link.announcing import VERSIONS, Announced
 from vigie.agent.link.entries import Values, packed
-from vigie.agent.link.messages import MAX_MESSAGE, Delta, Frame
-from vigie.agent.link.messages import Table as TableMessage
+from vigie.agent.link.sent_tables import VERSIONS, Announced
 from vigie.model import Table, gauge
-from vigie.server.link.tables import Alike, Tables
+from vigie.server.ingest.link_tables import Alike, Tables
+from vigie.wire import messages
+from vigie.wire.messages import MAX_MESSAGE, Delta, Frame
+from vigie.wire.messages import Table as TableMessage
 
 WORK = gauge("work", "What is done.", "pid")
 LOAD = Table("load", 1, ((gauge("load", "A load."), ()),))

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from vigie.agent.link.buffer import WINDOW, Buffer
+from vigie.agent.link.buffer_memory import A_SERIES
 from vigie.agent.link.entries import Values, packed, size
-from vigie.agent.link.weight import A_SERIES
+from vigie.common.spool import Spool
 from vigie.model import Table, gauge
-from vigie.sinks._spool import Spool
 
 TABLE = Table("t", 1, tuple((gauge("a", "A.", "x"), (str(i),)) for i in range(500)))
 
@@ -134,7 +134,7 @@ def test_disk_that_takes_nothing_is_said_once(tmp_path: Path, caplog: pytest.Log
 
 
 def test_damaged_piece_costs_only_itself(tmp_path: Path) -> None:
-    from vigie.sinks._spool import Record
+    from vigie.common.spool import Record
 
     spool = Spool(tmp_path, 64 << 20)
     spool.put(Record(9, 0, b"junk"))

@@ -21,5 +21,6 @@ def test_agent_without_a_server_imports_nothing_of_links() -> None:
 
 def test_link_brings_no_numpy_and_nothing_of_the_server() -> None:
     assert (
-        imported("import vigie.cli._link", "numpy", "starlette", "uvicorn", "sqlite3", "vigie.server") == "[]"
+        imported("import vigie.cli._link_options", "numpy", "starlette", "uvicorn", "sqlite3", "vigie.server")
+        == "[]"
     )

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.agent.link import layouts, messages
 from vigie.agent.link.entries import Entry, Values, entries_of, packed, piece_of
-from vigie.agent.link.messages import Ack, Frame, Goodbye, Hello, Malformed
 from vigie.model import ABSENT, NAN, STALE, Binding, Event, Metric, Table, gauge
-from vigie.model.values import bits_of
+from vigie.model.nan import bits_of
+from vigie.wire import messages, table_codec
+from vigie.wire.messages import Ack, Frame, Goodbye, Hello, Malformed
 
 LABELS = st.text(max_size=5)
 METRICS = st.sampled_from([gauge("a", "A.", "x"), gauge("b", "B.", "x"), gauge("c", "C.", "x")])
@@ -60,7 +60,7 @@ def test_known_message_with_a_bad_field_is_refused(message: object) -> None:
 
 @given(st.binary(max_size=200))
 def test_garbage_is_malformed_and_nothing_worse(data: bytes) -> None:
-    for read in (messages.decode, layouts.unpack, lambda data: entries_of(data, "boot")):
+    for read in (messages.decode, table_codec.unpack, lambda data: entries_of(data, "boot")):
         try:
             read(data)
         except Malformed:
@@ -78,22 +78,22 @@ def test_spoilt_message_is_malformed_and_nothing_worse(noise: bytes, place: int)
 
 @given(SERIES)
 def test_layout_comes_back_as_it_was(series: tuple[tuple[Metric, tuple[str, ...]], ...]) -> None:
-    assert layouts.unpack(layouts.pack(series)) == series
+    assert table_codec.unpack(table_codec.pack(series)) == series
 
 
 @given(SERIES, SERIES)
 def test_difference_leads_from_the_old_table_to_the_new(
     old: tuple[tuple[Metric, tuple[str, ...]], ...], new: tuple[tuple[Metric, tuple[str, ...]], ...]
 ) -> None:
-    change = layouts.difference(old, new)
+    change = table_codec.difference(old, new)
     if change is not None:
-        assert layouts.apply(old, change) == new
+        assert table_codec.apply(old, change) == new
 
 
 def test_one_series_more_is_told_as_one_series() -> None:
     metric = gauge("a", "A.", "x")
     old = tuple((metric, (str(i),)) for i in range(100))
-    change = layouts.difference(old, (*old[:50], (metric, ("new",)), *old[51:]))
+    change = table_codec.difference(old, (*old[:50], (metric, ("new",)), *old[51:]))
     assert change == (((metric, ("new",)),), [50], [50])
 
 
@@ -105,7 +105,7 @@ def test_difference_that_does_not_fit_is_refused(
     added: tuple[tuple[Metric, tuple[str, ...]], ...],
 ) -> None:
     try:
-        layouts.apply(old, layouts.Difference(added, places, ended))
+        table_codec.apply(old, table_codec.Difference(added, places, ended))
     except Malformed:
         pass
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.agent.link.pace import HOLD_SECONDS, MOST, Pace
+from vigie.agent.link.flow_control import HOLD_SECONDS, MOST, Pace
 
 
 def opened() -> Pace:

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.server.absence.gaps import Gap, Heard, late_after, lost_after
+from vigie.server.staleness.gaps import Gap, Heard, late_after, lost_after
 
 STEP = 10_000
 

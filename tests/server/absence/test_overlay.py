@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from vigie.model import ABSENT, Frame, Table, gauge
 from vigie.query.engine import Engine
 from vigie.query.storage import Matcher
-from vigie.server.absence.absences import Absences
-from vigie.server.absence.overlay import Overlay
-from vigie.server.api.encode import result
-from vigie.server.link.session import HERE
+from vigie.server.api.prometheus.json_encoder import result
+from vigie.server.ingest.link_session import HERE
+from vigie.server.staleness.activity import Absences
+from vigie.server.staleness.view import Overlay
 from vigie.store.store import Store
 
 STEP = 10_000

@@ -12,21 +12,21 @@ from urllib.parse import urlencode
 from tests.real.waiting import until
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Server, listening
-from vigie.agent.link.messages import PROTOCOL, Hello
 from vigie.model import Binding, Event
-from vigie.query.budget import Limits
-from vigie.server.access.callers import Callers
-from vigie.server.access.privacy import Privacy
-from vigie.server.bindings.book import Book
-from vigie.server.nodes.events import Events
-from vigie.server.nodes.registry import Registry
-from vigie.server.readiness import Readiness
+from vigie.query.limits import Limits
+from vigie.server.api.health import Readiness
+from vigie.server.auth.authenticator import Callers
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.events import Events
+from vigie.server.cluster.nodes import Registry
+from vigie.server.http.request_log import Traffic
+from vigie.server.privacy.redactor import Privacy
 from vigie.server.run import Plan, application
-from vigie.server.traffic import Traffic
-from vigie.store.heads.loose import Samples
-from vigie.store.place import FOLDER
+from vigie.store.filesystem import FOLDER
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
 from vigie.store.store import Store
+from vigie.wire.messages import PROTOCOL, Hello
 
 NOW = 1_700_000_000_000
 MINUTE = 60_000

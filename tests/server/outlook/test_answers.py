@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tests.server.outlook.place import NOW
-from vigie.server.access.privacy import Mask, sees_through
-from vigie.server.outlook.answers import Answers
-from vigie.server.outlook.asking import Found
-from vigie.server.outlook.picture import Picture
+from vigie.server.api.pages import Answers
+from vigie.server.pages.query_batch import Found
+from vigie.server.pages.snapshot import Picture
+from vigie.server.privacy.redactor import Mask, sees_through
 
 
 def picture() -> Picture:

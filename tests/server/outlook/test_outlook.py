@@ -14,19 +14,19 @@ import pytest
 from tests.server.outlook.place import MINUTE, NOW, gpu, sample
 from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, QueryError
-from vigie.server.outlook import job_rows, selecting, words
-from vigie.server.outlook import outlook as module
-from vigie.server.outlook.asking import Ask, Elsewhere, Found, Span
-from vigie.server.outlook.cluster import cluster
-from vigie.server.outlook.jobs_page import jobs_page
-from vigie.server.outlook.known import NO_LEDGERS, Nothing
-from vigie.server.outlook.outlook import Outlook
-from vigie.server.outlook.questions import SLOW
-from vigie.server.outlook.seen import Seen
-from vigie.server.outlook.shapes import CRITICAL, OK, UNKNOWN, hedged, verdict
-from vigie.server.outlook.watch import UNFINISHED, Watch
+from vigie.server.pages import humanize, queries, rows
+from vigie.server.pages import snapshot_cache as module
+from vigie.server.pages.cluster_page import cluster
+from vigie.server.pages.cluster_state import NO_LEDGERS, Nothing
+from vigie.server.pages.incident_monitor import UNFINISHED, Watch
+from vigie.server.pages.job_page import jobs_page
+from vigie.server.pages.queries import SLOW
+from vigie.server.pages.query_batch import Ask, Elsewhere, Found, Span
+from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, hedged, verdict
+from vigie.server.privacy.redactor import Seen
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.heads.loose import Samples
+from vigie.store.heads.ungrouped import Samples
 
 
 class There(Engine):
@@ -326,7 +326,7 @@ class Names(Counting):
         return await super().ask(asks, at, seconds)
 
 
-@pytest.mark.parametrize("each", [words, selecting, job_rows], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("each", [humanize, queries, rows], ids=lambda each: each.__name__)
 def test_words_are_as_their_examples_say(each: ModuleType) -> None:
     tried = doctest.testmod(each)
     assert (tried.failed, tried.attempted > 0) == (0, True)

@@ -9,16 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model.binding import Binding
-from vigie.server.bindings.book import Kept
-from vigie.server.outlook.asking import Found, Row
-from vigie.server.outlook.gpu_health import facts
-from vigie.server.outlook.ladder import ladder, span_of
-from vigie.server.outlook.picture import Picture
-from vigie.server.outlook.ranks import FIELDS, ranks
-from vigie.server.outlook.receipt import receipt
-from vigie.server.outlook.sources import WITHOUT, sources
-from vigie.server.outlook.user_page import STEP_MS, days_of
-from vigie.server.outlook.words import DAY_MS, HOUR_MS
+from vigie.server.cluster.bindings import Kept
+from vigie.server.pages.gpu_page import facts
+from vigie.server.pages.humanize import DAY_MS, HOUR_MS
+from vigie.server.pages.job_efficiency import ladder, receipt, span_of
+from vigie.server.pages.job_ranks import FIELDS, ranks
+from vigie.server.pages.node_page import WITHOUT, sources
+from vigie.server.pages.query_batch import Found, Row
+from vigie.server.pages.snapshot import Picture
+from vigie.server.pages.user_page import STEP_MS, days_of
 
 NOW = 1_700_000_000_000
 NONE = Found({}, {})

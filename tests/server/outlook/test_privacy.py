@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.outlook.place import MINUTE, NOW, Asked, Place, gpu, serving_place
 from vigie.model import Event
-from vigie.server.access.privacy import Privacy
+from vigie.server.privacy.redactor import Privacy
 
 HIDDEN = ("bob.m", "4711.batch", "secret-model", "bobs-account", "train_secret.py")
 

@@ -14,9 +14,9 @@ from bench.programs import free_port
 
 from tests.real.waiting import until
 from tests.simulation.test_demo import Demo, running
-from vigie.simulation.cluster.cast import IDLE, JOBS, LINGERING, NEVER_STARTED
-from vigie.simulation.cluster.fleet import fleet
 from vigie.simulation.cluster.incidents import INCIDENTS
+from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.workloads import IDLE, JOBS, LINGERING, NEVER_STARTED
 
 pytestmark = pytest.mark.process
 

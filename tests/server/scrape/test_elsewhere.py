@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.server.scrape.exporter import exporting
 from tests.server.scrape.test_scraper import RULES, wait
 from tests.sinks.peer import Peer
-from vigie.connection import Target as Address
-from vigie.model.values import STALE_BITS, from_bits
-from vigie.server.api.queries import now_ms
-from vigie.server.scrape.parts import Scraping
+from vigie.common.endpoint import Target as Address
+from vigie.model.nan import STALE_BITS, from_bits
+from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.scrape.target import target_of
+from vigie.server.services import Scraping
 from vigie.sinks.remote_write import Options, RemoteWrite
 from vigie.store.store import Store
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.server.scrape.exporter import Exporter, exporting, said
-from vigie.server.scrape.fetch import Answer, Client, FetchError, Place
+from vigie.server.scrape.client import Answer, Client, FetchError, Place
 
 MOST = 10_000
 

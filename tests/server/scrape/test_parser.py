@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vigie.model import Metric, series_text
+from vigie.model.nan import NAN_BITS, bits_of, is_absent
 from vigie.model.table import Series
-from vigie.model.values import NAN_BITS, bits_of, is_absent
-from vigie.server.scrape.layout import Catalogue, Shelf
-from vigie.server.scrape.line import ParseError
 from vigie.server.scrape.parser import Parser, Scraped
+from vigie.server.scrape.series_cache import Catalogue, Shelf
+from vigie.wire.exposition.line_parser import ParseError
 
 Told = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

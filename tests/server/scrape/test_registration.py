@@ -17,13 +17,13 @@ from starlette.routing import Route
 from yaml import safe_load  # type: ignore[import-untyped]
 
 from tests.server.serving import Said, Server, listening
-from vigie.server.scrape.active_targets import ActiveTargets
+from vigie.server.api.prometheus.targets import ActiveTargets
+from vigie.server.scrape.config import Rules
 from vigie.server.scrape.discovery import Discovery, Entry, FileSd, yaml
-from vigie.server.scrape.loop import State
 from vigie.server.scrape.registration import Registration
-from vigie.server.scrape.rules import Rules
+from vigie.server.scrape.scrape_loop import State
 from vigie.server.scrape.target import Target, target_of
-from vigie.server.scrape.targets import Targets
+from vigie.server.scrape.target_store import Targets
 
 LABELS = {"host_gpu": "gpu1", "hostname": "gpu1", "job": "dcgm-exporter", "node_type": "gpu"}
 NODE = {"labels": LABELS, "targets": ["10.0.0.1:9400"]}

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.server.scrape.exporter import Exporter, exporting, said
-from vigie.connection import Secret
+from vigie.common.endpoint import Secret
 from vigie.model import Frame
-from vigie.model.values import is_absent, is_stale
+from vigie.model.nan import is_absent, is_stale
 from vigie.query.storage import Matcher
-from vigie.server.api.queries import now_ms
-from vigie.server.scrape.loop import State, phase
-from vigie.server.scrape.rules import Credentials, Rules, networks
+from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.scrape.config import Credentials, Rules, networks
+from vigie.server.scrape.scrape_loop import State, phase
 from vigie.server.scrape.scraper import Scraper
 from vigie.server.scrape.target import Target, target_of
-from vigie.server.scrape.targets import Targets
+from vigie.server.scrape.target_store import Targets
 from vigie.store.errors import CannotWrite, Refused
-from vigie.store.heads.loose import Samples
+from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 
 RULES = Rules(interval=0.05, timeout=60)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from vigie import config
-from vigie.cli import _scrape
-from vigie.config import ConfigError
-from vigie.config_scrape import SCRAPE
-from vigie.server.scrape.rules import Rules
+from vigie.cli import _scrape_options
+from vigie.cli.settings.scrape import SCRAPE
+from vigie.common import config
+from vigie.common.config import ConfigError
+from vigie.server.scrape.config import Rules
 
 
 def values(**given: Any) -> dict[str, Any]:
@@ -20,14 +20,14 @@ def values(**given: Any) -> dict[str, Any]:
 
 
 def test_defaults_are_those_of_the_rules() -> None:
-    rules = _scrape.rules(values())
+    rules = _scrape_options.rules(values())
     assert rules._replace(credentials=Rules().credentials) == Rules()
     assert not rules.credentials.are_for("127.0.0.1")
-    assert _scrape.file_sd(values()) is None
+    assert _scrape_options.file_sd(values()) is None
 
 
 def test_settings_reach_the_rules() -> None:
-    rules = _scrape.rules(
+    rules = _scrape_options.rules(
         values(
             interval=30,
             sample_limit=5,
@@ -37,7 +37,7 @@ def test_settings_reach_the_rules() -> None:
             secrets_for=["10.0.0.0/8"],
         )
     )
-    assert (rules.timeout, _scrape.rules(values(interval=3)).timeout) == (10, 3)
+    assert (rules.timeout, _scrape_options.rules(values(interval=3)).timeout) == (10, 3)
     assert (rules.interval, rules.most_samples, rules.most_bytes, rules.honor_labels) == (
         30,
         5,
@@ -60,4 +60,4 @@ def test_settings_reach_the_rules() -> None:
 )
 def test_settings_that_do_not_fit_are_named(given: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        _scrape.rules(values(**given))
+        _scrape_options.rules(values(**given))

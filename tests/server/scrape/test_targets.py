@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.server.scrape.target import BadTarget, target_of
-from vigie.server.scrape.targets import Conflict, Targets
+from vigie.server.scrape.target_store import Conflict, Targets
 from vigie.store.errors import NewerFormat, StoreError
 
 JOB = {"job": "node-exporter"}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.sources.nvidia.gpus import Machine
-from vigie.simulation.nvml.building import NoCompiler, build
-from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.simulation.nvml.build import NoCompiler, build
+from vigie.simulation.nvml.driver import SimulatedDriver
 
 Make = Callable[..., Machine]
 

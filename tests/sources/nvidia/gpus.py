@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.agent.reading import Outcome, Reading
+from vigie.agent.source_reader import Outcome, Reading
 from vigie.model import Happening
 from vigie.simulation.clock import SimulatedClock
-from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.simulation.nvml.driver import SimulatedDriver
 from vigie.sources import nvidia, nvidia_health, nvidia_nvlink, nvidia_processes, nvidia_profiling
-from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
+from vigie.sources.core.host import Host
 
 MODULES = (nvidia, nvidia_health, nvidia_nvlink, nvidia_profiling, nvidia_processes)
 NO_DCGM = {"dcgm": "off"}

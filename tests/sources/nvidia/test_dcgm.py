@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 import vigie.simulation.dcgm
 from tests.sources.nvidia.conftest import Make
 from tests.sources.nvidia.gpus import Machine, until
-from vigie.agent.reading import Outcome
-from vigie.simulation.nvml import models
-from vigie.simulation.nvml.building import DCGM, build
+from vigie.agent.source_reader import Outcome
+from vigie.simulation.nvml import gpu_models
+from vigie.simulation.nvml.build import DCGM, build
 from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.clients import Running
 from vigie.sources._dcgm.engine import SOCKET, read
 from vigie.sources._dcgm.profiler import Profiler, Settings
-from vigie.sources._profiling import ROWS, chosen
+from vigie.sources._profiling_fields import ROWS, chosen
 
 SOURCE = "nvidia_profiling"
 TABLE = (Path(vigie.simulation.dcgm.__file__).parent / "layouts.txt").read_text().splitlines()
@@ -43,7 +43,7 @@ def dcgm(machine: Make, built: Path, tmp_path: Path) -> Dcgm:
     def make(*lines: str, listens: str = SOCKET, name: str = "libdcgm.so.4", **profiling: str) -> Machine:
         library = tmp_path / "driver0" / name
         options = {"dcgm": "auto", "dcgm_library": str(library), "dcgm_interval": "1", **profiling}
-        made = machine([*models.a100(), *COUNTED, f"system listens {listens}", *lines], profiling=options)
+        made = machine([*gpu_models.a100(), *COUNTED, f"system listens {listens}", *lines], profiling=options)
         shutil.copyfile(build(built.parent, DCGM), library)
         return made
 

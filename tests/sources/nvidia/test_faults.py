@@ -10,14 +10,14 @@ import pytest
 
 from tests.sources.nvidia.conftest import Make
 from tests.sources.nvidia.gpus import Machine, until
-from vigie.agent.reading import Outcome, Reading
+from vigie.agent.source_reader import Outcome, Reading
 from vigie.model import Phase
 from vigie.simulation.clock import SimulatedClock
-from vigie.simulation.nvml import models
+from vigie.simulation.nvml import gpu_models
 from vigie.sources import nvidia
-from vigie.sources._host import Host
 from vigie.sources._nvml.driver import Driver
 from vigie.sources._nvml.gpu import Gpu
+from vigie.sources.core.host import Host
 
 OLD = (
     "nvmlDeviceGetMemoryInfo_v2",
@@ -51,7 +51,7 @@ def test_recorded_machine_has_no_driver() -> None:
 
 
 def test_driver_that_is_too_old_to_be_opened_is_named(machine: Make) -> None:
-    made = machine(models.geforce(), without=("nvmlInit_v2",))
+    made = machine(gpu_models.geforce(), without=("nvmlInit_v2",))
     made.read()
     outcome, reason = made.outcome()
     assert outcome is Outcome.UNAVAILABLE
@@ -60,7 +60,7 @@ def test_driver_that_is_too_old_to_be_opened_is_named(machine: Make) -> None:
 
 
 def test_old_driver_gives_what_it_can_and_a_reason_for_the_rest(machine: Make) -> None:
-    made = machine([*models.h100(), "0 process.0 12 345"], without=OLD)
+    made = machine([*gpu_models.h100(), "0 process.0 12 345"], without=OLD)
     found = made.read()
     # The old call counts what the driver keeps as used.
     assert found["DCGM_FI_DEV_FB_USED", "0", ""] == 41 * 1024
@@ -75,7 +75,7 @@ def test_old_driver_gives_what_it_can_and_a_reason_for_the_rest(machine: Make) -
 
 
 def test_driver_that_is_unloaded_and_loaded_again_is_picked_up(machine: Make) -> None:
-    made = machine(models.h100())
+    made = machine(gpu_models.h100())
     assert len(_gpus(made)) == 8
     made.say("system unloaded 1")
     assert not made.read()
@@ -89,7 +89,7 @@ def test_driver_that_is_unloaded_and_loaded_again_is_picked_up(machine: Make) ->
 
 @pytest.mark.parametrize("why", ["unloaded 1", "error.nvmlSystemGetDriverVersion 999"])
 def test_driver_that_cannot_be_opened_is_not_kept_loaded(machine: Make, why: str) -> None:
-    made = machine([*models.geforce(), f"system {why}"])
+    made = machine([*gpu_models.geforce(), f"system {why}"])
     made.read()
     assert made.outcome()[0] is Outcome.UNAVAILABLE
     # Else the library of the next driver could not take its place.
@@ -97,7 +97,7 @@ def test_driver_that_cannot_be_opened_is_not_kept_loaded(machine: Make, why: str
 
 
 def test_missing_permission_says_what_to_do(machine: Make) -> None:
-    made = machine([*models.h100(), "system error.nvmlInit_v2 4"])
+    made = machine([*gpu_models.h100(), "system error.nvmlInit_v2 4"])
     made.read()
     outcome, reason = made.outcome()
     assert outcome is Outcome.UNAVAILABLE
@@ -106,7 +106,7 @@ def test_missing_permission_says_what_to_do(machine: Make) -> None:
 
 
 def test_lost_gpu_costs_only_itself_and_is_an_event_until_it_returns(machine: Make) -> None:
-    made = machine(models.h100())
+    made = machine(gpu_models.h100())
     assert len(_gpus(made)) == 8
     made.happenings()
     lost = "3 error.* 15"
@@ -123,7 +123,7 @@ def test_lost_gpu_costs_only_itself_and_is_an_event_until_it_returns(machine: Ma
 
 
 def test_only_gpu_that_is_lost_is_an_event_too(machine: Make) -> None:
-    made = machine(models.geforce())
+    made = machine(gpu_models.geforce())
     made.read()
     made.say("0 error.* 15")
     assert made.read() == {}
@@ -133,7 +133,7 @@ def test_only_gpu_that_is_lost_is_an_event_too(machine: Make) -> None:
 
 
 def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> None:
-    made = machine([*models.h100(), "3 error.nvmlDeviceGetName 15"], reopen=0)
+    made = machine([*gpu_models.h100(), "3 error.nvmlDeviceGetName 15"], reopen=0)
     assert len(_gpus(made)) == 7
     assert "fallen off the bus" in made.notes()["GPU 3"]
     (begun,) = [each for each in made.happenings() if each.phase is Phase.BEGINS]
@@ -143,14 +143,14 @@ def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> 
 
 
 def test_gpu_that_failed_for_an_unknown_reason_at_the_opening_is_found_again(machine: Make) -> None:
-    made = machine([*models.h100(), failure := "3 error.nvmlDeviceGetUUID 999"], reopen=0)
+    made = machine([*gpu_models.h100(), failure := "3 error.nvmlDeviceGetUUID 999"], reopen=0)
     assert len(_gpus(made)) == 7
     made.simulated.take_back(failure)
     until(lambda: len(_gpus(made)) == 8)
 
 
 def test_lost_gpu_that_vanishes_and_returns_is_found_again(machine: Make) -> None:
-    made = machine(models.h100(), reopen=0)
+    made = machine(gpu_models.h100(), reopen=0)
     assert len(_gpus(made)) == 8
     made.happenings()
     made.say(lost := "7 error.* 15", fewer := "system count 7")
@@ -162,7 +162,7 @@ def test_lost_gpu_that_vanishes_and_returns_is_found_again(machine: Make) -> Non
 
 
 def test_driver_is_opened_anew_less_and_less_often_while_a_gpu_stays_lost(machine: Make) -> None:
-    made = machine([*models.h100(), "3 error.* 15"], reopen=0.01)
+    made = machine([*gpu_models.h100(), "3 error.* 15"], reopen=0.01)
     opened: list[list[Gpu]] = []
     end = time.monotonic() + 0.6
 
@@ -178,7 +178,7 @@ def test_driver_is_opened_anew_less_and_less_often_while_a_gpu_stays_lost(machin
 
 
 def test_gpu_that_was_lost_before_a_restart_is_told_as_found_whichever_way_it_was_lost(machine: Make) -> None:
-    made = machine(models.geforce())
+    made = machine(gpu_models.geforce())
     made.read()
     ended = [each.event.where for each in made.happenings() if each.phase is Phase.ENDS]
     assert {"gpu": "0"} in ended  # it could not be identified then
@@ -188,7 +188,7 @@ def test_gpu_that_was_lost_before_a_restart_is_told_as_found_whichever_way_it_wa
 
 
 def test_xid_that_came_before_listening_failed_is_told(machine: Make) -> None:
-    made = machine([*models.h100(), "system error.no_event 15"])
+    made = machine([*gpu_models.h100(), "system error.no_event 15"])
     made.read()
     made.happenings()
     made.say("3 xid 79")
@@ -197,7 +197,7 @@ def test_xid_that_came_before_listening_failed_is_told(machine: Make) -> None:
 
 
 def test_gpu_that_hangs_costs_only_itself_and_is_asked_again_when_it_answers(machine: Make) -> None:
-    made = machine(models.h100(), deadline=0.5)
+    made = machine(gpu_models.h100(), deadline=0.5)
     until(lambda: len(_gpus(made)) == 8)
     made.happenings()
     made.say(hang := "5 hang.nvmlDeviceGetPowerUsage 60")
@@ -213,7 +213,7 @@ def test_gpu_that_hangs_costs_only_itself_and_is_asked_again_when_it_answers(mac
 
 
 def test_driver_that_takes_long_to_open_is_waited_for_elsewhere(machine: Make) -> None:
-    made = machine([*models.geforce(), hang := "system hang.nvmlInit_v2 60"], deadline=0.1)
+    made = machine([*gpu_models.geforce(), hang := "system hang.nvmlInit_v2 60"], deadline=0.1)
     made.read()
     assert "has been opening for" in made.outcome()[1]
     made.simulated.take_back(hang)
@@ -221,7 +221,7 @@ def test_driver_that_takes_long_to_open_is_waited_for_elsewhere(machine: Make) -
 
 
 def test_call_that_fails_now_and_then_is_tried_again(machine: Make) -> None:
-    made = machine(models.geforce())
+    made = machine(gpu_models.geforce())
     made.say(failure := "0 error.nvmlDeviceGetPowerUsage 999")
     assert ("DCGM_FI_DEV_POWER_USAGE", "0", "") not in made.read()
     assert "cannot say why" in made.notes()["DCGM_FI_DEV_POWER_USAGE"]
@@ -230,7 +230,7 @@ def test_call_that_fails_now_and_then_is_tried_again(machine: Make) -> None:
 
 
 def test_released_driver_is_not_held_open_and_comes_back_by_itself(machine: Make) -> None:
-    made = machine(models.h100())
+    made = machine(gpu_models.h100())
     made.read("nvidia_profiling")
     made.read()
     assert made.simulated.held()
@@ -244,7 +244,7 @@ def test_released_driver_is_not_held_open_and_comes_back_by_itself(machine: Make
 
 
 def test_driver_can_be_taken_again_before_its_time(machine: Make) -> None:
-    made = machine(models.geforce())
+    made = machine(gpu_models.geforce())
     made.driver.release(3600, "ann")
     assert not made.read()
     made.driver.resume()
@@ -252,13 +252,13 @@ def test_driver_can_be_taken_again_before_its_time(machine: Make) -> None:
 
 
 def test_temperature_that_is_a_marker_is_none(machine: Make) -> None:
-    made = machine([*models.geforce(), "0 temperature.gpu 255"])
+    made = machine([*gpu_models.geforce(), "0 temperature.gpu 255"])
     assert ("DCGM_FI_DEV_GPU_TEMP", "0", "") not in made.read()
     assert made.notes()["DCGM_FI_DEV_GPU_TEMP"] == "GPU 0: 255 is no temperature"
 
 
 def test_driver_of_another_version_is_loaded_without_a_restart(machine: Make) -> None:
-    made = machine(models.geforce())
+    made = machine(gpu_models.geforce())
     made.read()
     made.say(mismatch := "* error.* 18")
     assert not made.read()
@@ -277,7 +277,7 @@ def test_driver_of_another_version_is_loaded_without_a_restart(machine: Make) ->
 
 
 def test_one_clock_that_is_not_there_costs_no_other(machine: Make) -> None:
-    made = machine([*models.geforce(), "0 clock.mem none", "0 clock.max.sm none"])
+    made = machine([*gpu_models.geforce(), "0 clock.mem none", "0 clock.max.sm none"])
     for _ in range(2):
         found = made.read()
         assert ("DCGM_FI_DEV_SM_CLOCK", "0", "") in found
@@ -289,7 +289,7 @@ def test_one_clock_that_is_not_there_costs_no_other(machine: Make) -> None:
 
 def test_kind_of_link_error_that_is_not_counted_costs_no_other(machine: Make) -> None:
     counted = [f"* link.{link}.error.{kind} 5" for link in range(18) for kind in range(3)]
-    made = machine([*models.h100(), "* link.error none", *counted])
+    made = machine([*gpu_models.h100(), "* link.error none", *counted])
     for _ in range(2):
         found = made.read("nvidia_nvlink")
         assert found["vigie_gpu_nvlink_errors_total", "7", "17,crc_flit"] == 5
@@ -298,7 +298,7 @@ def test_kind_of_link_error_that_is_not_counted_costs_no_other(machine: Make) ->
 
 
 def test_link_that_is_not_there_costs_no_other(machine: Make) -> None:
-    made = machine([*models.h100(), "2 link.4.absent 1"])
+    made = machine([*gpu_models.h100(), "2 link.4.absent 1"])
     for _ in range(2):
         found = made.read("nvidia_nvlink")
         links = {link for name, gpu, link in found if (name, gpu) == ("vigie_gpu_nvlink_up", "2")}
@@ -308,26 +308,26 @@ def test_link_that_is_not_there_costs_no_other(machine: Make) -> None:
 
 
 def test_memory_temperature_is_whole_whatever_type_the_driver_declares(machine: Make) -> None:
-    made = machine([*models.h100(), "* type.82 0"])
+    made = machine([*gpu_models.h100(), "* type.82 0"])
     assert made.read()["DCGM_FI_DEV_MEMORY_TEMP", "0", ""] == 70
 
 
 def test_more_processes_than_are_listed_are_counted_and_the_reason_is_told(machine: Make) -> None:
-    made = machine([*models.geforce(), *(f"0 process.{number} {number + 1} 5" for number in range(200))])
+    made = machine([*gpu_models.geforce(), *(f"0 process.{number} {number + 1} 5" for number in range(200))])
     found = made.read("nvidia_processes")
     assert found["vigie_gpu_processes", "0", ""] == 200
     assert "more than" in made.notes("nvidia_processes")["vigie_gpu_process_memory_bytes"]
 
 
 def test_gpus_that_lack_the_same_for_different_reasons_are_all_told(machine: Make) -> None:
-    made = machine([*models.h100(), "1 power.usage none", "[23] error.nvmlDeviceGetPowerUsage 999"])
+    made = machine([*gpu_models.h100(), "1 power.usage none", "[23] error.nvmlDeviceGetPowerUsage 999"])
     made.read()
     why = made.notes()["DCGM_FI_DEV_POWER_USAGE"]
     assert "GPU 1: not supported" in why
     assert "GPU 2-3: the driver cannot say why" in why
 
 
-@pytest.mark.parametrize(("script", "counted"), [(models.h100(), True), (models.a100(), False)])
+@pytest.mark.parametrize(("script", "counted"), [(gpu_models.h100(), True), (gpu_models.a100(), False)])
 def test_driver_that_fails_when_asked_for_counters_is_tried(
     machine: Make, script: list[str], counted: bool
 ) -> None:

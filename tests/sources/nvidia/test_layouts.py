@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vigie.simulation.nvml
+from vigie.sources._number_lists import joined, spread
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.fields import PLACE, read_value
-from vigie.sources._ranges import joined, spread
 
 TABLE = (Path(vigie.simulation.nvml.__file__).parent / "layouts.txt").read_text().splitlines()
 LAYOUTS = {words[0]: words[1:] for words in map(str.split, TABLE) if words[0] not in ("#", "version")}

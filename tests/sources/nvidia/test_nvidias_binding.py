@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from vigie.simulation.nvml import models
-from vigie.simulation.nvml.machine import SimulatedDriver
+from vigie.simulation.nvml import gpu_models
+from vigie.simulation.nvml.driver import SimulatedDriver
 
 # What is asked with nvidia-ml-py of GPU 1, and what the script says.
 ANSWERS: dict[str, Any] = {
@@ -64,7 +64,7 @@ nvmlShutdown()
 
 def test_nvidias_own_binding_reads_the_script(tmp_path: Path, built: Path) -> None:
     pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed")
-    script = [*models.h100(), "system clock 2", "1 process.0 4711 1000"]
+    script = [*gpu_models.h100(), "system clock 2", "1 process.0 4711 1000"]
     simulated = SimulatedDriver(tmp_path / "driver", built, script)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(simulated.library.parent)}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM]

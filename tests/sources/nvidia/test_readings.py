@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.sources.nvidia.conftest import Make
-from vigie.simulation.nvml import models
+from vigie.simulation.nvml import gpu_models
 
 
 def test_each_reason_to_throttle_is_a_series(machine: Make) -> None:
-    made = machine([*models.h100(), "2 reasons 36"])
+    made = machine([*gpu_models.h100(), "2 reasons 36"])
     found = made.read()
     held = {key[2] for key, value in found.items() if key[:2] == ("vigie_gpu_throttled", "2") and value}
     assert held == {"power_cap", "sw_thermal"}
@@ -18,14 +18,14 @@ def test_each_reason_to_throttle_is_a_series(machine: Make) -> None:
 
 
 def test_value_changes_when_its_time_has_come(machine: Make) -> None:
-    made = machine([*models.h100(), "4 power.usage 100000 @60"])
+    made = machine([*gpu_models.h100(), "4 power.usage 100000 @60"])
     assert made.read()["DCGM_FI_DEV_POWER_USAGE", "4", ""] == 650.5
     made.at(60)
     assert made.read()["DCGM_FI_DEV_POWER_USAGE", "4", ""] == 100
 
 
 def test_mig_instances_have_their_memory_and_the_gpu_its_own(machine: Make) -> None:
-    made = machine(models.a100())
+    made = machine(gpu_models.a100())
     made.read()
     labels = made.labels("DCGM_FI_DEV_FB_USED", "0")
     assert [(each.get("GPU_I_PROFILE"), each.get("GPU_I_ID")) for each in labels] == [
@@ -46,7 +46,7 @@ def _series(made: object) -> list[tuple[tuple[str, tuple[str, ...]], float]]:
 
 
 def test_load_of_a_split_gpu_is_absent_and_not_nought(machine: Make) -> None:
-    made = machine(models.a100())
+    made = machine(gpu_models.a100())
     found = made.read()
     assert ("DCGM_FI_DEV_GPU_UTIL", "0", "") not in found
     assert ("vigie_gpu_busy_ratio", "0", "") not in found
@@ -54,7 +54,7 @@ def test_load_of_a_split_gpu_is_absent_and_not_nought(machine: Make) -> None:
 
 
 def test_new_mig_instance_is_found(machine: Make) -> None:
-    made = machine(models.a100())
+    made = machine(gpu_models.a100())
     made.read("nvidia_health")
     made.say(
         "0/2 uuid MIG-x", "0/2 name NVIDIA A100-SXM4-40GB MIG 2g.10gb", "0/2 instance 9", "0/2 compute 0"
@@ -63,7 +63,7 @@ def test_new_mig_instance_is_found(machine: Make) -> None:
 
 
 def test_link_that_is_down_is_told_from_one_that_is_not_there(machine: Make) -> None:
-    made = machine([*models.h100(), "6 link.4.down 1", "6 link.4.error.1 12"])
+    made = machine([*gpu_models.h100(), "6 link.4.down 1", "6 link.4.error.1 12"])
     found = made.read("nvidia_nvlink")
     up = {key[2]: value for key, value in found.items() if key[:2] == ("vigie_gpu_nvlink_up", "6")}
     assert len(up) == 18
@@ -73,7 +73,7 @@ def test_link_that_is_down_is_told_from_one_that_is_not_there(machine: Make) -> 
 
 
 def test_rates_are_over_the_time_that_the_driver_measured(machine: Make) -> None:
-    made = machine(models.h100())
+    made = machine(gpu_models.h100())
     assert ("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "0", "") not in made.read()
     assert "two readings" in made.notes()["DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"]
     made.at(7.3)
@@ -81,7 +81,7 @@ def test_rates_are_over_the_time_that_the_driver_measured(machine: Make) -> None
 
 
 def test_profiling_counters_are_the_mean_between_two_readings(machine: Make) -> None:
-    made = machine([*models.h100(), "0 gpm.2 0", "0 gpm.2 100 @2", "0 gpm.5 none"])
+    made = machine([*gpu_models.h100(), "0 gpm.2 0", "0 gpm.2 100 @2", "0 gpm.5 none"])
     made.at(0)
     made.read("nvidia_profiling")
     made.at(8)
@@ -93,8 +93,8 @@ def test_profiling_counters_are_the_mean_between_two_readings(machine: Make) -> 
 
 
 def test_profiling_counters_of_a_mig_instance_are_its_own(machine: Make) -> None:
-    split = [line.replace("A100", "H100") for line in models.a100() if line.startswith("0/")]
-    made = machine([*models.h100(), *split, "0 mig.mode 1", "0/* gpm.supported 1", "0/1 gpm.2 40"])
+    split = [line.replace("A100", "H100") for line in gpu_models.a100() if line.startswith("0/")]
+    made = machine([*gpu_models.h100(), *split, "0 mig.mode 1", "0/* gpm.supported 1", "0/1 gpm.2 40"])
     made.read("nvidia_profiling")
     made.at(5)
     assert made.profile()["DCGM_FI_PROF_SM_ACTIVE", "0", ""] == pytest.approx(0.4)
@@ -103,7 +103,7 @@ def test_profiling_counters_of_a_mig_instance_are_its_own(machine: Make) -> None
 
 
 def test_processes_are_listed_with_their_memory(machine: Make) -> None:
-    made = machine([*models.h100(), "0 process.0 4711 1000", "0 process.1 4712 18446744073709551615"])
+    made = machine([*gpu_models.h100(), "0 process.0 4711 1000", "0 process.1 4712 18446744073709551615"])
     found = made.read("nvidia_processes")
     assert found["vigie_gpu_processes", "0", ""] == 2
     assert found["vigie_gpu_processes", "1", ""] == 0
@@ -112,17 +112,17 @@ def test_processes_are_listed_with_their_memory(machine: Make) -> None:
 
 
 def test_process_in_a_mig_instance_says_in_which(machine: Make) -> None:
-    made = machine([*models.a100(), "0 process.0 99 5000 5 0"])
+    made = machine([*gpu_models.a100(), "0 process.0 99 5000 5 0"])
     assert made.read("nvidia_processes")["vigie_gpu_process_memory_bytes", "0", "99,5"] == 5000
 
 
 def test_more_processes_than_fit_are_counted(machine: Make) -> None:
-    made = machine([*models.geforce(), *(f"0 process.{n} {n + 1} 10" for n in range(200))])
+    made = machine([*gpu_models.geforce(), *(f"0 process.{n} {n + 1} 10" for n in range(200))])
     assert made.read("nvidia_processes") == {("vigie_gpu_processes", "0", ""): 200}
 
 
 def test_board_is_told_by_its_serial_number_and_what_is_not_known_of_it_is_empty(machine: Make) -> None:
-    made = machine([*models.h100(), "1 serial none", "2 serial none", "2 vbios none"])
+    made = machine([*gpu_models.h100(), "1 serial none", "2 serial none", "2 vbios none"])
     found = made.read("nvidia_health")
     assert found["vigie_gpu_board_info", "0", "1650021000000,96.00.74.00.01"] == 1
     assert found["vigie_gpu_board_info", "1", ",96.00.74.00.01"] == 1
@@ -131,7 +131,7 @@ def test_board_is_told_by_its_serial_number_and_what_is_not_known_of_it_is_empty
 
 
 def test_same_xid_twice_is_two_events_and_the_last_is_the_gauge(machine: Make) -> None:
-    made = machine(models.h100())
+    made = machine(gpu_models.h100())
     assert made.read()["DCGM_FI_DEV_XID_ERRORS", "5", ","] == 0
     made.say("5 xid 79", "5 xid 79", "2 xid 31")
     made.read()

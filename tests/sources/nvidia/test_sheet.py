@@ -9,8 +9,8 @@ import pytest
 
 from tests.sources.nvidia.conftest import Make
 from tests.sources.nvidia.gpus import MODULES, Machine
-from vigie.agent.reading import Outcome
-from vigie.simulation.nvml import models
+from vigie.agent.source_reader import Outcome
+from vigie.simulation.nvml import gpu_models
 
 MODELS = ("h100", "a100", "geforce")
 
@@ -63,7 +63,7 @@ def _read_twice(machine: Machine) -> dict[str, dict[tuple[str, str, str], float]
 
 @pytest.mark.parametrize("model", MODELS)
 def test_values_follow_the_script_and_what_is_not_supported_is_no_series(machine: Make, model: str) -> None:
-    found = _read_twice(made := machine(getattr(models, model)()))
+    found = _read_twice(made := machine(getattr(gpu_models, model)()))
     gpu = "0" if model == "geforce" else "1"
     values = {name: v for source in found.values() for (name, index, _), v in source.items() if index == gpu}
     for row in ROWS:
@@ -98,7 +98,7 @@ def test_types_and_units_are_the_sheets() -> None:
 
 
 def test_labels_are_those_of_dcgm_exporter_in_its_order(machine: Make) -> None:
-    made = machine(models.h100())
+    made = machine(gpu_models.h100())
     made.read()
     assert made.labels("DCGM_FI_DEV_GPU_TEMP", "3") == [
         {
@@ -116,7 +116,7 @@ def test_labels_are_those_of_dcgm_exporter_in_its_order(machine: Make) -> None:
 
 
 def test_label_of_the_host_can_be_spelled_as_newer_exporters_do(machine: Make) -> None:
-    made = machine(models.geforce(), host_label="hostname")
+    made = machine(gpu_models.geforce(), host_label="hostname")
     made.read()
     labels = made.labels("DCGM_FI_DEV_GPU_TEMP", "0")[0]
     assert labels["hostname"] == "node7"

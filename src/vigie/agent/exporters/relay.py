@@ -10,12 +10,12 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from vigie.agent.exporters.exposition import Exposition
-from vigie.agent.exporters.fetch import NoAnswer, fetched
-from vigie.agent.exporters.known import Exporter, is_it
-from vigie.agent.link.messages import RELAYED
+from vigie.agent.exporters.catalog import Exporter, is_it
+from vigie.agent.exporters.client import NoAnswer, fetched
+from vigie.agent.exporters.parser import Exposition
+from vigie.common.change_logger import Complaint
 from vigie.model import Frame, Table, gauge
-from vigie.sinks._complaint import Complaint
+from vigie.wire.messages import RELAYED
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ import time
 from collections import deque
 from typing import NamedTuple
 
+from vigie.agent.link.buffer_memory import Weight, names
 from vigie.agent.link.entries import Entry, Values, entries_of, piece_of, size, time_of
-from vigie.agent.link.messages import Malformed
-from vigie.agent.link.weight import Weight, names
-from vigie.sinks._complaint import Complaint
-from vigie.sinks._spool import Record, Spool
+from vigie.common.change_logger import Complaint
+from vigie.common.spool import Record, Spool
+from vigie.wire.messages import Malformed
 
 MEMORY = 8 << 20
 PIECE = 1 << 20  # bytes of entries that go to the disk together

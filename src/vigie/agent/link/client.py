@@ -14,20 +14,20 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 
-from vigie.agent.link import messages
-from vigie.agent.link.announcing import Announced
-from vigie.agent.link.asking import Asking
 from vigie.agent.link.buffer import Buffer
 from vigie.agent.link.commands import Commands
 from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertificate, pinned
+from vigie.agent.link.delegated_requests import Asking
 from vigie.agent.link.entries import binding_message, values_of
-from vigie.agent.link.introduction import Introduction, uptime_ms
-from vigie.agent.link.messages import Ack, Answer, Command, Goodbye, Held, Inventory, Malformed, Welcome
-from vigie.agent.link.pace import Pace
-from vigie.connection import Tls
+from vigie.agent.link.flow_control import Pace
+from vigie.agent.link.hello import Introduction, uptime_ms
+from vigie.agent.link.sent_tables import Announced
+from vigie.common.change_logger import Complaint
+from vigie.common.endpoint import Tls
+from vigie.common.redaction import redacted
 from vigie.model import Binding, Event, Frame
-from vigie.redaction import redacted
-from vigie.sinks._complaint import Complaint
+from vigie.wire import messages
+from vigie.wire.messages import Ack, Answer, Command, Goodbye, Held, Inventory, Malformed, Welcome
 
 log = logging.getLogger(__name__)
 

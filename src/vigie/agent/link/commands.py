@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from websockets.exceptions import ConnectionClosed
 
-from vigie.agent.link.introduction import uptime_ms
-from vigie.agent.link.messages import Command, Reply
-from vigie.agent.link.names import PING, Order
+from vigie.agent.link.hello import uptime_ms
+from vigie.wire.commands import PING, Order
+from vigie.wire.messages import Command, Reply
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.agent.scrape_token import kept_token
-from vigie.connection import Secret
+from vigie.common.endpoint import Secret
+from vigie.common.token_file import kept_token
 
 
 class NoCredentials(Exception):

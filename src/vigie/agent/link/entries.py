@@ -11,9 +11,9 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from vigie.agent.link import layouts, messages
-from vigie.agent.link.messages import UNREADABLE, Malformed
 from vigie.model import Binding, Event, Frame, Table
+from vigie.wire import messages, table_codec
+from vigie.wire.messages import UNREADABLE, Malformed
 
 OVERHEAD = 200  # bytes of an entry in memory beside its values
 A_PART = 100
@@ -99,7 +99,7 @@ def piece_of(entries: Sequence[Entry], boot_id: str) -> bytes:
     number = {key: place for place, key in enumerate(tables)}
     body = _Piece(
         boot_id,
-        [(table.source, table.version, layouts.pack(table.series)) for table in tables.values()],
+        [(table.source, table.version, table_codec.pack(table.series)) for table in tables.values()],
         [message_of(entry, place, number) for place, entry in enumerate(entries, 1)],  # type: ignore[misc]
     )
     return zlib.compress(_encoder.encode(body), 1)
@@ -112,7 +112,7 @@ def entries_of(data: bytes, boot_id: str) -> list[Entry]:
         body = _decoder.decode(unpacker.decompress(data, MAX_PIECE))
     except (zlib.error, *UNREADABLE) as error:
         raise Malformed(f"no piece of ours: {error}") from None
-    tables = [Table(source, version, layouts.unpack(layout)) for source, version, layout in body.tables]
+    tables = [Table(source, version, table_codec.unpack(layout)) for source, version, layout in body.tables]
     try:
         return list(_entries(body, tables, same_boot=body.boot_id == boot_id))
     except IndexError:

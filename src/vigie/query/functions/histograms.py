@@ -9,7 +9,7 @@ import numpy as np
 
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.label_functions import valid_label_name
-from vigie.query.functions.numbers import read, spelled
+from vigie.query.functions.number_format import read, spelled
 from vigie.query.vectors import NAME, Flags, Floats, Indices, Key, Vector, empty, key_of, single, stacked
 
 LIMIT = "le"

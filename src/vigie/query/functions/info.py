@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import Expr, VectorSelector
 
-from vigie.query.blocks import blocks_of
 from vigie.query.errors import ExecutionError
-from vigie.query.matching import series_test, value_test
-from vigie.query.parsing.grammar import NotParsedError
-from vigie.query.parsing.tokens import pairs, tokens
-from vigie.query.scope import Scope
+from vigie.query.eval_context import Scope
+from vigie.query.matchers import series_test, value_test
+from vigie.query.parser.grammar import NotParsedError
+from vigie.query.parser.tokens import pairs, tokens
+from vigie.query.sample_blocks import blocks_of
 from vigie.query.selectors import matchers_of, newest
 from vigie.query.storage import Labels, Matcher
 from vigie.query.vectors import NAME, Flags, Times, Vector, stacked

@@ -6,7 +6,7 @@ import re
 import string
 
 from vigie.query.errors import BadData, ExecutionError
-from vigie.query.matching import Match, Pattern, pattern
+from vigie.query.matchers import Match, Pattern, pattern
 from vigie.query.storage import Labels
 from vigie.query.vectors import Vector
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vigie.query.functions.compensated import summed
+from vigie.query.functions.compensated_sum import summed
 from vigie.query.functions.quantiles import quantile
 from vigie.query.vectors import Flags, Floats
 from vigie.query.windows import Window

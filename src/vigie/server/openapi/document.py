@@ -9,17 +9,9 @@ from typing import Any
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 import vigie
-from vigie.server.access.roles import OPEN, Rule, rule_of
+from vigie.server.http.routes import OPEN, Rule, rule_of
 from vigie.server.openapi.operations import OPERATIONS
-from vigie.server.openapi.words import (
-    ERROR,
-    FORM,
-    Content,
-    Operation,
-    Parameter,
-    Schema,
-    refused,
-)
+from vigie.server.openapi.words import ERROR, FORM, Content, Operation, Parameter, Schema, refused
 
 METHODS = ("GET", "POST", "PUT", "DELETE")  # HEAD follows GET
 PLACE = re.compile(r"\{(\w+)(?::\w+)?\}")

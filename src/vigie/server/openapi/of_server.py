@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.server.addresses import ADDRESSES, ASSET, ICON
+from vigie.server.http.routes import ADDRESSES, ASSET, ICON
 from vigie.server.openapi.words import (
     ANY,
     FORM,

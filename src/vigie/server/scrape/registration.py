@@ -9,9 +9,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from vigie.server.http import TooLarge, body_of
+from vigie.server.http.requests import TooLarge, body_of
 from vigie.server.scrape.target import BadTarget, target_of
-from vigie.server.scrape.targets import Conflict, Targets
+from vigie.server.scrape.target_store import Conflict, Targets
 from vigie.store.errors import StoreError
 
 MAX_BODY = 1 << 20

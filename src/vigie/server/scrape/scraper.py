@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
-from vigie.connection import Tls
+from vigie.common.endpoint import Tls
+from vigie.common.redaction import redacted
 from vigie.model import Table
-from vigie.redaction import redacted
-from vigie.server.scrape.counts import TABLE, Counts
-from vigie.server.scrape.families import Family
-from vigie.server.scrape.filing import Sink
-from vigie.server.scrape.layout import Catalogue
-from vigie.server.scrape.loop import State, Surroundings, TargetLoop
-from vigie.server.scrape.rules import Rules
+from vigie.server.ingest.metadata import Family
+from vigie.server.metrics import SCRAPE_TABLE, ScrapeMetrics
+from vigie.server.scrape.appender import Store
+from vigie.server.scrape.config import Rules
+from vigie.server.scrape.scrape_loop import State, Surroundings, TargetLoop
+from vigie.server.scrape.series_cache import Catalogue
 from vigie.server.scrape.target import Target
 from vigie.store.errors import StoreError
 
@@ -27,13 +27,6 @@ log = logging.getLogger(__name__)
 SYNC_SECONDS = 1.0
 END_SECONDS = 3.0
 LOOK_UPS = 64
-
-
-class Store(Sink, Protocol):
-    """Where samples go."""
-
-    def sync(self) -> None:
-        """Return when everything appended before survives."""
 
 
 class Watched(Protocol):
@@ -61,7 +54,7 @@ class Scraper:
         tls = functools.cache(rules.tls.context)  # dear, and most clusters do without
         if rules.tls != Tls():
             tls()  # so that a missing file is told at once
-        self._shared = Surroundings(store, rules, clock, Catalogue(), tls, age_ms, Counts())
+        self._shared = Surroundings(store, rules, clock, Catalogue(), tls, age_ms, ScrapeMetrics())
         self._running: dict[str, _Running] = {}
         self._loop = asyncio.new_event_loop()
         self._changed = asyncio.Event()
@@ -82,7 +75,7 @@ class Scraper:
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
         """Return what the scraper says of itself."""
-        return TABLE, self._shared.counts.values(state.health for state in self.states().values())
+        return SCRAPE_TABLE, self._shared.counts.values(state.health for state in self.states().values())
 
     def families(self) -> Mapping[str, Family]:
         """Return what the exporters say about their metrics."""

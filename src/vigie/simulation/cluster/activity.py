@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.simulation.cluster.cast import (
+from vigie.simulation.cluster.incidents import CLOCK_CAP, HANG, LINK_FLAP, NEIGHBOUR, STARVED
+from vigie.simulation.cluster.noise import Numbers, Times
+from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.workloads import (
     ENVIRONMENTS,
     IDLE,
     INFERENCE,
@@ -16,9 +19,6 @@ from vigie.simulation.cluster.cast import (
     PIPELINE,
     Job,
 )
-from vigie.simulation.cluster.incidents import CLOCK_CAP, HANG, LINK_FLAP, NEIGHBOUR, STARVED
-from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.story import MINUTE, Story
 
 CHECKPOINT_EVERY, CHECKPOINT_LASTS = 20 * MINUTE, MINUTE
 CAPPED = 1095 / 1980  # of its clock is what a GPU under the power brake has left

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vigie.model import Event
-from vigie.simulation.cluster.fleet import Machine
-from vigie.simulation.cluster.hosts import DOWN_MINUTES, falls
+from vigie.simulation.cluster.device_names import pci_address, uuid
+from vigie.simulation.cluster.host_physics import DOWN_MINUTES, falls
 from vigie.simulation.cluster.incidents import (
     CLOCK_CAP,
     DRAINED,
@@ -17,9 +17,9 @@ from vigie.simulation.cluster.incidents import (
     XID_79,
     Incident,
 )
-from vigie.simulation.cluster.names import pci_address, uuid
-from vigie.simulation.cluster.story import Story
-from vigie.sources._xids import xid_severity, xid_text
+from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.scenario import Story
+from vigie.sources.core.xids import xid_severity, xid_text
 
 Told = Iterator[tuple[str, Event]]
 

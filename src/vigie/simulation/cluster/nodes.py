@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.model import Frame, Table
-from vigie.simulation.cluster.agent_columns import agent_columns, holder_columns
-from vigie.simulation.cluster.columns import Column, Counters, metric_of
-from vigie.simulation.cluster.fabric_columns import fabric_columns
-from vigie.simulation.cluster.fleet import Machine
-from vigie.simulation.cluster.gpu_columns import gpu_columns
-from vigie.simulation.cluster.gpus import Gpus
-from vigie.simulation.cluster.host_columns import host_columns
-from vigie.simulation.cluster.hosts import host
+from vigie.simulation.cluster.gpu_physics import Gpus
+from vigie.simulation.cluster.host_physics import host
 from vigie.simulation.cluster.incidents import LOST
-from vigie.simulation.cluster.kernel_columns import kernel_columns
+from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.metrics.agent import agent_columns, holder_columns
+from vigie.simulation.cluster.metrics.columns import Column, Counters, metric_of
+from vigie.simulation.cluster.metrics.fabric import fabric_columns
+from vigie.simulation.cluster.metrics.gpu import gpu_columns
+from vigie.simulation.cluster.metrics.host import host_columns
+from vigie.simulation.cluster.metrics.kernel import kernel_columns
+from vigie.simulation.cluster.metrics.slurm import Scheduler
+from vigie.simulation.cluster.metrics.workload import container_columns, genv_columns, triton_columns
 from vigie.simulation.cluster.noise import Times
-from vigie.simulation.cluster.slurm_columns import Scheduler
-from vigie.simulation.cluster.story import Story
-from vigie.simulation.cluster.workload_columns import container_columns, genv_columns, triton_columns
+from vigie.simulation.cluster.scenario import Story
 
 
 class Stretch(NamedTuple):

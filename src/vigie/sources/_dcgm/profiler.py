@@ -11,9 +11,9 @@ from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.clients import Child, Client, Running
 from vigie.sources._dcgm.engine import ADDRESSES, Reading
 from vigie.sources._dcgm.library import DcgmError
-from vigie.sources._lane import Lane, run_all
-from vigie.sources._nvml.question import Question
-from vigie.sources._source import Unavailable
+from vigie.sources._nvml.call import Question
+from vigie.sources.core.lane import Lane, run_all
+from vigie.sources.core.source import Unavailable
 
 DEADLINE = 3.0
 RETRY = 30.0

@@ -6,14 +6,14 @@ import threading
 import time
 from typing import Any, Callable
 
-from vigie.sources._lane import Lane, run_all
+from vigie.sources._number_lists import joined
 from vigie.sources._nvml import abi
+from vigie.sources._nvml.call import Question
 from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Gpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.question import Question
 from vigie.sources._nvml.session import Session, TooOld
-from vigie.sources._ranges import joined
-from vigie.sources._source import Unavailable
+from vigie.sources.core.lane import Lane, run_all
+from vigie.sources.core.source import Unavailable
 
 LIBRARY = "libnvidia-ml.so.1"
 DEADLINE = 0.5  # for one GPU; while one is stuck, the others get a tenth

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from vigie.model import Metric
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Fixed, Value, fixed
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
 from vigie.sources._nvml.library import NvmlError
+from vigie.sources._nvml.samples import Fixed, Value, fixed
 
 TOO_HOT = 200  # above it is no temperature but a marker of some drivers
 MEMORY_HEAT = 82

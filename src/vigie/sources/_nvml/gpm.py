@@ -12,10 +12,10 @@ from operator import mul
 from typing import Optional
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.asking import Block, Value
 from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part, Rows
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._profiling import Row
+from vigie.sources._nvml.samples import Block, Value
+from vigie.sources._profiling_fields import Row
 
 # A GpmMetric as it lies in memory, without its names.
 CELL = "Id24x"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vigie.model.values import ABSENT_BITS
-from vigie.store.pressing.codec import Floats, Times, absent
+from vigie.store.compression.codec import Floats, Times, absent, absent_matrix
 from vigie.store.series.layout import Columns, Layout, Layouts
 
 FIRST_ROWS = 8
@@ -163,8 +162,3 @@ class Head:
             more = max(FIRST_ROWS, twice, rows - known)
             self._times = np.concatenate([self._times, np.empty(more, dtype=np.int64)])
             self._values = np.concatenate([self._values, absent_matrix(more, len(self.layout))])
-
-
-def absent_matrix(rows: int, columns: int) -> Floats:
-    """Return a matrix without any sample."""
-    return np.full((rows, columns), ABSENT_BITS, dtype=np.uint64).view(np.float64)

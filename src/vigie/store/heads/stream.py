@@ -9,15 +9,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vigie.store.damages import Damages
-from vigie.store.disk.chunk import Chunk, Piece, reopen
-from vigie.store.disk.spans import BEFORE_ALL as BEFORE_ALL
-from vigie.store.disk.spans import Span, Spans
-from vigie.store.disk.stored_layouts import KEPT_SERIES
+from vigie.store.blocks.chunk import Chunk, Piece, reopen
+from vigie.store.blocks.layout_spans import BEFORE_ALL as BEFORE_ALL
+from vigie.store.blocks.layout_spans import Span, Spans
+from vigie.store.blocks.layout_store import KEPT_SERIES
+from vigie.store.compression.codec import Floats
+from vigie.store.corruption import Damages
 from vigie.store.heads.head import Head
-from vigie.store.log.records import Rows, StreamName
-from vigie.store.pressing.codec import Floats
 from vigie.store.series.layout import Layout, Layouts
+from vigie.store.wal.records import Rows, StreamName
 
 NEVER = 1 << 62
 

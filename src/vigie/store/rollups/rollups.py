@@ -14,20 +14,20 @@ from pathlib import Path
 import numpy as np
 
 from vigie.query.parallel import side_by_side
-from vigie.query.rolled.answers import RolledGroup
+from vigie.query.rollups.evaluator import RolledGroup
 from vigie.query.storage import Matcher
-from vigie.store.damages import Damages
+from vigie.store.compression.codec import Times
+from vigie.store.corruption import Damages
 from vigie.store.heads.stream import Stream
-from vigie.store.log.records import StreamName
-from vigie.store.pace import Pace
-from vigie.store.pressing.codec import Times
 from vigie.store.retention import Retention
-from vigie.store.rollups.making import MINUTE, RollupMaker
-from vigie.store.rollups.reading import Ask, FetchRaw, Read, RollupReader
+from vigie.store.rollups.builder import MINUTE, RollupMaker
+from vigie.store.rollups.reader import Ask, FetchRaw, Read, RollupReader
 from vigie.store.rollups.tier import Guard, Kind, Notes, Tier
 from vigie.store.series.index import Found, Index, Matches, Target
-from vigie.store.series.labels import StoredLabels
+from vigie.store.series.label_table import StoredLabels
 from vigie.store.series.layout import Layouts
+from vigie.store.throttle import Pace
+from vigie.store.wal.records import StreamName
 
 HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
 FIVE_MINUTES = Kind("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))

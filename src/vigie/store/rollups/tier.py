@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from vigie.store.damages import Damages
-from vigie.store.disk.blocks import Extent
-from vigie.store.disk.chunk import Chunk
-from vigie.store.disk.salvage import opened_blocks
+from vigie.store.blocks.block_store import Extent
+from vigie.store.blocks.chunk import Chunk
+from vigie.store.blocks.repair import opened_blocks
+from vigie.store.compression.codec import Times
+from vigie.store.corruption import Damages
 from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
-from vigie.store.log.records import StreamName
-from vigie.store.pressing.codec import Times
 from vigie.store.retention import Retention, expire
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
+from vigie.store.wal.records import StreamName
 
 FREED_PAGES = 20_000  # given back at once
 _SCHEMA = "CREATE TABLE IF NOT EXISTS made (stream INTEGER PRIMARY KEY, position INTEGER)"

@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.query.storage import Matcher
-from vigie.store.disk.chunk import Cut
 from vigie.store.heads.stream import Stream
-from vigie.store.series.condition import Condition, condition_of
-from vigie.store.series.fits import fits_of
-from vigie.store.series.layout import NAME, Columns, Layout, unique
-from vigie.store.series.outline import Outline
+from vigie.store.series.layout import NAME, Columns, Cut, Layout, fits_of, unique
+from vigie.store.series.matcher import Condition, condition_of
+from vigie.store.series.schema import Outline
 
 Target = tuple[tuple[str, str], ...]
 MENTIONS = 4  # of each stream under names that fit, up to which going by names is worth it: else all may fit

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 
 from vigie.model import Metric
 from vigie.store.errors import Refused
-from vigie.store.series.condition import Condition
-from vigie.store.series.outline import NAME as NAME
-from vigie.store.series.outline import Outline, outline_with
+from vigie.store.series.matcher import Condition
+from vigie.store.series.schema import NAME as NAME
+from vigie.store.series.schema import Outline, outline_with
 
-if TYPE_CHECKING:
-    from vigie.store.series.fits import Fits
+MOST = 32  # questions that are remembered of a layout: dashboards ask the same ones all the time
+
 
 Columns = NDArray[np.intp]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
@@ -215,3 +216,53 @@ def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
 def unique(items: Iterable[_T]) -> tuple[_T, ...]:
     """Return the items without repetition, in order."""
     return tuple(dict.fromkeys(items))
+
+
+class Cut(NamedTuple):
+    """What a question wants of one band's values: which of its lines, or all."""
+
+    band: int
+    height: int
+    wanted: Columns | None
+
+
+def cuts_of(layout: Layout, columns: Columns) -> list[Cut]:
+    """Return what these columns of an ordered layout are, band by band."""
+    cuts, bands = [], layout.bands
+    edges = columns.searchsorted([start for start, _ in bands] + [stop for _, stop in bands[-1:]]).tolist()
+    for band, (at, till) in enumerate(pairwise(edges)):
+        if at < till:
+            start, stop = bands[band]
+            whole = till - at == stop - start
+            cuts.append(Cut(band, stop - start, None if whole else columns[at:till] - start))
+    return cuts
+
+
+class Fits:
+    """The fitting columns of a layout."""
+
+    def __init__(self, layout: Layout, conditions: tuple[Condition, ...]) -> None:
+        self._series = layout.series
+        self.columns: Columns = layout.match(conditions)
+        self._cuts: list[Cut] | None = None
+
+    @cached_property
+    def keys(self) -> tuple[Key, ...]:
+        """Return the series that stand in these columns."""
+        return tuple([self._series[i] for i in self.columns.tolist()])
+
+    def cuts(self, layout: Layout) -> list[Cut]:
+        """Return the columns band by band; the layout is the one that was given, and ordered."""
+        if self._cuts is None:
+            self._cuts = cuts_of(layout, self.columns)
+        return self._cuts
+
+
+def fits_of(layout: Layout, conditions: tuple[Condition, ...]) -> Fits:
+    """Return what of a layout meets the conditions."""
+    fits = layout.fits.get(conditions)
+    if fits is None:
+        if len(layout.fits) >= MOST:
+            layout.fits = {}  # another one: threads may be looking at this one
+        fits = layout.fits[conditions] = Fits(layout, conditions)
+    return fits

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from vigie.model.panel import Panel, Query
-from vigie.views.grafana.fields import UNITS, defaults
-from vigie.views.grafana.links import of_columns, of_series
+from vigie.model.dashboard import Panel, Query
+from vigie.views.grafana.data_links import of_columns, of_series
+from vigie.views.grafana.field_config import UNITS, defaults
 
 Json = dict[str, Any]
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vigie.views.grafana.boards import TAG, Default
-from vigie.yaml_text import document
+from vigie.common.yaml_writer import document
+from vigie.views.grafana.dashboards import TAG, Default
 
 NOTE = "Written by vigie publish, which leaves alone what was changed by others."
 OF_SERVER, OF_PROMETHEUS = Default("vigie", "vigie"), Default("Prometheus", "vigie-prometheus")

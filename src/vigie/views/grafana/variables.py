@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.model.panel import Variable
+from vigie.model.dashboard import Variable
 from vigie.views.grafana.panels import SOURCE
 
 Json = dict[str, Any]

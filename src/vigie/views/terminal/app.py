@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vigie.views.terminal.feed import Feed
-from vigie.views.terminal.frame import Seen, body_height, everything, frame, page_of
-from vigie.views.terminal.lines import Look, plain
 from vigie.views.terminal.page import Page
+from vigie.views.terminal.poller import Feed
+from vigie.views.terminal.render import Seen, body_height, everything, frame, page_of
 from vigie.views.terminal.screen import Screen
 from vigie.views.terminal.state import State, pressed
+from vigie.views.terminal.styled_text import Look, plain
 
 Ask = Callable[[str], object]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vigie.views.terminal.lines import Line, Span, line
-from vigie.views.text.layout import GAP, Column, layout
+from vigie.views.terminal.styled_text import Line, Span, line
 from vigie.views.text.style import BOLD, DIM, tone
-from vigie.views.text.width import padded
+from vigie.views.text.table_layout import GAP, Column, layout
+from vigie.views.text.text_width import padded
 
 
 class Spot(NamedTuple):

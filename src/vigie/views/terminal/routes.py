@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from vigie.views.terminal.cells import Measure
+from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import Page
 from vigie.views.terminal.pages import cluster, events, gpu, job, node, user
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said
+from vigie.views.terminal.tables import Matches
 
 Builder = Callable[[Said, Measure, Matches, int], Page]
 

@@ -13,15 +13,32 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from vigie.views.terminal.keys import decoded
-from vigie.views.terminal.lines import Line, Look
-from vigie.views.terminal.painting import changes, written
+from vigie.views.terminal.styled_text import Line, Look, encoded, length
 
+CLEAR, REST = "\x1b[2J", "\x1b[K"
 # The alternate screen, no cursor, no wrapping at the right edge; and the way back.
 ENTER, LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J", b"\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 HEARD = (*ENDING, signal.SIGINT, signal.SIGWINCH, signal.SIGTSTP)
 ESCAPE_SECONDS = 0.1  # how long the rest of a key's bytes may take, also over a slow line
 MOST_BYTES = 1024
+
+
+def written(lines: Sequence[Line], columns: int, look: Look) -> list[str]:
+    """Return what each row is written as."""
+    # At the right edge, clearing the rest of the row would clear its last character.
+    return [encoded(line, look) + (REST if length(line) < columns else "") for line in lines]
+
+
+def changes(before: Sequence[str], wanted: Sequence[str]) -> str:
+    """Return what to write: the rows that are others than before, or everything if nothing is known."""
+    known = len(before) == len(wanted)
+    rows = [
+        f"\x1b[{number};1H{text}"
+        for number, text in enumerate(wanted, start=1)
+        if not known or text != before[number - 1]
+    ]
+    return ("" if known else CLEAR) + "".join(rows)
 
 
 class Screen:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vigie.views.terminal import choosing
-from vigie.views.terminal.cells import MEASURES
+from vigie.views.terminal import selection
+from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.page import Page
 from vigie.views.terminal.routes import Route, parsed
 
@@ -63,12 +63,12 @@ def pressed(state: State, key: str, page: Page, height: int) -> State:
 
 def _moved(state: State, key: str, page: Page, height: int) -> State:
     here = state.here
-    row, spot = choosing.moved(page, choosing.place(page, here.chosen, here.row), key, height)
-    return state.at(here._replace(chosen=choosing.key_at(page, row, spot), row=row))
+    row, spot = selection.moved(page, selection.place(page, here.chosen, here.row), key, height)
+    return state.at(here._replace(chosen=selection.key_at(page, row, spot), row=row))
 
 
 def _opened(state: State, page: Page) -> State:
-    spot = choosing.chosen(page, state.here.chosen, state.here.row)
+    spot = selection.chosen(page, state.here.chosen, state.here.row)
     if spot is None or not spot.route:
         return state
     return _gone(state, spot.route)
@@ -85,7 +85,7 @@ def _gone(state: State, address: str) -> State:
 
 
 def _gpu(state: State, page: Page, digit: str) -> State:
-    spot = choosing.chosen(page, state.here.chosen, state.here.row)
+    spot = selection.chosen(page, state.here.chosen, state.here.row)
     if spot is None or not spot.route.startswith("node/"):
         return state
     return _gone(state, f"gpu/{spot.route.removeprefix('node/')}/{digit}")

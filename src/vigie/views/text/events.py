@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vigie.views.text.style import painted, tone
+from vigie.views.text.text_width import clean, padded, width, wrapped
 from vigie.views.text.times import clock, lasting
-from vigie.views.text.width import clean, padded, width, wrapped
 
 WORD = 8  # as long as "critical"
 

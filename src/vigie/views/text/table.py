@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vigie.views.text.layout import GAP, Column, Place, indent, layout
 from vigie.views.text.style import painted, tone
-from vigie.views.text.width import clean, padded
+from vigie.views.text.table_layout import GAP, Column, Place, indent, layout
+from vigie.views.text.text_width import clean, padded
 
 
 def table(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal import parts
-from vigie.views.terminal.cells import Measure, letters
-from vigie.views.terminal.grid import grid
-from vigie.views.terminal.lines import Span
-from vigie.views.terminal.opening import opening
+from vigie.views.terminal import tables
+from vigie.views.terminal.gpu_map import grid
+from vigie.views.terminal.header import opening
+from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.measures import Measure, letters
 from vigie.views.terminal.page import Page, Row, titled, worded
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said
+from vigie.views.terminal.styled_text import Span
+from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import DIM
 
 
@@ -21,7 +21,7 @@ def page(answer: Said, measure: Measure, matches: Matches, most: int) -> Page:
     unfiltered = matches()  # no words at all match where there is no filter, and only there
     shown = nodes if unfiltered else [node for node in nodes if matches(*_words(node))]
     running = [job for job in jobs if matches(*job_words(job))]
-    rows: list[Row] = [*parts.attention(answer, matches, most)]
+    rows: list[Row] = [*tables.attention(answer, matches, most)]
     gpus = any(node.parts("cells") for node in nodes)
     title = (
         titled(f"GPUs by {measure.name}", measure.legend) if gpus else titled("Nodes", "no GPUs are known")
@@ -30,8 +30,8 @@ def page(answer: Said, measure: Measure, matches: Matches, most: int) -> Page:
     if not shown:
         why = "no node matches" if nodes else "no nodes yet; on the server: vigie nodes join"
         rows.append(worded((Span(why, DIM),), "no nodes", most))
-    rows += parts.jobs(f"Jobs ({len(jobs)} running, {len(waiting)} waiting)", running, now, known, most)
-    rows += parts.waiting([job for job in waiting if matches(*job_words(job))], now, most)
+    rows += tables.jobs(f"Jobs ({len(jobs)} running, {len(waiting)} waiting)", running, now, known, most)
+    rows += tables.waiting([job for job in waiting if matches(*job_words(job))], now, most)
     return Page("", opening(answer, most), tuple(rows), now, bool(answer.flag("simulated")))
 
 

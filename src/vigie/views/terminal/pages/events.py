@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal import parts
-from vigie.views.terminal.cells import Measure
-from vigie.views.terminal.lines import Span
-from vigie.views.terminal.opening import opening
+from vigie.views.terminal import tables
+from vigie.views.terminal.header import opening
+from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import Page, worded
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said
+from vigie.views.terminal.styled_text import Span
+from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import DIM
 
 
 def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     """Return the page."""
-    rows = parts.attention(answer, matches, most, "What was found")
+    rows = tables.attention(answer, matches, most, "What was found")
     if not rows:
         why = "nothing matches" if answer.parts("attention") else "nothing was found"
         rows = [worded((Span(why, DIM),), "nothing", most)]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal import parts
-from vigie.views.terminal.cells import ABSENT, Measure
-from vigie.views.terminal.lines import Span
-from vigie.views.terminal.opening import opening
+from vigie.views.terminal import tables
+from vigie.views.terminal.header import opening
+from vigie.views.terminal.json_object import Said, route
+from vigie.views.terminal.measures import ABSENT, Measure
 from vigie.views.terminal.page import Entry, Page, Row, table, titled, worded
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said, route
-from vigie.views.text.layout import Column
+from vigie.views.terminal.styled_text import Span
+from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import CRITICAL
+from vigie.views.text.table_layout import Column
+from vigie.views.text.text_width import wrapped
 from vigie.views.text.times import clock, lasting
 from vigie.views.text.units import told
-from vigie.views.text.width import wrapped
 
 HELD = (
     Column("holder"),
@@ -28,14 +28,14 @@ HEALTH = (Column("fact"), Column("value"), Column("state", tells=True), Column("
 def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     """Return the page."""
     now, cell, health = answer.number("at_ms"), answer.part("cell"), answer.part("health")
-    rows: list[Row] = [*parts.attention(answer, matches, most)]
-    rows += parts.gpus("Now", [cell] if cell else [], most)
-    rows += parts.facts("Card", _card(cell, answer.part("info")), most)
+    rows: list[Row] = [*tables.attention(answer, matches, most)]
+    rows += tables.gpus("Now", [cell] if cell else [], most)
+    rows += tables.facts("Card", _card(cell, answer.part("info")), most)
     rows += _xids(health.parts("xids"), most)
     rows += _health(health.parts("facts"), most)
     rows += _held([one for one in answer.parts("holders") if matches(*dict(one.pairs()).values())], now, most)
-    rows += parts.gpus("Siblings", answer.parts("siblings"), most)
-    rows += parts.gpus("The job's other GPUs", answer.parts("ranks"), most)
+    rows += tables.gpus("Siblings", answer.parts("siblings"), most)
+    rows += tables.gpus("The job's other GPUs", answer.parts("ranks"), most)
     return Page(cell.text("model"), opening(answer, most), tuple(rows), now)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal import cells, parts
-from vigie.views.terminal.cells import Measure
-from vigie.views.terminal.opening import opening
+from vigie.views.terminal import measures, tables
+from vigie.views.terminal.header import opening
+from vigie.views.terminal.json_object import Said, route
+from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import Entry, Page, Row, table, titled
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said, route
-from vigie.views.text.layout import Column
+from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import WARNING
+from vigie.views.text.table_layout import Column
 from vigie.views.text.times import clock
 from vigie.views.text.units import told
 
@@ -41,9 +41,9 @@ RANKS = (
 def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     """Return the page."""
     now, job = answer.number("at_ms"), answer.part("job")
-    rows: list[Row] = [*parts.attention(answer, matches, most)]
-    rows += parts.facts("Job", _facts(job), most)
-    rows += parts.facts(
+    rows: list[Row] = [*tables.attention(answer, matches, most)]
+    rows += tables.facts("Job", _facts(job), most)
+    rows += tables.facts(
         "Free now", [pair for pair in answer.part("free").pairs() if pair[0] != "sentence"], most
     )
     rows += _ladder(answer.parts("ladder"), most)
@@ -110,7 +110,7 @@ def _measured(rank: Said) -> list[str]:
 def _of(one: Said, name: str) -> str:
     unit = next((unit for field, _, unit, _ in MEASURED if field == name), "")
     value = one.number(name)
-    return cells.ABSENT if value is None else told(value, unit)
+    return measures.ABSENT if value is None else told(value, unit)
 
 
 def _place(rank: Said) -> str:
@@ -118,4 +118,4 @@ def _place(rank: Said) -> str:
 
 
 def _plain(value: float | None) -> str:
-    return cells.ABSENT if value is None else told(value, "count")
+    return measures.ABSENT if value is None else told(value, "count")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal import parts
-from vigie.views.terminal.cells import Measure
-from vigie.views.terminal.opening import opening
+from vigie.views.terminal import tables
+from vigie.views.terminal.header import opening
+from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import Entry, Page, Row, table, titled
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said
-from vigie.views.text.layout import Column
+from vigie.views.terminal.tables import Matches
+from vigie.views.text.table_layout import Column
 from vigie.views.text.units import told
 
 SOURCES = (Column("source"), Column("state", tells=True), Column("reason", least=12, rank=1))
@@ -20,12 +20,12 @@ USES = (("gpu_memory_bytes", "bytes"), ("memory_bytes", "bytes"), ("rss_bytes", 
 def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     """Return the page."""
     now, node, who = answer.number("at_ms"), answer.part("node"), answer.part("who")
-    rows: list[Row] = [*parts.attention(answer, matches, most)]
-    rows += parts.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
-    rows += parts.jobs("Jobs", who.parts("jobs"), now, {}, most)
+    rows: list[Row] = [*tables.attention(answer, matches, most)]
+    rows += tables.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
+    rows += tables.jobs("Jobs", who.parts("jobs"), now, {}, most)
     for name in ("containers", "processes"):
         rows += _holders(name, [one for one in who.parts(name) if matches(*dict(one.pairs()).values())], most)
-    rows += parts.facts("Machine", _facts(node), most)
+    rows += tables.facts("Machine", _facts(node), most)
     sources = sorted(answer.parts("sources"), key=lambda one: ORDER.get(one.text("state"), 0))
     rows += _sources([one for one in sources if matches(one.text("source"), one.text("state"))], most)
     return Page(node.text("model"), opening(answer, most), tuple(rows), now)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal import parts
-from vigie.views.terminal.cells import Measure
-from vigie.views.terminal.opening import opening
+from vigie.views.terminal import tables
+from vigie.views.terminal.header import opening
+from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import Entry, Page, Row, table, titled
 from vigie.views.terminal.pages.cluster import job_words
 from vigie.views.terminal.pages.node import cell_words
-from vigie.views.terminal.parts import Matches
-from vigie.views.terminal.said import Said
-from vigie.views.text.layout import Column
+from vigie.views.terminal.tables import Matches
+from vigie.views.text.table_layout import Column
 
 IDLE = (Column("what", least=20), Column("to type", least=20, rank=1))
 
@@ -24,6 +24,6 @@ def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     ]
     rows: list[Row] = [titled("Held but idle"), *table(IDLE, idle, most)] if idle else []
     found = [job for job in answer.parts("jobs") if matches(*job_words(job))]
-    rows += parts.jobs("Jobs", found, now, {}, most)
-    rows += parts.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
+    rows += tables.jobs("Jobs", found, now, {}, most)
+    rows += tables.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
     return Page("", opening(answer, most), tuple(rows), now)

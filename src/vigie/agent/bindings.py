@@ -1,0 +1,123 @@
+"""Who holds what on this node: what the sources say, compared with what they said before."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Protocol
+
+from vigie.agent.source_reader import Outcome, Reading
+from vigie.model import Binding, Frame, Table, info
+from vigie.sources.core.tree import printable
+
+METRICS = (
+    HOLDER := info(
+        "vigie_holder_info",
+        "1 while somebody holds something; to join with series of the same instance and gpu.",
+        "gpu",
+        "resource",
+        "kind",
+        "holder",
+        "user",
+    ),
+)
+MOST = 2048  # bindings of one node
+WORD, FACT, FACTS = 253, 200, 8  # letters of a word, letters of a fact, facts of a binding
+REMEMBERED = 1024  # that ended
+JITTER_MS = 1000  # by which a source may tell the same beginning differently
+
+Key = tuple[str, str, str]
+
+
+class Holds(Protocol):
+    """What wants to know who holds what."""
+
+    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+        """Take what has begun and ended, and all that is held now."""
+
+
+class Holding:
+    """Tells, after each tick, which bindings have begun and which have ended."""
+
+    def __init__(self, readings: Sequence[Reading], listeners: Sequence[Holds] = ()) -> None:
+        self._readings, self._listeners = readings, listeners
+        self._held: dict[Key, Binding] = {}
+        self._ended: OrderedDict[Key, int] = OrderedDict()
+        self._table = Table("bindings", 0, ())
+
+    def __call__(self, frame: Frame) -> None:
+        """Look what has changed; a frame has just been made."""
+        if any(reading.outcome is Outcome.PENDING for reading in self._readings):
+            return  # what a source has not said yet has not ended
+        said = self._said()
+        changes = [*self._gone(said, frame.time_ms), *self._come(said, frame.time_ms)]
+        for listener in self._listeners:
+            listener.hold(changes, tuple(self._held.values()))
+
+    def table(self) -> tuple[Table, tuple[float, ...]]:
+        """Return the bindings as series."""
+        labels = [(b.gpu, b.resource, b.holder_kind, b.holder, b.user) for b in self._said().values()]
+        series = tuple((HOLDER, values) for values in labels)
+        if series != self._table.series:
+            self._table = Table("bindings", self._table.version + 1, series)
+        return self._table, (1.0,) * len(series)
+
+    def _said(self) -> dict[Key, Binding]:
+        """Return what the sources say now; of two that say the same, the first."""
+        found: dict[Key, Binding] = {}
+        for reading in self._readings:
+            for binding in reading.bindings:
+                trimmed = _trimmed(binding._replace(source=reading.source.name))
+                if len(found) < MOST:
+                    found.setdefault(_key(trimmed), trimmed)
+        return found
+
+    def _gone(self, said: dict[Key, Binding], now: int) -> list[Binding]:
+        gone = [binding for key, binding in self._held.items() if not _goes_on(binding, said.get(key))]
+        ended = []
+        for binding in gone:
+            key = _key(binding)
+            end = min(now, said[key].from_ms) if key in said else now  # it ended when the next one began
+            del self._held[key]
+            self._ended[key] = end
+            ended.append(binding._replace(to_ms=max(end, binding.from_ms)))
+            if len(self._ended) > REMEMBERED:
+                self._ended.popitem(last=False)
+        return ended
+
+    def _come(self, said: dict[Key, Binding], now: int) -> list[Binding]:
+        come = []
+        for key, binding in said.items():
+            held = self._held.get(key)
+            # One that was told as ended has a new beginning, or it would be taken for the old one.
+            begin = binding.from_ms if binding.from_ms >= max(self._ended.get(key, 1), 1) else now
+            new = binding._replace(from_ms=held.from_ms if held else begin)
+            if new != held:
+                self._held[key] = new
+                come.append(new)
+        return come
+
+
+def _goes_on(held: Binding, said: Binding | None) -> bool:
+    """Tell whether what is said now is what was held before; one that began later is another."""
+    return said is not None and said.from_ms <= held.from_ms + JITTER_MS
+
+
+def _key(binding: Binding) -> Key:
+    return binding.resource, binding.holder_kind, binding.holder
+
+
+def _trimmed(binding: Binding) -> Binding:
+    """Return the binding with words that fit into a message."""
+    facts = list(binding.facts.items())[:FACTS]
+    return binding._replace(
+        resource=_word(binding.resource),
+        holder_kind=_word(binding.holder_kind),
+        holder=_word(binding.holder),
+        user=_word(binding.user),
+        facts={_word(name): printable(text[:FACT]) for name, text in facts},
+    )
+
+
+def _word(text: str) -> str:
+    return printable(text[:WORD])

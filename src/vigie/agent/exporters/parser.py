@@ -1,0 +1,74 @@
+"""What an exporter says, as a table and its values; names that stay the same are not read anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vigie.model import Table
+from vigie.model.nan import NAN
+from vigie.model.table import Series
+from vigie.sources.core.text_format import parse
+
+# A series, its value, and the time that some give: we give all of a scrape the one of the scrape.
+SAMPLE = re.compile(r"([^{ \t]+(?:[ \t]*\{.*\})?)[ \t]+([^ \t}]+)(?:[ \t]+-?[0-9]+)?[ \t]*")
+HELP = "Of an exporter that does not say what it is."
+
+
+class Exposition:
+    """The series of one exporter, of which there may be some before its own."""
+
+    def __init__(self, source: str, before: Sequence[Series]) -> None:
+        self._source, self._before = source, tuple(before)
+        self._texts: tuple[str, ...] = ()
+        self._order: tuple[int, ...] = ()
+        self._version = 0
+        self._table = self._renewed(())
+
+    def read(self, text: str) -> tuple[Table, tuple[float, ...]]:
+        """Return the table, and the values behind those that stand before; raise ValueError if it is bad."""
+        lines = text.split("\n")
+        found = [_split(line) for line in lines if line and line[0] != "#"]
+        texts = tuple(series for series, _ in found)
+        if texts != self._texts:
+            self._lay_out(lines)
+            self._texts = texts
+        values = [_number(value) for _, value in found]
+        return self._table, tuple(values[place] for place in self._order)
+
+    def _lay_out(self, lines: Sequence[str]) -> None:
+        """Take the series in the order of their families: each has its place among the lines as its value."""
+        places = iter(range(len(lines)))
+        plain = [
+            f"{_split(line)[0]} {next(places)}" if line and line[0] != "#" else line.rstrip("\r")
+            for line in lines
+        ]
+        families = parse("\n".join(plain).rstrip("\n") + "\n")
+        samples = [sample for family in families.values() for sample in family.samples(HELP)]
+        self._order = tuple(int(place or 0) for _, _, place in samples)
+        self._table = self._renewed([(metric, labels) for metric, labels, _ in samples])
+
+    def _renewed(self, series: Sequence[Series]) -> Table:
+        self._version += 1
+        return Table(self._source, self._version, (*self._before, *series))
+
+    def silent(self) -> Table:
+        """Return a table of what stands before, alone."""
+        if self._texts:
+            self._texts, self._order, self._table = (), (), self._renewed(())
+        return self._table
+
+
+def _split(line: str) -> tuple[str, str]:
+    match = SAMPLE.fullmatch(line.rstrip("\r"))
+    if match is None:
+        raise ValueError(f"{line[:80]!r} is neither a sample nor a comment")
+    return match[1], match[2]
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a number") from None
+    return value if value == value else NAN

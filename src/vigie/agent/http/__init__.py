@@ -1,0 +1,1 @@
+"""The agent's `/metrics`, `/status` and `/healthz`, over TCP and its Unix socket."""

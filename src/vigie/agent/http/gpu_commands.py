@@ -1,0 +1,106 @@
+"""Commands about the GPUs: let go of the driver or stop the profiling counters for a while, and go on."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from vigie.agent.http.server import Request, Response
+from vigie.agent.http.unix_socket import Peer
+from vigie.agent.source_reader import Reading
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Unavailable
+from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, Order
+
+if TYPE_CHECKING:
+    from vigie.sources._dcgm.profiler import Profiler
+from vigie.sources.core.tree import printable
+
+RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
+COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
+LONGEST = 7 * 86_400.0
+BY = 200  # letters of who asks
+
+
+class Gpus:
+    """Answers commands about the driver that the sources of this agent share."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        self._hosts = [reading.host for reading in readings if reading.host.nvml]
+
+    async def answer(self, request: Request, peer: Peer) -> Response:
+        """Do what is asked, and say what came of it."""
+        given = parse_qs(request.query).get("seconds", [None])[0]
+        return await self._done(request.path, given, lambda: peer.name or f"uid {peer.uid}")
+
+    def orders(self) -> dict[str, Order]:
+        """Return what a server may ask for."""
+        return {GPUS_RELEASE: partial(self._ordered, RELEASE), GPUS_TAKE: partial(self._ordered, TAKE)}
+
+    async def _ordered(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
+        by = printable(str(arguments.get("by", ""))[:BY]) or "the server"
+        response = await self._done(path, arguments.get("seconds"), lambda: by)
+        return response.status == 200, response.body.decode().rstrip()
+
+    async def _done(self, path: str, given: Any, by: Callable[[], str]) -> Response:
+        if not self._hosts:
+            return Response(404, b"this agent reads no GPU\n")
+        seconds = _seconds(given) if path in (RELEASE, PAUSE) else 0.0
+        if seconds is None:
+            return Response(400, f"seconds should be above 0 and at most {LONGEST:g}\n".encode())
+        do: dict[str, Callable[[float, str], Response]]
+        do = {RELEASE: self._release, TAKE: self._take, PAUSE: self._pause, RESUME: self._resume}
+        return await asyncio.to_thread(lambda: do[path](seconds, by()))  # a name may come from far away
+
+    def _release(self, seconds: float, by: str) -> Response:
+        host, driver = self._hosts[0], self._hosts[0].nvml
+        assert driver
+        refused = driver.release(seconds, by)
+        if refused:
+            return Response(409, f"{refused}\n".encode())
+        host.happened("gpus_released", driver.released, severity="info")
+        return Response(200, f"{driver.released}; no handle of the driver is open\n".encode())
+
+    def _take(self, *_: object) -> Response:
+        driver = self._hosts[0].nvml
+        assert driver
+        driver.resume()
+        return Response(200, b"the driver is used again from the next reading on\n")
+
+    def _pause(self, seconds: float, by: str) -> Response:
+        host, profiler = self._profiler()
+        if host is None or profiler is None:
+            return Response(409, b"no counters of this agent come from DCGM\n")
+        try:
+            said = profiler.pause(seconds, by)
+        except Unavailable as why:
+            return Response(409, f"{why}\n".encode())
+        host.happened("profiling_paused", said, severity="info")
+        return Response(200, f"{said}\n".encode())
+
+    def _resume(self, *_: object) -> Response:
+        profiler = self._profiler()[1]
+        try:
+            if profiler:
+                profiler.resume()
+        except Unavailable as why:
+            return Response(409, f"{why}\n".encode())
+        return Response(200, b"the counters count again\n")
+
+    def _profiler(self) -> tuple[Host | None, Profiler | None]:
+        for host in self._hosts:
+            if "profiler" in host.memory:
+                return host, host.memory["profiler"]
+        return None, None
+
+
+def _seconds(given: Any) -> float | None:
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) and 0 < seconds <= LONGEST else None

@@ -1,0 +1,158 @@
+"""The agent's few pages: /metrics, /status, /healthz."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable, Sequence
+
+from vigie.agent.collector import Collector
+from vigie.agent.http.server import Request, Response
+from vigie.agent.http.status import status
+from vigie.agent.loop import Loop, OwnTable
+from vigie.agent.metrics import Own
+from vigie.agent.source_reader import Outcome, Values
+from vigie.common.clock import Clock
+from vigie.common.listen import LOOPBACK_NAMES
+from vigie.model import Table
+from vigie.wire.exposition.negotiation import chosen_format, takes_gzip
+from vigie.wire.exposition.renderer import Format, Renderer
+
+try:  # five times as quick as zlib, and no larger; it has no wheels for rarer processors
+    from isal import isal_zlib as zlib
+except ImportError:
+    import zlib  # type: ignore[no-redef]
+
+# A source read within this many seconds is not read again for a scrape.
+FRESH_SECONDS = 1.0
+INDEX = b"""vigie agent
+/metrics   what it measures, for Prometheus (?fresh reads every source now, slow ones too)
+/status    each source: ok, or why not; what it costs, how old its data are
+/healthz   200 while the agent runs
+"""
+
+
+class Pages:
+    """Answers the agent's requests."""
+
+    def __init__(
+        self,
+        node: str,
+        collector: Collector,
+        loop: Loop,
+        clock: Clock,
+        *,
+        token: str | None,
+        loopback: bool,
+        tables: Sequence[OwnTable] = (),
+    ) -> None:
+        self._node = node
+        self._collector = collector
+        self._loop = loop
+        self._clock = clock
+        self._token = token
+        self._loopback = loopback
+        self._own = Own(collector.readings)
+        self._tables = tables
+        self._renderer = Renderer()
+        self._refreshing: dict[bool, asyncio.Future[None]] = {}
+        self._routes: dict[str, Callable[[Request], Awaitable[Response]]] = {
+            "/": self._index,
+            "/metrics": self._metrics,
+            "/status": self._status,
+            "/healthz": self._healthz,
+        }
+
+    async def answer(self, request: Request) -> Response:
+        """Return the page that was asked for."""
+        if request.path != "/healthz" and (refusal := self._refusal(request)):
+            return refusal
+        return await self.answer_owner(request)
+
+    async def answer_owner(self, request: Request) -> Response:
+        """Return the page to somebody who need not show anything."""
+        route = self._routes.get(request.path)
+        if route is None:
+            return Response(404, b"there is no such page; / lists those there are\n")
+        return await route(request)
+
+    def _refusal(self, request: Request) -> Response | None:
+        if self._token is not None:
+            given = request.headers.get("authorization", "")
+            if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
+                why = b"this agent wants its scrape token: Authorization: Bearer ...\n"
+                return Response(401, why, headers=(("WWW-Authenticate", "Bearer"),))
+        elif self._loopback and not _is_loopback(request.headers.get("host", "localhost")):
+            # A page elsewhere can point its own name at 127.0.0.1 and read us through a browser.
+            return Response(403, b"this agent answers to localhost and 127.0.0.1 only\n")
+        return None
+
+    def own(self) -> tuple[Table, tuple[float, ...]]:
+        """Return what the agent says of itself, as of now."""
+        values = self._own.values(self._clock.monotonic(), self._loop.frames)
+        return values.table, values.numbers
+
+    async def _index(self, _: Request) -> Response:
+        return Response(200, INDEX)
+
+    async def _healthz(self, _: Request) -> Response:
+        return Response(200, b"ok\n")
+
+    async def _status(self, _: Request) -> Response:
+        document = status(self._node, self._collector.readings, self._clock.monotonic())
+        return Response(200, json.dumps(document, indent=2).encode() + b"\n", "application/json")
+
+    async def _metrics(self, request: Request) -> Response:
+        await self._refresh(everything="fresh" in request.query.split("&"))
+        form = chosen_format(request.headers.get("accept", ""))
+        body = self._render(form)
+        headers: tuple[tuple[str, str], ...] = (("Vary", "Accept, Accept-Encoding"),)
+        if takes_gzip(request.headers.get("accept-encoding", "")):
+            body = gzipped(body)
+            headers += (("Content-Encoding", "gzip"),)
+        return Response(200, body, form.content_type, headers)
+
+    async def _refresh(self, *, everything: bool) -> None:
+        # Scrapers that come together share one reading.
+        under_way = self._refreshing.get(everything)
+        if under_way is not None:
+            await under_way
+            return
+        under_way = self._refreshing[everything] = asyncio.get_running_loop().create_future()
+        try:
+            await self._read_stale(everything)
+        finally:
+            under_way.set_result(None)
+            del self._refreshing[everything]
+
+    async def _read_stale(self, everything: bool) -> None:
+        readings = self._collector.readings
+        if everything:
+            await self._collector.refresh_all(readings)
+            return
+        before = self._clock.monotonic() - FRESH_SECONDS
+        await self._collector.refresh_quick(
+            reading
+            for reading in readings
+            # What is not on this machine is looked for by the loop, not by every scrape.
+            if reading.read_at <= before and reading.outcome is not Outcome.UNAVAILABLE
+        )
+
+    def _render(self, form: Format) -> bytes:
+        self._own.scrapes += 1
+        own = self._own.values(self._clock.monotonic(), self._loop.frames)
+        more = [Values(*table()) for table in self._tables]
+        text = self._renderer.render([*self._collector.values(), own, *more], form)
+        return text.encode("utf-8", "replace")
+
+
+def gzipped(body: bytes) -> bytes:
+    """Compress at the quickest level."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return packer.compress(body) + packer.flush()
+
+
+def _is_loopback(host: str) -> bool:
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    return name.lower() in LOOPBACK_NAMES

@@ -1,0 +1,72 @@
+"""Questions of people on this node that the server answers over the link."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+
+from websockets.exceptions import WebSocketException
+
+from vigie.wire.messages import Answer, Ask
+
+SECONDS = 125.0  # a little more than a query may take
+AT_ONCE = 4  # half of what the server takes from one link, where one may still work that was given up here
+WAITING = 32
+
+Send = Callable[[Ask], Awaitable[None]]
+
+
+class Asking:
+    """Sends questions, and gives each its answer."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._send: Send | None = None
+        self._numbers = itertools.count(1)
+        self._open: dict[int, asyncio.Future[tuple[int, bytes]]] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._waiting = 0
+
+    def connected(self, send: Send) -> None:
+        """Ask over this connection from now on."""
+        self._send = send
+
+    def disconnected(self) -> None:
+        """Give up on what was not answered."""
+        self._send = None
+        for answer in self._open.values():
+            if not answer.done():
+                answer.set_result((503, b"the link to the server was cut\n"))
+
+    def answered(self, message: Answer) -> None:
+        """Take an answer; one that nobody waits for any more is dropped."""
+        answer = self._open.get(message.number)
+        if answer and not answer.done():
+            answer.set_result((message.status, message.body))
+
+    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+        """Return status and body of the server's answer."""
+        if self._waiting >= WAITING:
+            return 503, b"too many questions at once\n"
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._seconds), self._turns:
+                return await self._asked(user, target)
+        except TimeoutError:
+            return 504, f"the server did not answer within {self._seconds:g} s\n".encode()
+        finally:
+            self._waiting -= 1
+
+    async def _asked(self, user: str, target: str) -> tuple[int, bytes]:
+        if self._send is None:
+            return 503, b"the agent is not connected to its server\n"
+        number = next(self._numbers)
+        self._open[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._send(Ask(number, user, target))
+            return await self._open[number]
+        except (OSError, WebSocketException) as error:
+            return 503, f"the link to the server was cut: {error}\n".encode()
+        finally:
+            del self._open[number]

@@ -1,0 +1,62 @@
+"""What the agent tells the server of its node."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import vigie
+from vigie.agent.link.inventory import inventory, line_of
+from vigie.wire.messages import PROTOCOL, Hello
+
+
+class Introduction(NamedTuple):
+    """Who this agent is, from its start to its end."""
+
+    node: str
+    cadence: float
+    labels: Mapping[str, str]
+    start: str
+    boot_id: str
+    machine_id: str
+    listen: str = ""  # where a Prometheus elsewhere could scrape us
+    sysfs: Path = Path("/sys")
+
+    def hello(self, address: str) -> Hello:
+        """Return the first word on a connection that has this address on our side."""
+        return Hello(
+            PROTOCOL,
+            self.node,
+            self.start,
+            version=vigie.__version__,
+            host=socket.gethostname(),
+            addresses=[address] if address else [],
+            machine_id=self.machine_id,
+            boot_id=self.boot_id,
+            inventory=self.inventory(),
+            labels=dict(self.labels),
+            cadence=self.cadence,
+            wall_ms=time.time_ns() // 1_000_000,
+            uptime_ms=uptime_ms(),
+            listen=self.listen,
+        )
+
+    def inventory(self) -> dict[str, str]:
+        """Return what the machine has now."""
+        return inventory(self.sysfs)
+
+
+def introduction(node: str, cadence: float, labels: Mapping[str, str], listen: str = "") -> Introduction:
+    """Return who this agent is; to be called once, at its start."""
+    boot_id = line_of(Path("/proc/sys/kernel/random/boot_id"))
+    machine_id = line_of(Path("/etc/machine-id"))
+    return Introduction(node, cadence, labels, secrets.token_hex(8), boot_id, machine_id, listen)
+
+
+def uptime_ms() -> int:
+    """Return the time on the clock that nobody steps; it is the same for all processes of one boot."""
+    return time.monotonic_ns() // 1_000_000

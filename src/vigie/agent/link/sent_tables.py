@@ -1,0 +1,82 @@
+"""The tables that the other side of one connection knows, by their numbers."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vigie.agent.link.entries import Entry, Values, message_of
+from vigie.model import Table
+from vigie.wire import messages, table_codec
+from vigie.wire.messages import MAX_MESSAGE, MAX_TABLES, Delta, Message
+from vigie.wire.messages import Table as TableMessage
+
+log = logging.getLogger(__name__)
+
+VERSIONS = 4  # of one source that are known at once: what waited is sent between what is new
+
+
+class _Known(NamedTuple):
+    table: Table
+    number: int
+
+
+class Announced:
+    """Gives each table a number at its first use; the ones longest unused give theirs back."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, _Known] = OrderedDict()  # by id(); the table is kept, so ids stay
+        self._newest: dict[str, Table] = {}
+        self._left_out: set[str] = set()  # sources
+
+    def to_send(self, entry: Entry, sequence: int) -> Iterator[bytes]:
+        """Yield what has to be sent for an entry: tables not known yet, then the entry itself."""
+        number: dict[int, int] = {}
+        if isinstance(entry, Values):
+            for table, _ in entry.parts:
+                if id(table) not in self._known and (announcement := self._announced(table)):
+                    yield announcement
+                if id(table) in self._known:
+                    self._known.move_to_end(id(table))
+                    number[id(table)] = self._known[id(table)].number
+            entry = entry._replace(parts=tuple(part for part in entry.parts if id(part[0]) in number))
+        yield messages.encode(message_of(entry, sequence, number))
+
+    def _announced(self, table: Table) -> bytes | None:
+        """Return what makes a table known; nothing for one that no message can hold."""
+        number, gone = self._number(table.source)
+        data = messages.encode(self._message(table, number))
+        if len(data) > MAX_MESSAGE:
+            self._complain(table.source, len(data))
+            return None
+        if gone is not None:
+            del self._known[gone]
+        self._known[id(table)] = _Known(table, number)
+        self._newest[table.source] = table
+        return data
+
+    def _number(self, source: str) -> tuple[int, int | None]:
+        """Return a number for a table of a source, and the key of the one that has it until then."""
+        same = [key for key, known in self._known.items() if known.table.source == source]
+        if len(same) < VERSIONS and len(self._known) < MAX_TABLES:
+            return len(self._known), None
+        gone = same[0] if len(same) >= VERSIONS else next(iter(self._known))
+        return self._known[gone].number, gone
+
+    def _message(self, table: Table, number: int) -> Message:
+        base = self._newest.get(table.source)
+        known = self._known.get(id(base))
+        if base and known and (change := table_codec.difference(base.series, table.series)):
+            added = table_codec.pack(change.added)
+            return Delta(number, known.number, table.version, added, change.places, change.ended)
+        return TableMessage(number, table.source, table.version, table_codec.pack(table.series))
+
+    def _complain(self, source: str, size: int) -> None:
+        if source not in self._left_out:
+            self._left_out.add(source)
+            log.warning(
+                "%s is not sent: the names of its series take %d bytes, and %d are the most",
+                *(source, size, MAX_MESSAGE),
+            )

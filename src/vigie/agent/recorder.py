@@ -1,0 +1,168 @@
+"""Records a machine: everything the sources read in one pass, scrubbed, as one readable archive."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vigie.agent.collector import Collector
+from vigie.agent.scrubber import scrub
+from vigie.agent.source_reader import Outcome, Reading
+from vigie.sources.core.host import Calls, Roots, Statvfs
+from vigie.sources.core.timex import Timex
+from vigie.sources.core.tree import Note, Take, Tree
+
+T = TypeVar("T")
+
+
+def record(readings: Sequence[Reading], directory: Path) -> Iterator[str]:
+    """Write DIRECTORY/machine.txt, and yield lines that tell what was done."""
+    directory.mkdir(parents=True, exist_ok=True)
+    film = Film()
+    for reading in readings:
+        host = reading.host
+        for name in Roots._fields:
+            top = getattr(host, name).top
+            setattr(host, name, RecordingTree(top, name, film, host.note))
+        host.calls = RecordingCalls(film)
+    collector = Collector(list(readings))
+    collector.refresh_now()
+    collector.close()
+    text, replaced = scrub(film.archive(), os.uname().nodename)
+    path = directory / "machine.txt"
+    partial = directory / ".machine.txt.part"
+    partial.write_text(text, encoding="utf-8", errors="surrogateescape")
+    os.replace(partial, path)
+    ok = sum(reading.outcome is Outcome.OK for reading in readings)
+    yield f"recorded {ok} of {len(readings)} sources into {path} ({len(text) // 1024} kB)"
+    yield f"replaced: {', '.join(replaced) or 'nothing'}; read it before you send it"
+    yield f"try it: vigie agent --once --replay {directory}"
+
+
+class Film:
+    """What was seen: files by their real paths, the links on the way, errors and calls."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+        self.links: dict[str, str] = {}
+        self.errors: dict[str, str] = {}
+        self.places: dict[str, bool] = {}
+        self.calls: dict[str, Any] = {"page_size": Calls.page_size, "ticks": Calls.ticks}
+
+    def archive(self) -> str:
+        """Return the archive; its format is told in vigie.sources.core.replay."""
+        calls = json.dumps(self.calls, indent=1)
+        parts = [f"-- calls.json --\n{calls}\n"]
+        parts += [f"-- {path} -> {target} --\n" for path, target in sorted(self.links.items())]
+        parts += [f"-- {path} ! {name} --\n" for path, name in sorted(self.errors.items())]
+        for path, directory in sorted(self.places.items()):
+            if path not in self.files and path not in self.links and path not in self.errors:
+                parts.append(f"-- {path}{'/' if directory else ''} --\n")
+        for path, text in sorted(self.files.items()):
+            parts.append(f"-- {path} --\n{text}" + ("" if text.endswith("\n") or not text else "\n"))
+        return "".join(parts)
+
+
+class RecordingTree(Tree):
+    """Reads like any tree, and remembers what it gave."""
+
+    def __init__(self, top: str, name: str, film: Film, note: Note) -> None:
+        super().__init__(top, None, note)
+        self._name = name
+        self._film = film
+
+    def entries(self, path: str = "") -> list[str]:
+        """List, and remember what was there."""
+        names = super().entries(path)
+        real = self._real(path)
+        self._film.places[self._key(real)] = True
+        for name in names:
+            full = os.path.join(real, name)
+            if not os.path.islink(full):
+                self._film.places[self._key(full)] = os.path.isdir(full)
+            else:
+                self._film.links[self._key(full)] = os.readlink(full)
+        return names
+
+    def link(self, path: str) -> str:
+        """Read a link, and remember where it leads."""
+        target = super().link(path)
+        real = self._real(os.path.dirname(path))
+        self._film.links[self._key(os.path.join(real, os.path.basename(path)))] = target
+        return target
+
+    def exists(self, path: str) -> bool:
+        """Look, and remember what was there."""
+        found = super().exists(path)
+        if found:
+            real = self._real(path)
+            self._film.places[self._key(real)] = os.path.isdir(real)
+        return found
+
+    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
+        try:
+            data = super()._opened(path, take, keep=keep)
+        except OSError as error:
+            if not isinstance(error, (FileNotFoundError, NotADirectoryError)) and error.errno:
+                self._film.errors[self._key(self._real(path))] = errno.errorcode[error.errno]
+            raise
+        self._film.files[self._key(self._real(path))] = data.decode("utf-8", "surrogateescape")
+        return data
+
+    def _key(self, real: str) -> str:
+        return f"{self._name}/{os.path.relpath(real, self.top)}"
+
+    def _real(self, path: str) -> str:
+        """Walk the path, remember each link on the way, and return where it ends."""
+        here = self.top
+        todo = path.split("/")
+        while todo:
+            step = todo.pop(0)
+            here_step = os.path.normpath(os.path.join(here, step))
+            if step and os.path.islink(here_step):
+                target = os.readlink(here_step)
+                self._film.links[self._key(here_step)] = target
+                todo = target.strip("/").split("/") + todo
+                here = self.top if target.startswith("/") else here
+            else:
+                here = here_step
+        return here
+
+
+class RecordingCalls(Calls):
+    """Makes the calls, and remembers their answers."""
+
+    def __init__(self, film: Film) -> None:
+        self._film = film
+
+    def time(self) -> float:
+        """Tell the time."""
+        return self._kept("time", super().time())
+
+    def zone(self) -> tuple[str, int]:
+        """Tell the zone."""
+        return self._kept("zone", super().zone())
+
+    def uname(self) -> tuple[str, str, str, str, str]:
+        """Tell the kernel's name."""
+        return self._kept("uname", super().uname())
+
+    def adjtimex(self) -> Timex:
+        """Tell the clock discipline."""
+        answer = super().adjtimex()
+        self._film.calls["adjtimex"] = answer._asdict()
+        return answer
+
+    def statvfs(self, path: str) -> Statvfs:
+        """Tell a file system's size."""
+        answer = super().statvfs(path)
+        self._film.calls.setdefault("statvfs", {})[path] = answer
+        return answer
+
+    def _kept(self, call: str, answer: T) -> T:
+        self._film.calls[call] = answer
+        return answer

@@ -1,0 +1,187 @@
+"""One source on this node: its last values, how it went, what it cost."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+from vigie.common.clock import Clock
+from vigie.model import Binding, Metric, Sample, Table, series_text
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Source, Unavailable
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(enum.Enum):
+    """How the last read ended."""
+
+    PENDING = "not read yet"
+    OK = "ok"
+    UNAVAILABLE = "unavailable"
+    ERROR = "error"
+    HUNG = "hung"
+
+
+class Values(NamedTuple):
+    """A table and its numbers, swapped as one so that no reader sees half of each."""
+
+    table: Table
+    numbers: tuple[float, ...]
+    plain: bool = False  # whether every number is finite, so that it can be printed as it is
+
+
+class Reading:
+    """Reads one source, and keeps what came of it; a failing source costs only itself."""
+
+    def __init__(self, source: Source, host: Host, clock: Clock) -> None:
+        self.source = source
+        self.host = host
+        self.outcome = Outcome.PENDING
+        self.reason = ""
+        self.in_a_row = 0  # reads that ended so
+        self.values = Values(Table(source.name, 0, ()), ())
+        self.bindings: tuple[Binding, ...] = ()
+        self.read_at = float("-inf")  # monotonic
+        self.duration = 0.0
+        self.seconds = 0.0
+        self.errors = 0
+        self._reading = threading.Lock()
+        self._clock = clock
+        self._layout = _Layout((), ())
+        # Counted here, because a late read and the watch over it may both lay out a table at once.
+        self._versions = itertools.count(1)
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether a read is under way; while it is, the source is not asked again."""
+        return self._reading.locked()
+
+    def read(self) -> None:
+        """Read the source now, unless that is being done; never raises."""
+        if not self._reading.acquire(blocking=False):
+            return
+        began = time.perf_counter()
+        at = self._clock.monotonic()
+        self.host.notes.clear()
+        self.host.bindings.clear()
+        try:
+            self._keep(list(self.source.read(self.host)))
+            self.bindings = tuple(self.host.bindings)
+        except Unavailable as absent:
+            self._failed(Outcome.UNAVAILABLE, str(absent))
+        except FileNotFoundError as absent:
+            self._failed(Outcome.UNAVAILABLE, f"{absent.filename} is not on this machine")
+        except PermissionError as denied:
+            self._failed(Outcome.UNAVAILABLE, f"no permission to read {denied.filename}")
+        except Exception as error:  # noqa: BLE001 - whatever a source does, it costs only itself
+            self._failed(Outcome.ERROR, f"{type(error).__name__}: {error}")
+        else:
+            self._became(Outcome.OK, "")
+        finally:
+            self.host.turn()
+            self.read_at = at
+            self.duration = round(time.perf_counter() - began, 7)
+            self.seconds += self.duration
+            self._reading.release()
+
+    def left_hanging(self, seconds: float) -> None:
+        """Note that the present read passed its deadline; its values are no longer true."""
+        self.duration = seconds
+        self._failed(Outcome.HUNG, f"no answer within {seconds:g} s; asked again when it returns")
+
+    def _keep(self, samples: list[Sample]) -> None:
+        if not samples and self.host.bindings:
+            self._clear()
+            return
+        if not samples:
+            raise Unavailable("there is nothing of this kind on this machine")
+        metrics, labels, numbers = zip(*samples, strict=True)
+        try:
+            # OverflowError: a whole number too large for a float is garbage.
+            plain = math.isfinite(sum(numbers))
+        except TypeError:
+            self._keep_present(samples)
+            return
+        if min(numbers) < 0 and self._without_negative_counters(samples):
+            return
+        if metrics != self._layout.metrics or labels != self._layout.labels:
+            self._layout = _Layout(metrics, labels)
+            series = tuple((metrics[i], labels[i]) for i in self._layout.order)
+            table = Table(self.source.name, next(self._versions), series)
+        else:
+            table = self.values.table
+        self.values = Values(table, self._layout.arrange(numbers), plain)
+
+    def _keep_present(self, samples: list[Sample]) -> None:
+        present = [sample for sample in samples if sample[2] is not None]
+        if len(present) == len(samples):
+            raise TypeError("a value is neither a number nor None")
+        if not present:
+            raise Unavailable("nothing that this source reads can be had here")
+        self._keep(present)
+
+    def _without_negative_counters(self, samples: list[Sample]) -> bool:
+        """Keep the rest when a counter is below nothing, and tell whether one was."""
+        good = [sample for sample in samples if sample[0].kind != "counter" or not (sample[2] or 0) < 0]
+        if len(good) == len(samples):
+            return False
+        for metric, labels, value in samples:
+            if metric.kind == "counter" and (value or 0) < 0:
+                self.host.note(series_text(metric, labels), f"a counter below nothing: {value}")
+        if not good:
+            raise Unavailable("every counter of this source is below nothing")
+        self._keep(good)
+        return True
+
+    def _failed(self, outcome: Outcome, reason: str) -> None:
+        self._clear()
+        if outcome in (Outcome.ERROR, Outcome.HUNG):
+            self.errors += 1  # nobody let go of anything because we could not look
+        else:
+            self.bindings = ()
+        self._became(outcome, reason)
+
+    def _clear(self) -> None:
+        if self.values.table.series:
+            self.values = Values(Table(self.source.name, next(self._versions), ()), ())
+            self._layout = _Layout((), ())
+
+    def _became(self, outcome: Outcome, reason: str) -> None:
+        if (outcome, reason) != (self.outcome, self.reason):
+            bad = outcome in (Outcome.ERROR, Outcome.HUNG)
+            if bad or self.outcome in (Outcome.ERROR, Outcome.HUNG):
+                level = logging.WARNING if bad else logging.INFO
+                log.log(level, "source %s: %s %s", self.source.name, outcome.value, reason)
+        self.in_a_row = self.in_a_row + 1 if outcome is self.outcome else 1
+        self.outcome, self.reason = outcome, reason
+
+
+class _Layout:
+    """The order in which a source yields, and the order by family in which a table stands."""
+
+    def __init__(self, metrics: tuple[Metric, ...], labels: tuple[tuple[str, ...], ...]) -> None:
+        self.metrics, self.labels = metrics, labels
+        first: dict[tuple[Metric, tuple[str, ...]], int] = {}
+        rank: dict[str, int] = {}
+        for i, key in enumerate(zip(metrics, labels, strict=True)):
+            first.setdefault(key, i)  # a series that comes twice is kept once
+            rank.setdefault(key[0].family, i)
+        self.order = sorted(first.values(), key=lambda i: rank[metrics[i].family])
+        self._in_order = self.order == list(range(len(metrics)))
+        self._pick: Callable[[Sequence[float]], tuple[float, ...]] = (
+            itemgetter(*self.order) if len(self.order) > 1 else lambda numbers: (numbers[self.order[0]],)
+        )
+
+    def arrange(self, numbers: Sequence[float]) -> tuple[float, ...]:
+        """Return the numbers in the table's order."""
+        if self._in_order:
+            return tuple(numbers)
+        return self._pick(numbers)

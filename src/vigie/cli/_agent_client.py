@@ -1,0 +1,74 @@
+"""How commands speak to the agent of this machine: over its Unix socket, where no secret is needed."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import socket
+from pathlib import Path
+
+from vigie.cli.settings import flags
+
+SECONDS = 130.0  # a little more than a query may take
+
+
+class NoAgent(Exception):
+    """No agent answers on this machine; the message says where one was looked for."""
+
+
+def asked(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[int, bytes]:
+    """Return status and body of the answer of the first agent that is there."""
+    for place in places:
+        client = _Client(place, seconds)
+        try:
+            client.request("GET", target)
+            answer = client.getresponse()
+            return answer.status, answer.read()
+        except (FileNotFoundError, ConnectionRefusedError):
+            continue
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAgent(f"{place}: {error}") from None
+        finally:
+            client.close()
+    where = f"at {' or '.join(map(str, places))}" if places else "here: its socket is off (agent.socket)"
+    raise NoAgent(f"no agent answers {where}")
+
+
+def is_there(places: list[Path]) -> bool:
+    """Tell whether an agent can be asked; one that was killed leaves a socket at which nobody answers."""
+    return any(map(_answers, places))
+
+
+def places(arguments: argparse.Namespace) -> list[Path]:
+    """Return where an agent may listen: as the environment or --data says, else at the usual places."""
+    if given := os.environ.get("VIGIE_AGENT_SOCKET"):
+        return [] if given == "off" else [Path(given)]
+    if arguments.data:
+        return [Path(arguments.data) / "agent.sock"]
+    return [flags.RUN / "agent.sock", flags.default_data() / "agent.sock"]
+
+
+def _answers(place: Path) -> bool:
+    client = _Client(place, SECONDS)
+    try:
+        client.connect()
+    except OSError:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+class _Client(http.client.HTTPConnection):
+    """An HTTP client over a Unix socket."""
+
+    def __init__(self, place: Path, seconds: float) -> None:
+        super().__init__("localhost", timeout=seconds)
+        self._place = place
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._place))

@@ -1,0 +1,61 @@
+"""What is given to flags: numbers, lengths of time and moments; anything else is bad usage."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from vigie.query.errors import QueryError
+
+if TYPE_CHECKING:
+    from vigie.server.http.requests import Parameters
+
+
+def whole(most: int) -> Callable[[str], int]:
+    """Take a whole number from 1 on."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text} should be a whole number from 1 to {most}")
+        return int(text)
+
+    return number
+
+
+def seconds(text: str) -> float:
+    """Take how often something is done, in seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} should be from 1 to 3600 seconds")
+    return value
+
+
+def length(text: str) -> int:
+    """Take a length of time, in milliseconds."""
+    try:
+        found = _parameters(text).duration("given")
+    except QueryError:
+        found = 0
+    if found <= 0:
+        raise argparse.ArgumentTypeError(f"{text} should be a length of time such as 30m or 6h")
+    return found
+
+
+def moment(text: str) -> int:
+    """Take a moment, in milliseconds."""
+    try:
+        return _parameters(text).time("given")
+    except QueryError:
+        why = "should be a moment such as 2026-11-01T12:00:00Z, or in seconds since 1970"
+        raise argparse.ArgumentTypeError(f"{text} {why}") from None
+
+
+def _parameters(text: str) -> Parameters:
+    from vigie.server.http.requests import Parameters  # only when used: it brings PromQL's parser
+
+    return Parameters(urlencode({"given": text}).encode())

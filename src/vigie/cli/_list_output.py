@@ -1,0 +1,54 @@
+"""Lists that a server answers page by page, as tables for people or as lines of JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from vigie.cli import _server_client
+from vigie.views.text import output
+from vigie.views.text.table import table
+from vigie.views.text.table_layout import Column
+
+A_PAGE = 1000
+
+
+def rows(
+    arguments: argparse.Namespace,
+    what: str,
+    filters: Mapping[str, str],
+    most: int,
+    wanted: Callable[[Mapping[str, Any]], bool] = lambda _: True,
+) -> list[dict[str, Any]]:
+    """Return up to so many rows of /api/WHAT that are wanted."""
+    found: list[dict[str, Any]] = []
+    cursor = ""
+    while len(found) < most:
+        limit = min(A_PAGE, most)
+        asked = {**{name: word for name, word in filters.items() if word}, "limit": limit}
+        query = urlencode({**asked, **({"before": cursor} if cursor else {})})
+        body = _server_client.asked(arguments, "GET", f"api/{what}?{query}")
+        try:
+            answer = json.loads(body)
+            found += filter(wanted, answer[what])
+        except (ValueError, KeyError, TypeError):
+            raise _server_client.Unanswered("the answer is not that of a vigie server") from None
+        cursor = answer.get("next", "")
+        if not cursor:
+            break
+    return found[:most]
+
+
+def show(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line of JSON for each row."""
+    output.show(map(json.dumps, found))
+
+
+def show_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table that fits where it is printed."""
+    most, colour = output.columns(sys.stdout), output.colourful(sys.stdout)
+    output.show(table(columns, rows, most, colour))

@@ -1,0 +1,52 @@
+"""What the settings say about scraping."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from vigie.common.config import ConfigError
+from vigie.common.endpoint import Secret, Tls
+from vigie.server.scrape.config import Credentials, Rules, networks
+
+MOST_SECONDS = 10.0
+
+
+def rules(values: dict[str, Any]) -> Rules:
+    """Return how the server scrapes, or raise ConfigError that says which settings do not fit."""
+    if values["timeout"] > values["interval"]:
+        raise ConfigError("scrape.timeout should not be longer than scrape.interval")
+    return Rules(
+        interval=values["interval"],
+        timeout=values["timeout"] or min(MOST_SECONDS, values["interval"]),
+        most_samples=int(values["sample_limit"]),
+        most_bytes=int(values["body_megabytes"] * (1 << 20)),
+        honor_labels=values["honor_labels"],
+        honor_times=values["honor_timestamps"],
+        credentials=_credentials(values),
+        tls=Tls(
+            values["ca_file"],
+            values["cert_file"],
+            values["key_file"],
+            values["server_name"],
+            values["insecure"],
+        ),
+    )
+
+
+def file_sd(values: dict[str, Any]) -> Path | None:
+    """Return the file for a Prometheus, or nothing for the usual one."""
+    return Path(values["file_sd"]) if values["file_sd"] else None
+
+
+def _credentials(values: dict[str, Any]) -> Credentials:
+    password = Secret(values["password_file"], "VIGIE_SCRAPE_PASSWORD")
+    token = Secret(values["token_file"], "VIGIE_SCRAPE_TOKEN")
+    given = values["user"] or token.file or os.environ.get(token.variable)
+    hosts = networks(values["secrets_for"])
+    if given and not hosts:
+        raise ConfigError(
+            "scrape.secrets_for should say which hosts are shown the credentials, such as 10.0.0.0/8"
+        )
+    return Credentials(values["user"], password, token, hosts)

@@ -1,0 +1,203 @@
+"""Flags of a command, made from the table of settings, and the machine they describe."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vigie.agent import metrics
+from vigie.agent.source_reader import Reading
+from vigie.cli.settings.access import ACCESS
+from vigie.cli.settings.exporters import EXPORTERS
+from vigie.cli.settings.gpus import GPUS
+from vigie.cli.settings.link import LINK
+from vigie.cli.settings.scrape import SCRAPE
+from vigie.common import config
+from vigie.common.clock import SystemClock
+from vigie.common.config import ConfigError, Setting, Value
+from vigie.sources._nvml.driver import Driver
+from vigie.sources.core import registry
+from vigie.sources.core.host import MAX_OPEN_FILES, Host, Roots
+from vigie.sources.core.replay import replayed
+from vigie.sources.core.source import Source
+from vigie.sources.core.tree import Budget
+
+ERRORS = (ConfigError, registry.BadSource, OSError)
+SYSTEM_DATA, RUN = Path("/var/lib/vigie"), Path("/run/vigie")
+# Settings of links that have a flag, each with the name under which the parser keeps it.
+LINK_FLAGS = {name: f"link_{name}" for name in ("server", "token_file", "fingerprint", "labels")}
+
+
+class Settings:
+    """Every effective setting, and the sources that it selects."""
+
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        values: dict[str, Value],
+        sources: list[Source],
+        left_out: list[Source],
+    ) -> None:
+        self.settings = settings
+        self.values = values
+        self.sources = sources
+        self.left_out = left_out
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the effective value of a key of the agent's section."""
+        return self.values[f"agent.{key}"].value
+
+    def section(self, name: str) -> dict[str, Any]:
+        """Return the effective values of one section."""
+        keys = {key.removeprefix(f"{name}."): value for key, value in self.values.items()}
+        return {key: value.value for key, value in keys.items() if "." not in key}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare one flag for each setting of the agent and its sources."""
+    add_flags(parser, (*config.AGENT, *GPUS))
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="SOURCE.NAME=VALUE",
+        help="a setting of one source, such as textfile.directory=/var/lib/metrics; may be repeated",
+    )
+
+
+def add_flags(parser: argparse.ArgumentParser, settings: Iterable[Setting]) -> None:
+    """Declare one flag for each of some settings."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
+    for setting in settings:
+        parser.add_argument(
+            "--" + setting.name.replace("_", "-"),
+            metavar=setting.name.rpartition("_")[2].upper(),
+            help=f"{setting.help} (default: {_shown(setting.default)})".replace("%", "%%"),
+        )
+
+
+def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config.AGENT) -> Settings:
+    """Return the settings from flags, environment, file and defaults, or raise ConfigError."""
+    flags = {setting.key: getattr(arguments, setting.name) for setting in flagged}
+    flags["remote_write.url"] = getattr(arguments, "remote_write", None)
+    flags.update({setting.key: getattr(arguments, setting.name, None) for setting in GPUS})
+    flags.update({f"link.{name}": getattr(arguments, flag, None) for name, flag in LINK_FLAGS.items()})
+    flags.update(_options(getattr(arguments, "option", ())))
+    file = config.read_file(arguments.config, os.environ)
+    directories = [setting for setting in config.AGENT if setting.name == "source_dirs"]
+    only = ({key: value for key, value in file[0].items() if key == directories[0].key}, file[1])
+    first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
+    sources = registry.find(first[directories[0].key].value)
+    settings = every(sources)
+    _refuse_unknown(flags, settings)
+    values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
+    selected = _selected(sources, values)
+    return Settings(settings, values, selected, [source for source in sources if source not in selected])
+
+
+def every(sources: Iterable[Source]) -> tuple[Setting, ...]:
+    """Return every setting there is."""
+    ours = (*config.AGENT, *GPUS, *LINK, *EXPORTERS, *config.REMOTE_WRITE, *config.SERVER, *ACCESS, *SCRAPE)
+    return (*ours, *config.source_settings(sources))
+
+
+def node_name(settings: Settings) -> str:
+    """Return this node's name."""
+    return settings["node"] or socket.gethostname()
+
+
+def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
+    """Return a reading for each selected source, of this machine or of a recorded one."""
+    budget = Budget(MAX_OPEN_FILES)
+    roots = Roots(settings["procfs"], settings["sysfs"], settings["rootfs"])
+    gpus = settings.section("gpus")
+    nvml = Driver(gpus["nvml_library"], node=node_name(settings), host_label=gpus["host_label"])
+    declared = [metric for source in settings.sources for metric in source.metrics]
+    reserved = frozenset(metric.name for metric in (*declared, *metrics.METRICS))
+    found = []
+    for source in settings.sources:
+        options = {o.name: settings.values[f"source.{source.name}.{o.name}"].value for o in source.options}
+        # A slow source may have thousands of files and is read seldom: it opens them each time.
+        kept = None if source.slow else budget
+        host = (
+            replayed(str(replay), options) if replay else Host(roots, options=options, budget=kept, nvml=nvml)
+        )
+        host.reserved = reserved - {metric.name for metric in source.metrics}
+        found.append(Reading(source, host, SystemClock()))
+    if found:
+        found[-1].host.closing.append(nvml.close)
+    return found
+
+
+def data_directory(settings: Settings, section: str = "agent") -> Path:
+    """Return where state is kept."""
+    if settings.values[f"{section}.data"].value:
+        return Path(settings.values[f"{section}.data"].value)
+    return default_data()
+
+
+def socket_path(settings: Settings) -> Path | None:
+    """Return where the agent listens for commands on this machine, if it does."""
+    if settings["socket"] == "off":
+        return None
+    if settings["socket"]:
+        return Path(settings["socket"])
+    return (RUN if data_directory(settings) == SYSTEM_DATA else data_directory(settings)) / "agent.sock"
+
+
+def default_data() -> Path:
+    """Return where state is kept unless a setting says otherwise."""
+    if os.geteuid() == 0:
+        return SYSTEM_DATA
+    return Path(os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")) / "vigie"
+
+
+def _selected(sources: list[Source], values: dict[str, Value]) -> list[Source]:
+    names = {source.name for source in sources}
+    chosen = {name: values[f"agent.{name}"].value for name in ("sources", "no_sources", "with_sources")}
+    for setting, words in chosen.items():
+        for word in words:
+            if word not in names:
+                raise ConfigError(f"agent.{setting}: there is no source {word!r}; there are {_list(names)}")
+    wanted = set(chosen["sources"]) or {source.name for source in sources if source.default}
+    wanted = (wanted | set(chosen["with_sources"])) - set(chosen["no_sources"])
+    if not wanted:
+        raise ConfigError("there is no source left to read; see --sources, --no-sources and --with-sources")
+    return [source for source in sources if source.name in wanted]
+
+
+def _options(given: Iterable[str]) -> dict[str, str]:
+    flags = {}
+    for option in given:
+        key, equals, value = option.partition("=")
+        if not equals or key.count(".") != 1:
+            raise ConfigError(f"--option {option!r} should be SOURCE.NAME=VALUE")
+        flags[f"source.{key}"] = value
+    return flags
+
+
+def _refuse_unknown(flags: dict[str, Any], settings: Iterable[Setting]) -> None:
+    keys = {setting.key for setting in settings}
+    for key in flags:
+        if key not in keys:
+            known = (key.partition(".")[2] for key in keys if key.startswith("source."))
+            raise ConfigError(f"--option: there is no {key.partition('.')[2]}; there are {_list(known)}")
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _shown(value: Any) -> str:
+    text = (
+        ",".join(value)
+        if isinstance(value, list)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+    return text or "empty"

@@ -1,0 +1,111 @@
+"""Who holds a TCP port of this machine: which process, and whose it is."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import socket
+from pathlib import Path
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+log = logging.getLogger(__name__)
+
+LISTENING = "0A"
+TRIES = 20  # ports
+
+
+class CannotStart(Exception):
+    """The server cannot run as asked; the message says why and what to type."""
+
+
+def listening(listen: str) -> socket.socket:
+    """Return a socket on the address, or on the next free port."""
+    host, port = split(listen)
+    taken = ""
+    for offset in range(TRIES):
+        try:
+            bound = _bound(host, port + offset)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise CannotStart(f"cannot listen on {host}:{port}: {_reason(error)}; see --listen") from None
+            taken = taken or f"port {port} is taken by {holder(port)}"
+        else:
+            if taken:
+                log.warning("%s; port %d is used instead", taken, port + offset)
+            return bound
+    raise CannotStart(
+        f"{taken}, and so are all up to {port + TRIES - 1}; choose another: --listen {host}:PORT"
+    )
+
+
+def address(bound: socket.socket, encrypted: bool) -> str:
+    """Return where the socket is reached."""
+    host, port = bound.getsockname()[:2]
+    scheme = "https" if encrypted else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def on_this_machine(address: str) -> str:
+    """Return where programs on this machine find a server that may listen everywhere."""
+    return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def _reason(error: OSError) -> str:
+    """Return why; Python adds the address once more."""
+    return (error.strerror or str(error)).partition(" (while attempting")[0]
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    if port > 65535:
+        raise OSError(errno.EADDRINUSE, "there are no more ports")
+    bound = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    # Connections take it over; asyncio does not set it on these, and an answer would wait 40 ms.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
+
+
+def holder(port: int, proc: Path = Path("/proc")) -> str:
+    """Return "NAME (pid N)" of the process that listens on the port, as far as we may look."""
+    inodes = {f"socket:[{row[9]}]" for row in _listening(port, proc)}
+    for pid in filter(str.isdecimal, os.listdir(proc)):
+        try:
+            for descriptor in os.listdir(proc / pid / "fd"):
+                if os.readlink(proc / pid / "fd" / descriptor) in inodes:
+                    return f"{(proc / pid / 'comm').read_text().strip()} (pid {pid})"
+        except OSError:
+            continue  # it ended meanwhile, or is not ours to look at
+    return "another process"
+
+
+def owners(port: int, proc: Path = Path("/proc")) -> set[int]:
+    """Return the uids of those who listen on the port; anybody may look at that."""
+    return {int(row[7]) for row in _listening(port, proc)}
+
+
+def _listening(port: int, proc: Path) -> list[list[str]]:
+    rows = []
+    for table in ("tcp", "tcp6"):
+        try:
+            rows += [line.split() for line in (proc / "net" / table).read_text().splitlines()[1:]]
+        except OSError:
+            continue  # a kernel without IPv6
+    return [row for row in rows if row[1].endswith(f":{port:04X}") and row[3] == LISTENING]
+
+
+def split(listen: str) -> tuple[str, int]:
+    """Return host and port of an address; [::1]:9797 loses its brackets."""
+    host, _, port = listen.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def is_loopback(listen: str) -> bool:
+    """Tell whether only this machine can reach the address."""
+    host, _ = split(listen)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,1 @@
+"""From matches of a finding to incidents."""

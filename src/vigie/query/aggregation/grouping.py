@@ -1,0 +1,128 @@
+"""Which series an aggregation puts together, and what the result is called."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from promql_parser import AggModifier, AggModifierType
+
+from vigie.query.label_table import LabelRows, TableLabels
+from vigie.query.storage import Labels
+from vigie.query.vectors import NAME, Indices
+
+MOST_KINDS = 1000
+FEW = 16  # series whose labels are made sooner than columns of them are numbered
+
+
+class Grouping(NamedTuple):
+    """Rows sorted by group: group i holds order[starts[i]:starts[i + 1]] and is called labels[i]."""
+
+    labels: Sequence[Labels]
+    order: Indices
+    starts: Indices
+
+    def members(self) -> list[Indices]:
+        """Return the rows of each group."""
+        return np.split(self.order, self.starts[1:]) if len(self.labels) else []
+
+    def sizes(self) -> Indices:
+        """Return how many rows each group has."""
+        return np.diff(np.append(self.starts, len(self.order)))
+
+    def numbers(self) -> Indices:
+        """Return for each row the number of its group."""
+        of_row = np.empty(len(self.order), dtype=np.intp)
+        of_row[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes())
+        return of_row
+
+
+class Grouper:
+    """Groups the parts of one vector; nodes that have the same series are grouped once."""
+
+    def __init__(self, modifier: AggModifier | None) -> None:
+        self._modifier = modifier
+        self._known: dict[Hashable, Grouping] = {}
+
+    def of(self, series: Sequence[Labels]) -> Grouping:
+        """Return the groups of one part."""
+        if self._modifier is None or not isinstance(series, LabelRows):
+            return grouped(series, self._modifier)
+        kind = series.kind(_names(series, self._modifier))
+        groups = self._known.get(kind)
+        if groups is None:
+            groups = grouped(series, self._modifier)
+            if len(self._known) < MOST_KINDS:
+                self._known[kind] = groups
+        return groups
+
+
+def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
+    """Return the groups that `by` or `without` make; without either there is one."""
+    if modifier is None:
+        return Grouping([{}] if len(series) else [], np.arange(len(series)), np.zeros(1, dtype=np.intp))
+    if isinstance(series, LabelRows) and len(series) > FEW:
+        return _by_columns(series, modifier)
+    series = list(series)
+    numbers: dict[object, int] = {}
+    labels: list[Labels] = []
+    of_row = np.empty(len(series), dtype=np.intp)
+    for row, (key, each) in enumerate(zip(_keys(series, modifier), series, strict=True)):
+        number = numbers.setdefault(key, len(numbers))
+        if number == len(labels):
+            labels.append(_kept(each, modifier))
+        of_row[row] = number
+    return _sorted(labels, of_row)
+
+
+def _sorted(labels: Sequence[Labels], of_row: Indices) -> Grouping:
+    if len(labels) == len(of_row):  # every series is a group of its own, numbered as it came
+        return Grouping(labels, of_row, of_row.copy())
+    order = np.argsort(of_row, kind="stable")
+    starts = np.searchsorted(of_row[order], np.arange(len(labels)))
+    return Grouping(labels, order, starts)
+
+
+def _by_columns(series: LabelRows, modifier: AggModifier) -> Grouping:
+    """Group without making a label set for each row: label by label, as whole columns of numbers."""
+    columns = [series.column(name) for name in _names(series, modifier)]
+    varied = [(values, codes) for values, codes in columns if codes is not None]
+    if not varied:  # such as all of one node
+        return Grouping([_kept(series[0], modifier)], np.arange(len(series)), np.zeros(1, dtype=np.intp))
+    combined = np.zeros(len(series), dtype=np.intp)
+    for values, codes in varied:
+        # Numbered anew each time, so that the product of many labels cannot overflow.
+        combined = np.unique(combined * len(values) + codes, return_inverse=True)[1].ravel()
+    _, firsts, of_row = np.unique(combined, return_index=True, return_inverse=True)
+    appearance = np.argsort(firsts)
+    place = np.empty_like(appearance)
+    place[appearance] = np.arange(len(appearance))
+    return _sorted(_called(series.taken(firsts[appearance]), modifier), place[of_row.ravel()])
+
+
+def _called(firsts: LabelRows, modifier: AggModifier) -> Sequence[Labels]:
+    """Return the names of groups, of which the first series are given."""
+    if modifier.type == AggModifierType.By:
+        return TableLabels({name: firsts.column(name) for name in modifier.labels}, len(firsts))
+    return [_kept(labels, modifier) for labels in firsts]
+
+
+def _names(series: LabelRows, modifier: AggModifier) -> list[str]:
+    if modifier.type == AggModifierType.By:
+        return list(dict.fromkeys(modifier.labels))
+    return sorted(series.names() - {*modifier.labels, NAME})
+
+
+def _keys(series: Sequence[Labels], modifier: AggModifier) -> list[object]:
+    if modifier.type == AggModifierType.By:
+        return [tuple([labels.get(name, "") for name in modifier.labels]) for labels in series]
+    dropped = {*modifier.labels, NAME}
+    return [frozenset(pair for pair in labels.items() if pair[0] not in dropped) for labels in series]
+
+
+def _kept(labels: Labels, modifier: AggModifier) -> Labels:
+    if modifier.type == AggModifierType.By:
+        return {name: labels[name] for name in modifier.labels if labels.get(name)}
+    dropped = {*modifier.labels, NAME}
+    return {name: value for name, value in labels.items() if name not in dropped}

@@ -1,0 +1,113 @@
+"""Aggregations that choose among series, or count their values: topk, limitk, limit_ratio, count_values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+
+import numpy as np
+from promql_parser import AggModifier
+
+from vigie.query.aggregation.grouping import Grouping, grouped
+from vigie.query.errors import ExecutionError
+from vigie.query.functions.label_functions import valid_label_name
+from vigie.query.functions.number_format import spelled
+from vigie.query.storage import Labels
+from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
+
+Spend = Callable[[int], None]  # counts numbers that are made, and raises when they are too many
+
+
+def _topk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
+    return _ranked(vector, groups, parameter, -vector.values)
+
+
+def _bottomk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
+    return _ranked(vector, groups, parameter, vector.values)
+
+
+def _limitk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
+    return _ranked(vector, groups, parameter, np.zeros_like(vector.values))
+
+
+def _ranked(vector: Vector, groups: Grouping, parameter: Floats, keys: Floats) -> Vector:
+    """Keep, at each step, the k series of each group with the lowest keys; NaN come after all others."""
+    wanted = _counts(parameter)  # refused even where there is nothing to choose from
+    if not len(vector.labels):
+        return vector
+    present = np.zeros_like(vector.present)
+    order: list[Indices] = []
+    for members in groups.members():
+        by_key = _order(keys[members], vector.present[members])
+        chosen = np.arange(len(members))[:, np.newaxis] < wanted
+        kept: Flags = np.zeros(by_key.shape, dtype=np.bool_)
+        np.put_along_axis(kept, by_key, chosen, axis=0)
+        present[members] = kept & vector.present[members]
+        order.append(members[by_key[:, 0]] if by_key.shape[1] else members)
+    # The order of the first step is that of an instant query, the only one whose answer is ordered.
+    ranked = Vector(vector.labels, vector.values, present).rows(np.concatenate(order))
+    return ranked.without_empty_rows()
+
+
+def _order(keys: Floats, present: Flags) -> Indices:
+    """Return, for each step, the rows from best to worst: numbers, then NaN, then what is absent."""
+    return np.lexsort((keys, np.isnan(keys), ~present), axis=0)
+
+
+def _counts(parameter: Floats) -> Floats:
+    for number in parameter[~(np.abs(parameter) < 2.0**63)].tolist():
+        raise ExecutionError(f"Scalar value {spelled(number)} overflows int64")
+    return np.trunc(parameter)
+
+
+def _limit_ratio(vector: Vector, _: Grouping, parameter: Floats) -> Vector:
+    """Keep about this share of the series, always the same ones; a negative share keeps the others."""
+    if np.isnan(parameter).any():
+        raise ExecutionError("Ratio value is NaN")
+    share = np.clip(parameter, -1.0, 1.0)
+    place = np.array([_place(labels) for labels in vector.labels])[:, np.newaxis]
+    chosen = np.where(share >= 0, place < share, place >= 1 + share)
+    return Vector(vector.labels, vector.values, vector.present & chosen).without_empty_rows()
+
+
+def _place(labels: Labels) -> float:
+    """Return a number from 0 to 1 that depends on the labels alone."""
+    text = json.dumps(sorted(labels.items()))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
+
+
+CHOOSERS: dict[str, Callable[[Vector, Grouping, Floats], Vector]] = {
+    "topk": _topk,
+    "bottomk": _bottomk,
+    "limitk": _limitk,
+    "limit_ratio": _limit_ratio,
+}
+
+
+def count_values(vector: Vector, label: str, modifier: AggModifier | None, spend: Spend) -> Vector:
+    """Return, for each group and each value, how many series have it, with the value as a label."""
+    if not valid_label_name(label):
+        raise ExecutionError(f'invalid label name "{label}"')
+    steps = vector.values.shape[1]
+    if not vector.present.any():
+        return empty(steps)
+    groups = grouped(vector.labels, modifier)
+    at_row, at_step = np.nonzero(vector.present)
+    # Bits are told apart, because -0 is spelled otherwise than 0; all NaN get the same label.
+    bits, of_value = np.unique(vector.values[at_row, at_step].view(np.uint64), return_inverse=True)
+    both = groups.numbers()[at_row] * len(bits) + of_value.ravel()
+    kinds, of_kind = np.unique(both, return_inverse=True)
+    spend(len(kinds) * steps)  # before there is a row for each
+    rows: dict[Key, int] = {}
+    names: list[Labels] = []
+    of_row = np.empty(len(kinds), dtype=np.intp)
+    for place, kind in enumerate(kinds.tolist()):
+        group, value = divmod(kind, len(bits))
+        labels = {**groups.labels[group], label: spelled(bits[value].view(np.float64))}
+        of_row[place] = rows.setdefault(key_of(labels), len(rows))
+        if len(rows) > len(names):
+            names.append(labels)
+    counts = np.zeros((len(names), steps))
+    np.add.at(counts, (of_row[of_kind.ravel()], at_step), 1)
+    return Vector(names, counts, counts > 0)

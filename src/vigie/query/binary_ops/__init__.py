@@ -1,0 +1,1 @@
+"""Binary operators and vector matching."""

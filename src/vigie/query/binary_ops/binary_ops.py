@@ -1,0 +1,70 @@
+"""Binary operators between scalars and vectors, and the set operators."""
+
+from __future__ import annotations
+
+from promql_parser import BinaryExpr, LabelModifierType
+
+from vigie.query.binary_ops.operators import SETS, computed
+from vigie.query.binary_ops.signatures import numbered, seen
+from vigie.query.binary_ops.vector_matching import Join, join
+from vigie.query.errors import BadData
+from vigie.query.range_vectors import Value
+from vigie.query.vectors import Floats, Vector, stacked
+
+
+def combine(expression: BinaryExpr, left: Value, right: Value) -> Value:
+    """Return the result of an operator on two evaluated sides."""
+    operator = str(expression.op)
+    modifier = expression.modifier
+    as_bool = modifier is not None and modifier.return_bool
+    assert not isinstance(left, str)
+    assert not isinstance(right, str)
+    if isinstance(left, Vector) and isinstance(right, Vector):
+        how = _join_of(expression)
+        return _set(how, left, right) if operator in SETS else join(how, left, right)
+    if isinstance(left, Vector):
+        assert not isinstance(right, Vector)
+        return with_scalar(operator, left, right, as_bool=as_bool, swapped=False)
+    if isinstance(right, Vector):
+        return with_scalar(operator, right, left, as_bool=as_bool, swapped=True)
+    return computed(operator, left, right, as_bool=as_bool)[0]
+
+
+def _join_of(expression: BinaryExpr) -> Join:
+    modifier = expression.modifier
+    operator = str(expression.op)
+    if modifier is None:
+        return Join(operator)
+    fill = modifier.fill_values
+    if fill.lhs is not None or fill.rhs is not None:
+        raise BadData('invalid parameter "query": fill modifiers are not supported')
+    matching = modifier.matching
+    return Join(
+        operator,
+        as_bool=modifier.return_bool,
+        on=matching is not None and matching.type == LabelModifierType.Include,
+        labels=tuple(matching.labels) if matching else (),
+        grouping=str(modifier.card).rpartition(".")[2],
+        included=tuple(modifier.group_labels or ()),
+    )
+
+
+def with_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool, swapped: bool) -> Vector:
+    """Return an operator's result between every series and a number for each step."""
+    sides = (scalar, vector.values) if swapped else (vector.values, scalar)
+    values, kept = computed(operator, *sides, as_bool=as_bool)
+    if kept is None:
+        return Vector(vector.labels, values, vector.present).without_names()
+    return Vector(vector.labels, vector.values, vector.present & kept).without_empty_rows()
+
+
+def _set(how: Join, left: Vector, right: Vector) -> Vector:
+    left_keys, right_keys = numbered(left.labels, right.labels, how.labels, on=how.on)
+    if how.operator == "or":
+        there = seen(left_keys, left.present, right_keys)
+        rest = Vector(right.labels, right.values, right.present & ~there)
+        return stacked([left, rest.without_empty_rows()], left.values.shape[1]).merged()
+    there = seen(right_keys, right.present, left_keys)
+    if how.operator == "unless":
+        there = ~there
+    return Vector(left.labels, left.values, left.present & there).without_empty_rows()

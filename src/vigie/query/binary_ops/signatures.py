@@ -1,0 +1,94 @@
+"""Numbers for what must be equal in two series that match: equal numbers stand for equal labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vigie.query.label_table import NAME, LabelRows, column_of
+from vigie.query.storage import Labels
+from vigie.query.vectors import Flags, Indices
+
+
+def numbered(
+    left: Sequence[Labels], right: Sequence[Labels], names: Sequence[str], *, on: bool
+) -> tuple[Indices, Indices]:
+    """Return a number for each series of two vectors: of the labels with these names, or of all others."""
+    if on and (isinstance(left, LabelRows) or isinstance(right, LabelRows)):
+        return _by_columns(left, right, names)
+    known: dict[object, int] = {}
+    sides = [
+        np.array([known.setdefault(key, len(known)) for key in _keys(series, names, on=on)], dtype=np.intp)
+        for series in (left, right)
+    ]
+    return sides[0], sides[1]
+
+
+def _keys(series: Sequence[Labels], names: Sequence[str], *, on: bool) -> list[object]:
+    if on:
+        return [tuple([labels.get(name, "") for name in names]) for labels in series]
+    ignored = {*names, NAME}
+    return [frozenset([pair for pair in labels.items() if pair[0] not in ignored]) for labels in series]
+
+
+def _by_columns(
+    left: Sequence[Labels], right: Sequence[Labels], names: Sequence[str]
+) -> tuple[Indices, Indices]:
+    """Return the same, found label by label, as whole columns, without making a label set for each row."""
+    combined: Indices = np.zeros(len(left) + len(right), dtype=np.intp)
+    for name in names:
+        numbers: dict[str, int] = {}
+        codes = np.concatenate([_codes(series, name, numbers) for series in (left, right)])
+        # Numbered anew each time, so that the product of many labels cannot overflow.
+        combined = np.unique(combined * len(numbers) + codes, return_inverse=True)[1].ravel()
+    return combined[: len(left)], combined[len(left) :]
+
+
+def _codes(series: Sequence[Labels], name: str, numbers: dict[str, int]) -> Indices:
+    values, codes = column_of(series, name)
+    known = np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.intp)
+    return np.full(len(series), known[0]) if codes is None else known[codes]
+
+
+def are_distinct(numbers: Indices) -> bool:
+    """Tell whether no number comes twice."""
+    return not len(numbers) or int(np.bincount(numbers).max()) == 1
+
+
+def pairs(many: Indices, one: Indices) -> tuple[Indices, Indices]:
+    """Return the rows of either side that have the same number, pair by pair."""
+    order = np.argsort(one, kind="stable")
+    ranked = one[order]
+    first = ranked.searchsorted(many)
+    counts = ranked.searchsorted(many, side="right") - first
+    rows = np.repeat(np.arange(len(many)), counts)
+    # The place of each pair among those of its row.
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rows, order[np.repeat(first, counts) + within]
+
+
+def overlapping(numbers: Indices, present: Flags) -> list[int]:
+    """Return two rows that have the same number and a sample at the same step, or nothing."""
+    if are_distinct(numbers):
+        return []
+    groups: dict[int, list[int]] = {}
+    for row, number in enumerate(numbers.tolist()):
+        groups.setdefault(number, []).append(row)
+    for rows in groups.values():
+        if len(rows) > 1:
+            together = np.flatnonzero(present[rows].sum(axis=0) > 1)
+            if len(together):
+                return [row for row in rows if present[row, together[0]]][:2]
+    return []
+
+
+def seen(numbers: Indices, present: Flags, wanted: Indices) -> Flags:
+    """Return, for each wanted number, at which steps some row of that number has a sample."""
+    most = int(max(numbers.max(initial=-1), wanted.max(initial=-1))) + 1
+    steps = np.zeros((most, present.shape[1]), dtype=np.bool_)
+    if are_distinct(numbers):
+        steps[numbers] = present
+    else:
+        np.logical_or.at(steps, numbers, present)
+    return steps[wanted]

@@ -1,0 +1,120 @@
+"""Vector matching: which series of two vectors belong together, and what their result is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.query.binary_ops.operators import ARITHMETIC, computed
+from vigie.query.binary_ops.signatures import are_distinct, numbered, overlapping, pairs
+from vigie.query.errors import ExecutionError
+from vigie.query.label_table import LabelRows, TableLabels, metric_names, taken
+from vigie.query.storage import Labels
+from vigie.query.vectors import NAME, Flags, Indices, Vector, empty, key_of, without_name
+
+
+class Join(NamedTuple):
+    """How two vectors are combined: the operator, on or ignoring which labels, and who may have many."""
+
+    operator: str
+    as_bool: bool = False
+    on: bool = False
+    labels: tuple[str, ...] = ()
+    grouping: str = "OneToOne"
+    included: tuple[str, ...] = ()
+
+
+def join(how: Join, left: Vector, right: Vector) -> Vector:
+    """Return the operator's result for every pair of matching series."""
+    swapped = how.grouping == "OneToMany"
+    many, one = (right, left) if swapped else (left, right)
+    many_keys, one_keys = numbered(many.labels, one.labels, how.labels, on=how.on)
+    _refuse_two_of_one(one, one_keys, many.steps_with_any(), "left" if swapped else "right")
+    many_rows, one_rows = pairs(many_keys, one_keys)
+    if not len(many_rows):
+        return empty(left.values.shape[1])
+    sides = many.values[many_rows], one.values[one_rows]
+    values, kept = computed(how.operator, *(sides[::-1] if swapped else sides), as_bool=how.as_bool)
+    present = many.present[many_rows] & one.present[one_rows]
+    if kept is not None:
+        present &= kept
+    keys = many_keys[many_rows]
+    labels = _results(how, many.labels, one.labels, many_rows, one_rows)
+    if _are_unlike(how, many.labels, many_rows, keys):
+        return Vector(labels, values, present).without_empty_rows()
+    labels = list(labels)
+    _refuse_ambiguous(how, keys, labels, present)
+    return Vector(labels, values, present).without_empty_rows().merged()
+
+
+def _are_unlike(how: Join, labels: Sequence[Labels], rows: Indices, keys: Indices) -> bool:
+    """Tell whether the results surely have labels that differ, without looking at each."""
+    if how.grouping == "OneToOne":  # a result has the labels that had to be equal, and maybe its name
+        return are_distinct(keys) and not (how.on and NAME in how.labels)
+    one_name = not _loses_name(how) or (isinstance(labels, LabelRows) and len(metric_names(labels)) <= 1)
+    return not how.included and one_name and are_distinct(rows)
+
+
+def _loses_name(how: Join) -> bool:
+    return how.operator in ARITHMETIC or how.as_bool
+
+
+def _results(
+    how: Join, many: Sequence[Labels], one: Sequence[Labels], many_rows: Indices, one_rows: Indices
+) -> Sequence[Labels]:
+    """Return the labels of each pair's result."""
+    if isinstance(many, LabelRows) and not how.included:
+        rows = many.taken(many_rows)
+        rows = rows.without((NAME,)) if _loses_name(how) else rows
+        if how.grouping != "OneToOne":
+            return rows
+        if not how.on:
+            return rows.without(how.labels)
+        return TableLabels({name: rows.column(name) for name in how.labels}, len(many_rows))
+    some, others = taken(many, many_rows), taken(one, one_rows)
+    return [_result(how, each, other) for each, other in zip(some, others, strict=True)]
+
+
+def _result(how: Join, many: Labels, one: Labels) -> Labels:
+    """Return the labels of a pair's result."""
+    if _loses_name(how):
+        many = without_name(many)
+    if how.grouping == "OneToOne":
+        return {name: value for name, value in many.items() if (name in how.labels) == how.on}
+    if not how.included:
+        return many
+    labels = {name: value for name, value in many.items() if name not in how.included}
+    return labels | {name: one[name] for name in how.included if one.get(name)}
+
+
+def _refuse_two_of_one(one: Vector, keys: Indices, relevant: Flags, side: str) -> None:
+    """Raise if two series of the side that must be unique meet in one signature at one step."""
+    rows = overlapping(keys, one.present & relevant)
+    if rows:
+        found = ", ".join(_spelled(one.labels[row]) for row in rows)
+        raise ExecutionError(
+            f"found duplicate series for the match group on the {side} hand-side of the operation: [{found}];"
+            "many-to-many matching not allowed: matching labels must be unique on one side"
+        )
+
+
+def _refuse_ambiguous(how: Join, keys: Indices, labels: list[Labels], present: Flags) -> None:
+    """Raise if two results of one signature cannot be told apart."""
+    if how.grouping == "OneToOne":
+        if overlapping(keys, present):
+            raise ExecutionError(
+                "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)"
+            )
+        return
+    known: dict[object, int] = {}
+    both = zip(keys.tolist(), map(key_of, labels), strict=True)
+    alike = np.array([known.setdefault(each, len(known)) for each in both], dtype=np.intp)
+    if overlapping(alike, present):
+        raise ExecutionError("multiple matches for labels: grouping labels must ensure unique matches")
+
+
+def _spelled(labels: Labels) -> str:
+    pairs = ", ".join(f'{name}="{value}"' for name, value in sorted(labels.items()) if name != NAME)
+    return f"{labels.get(NAME, '')}{{{pairs}}}"

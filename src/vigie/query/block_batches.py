@@ -1,0 +1,95 @@
+"""Many blocks at one step: what becomes of them is made at once, and not once for each.
+
+The blocks of a hundred nodes differ in their times. For a function of ranges each is cut to its range, and
+those of equally many samples stand in one matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from vigie.query.sample_blocks import Block, is_stale
+from vigie.query.semantics import Semantics
+from vigie.query.vectors import Floats, Times, Vector, empty, one_after_another
+from vigie.query.windows import PIECE, RangeFunction, Window, computed
+
+T = TypeVar("T")
+Placed = tuple[int, Block]  # which of all blocks it is
+FEW = 1 << 14  # samples of a block; more are not worth being copied
+
+
+def batches(things: Iterable[T], size: Callable[[T], int], enough: int) -> Iterator[list[T]]:
+    """Yield the things in lists that are as large as that or a little larger, but for the last."""
+    batch, total = list[T](), 0
+    for thing in things:
+        batch.append(thing)
+        total += size(thing)
+        if total >= enough:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+def newest_of_many(blocks: Sequence[Block], reference: int, lookback: int, semantics: Semantics) -> Vector:
+    """Return the newest value of every series, unless it is too old or the end of its series."""
+    oldest = reference - lookback + (1 if semantics.left_open else 0)
+    chosen: list[Block] = []
+    columns: list[Floats] = []
+    for block in blocks:
+        place = int(block.times.searchsorted(reference, side="right")) - 1
+        if place >= 0 and block.times[place] >= oldest:
+            chosen.append(block)
+            columns.append(block.values[:, place])
+    if not chosen:
+        return empty(1)
+    values = np.concatenate(columns)[:, np.newaxis]
+    labels = one_after_another([block.labels for block in chosen])
+    return Vector(labels, values, ~is_stale(values)).without_empty_rows()
+
+
+def apply_to_many(
+    function: RangeFunction,
+    blocks: Sequence[Block],
+    ends: Times,
+    now: Times,
+    length: int,
+    semantics: Semantics,
+    parameters: Sequence[Floats],
+    check: Callable[[], None],
+) -> Vector:
+    """Return what becomes of the blocks that have samples enough, in their order."""
+    begins = ends - length
+    side: Literal["left", "right"] = "right" if semantics.left_open else "left"
+    bundles: dict[int, list[Placed]] = {}
+    for place, block in enumerate(blocks):
+        low = int(block.times.searchsorted(begins[0], side=side))
+        high = int(block.times.searchsorted(ends[0], side="right"))
+        if high - low >= function.least:
+            cut = Block(block.labels, block.times[low:high], block.values[:, low:high])
+            bundles.setdefault(high - low, []).append((place, cut))
+    if not bundles:
+        return empty(1)
+    values, places = [], []
+    pieces = (piece for same in bundles.values() for piece in batches(same, _size, PIECE))
+    for bundle in pieces:
+        some = [block for _, block in bundle]
+        heights = [len(block.labels) for block in some]
+        times, of = np.stack([block.times for block in some]), np.repeat(np.arange(len(some)), heights)
+        low_high = np.zeros(1, dtype=np.intp), np.full(1, times.shape[1], dtype=np.intp)
+        lines = np.concatenate([block.values for block in some])
+        window = Window(times, lines, *low_high, begins, ends, now, semantics, of)
+        values.append(computed(function, window, low_high[0], parameters, check))
+        places.append(np.repeat([place for place, _ in bundle], heights))
+    order = np.argsort(np.concatenate(places), kind="stable")
+    ordered = np.concatenate(values)[order]
+    enough = sorted(place for bundle in bundles.values() for place, _ in bundle)
+    labels = one_after_another([blocks[place].labels for place in enough])
+    return Vector(labels, ordered, np.ones(ordered.shape, dtype=np.bool_))
+
+
+def _size(placed: Placed) -> int:
+    return placed[1].values.size

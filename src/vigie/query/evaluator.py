@@ -1,0 +1,212 @@
+"""Walks the tree of a query; every node gives its value at all steps at once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import promql_parser as tree
+
+from vigie.query.aggregation.aggregations import Partial, aggregate, begun, joined
+from vigie.query.aggregation.grouping import Grouper
+from vigie.query.aggregation.partial_aggregates import FOLDS, Fold
+from vigie.query.binary_ops.binary_ops import combine
+from vigie.query.errors import ExecutionError
+from vigie.query.eval_context import Scope
+from vigie.query.functions.info import info
+from vigie.query.functions.instant import absence, call
+from vigie.query.functions.range_functions import RANGE_FUNCTIONS
+from vigie.query.label_table import NAME, metric_names, nameless
+from vigie.query.parser.long_expressions import Row, row_of
+from vigie.query.range_vectors import Range, Value, unwrapped, windows
+from vigie.query.rollups.evaluator import rolled_instant, rolled_parts, rolled_range
+from vigie.query.selectors import instant, matchers_of, sample_times
+from vigie.query.streaming import Stream, parts, stream_of
+from vigie.query.vectors import Vector, stacked
+from vigie.query.windows import RangeFunction, apply
+
+
+def evaluate(expression: tree.Expr, scope: Scope) -> Value:
+    """Return the value of an expression at every step of the scope."""
+    expression = unwrapped(expression)
+    scope.budget.check_time()
+    if scope.shared is None:
+        return _evaluated(expression, scope)
+    return scope.shared.value(expression, scope.times, partial(_evaluated, expression, scope))
+
+
+def _evaluated(expression: tree.Expr, scope: Scope) -> Value:
+    stream = stream_of(expression, scope, evaluate)
+    if stream:
+        return _stacked(stream, scope)
+    match expression:
+        case tree.NumberLiteral():
+            return np.full(len(scope.times), expression.val)
+        case tree.StringLiteral():
+            return expression.val
+        case tree.VectorSelector():
+            return _selected(expression, scope)
+        case tree.UnaryExpr():
+            return _negated(evaluate(expression.expr, scope))
+        case tree.BinaryExpr():
+            left = evaluate(expression.lhs, scope)
+            if scope.shared and _decides(expression, left):
+                return left
+            return combine(expression, left, evaluate(expression.rhs, scope))
+        case tree.AggregateExpr():
+            return _aggregated(expression, scope)
+        case tree.Call():
+            return _called(expression, scope)
+    raise ExecutionError(f"unhandled expression of type {type(expression).__name__}")
+
+
+def _decides(expression: tree.BinaryExpr, left: Value) -> bool:
+    """Tell whether nothing can come of an operator, whatever stands on its right."""
+    return str(expression.op) != "or" and isinstance(left, Vector) and not len(left.labels)
+
+
+def _stacked(stream: Stream, scope: Scope) -> Vector:
+    def counted(vector: Vector) -> Vector:
+        scope.budget.spend(vector.values.size)
+        return vector
+
+    return stacked(parts(stream, scope, counted), len(scope.times))
+
+
+def _selected(selector: tree.VectorSelector, scope: Scope) -> Vector:
+    rolled = rolled_instant(scope, selector)
+    if rolled is None:
+        return instant(scope, selector)
+    return rolled.vector if rolled.steps.all() else rolled.over(instant(scope, selector))
+
+
+def _negated(value: Value) -> Value:
+    if isinstance(value, Vector):
+        return Vector(nameless(value.labels), -value.values, value.present).refuse_duplicates()
+    assert not isinstance(value, str)
+    return -value
+
+
+def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
+    fold = FOLDS.get(str(expression.op))
+    # The numbers of one step are held soonest all together; their groups are then made only once.
+    stream = stream_of(expression.expr, scope, evaluate) if fold and len(scope.times) > 1 else None
+    if fold and stream:
+        grouper = Grouper(expression.modifier)
+        partials = parts(stream, scope, lambda vector: begun(fold, vector, grouper))
+        return joined(fold, partials, len(scope.times))
+    rolled = _rolled_aggregate(fold, expression, scope) if fold else None
+    if rolled is not None:
+        return rolled
+    parameter = None if expression.param is None else evaluate(expression.param, scope)
+    vector = evaluate(expression.expr, scope)
+    assert isinstance(vector, Vector)
+    return aggregate(expression, vector, parameter, scope.budget.spend)
+
+
+def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: Scope) -> Vector | None:
+    """Return an aggregation that rollups answer group by group, if they do."""
+    inner, grouper = unwrapped(expression.expr), Grouper(expression.modifier)
+
+    def finish(vector: Vector) -> Partial | None:
+        assert isinstance(inner, tree.Call)
+        keeps_name = RANGE_FUNCTIONS[inner.func.name].keeps_name
+        labels = vector.labels if keeps_name else nameless(vector.labels)
+        return begun(fold, vector._replace(labels=labels), grouper)
+
+    partials = rolled_parts(scope, inner, finish)
+    return None if partials is None else joined(fold, partials, len(scope.times))
+
+
+def _called(expression: tree.Call, scope: Scope) -> Value:
+    name = expression.func.name
+    row = row_of(expression)
+    if row:
+        return _in_turn(row, scope)
+    if name in RANGE_FUNCTIONS:
+        return _of_range(RANGE_FUNCTIONS[name], expression, scope)
+    if name == "info":
+        return _with_info(expression, scope)
+    if name == "absent_over_time":
+        return _absent_over_time(expression.args[0], scope)
+    inner = unwrapped(expression.args[0]) if expression.args else None
+    if name == "timestamp" and isinstance(inner, tree.VectorSelector):
+        return sample_times(scope, inner)
+    arguments = [evaluate(argument, scope) for argument in expression.args]
+    if name == "absent" and isinstance(arguments[0], Vector):
+        return absence(arguments[0].steps_with_any(), _required(inner))
+    value = call(name, scope, arguments)
+    if value is None:
+        raise ExecutionError(f"function {name}() is not supported: {_why(name)}")
+    return value
+
+
+def _in_turn(row: Row, scope: Scope) -> Value:
+    value = evaluate(row.first, scope)
+    for operator, operand in row.rest:
+        value = combine(operator, value, evaluate(operand, scope))
+    return value
+
+
+def _with_info(expression: tree.Call, scope: Scope) -> Vector:
+    vector = evaluate(expression.args[0], scope)
+    selector = expression.args[1] if len(expression.args) > 1 else None
+    assert isinstance(vector, Vector)
+    assert selector is None or isinstance(selector, tree.VectorSelector)
+    return info(scope, vector, selector)
+
+
+def _why(name: str) -> str:
+    native = name.startswith("histogram_")
+    return "native histograms are not stored" if native else "it is experimental in Prometheus"
+
+
+def _of_range(function: RangeFunction, expression: tree.Call, scope: Scope) -> Vector:
+    arguments = list(expression.args)
+    source = unwrapped(arguments.pop(function.range_at))
+    assert isinstance(source, Range)
+    parameters = []
+    for argument in arguments:
+        value = evaluate(argument, scope)
+        assert isinstance(value, np.ndarray)
+        parameters.append(value)
+    rolled = rolled_range(scope, expression.func.name, source)
+    made = []
+    if rolled is None or not rolled.steps.all():
+        for block, window in windows(scope, source, evaluate):
+            made.append(apply(function, block, window, parameters, scope.budget.check_time))
+    vector = stacked(made, len(scope.times))
+    vector = vector if rolled is None else rolled.over(vector)
+    if function.keeps_name:
+        return vector
+    bare = Vector(nameless(vector.labels), vector.values, vector.present)
+    return bare if len(metric_names(vector.labels)) <= 1 else bare.refuse_duplicates()
+
+
+def _absent_over_time(argument: tree.Expr, scope: Scope) -> Vector:
+    source = unwrapped(argument)
+    assert isinstance(source, Range)
+    there = np.zeros(len(scope.times), dtype=np.bool_)
+    for _, window in windows(scope, source, evaluate):
+        there |= window.counts > 0
+    rolled = rolled_range(scope, "present_over_time", source)
+    there |= False if rolled is None else rolled.vector.steps_with_any()
+    selector = source.vector_selector if isinstance(source, tree.MatrixSelector) else None
+    return absence(there, _required(selector))
+
+
+def _required(selector: tree.Expr | None) -> dict[str, str]:
+    """Return the labels that a selector demands; one that it mentions twice is left out."""
+    if not isinstance(selector, tree.VectorSelector):
+        return {}
+    labels: dict[str, str] = {}
+    seen: set[str] = set()
+    for matcher in matchers_of(selector):
+        if matcher.label == NAME:
+            continue
+        if matcher.operator == "=" and matcher.label not in seen:
+            labels[matcher.label] = matcher.value
+            seen.add(matcher.label)
+        else:
+            labels.pop(matcher.label, None)
+    return {label: value for label, value in labels.items() if value}

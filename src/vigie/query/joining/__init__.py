@@ -1,1 +1,0 @@
-"""Binary operators, and which series of two vectors belong together."""

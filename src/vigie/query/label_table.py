@@ -1,0 +1,273 @@
+"""Label sets that stand together: made one by one when they are asked for, grouped without being made."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.query.storage import Labels
+
+NAME = "__name__"
+Codes = NDArray[np.intp]
+Column = tuple[Sequence[str], Codes | None]
+FEW = 32  # rows of a part that are numbered one by one sooner than as an array
+
+
+class LabelRows(Sequence[Labels]):
+    """What a store may give in place of a list of label sets, if it knows their columns."""
+
+    @abstractmethod
+    def taken(self, rows: NDArray[np.intp]) -> LabelRows:
+        """Return only these rows, in this order."""
+
+    @abstractmethod
+    def without(self, names: Iterable[str]) -> LabelRows:
+        """Return the rows without some labels."""
+
+    @abstractmethod
+    def names(self) -> set[str]:
+        """Return the names of the labels that a row may have."""
+
+    @abstractmethod
+    def column(self, name: str) -> tuple[Sequence[str], Codes | None]:
+        """Return the values of a label and for each row which it has; None if all have the first."""
+
+    @abstractmethod
+    def kind(self, names: Iterable[str]) -> Hashable:
+        """Return what is the same for other rows only if these labels are, row by row."""
+
+    @abstractmethod
+    def row(self, place: int) -> Labels:
+        """Return one label set."""
+
+    def __iter__(self) -> Iterator[Labels]:
+        return map(self.row, range(len(self)))
+
+    @overload
+    def __getitem__(self, place: int) -> Labels: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Labels]: ...
+
+    def __getitem__(self, place: int | slice) -> Labels | list[Labels]:
+        if isinstance(place, slice):
+            return [self.row(i) for i in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        return self.row(place % len(self))
+
+
+def taken(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labels]:
+    """Return only these label sets, in this order."""
+    if isinstance(labels, LabelRows):
+        return labels.taken(rows)
+    return [labels[row] for row in rows.tolist()]
+
+
+def nameless(labels: Sequence[Labels]) -> Sequence[Labels]:
+    """Return the label sets without the metric's name."""
+    if isinstance(labels, LabelRows):
+        return labels.without((NAME,))
+    return [{name: value for name, value in each.items() if name != NAME} for each in labels]
+
+
+def metric_names(labels: Sequence[Labels]) -> set[str]:
+    """Return the metric names that occur; an absent one is empty."""
+    if isinstance(labels, LabelRows):
+        values, codes = labels.column(NAME)
+        return set(values[:1]) if codes is None else {values[code] for code in np.unique(codes).tolist()}
+    return {each.get(NAME, "") for each in labels}
+
+
+def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes | None]:
+    """Return the values of a label and for each row which it has; None if all have the first."""
+    if isinstance(labels, LabelRows):
+        return labels.column(name)
+    numbers: dict[str, int] = {"": 0}
+    codes = [numbers.setdefault(each.get(name, ""), len(numbers)) for each in labels]
+    return list(numbers), np.array(codes, dtype=np.intp)
+
+
+class _Parts:
+    """Rows that follow one another, and the columns that somebody asked for."""
+
+    def __init__(self, parts: Sequence[LabelRows]) -> None:
+        self.parts = parts
+        self.heights = [len(part) for part in parts]
+        self.ends = np.cumsum(self.heights).tolist()
+        self._columns: dict[str, Column] = {}
+        self._names: frozenset[str] | None = None
+
+    def row(self, place: int) -> Labels:
+        """Return one label set."""
+        part = bisect_right(self.ends, place)
+        return self.parts[part].row(place - self.ends[part] + self.heights[part])
+
+    def names(self) -> frozenset[str]:
+        """Return the names of all labels."""
+        if self._names is None:
+            self._names = frozenset().union(*[part.names() for part in self.parts])
+        return self._names
+
+    def column(self, name: str) -> Column:
+        """Return the values of a label and for each row which it has."""
+        if name not in self._columns:
+            self._columns[name] = self._numbered(name)
+        return self._columns[name]
+
+    def _numbered(self, name: str) -> Column:
+        numbers: dict[str, int] = {}
+        whole: list[int] = []  # for each part the value that all its rows have
+        varied: list[tuple[int, Sequence[str], Codes]] = []
+        for place, part in enumerate(self.parts):
+            values, codes = part.column(name)
+            if codes is None:
+                whole.append(numbers.setdefault(values[0], len(numbers)))
+            else:
+                whole.append(0)
+                varied.append((place, values, codes))
+        if not varied and len(numbers) == 1:
+            return list(numbers), None
+        column = np.repeat(np.array(whole, dtype=np.intp), self.heights)
+        for place, values, codes in varied:
+            end = self.ends[place]
+            column[end - len(codes) : end] = _renumbered(values, codes, numbers)
+        return list(numbers), column
+
+
+def _renumbered(values: Sequence[str], codes: Codes, numbers: dict[str, int]) -> Codes | list[int]:
+    """Return the codes of a part as those of all; a part has values that none of its rows has."""
+    if len(codes) <= FEW:
+        return [numbers.setdefault(values[code], len(numbers)) for code in codes.tolist()]
+    if len(values) <= len(codes):
+        return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.intp)[codes]
+    used, places = np.unique(codes, return_inverse=True)
+    known = [numbers.setdefault(values[code], len(numbers)) for code in used.tolist()]
+    renumbered: Codes = np.array(known, dtype=np.intp)[places.ravel()]
+    return renumbered
+
+
+class JoinedLabels(LabelRows):
+    """Some rows of parts that follow one another, but for a few labels that are left out."""
+
+    def __init__(
+        self, parts: _Parts, rows: Codes | None = None, left_out: frozenset[str] = frozenset()
+    ) -> None:
+        self._parts, self._rows, self._left_out = parts, rows, left_out
+
+    @classmethod
+    def of(cls, parts: Sequence[LabelRows]) -> JoinedLabels:
+        """Return the rows of all parts."""
+        first = parts[0]
+        if isinstance(first, JoinedLabels):
+            rows = [part._rows for part in parts if isinstance(part, JoinedLabels) and part._is_beside(first)]
+            known = [some for some in rows if some is not None]
+            if len(known) == len(parts):  # columns that were made for one question are there for the next
+                return cls(first._parts, np.concatenate(known), first._left_out)
+        return cls(_Parts(parts))
+
+    def _is_beside(self, other: JoinedLabels) -> bool:
+        return self._parts is other._parts and self._left_out == other._left_out
+
+    def __len__(self) -> int:
+        return sum(self._parts.heights) if self._rows is None else len(self._rows)
+
+    def __iter__(self) -> Iterator[Labels]:
+        if self._rows is not None:
+            return super().__iter__()
+        return chain.from_iterable([part.without(self._left_out) for part in self._parts.parts])
+
+    def row(self, place: int) -> Labels:
+        """Return one label set."""
+        labels = self._parts.row(place if self._rows is None else int(self._rows[place]))
+        if not self._left_out:
+            return labels
+        return {name: value for name, value in labels.items() if name not in self._left_out}
+
+    def taken(self, rows: Codes) -> JoinedLabels:
+        """Return only these rows, in this order."""
+        return JoinedLabels(self._parts, rows if self._rows is None else self._rows[rows], self._left_out)
+
+    def without(self, names: Iterable[str]) -> JoinedLabels:
+        """Return the rows without some labels."""
+        return JoinedLabels(self._parts, self._rows, self._left_out.union(names))
+
+    def names(self) -> set[str]:
+        """Return the names of the labels that a row may have."""
+        return set(self._parts.names() - self._left_out)
+
+    def column(self, name: str) -> Column:
+        """Return the values of a label and for each row which it has; None if all have the first."""
+        if name in self._left_out:
+            return ("",), None
+        values, codes = self._parts.column(name)
+        return values, codes if codes is None or self._rows is None else codes[self._rows]
+
+    def kind(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
+        """Return what is the same for other rows only if these labels are, row by row."""
+        return self
+
+
+class TableLabels(LabelRows):
+    """Rows of a few labels, which are known as columns."""
+
+    def __init__(self, columns: dict[str, Column], height: int) -> None:
+        self._columns, self._height = columns, height
+
+    def __len__(self) -> int:
+        return self._height
+
+    def __iter__(self) -> Iterator[Labels]:
+        names = list(self._columns)
+        columns = [spelled(column, self._height) for column in self._columns.values()]
+        if not columns:
+            return iter([{} for _ in range(self._height)])
+        rows = zip(*columns, strict=True)
+        return ({name: value for name, value in zip(names, row, strict=True) if value} for row in rows)
+
+    def row(self, place: int) -> Labels:
+        """Return one label set."""
+        labels = {}
+        for name, (values, codes) in self._columns.items():
+            value = values[0 if codes is None else codes[place]]
+            if value:
+                labels[name] = value
+        return labels
+
+    def taken(self, rows: Codes) -> TableLabels:
+        """Return only these rows, in this order."""
+        columns = {
+            name: (values, codes if codes is None else codes[rows])
+            for name, (values, codes) in self._columns.items()
+        }
+        return TableLabels(columns, len(rows))
+
+    def without(self, names: Iterable[str]) -> TableLabels:
+        """Return the rows without some labels."""
+        dropped = set(names)
+        columns = {name: column for name, column in self._columns.items() if name not in dropped}
+        return TableLabels(columns, self._height)
+
+    def names(self) -> set[str]:
+        """Return the names of the labels that a row may have."""
+        return set(self._columns)
+
+    def column(self, name: str) -> Column:
+        """Return the values of a label and for each row which it has; None if all have the first."""
+        return self._columns.get(name, (("",), None))
+
+    def kind(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
+        """Return what is the same for other rows only if these labels are, row by row."""
+        return self
+
+
+def spelled(column: Column, height: int) -> list[str]:
+    """Return the value of every row."""
+    values, codes = column
+    return [values[0]] * height if codes is None else [values[code] for code in codes.tolist()]

@@ -1,0 +1,120 @@
+"""Durations that are computed, as in x[5m * 2], x[2 * step()] or offset (1h - 5m).
+
+The parser wants them worked out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from promql_parser import BinaryExpr, Call, Expr, NumberLiteral, ParenExpr, UnaryExpr
+
+from vigie.query.binary_ops.operators import ARITHMETIC, computed
+from vigie.query.parser.grammar import NotParsedError, parsed
+from vigie.query.parser.tokens import STRING
+from vigie.query.vectors import Floats
+
+_RANGE = re.compile(rf"{STRING}|\[[^\[\]\"'`]*\]", re.DOTALL)
+_OFFSET = re.compile(
+    rf"{STRING}|\boffset\s*([-+]?)\s*((?:\b(?:step|range|min|max)\s*)?\()", re.DOTALL | re.IGNORECASE
+)
+_COMPUTED = re.compile(r"[-+*/%^()]")
+_WORD = re.compile(r"\b(?:min|max|step|range)\b", re.IGNORECASE)
+_OF_THE_QUERY = re.compile(r"\b(?:step|range)\s*\(", re.IGNORECASE)
+_FUNCTIONS = {"min": "min_of", "max": "max_of", "step": "step", "range": "range"}
+_CHOICES: dict[str, Callable[[Floats, Floats], Floats]] = {"min_of": np.minimum, "max_of": np.maximum}
+
+_NONE = "0ms"
+
+Known = Mapping[str, float]
+
+
+def depend_on_the_query(text: str) -> bool:
+    """Tell whether a query mentions its own step or range."""
+    return _OF_THE_QUERY.search(text) is not None
+
+
+def worked_out(query: str, step: float = 0.0, span: float = 0.0) -> str:
+    """Return the query with every computed duration as a plain one; it is asked with this step and span."""
+    known = {"step": step, "range": span}
+    return _offsets(_RANGE.sub(lambda found: _range(found, known), query), known)
+
+
+def _range(found: re.Match[str], known: Known) -> str:
+    text = found[0]
+    if text[0] != "[" or not _COMPUTED.search(text):
+        return text
+    length, colon, step = text[1:-1].partition(":")
+    return f"[{_plain(length, known)}{colon}{_plain(step, known)}]"
+
+
+def _offsets(query: str, known: Known) -> str:
+    done, at = "", 0
+    for found in _OFFSET.finditer(query):
+        if found[2] is None or found.start() < at:
+            continue
+        end = _closing(query, found.end())
+        seconds = _seconds(query[found.start(2) : end + 1], known) * (-1 if found[1] == "-" else 1)
+        length = _spelled(abs(seconds))
+        done += query[at : found.start()]
+        if length != _NONE:  # which the parser refuses
+            done += f"offset {'-' if seconds < 0 else ''}{length}"
+        at = end + 1
+    return done + query[at:]
+
+
+def _closing(query: str, start: int) -> int:
+    depth = 1
+    for place in range(start, len(query)):
+        depth += {"(": 1, ")": -1}.get(query[place], 0)
+        if not depth:
+            return place
+    raise NotParsedError("unclosed left parenthesis")
+
+
+def _plain(text: str, known: Known) -> str:
+    if not _COMPUTED.search(text):
+        return text
+    seconds = _seconds(text, known)
+    if not seconds > 0:
+        raise NotParsedError("duration must be greater than 0")
+    return _spelled(seconds)
+
+
+def _spelled(seconds: float) -> str:
+    if not seconds < 2**63 / 1e9:
+        raise NotParsedError("duration out of range")
+    return f"{round(seconds * 1000)}ms"
+
+
+def _seconds(text: str, known: Known) -> float:
+    """Return the value of an expression of durations and numbers, in seconds; the parser knows these."""
+    try:
+        tree = parsed(_WORD.sub(lambda found: _FUNCTIONS[found[0].lower()], text))
+    except NotParsedError as error:
+        raise NotParsedError(f"{text.strip()!r} is not a duration: {error}") from None
+    seconds = float(_value(tree, known)[0])
+    if not math.isfinite(seconds):
+        raise NotParsedError(f"{text.strip()!r} is not a finite duration")
+    return seconds
+
+
+def _value(tree: Expr, known: Known) -> Floats:
+    match tree:
+        case NumberLiteral():
+            return np.array([tree.val])
+        case ParenExpr():
+            return _value(tree.expr, known)
+        case UnaryExpr():
+            return -_value(tree.expr, known)
+        case Call() if tree.func.name in known:
+            return np.array([known[tree.func.name]])
+        case Call() if tree.func.name in _CHOICES:
+            return _CHOICES[tree.func.name](*(_value(argument, known) for argument in tree.args))
+        case BinaryExpr() if str(tree.op) in ARITHMETIC:
+            sides = _value(tree.lhs, known), _value(tree.rhs, known)
+            return computed(str(tree.op), *sides, as_bool=False)[0]
+    raise NotParsedError(f"{tree} is not a duration")

@@ -1,0 +1,128 @@
+"""Where a query is wrong: the parser gives reasons without places.
+
+It is asked again about parts. What is no grammar: the first word with which no query can begin. What makes
+no sense: the smallest part that makes none for the same reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vigie.query.parser.structure import shape_of
+from vigie.query.parser.tokens import CLOSING, COMPARISONS, Token, pairs, tokens
+
+MOST_TEXT = 1000  # characters of a query in which a place is looked for
+MOST_TRIES = 400
+MOST_SECONDS = 0.5  # of this thread alone, which only patterns that are dear to compile take
+NO_GRAMMAR = re.compile(r"invalid promql query|unexpected |unclosed |unterminated |bad number|no expression")
+_FILLERS = ("", " x", " 5m", "1", '"a"', '="a"', " (a) (x)", "(x)")
+_LATER = ("", "(x)", " x")
+_UNSUPPORTED = ("anchored", "smoothed")
+_CALLED = {"name": "identifier", "mark": "character"}
+
+Reason = Callable[[str], str | None]  # why a text is no query, or nothing if it is one
+
+
+class Fault(NamedTuple):
+    """Why a query is wrong, and where, if that was found."""
+
+    reason: str
+    place: int | None
+
+
+class _TooManyTriesError(Exception):
+    pass
+
+
+def fault(text: str, reason: str, why: Reason) -> Fault:
+    """Return the place of what is wrong, and words for it where the parser has none."""
+    if len(text) > MOST_TEXT:
+        return Fault(reason, None)
+    words = tokens(text)
+    tries, begun = itertools.count(), time.thread_time()
+
+    def bounded(part: str) -> str | None:
+        if next(tries) >= MOST_TRIES or time.thread_time() - begun > MOST_SECONDS:
+            raise _TooManyTriesError
+        return why(part)
+
+    try:
+        if NO_GRAMMAR.match(reason):
+            return _unexpected(text, words, _beginning(text, words, bounded), reason)
+        return Fault(reason, _senseless(text, words, reason, bounded))
+    except _TooManyTriesError:
+        return Fault(reason, None)
+
+
+def spelled(text: str, place: int) -> str:
+    """Return line and column, both from 1; columns count bytes, as in Prometheus."""
+    before = text[:place]
+    return f"{before.count(chr(10)) + 1}:{len(before[before.rfind(chr(10)) + 1 :].encode()) + 1}"
+
+
+def _unexpected(text: str, words: list[Token], count: int, reason: str) -> Fault:
+    """Return what is wrong with the word after so many that a query can begin with."""
+    if count == len(words):
+        if words and reason.startswith(("invalid", "no expression")):
+            reason = "unexpected end of input"
+        return Fault(reason, len(text.rstrip()) if words else 0)
+    bad = words[count]
+    if bad.word in _UNSUPPORTED:
+        return Fault(f"the {bad.word} modifier is not supported", bad.start)
+    if reason.startswith("bad number") and count and words[count - 1].end == bad.start:
+        return Fault(reason, words[count - 1].start)
+    if reason.startswith("unexpected right parenthesis"):
+        return Fault(reason, bad.end)  # Prometheus has read it when it says so
+    if reason.startswith(("invalid", "unclosed", "unexpected end")):
+        reason = f'unexpected {_CALLED.get(bad.kind, bad.kind)} "{bad.text}"'
+    return Fault(reason, bad.start)
+
+
+def _beginning(text: str, words: list[Token], why: Reason) -> int:
+    """Return with how many of its words a query can begin."""
+    good, bad = 0, len(words) + 1
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if _can_begin(text[: words[middle - 1].end], words[:middle], why):
+            good = middle
+        else:
+            bad = middle
+    return good
+
+
+def _can_begin(start: str, words: list[Token], why: Reason) -> bool:
+    closed = pairs(words)
+    opened = [token.text for i, token in enumerate(words) if token.text in CLOSING and i not in closed]
+    ends = "".join(CLOSING[bracket] for bracket in reversed(opened))
+    for filler, later in itertools.product(_FILLERS, _LATER):
+        for cut in {0, min(1, len(ends)), len(ends)} if later else {0}:
+            reason = why(start + filler + ends[:cut] + later + ends[cut:])
+            if reason is None or not NO_GRAMMAR.match(reason):
+                return True
+    return False
+
+
+def _senseless(text: str, words: list[Token], reason: str, why: Reason) -> int | None:
+    """Return where the smallest part stands that is wrong for this reason."""
+    parts = [(0, len(words) - 1)]
+    for start, end in pairs(words).items():
+        named = start > 0 and words[start - 1].kind == "name"
+        parts += [(start - named, end), (start + 1, end - 1)]
+    for start, end in sorted(parts, key=lambda part: part[1] - part[0]):
+        if end >= start and why(text[words[start].start : words[end].end]) == reason:
+            return _in_part(words[start : end + 1], reason)
+    return None
+
+
+def _in_part(words: list[Token], reason: str) -> int | None:
+    """Return where a part is wrong: at its operator or argument, if that is the reason, or at its start."""
+    if "comparisons" in reason:
+        found = [words[place] for place in shape_of(words).outer if words[place].word in COMPARISONS]
+        return found[0].start if len(found) == 1 else None
+    if "expected type" in reason and all(token.text != "," for token in words) and len(words) > 2:
+        return words[2].start  # behind the function's name and its bracket
+    return words[0].start

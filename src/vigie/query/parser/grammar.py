@@ -1,0 +1,99 @@
+"""promql-parser's grammar, with the old name it lacks, and guarded against what it cannot take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+from promql_parser import (
+    AggregateExpr,
+    BinaryExpr,
+    Call,
+    Expr,
+    Function,
+    MatrixSelector,
+    NumberLiteral,
+    ParenExpr,
+    StringLiteral,
+    SubqueryExpr,
+    UnaryExpr,
+    ValueType,
+)
+
+from vigie.query.parser.structure import shape_of
+from vigie.query.parser.tokens import tokens
+
+MOST_DEEP = 400  # the parser copies all it has at every level, and walks them by recursion
+
+promql_parser.register_extra_functions(
+    [Function("holt_winters", [ValueType.Matrix, ValueType.Scalar, ValueType.Scalar], ValueType.Vector)]
+)
+
+
+class NotParsedError(ValueError):
+    """A text that is no query, with the reason."""
+
+
+class EndlessError(NotParsedError):
+    """A text that is longer or deeper than is good for the parser."""
+
+
+def parsed(text: str) -> Expr:
+    """Return the tree of a query."""
+    if len(text) > MOST_DEEP and shape_of(tokens(text)).depth > MOST_DEEP:
+        raise EndlessError(f"nested more than {MOST_DEEP} deep")
+    return parsed_unguarded(text)
+
+
+def parsed_unguarded(text: str) -> Expr:
+    """Return the tree of a text that is known not to be deep."""
+    try:
+        return promql_parser.parse(text)
+    except ValueError as error:
+        raise NotParsedError(str(error)) from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust code panics with; it has no public name
+            raise
+        raise NotParsedError(str(error)) from None
+
+
+def kind_of(tree: Expr) -> str:
+    """Return what an expression gives: scalar, vector, matrix or string."""
+    match tree:
+        case NumberLiteral():
+            return "scalar"
+        case StringLiteral():
+            return "string"
+        case MatrixSelector() | SubqueryExpr():
+            return "matrix"
+        case Call():
+            return str(tree.func.return_type).rpartition(".")[2].lower()
+        case ParenExpr() | UnaryExpr():
+            return kind_of(tree.expr)
+        case BinaryExpr():
+            return "scalar" if kind_of(tree.lhs) == kind_of(tree.rhs) == "scalar" else "vector"
+    return "vector"
+
+
+def nodes(tree: Expr) -> Iterator[Expr]:
+    """Yield an expression and all its parts; promql-parser's own walk takes the cube of the depth."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += _parts(node)
+
+
+def _parts(node: Expr) -> list[Expr]:
+    match node:
+        case BinaryExpr():
+            return [node.lhs, node.rhs]
+        case Call():
+            return node.args
+        case AggregateExpr():
+            return [node.expr] if node.param is None else [node.expr, node.param]
+        case ParenExpr() | UnaryExpr() | SubqueryExpr():
+            return [node.expr]
+        case MatrixSelector():
+            return [node.vector_selector]
+    return []

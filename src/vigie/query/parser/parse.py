@@ -1,0 +1,98 @@
+"""From text to tree: promql-parser's grammar, with errors in Prometheus's words."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from promql_parser import Call, Expr, MatrixSelector, SubqueryExpr, VectorSelector
+
+from vigie.query.errors import BadData
+from vigie.query.functions.info import refuse_other_than_labels, with_marked_selectors
+from vigie.query.matchers import value_test
+from vigie.query.parser.at_modifier import with_near_moments
+from vigie.query.parser.durations import depend_on_the_query, worked_out
+from vigie.query.parser.error_positions import Fault, fault, spelled
+from vigie.query.parser.grammar import EndlessError, NotParsedError, nodes, parsed, parsed_unguarded
+from vigie.query.parser.long_expressions import row_of, shortened
+from vigie.query.parser.regex_limits import refuse_dear_patterns
+from vigie.query.selectors import matchers_of
+from vigie.query.storage import Matcher
+
+MOST_TEXT = 500_000
+
+
+def parse(text: str, step: float = 0.0, span: float = 0.0) -> Expr:
+    """Return the tree of a query that is asked with this step over this time, in seconds."""
+    return _parsed(text, step, span) if depend_on_the_query(text) else _parsed(text, 0.0, 0.0)
+
+
+def parse_selector(text: str) -> list[Matcher]:
+    """Return the matchers of a series selector, as in match[]=."""
+    tree = parse(text)
+    if not isinstance(tree, VectorSelector) or tree.offset is not None or tree.at is not None:
+        raise BadData('invalid parameter "match[]": parse error: expected only a series selector')
+    return matchers_of(tree)
+
+
+def formatted(text: str) -> str:
+    """Return a query in its usual spelling; one that had to be rewritten for the parser, as it is."""
+    tree = parse(text, 1.0, 1.0)
+    return text if shortened(_rewritten(text, 1.0, 1.0)) != text else tree.prettify()
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str, step: float, span: float) -> Expr:
+    try:
+        return _tree(text, step, span)
+    except EndlessError as error:
+        found = Fault(str(error), None)
+    except NotParsedError as error:
+        found = fault(text, str(error), lambda part: _reason(part, step, span))
+    where = "" if found.place is None else f"{spelled(text, found.place)}: "
+    raise BadData(f'invalid parameter "query": {where}parse error: {found.reason}')
+
+
+def _tree(text: str, step: float, span: float) -> Expr:
+    if len(text) > MOST_TEXT:
+        raise EndlessError(f"more than {MOST_TEXT:,} characters")
+    refuse_dear_patterns(text)
+    tree = parsed(shortened(_rewritten(text, step, span)))
+    _check(tree)
+    return tree
+
+
+def _rewritten(text: str, step: float, span: float) -> str:
+    """Return the query in the words that the parser knows."""
+    return with_marked_selectors(worked_out(with_near_moments(text), step, span))
+
+
+def _reason(text: str, step: float, span: float) -> str | None:
+    """Return why a part of a query is none; the parts are short."""
+    try:
+        _check(parsed_unguarded(_rewritten(text, step, span)))
+    except NotParsedError as error:
+        return str(error)
+    except BadData:
+        pass  # a pattern that is none: the grammar is right
+    return None
+
+
+def _check(tree: Expr) -> None:
+    for node in nodes(tree):
+        if isinstance(node, MatrixSelector | SubqueryExpr) and not node.range:
+            raise NotParsedError("duration must be greater than 0")
+        if isinstance(node, Call):
+            _check_call(node)
+        if isinstance(node, VectorSelector):
+            if node.matchers.or_matchers:
+                raise NotParsedError('unexpected "or" in label matching')
+            for matcher in matchers_of(node):
+                value_test(matcher)
+
+
+def _check_call(call: Call) -> None:
+    row = row_of(call)
+    for operand in (row.first, *(each for _, each in row.rest)) if row else ():
+        _check(operand)
+    if call.func.name == "info" and len(call.args) > 1:
+        refuse_other_than_labels(call.args[1])

@@ -1,0 +1,68 @@
+"""How a query is built, as far as its words tell: where its operators stand, how deep it is nested."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vigie.query.parser.tokens import CLOSING, MODIFIERS, OPERATORS, Token
+
+_BEFORE_AN_OPERAND = MODIFIERS | {",", "@", "offset", "bool"}
+
+
+class Shape(NamedTuple):
+    """The operators between two operands, all and those outside of brackets, by their places among the words.
+
+    `longest` counts those of the longest row, signs too; `nested` is how many brackets are open at once, and
+    `depth` what the tree has at most: each operator of a row may stand on top of the others.
+    """
+
+    operators: int
+    outer: list[int]
+    longest: int
+    nested: int
+    depth: int
+
+
+class _Level:
+    """One open bracket."""
+
+    def __init__(self, bracket: str, modifies: bool) -> None:
+        self.bracket, self.modifies = bracket, modifies
+        self.row = self.inside = 0
+
+    @property
+    def depth(self) -> int:
+        return self.row + self.inside
+
+
+def shape_of(words: list[Token]) -> Shape:
+    """Return the shape of a query; one that is wrong has some shape too."""
+    levels = [_Level("(", False)]
+    outer: list[int] = []
+    operators = longest = nested = 0
+    operand = False  # whether one has just ended
+    for index, token in enumerate(words):
+        word, before = token.word, words[index - 1].word if index else ""
+        if word in CLOSING:
+            levels.append(_Level(word, before in MODIFIERS))
+            nested = max(nested, len(levels) - 1)
+            operand = False
+        elif word in CLOSING.values() and len(levels) > 1:
+            done = levels.pop()
+            levels[-1].inside = max(levels[-1].inside, done.depth + 1)
+            operand = not done.modifies
+        elif levels[-1].bracket == "(" and word in OPERATORS:
+            if operand or before not in ("@", "offset"):
+                levels[-1].row += 1
+                longest = max(longest, levels[-1].row)
+            if operand:
+                operators += 1
+                if len(levels) == 1:
+                    outer.append(index)
+            operand = False
+        else:
+            operand = word not in _BEFORE_AN_OPERAND
+    while len(levels) > 1:
+        done = levels.pop()
+        levels[-1].inside = max(levels[-1].inside, done.depth + 1)
+    return Shape(operators, outer, longest, nested, levels[0].depth)

@@ -1,0 +1,60 @@
+"""Range vectors: the samples of a matrix selector or a subquery, with their windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from promql_parser import Expr, MatrixSelector, ParenExpr, SubqueryExpr
+
+from vigie.query.eval_context import Scope, milliseconds
+from vigie.query.sample_blocks import Block, blocks_of, split_by_holes
+from vigie.query.selectors import fetch
+from vigie.query.storage import Group
+from vigie.query.vectors import Floats, Times, Vector
+from vigie.query.windows import Window, window_of
+
+Value = Vector | Floats | str
+Evaluate = Callable[[Expr, Scope], Value]
+Range = MatrixSelector | SubqueryExpr
+
+
+def unwrapped(expression: Expr) -> Expr:
+    """Return what stands inside parentheses."""
+    while isinstance(expression, ParenExpr):
+        expression = expression.expr
+    return expression
+
+
+def windows(scope: Scope, expression: Range, evaluate: Evaluate) -> Iterator[tuple[Block, Window]]:
+    """Yield the blocks of a range vector, each with the window that ends at each step."""
+    if not len(scope.times):
+        return
+    assert expression.range is not None
+    length = milliseconds(expression.range)
+    if isinstance(expression, SubqueryExpr):
+        references = scope.references(expression.at, expression.offset)
+        blocks = _subquery(scope, expression, references, length, evaluate)
+    else:
+        selector = expression.vector_selector
+        references = scope.references(selector.at, selector.offset)
+        blocks = blocks_of(fetch(scope, selector, references, length), keep_stale=False)
+    for block in blocks:
+        scope.budget.spend(len(block.labels) * len(references))
+        yield block, window_of(block, references, scope.times, length, scope.semantics)
+
+
+def _subquery(
+    scope: Scope, query: SubqueryExpr, references: Times, length: int, evaluate: Evaluate
+) -> Iterator[Block]:
+    step = milliseconds(query.step) if query.step else scope.default_step
+    begin, end = int(references.min()) - length, int(references.max())
+    first = -(-begin // step) * step
+    if scope.semantics.left_open and first == begin:
+        first += step
+    scope.budget.spend(max(0, (end - first) // step + 1))  # before there are so many times
+    inner = scope.at(np.arange(first, end + 1, step, dtype=np.int64))
+    vector = evaluate(query.expr, inner)
+    assert isinstance(vector, Vector)
+    scope.budget.spend(vector.values.size)
+    return split_by_holes(Group(vector.labels, inner.times, vector.values), vector.present)

@@ -1,0 +1,170 @@
+"""The same questions, asked of a Prometheus-compatible URL: Prometheus, VictoriaMetrics, Mimir, Thanos."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+
+from vigie.common.endpoint import Target
+from vigie.common.http_client import MAX_ANSWER, Client, Reply, TooLarge, TooSlow, Unreachable
+from vigie.query.engine import Answer, Series
+from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
+from vigie.query.storage import Labels, Matcher
+
+SECONDS = 120.0
+MAX_CONNECTIONS = 8
+FORM = "application/x-www-form-urlencoded"
+ERRORS: dict[str, type[QueryError]] = {
+    kind.kind: kind for kind in (BadData, ExecutionError, QueryTimeout, QueryError)
+}
+
+
+class Unavailable(QueryError):
+    """The engine that should answer cannot be asked."""
+
+    kind = "unavailable"
+    status = 503
+
+
+class RemoteEngine:
+    """Asks an engine elsewhere; a path in its URL, such as /prometheus, stays in front of every request."""
+
+    def __init__(
+        self,
+        target: Target,
+        seconds: float = SECONDS,
+        most: int = MAX_ANSWER,
+        connections: int = MAX_CONNECTIONS,
+    ) -> None:
+        target.check()
+        self._target, self._seconds, self._most = target, seconds, most
+        self._prefix = target.parts().path.rstrip("/")
+        self._free = threading.Semaphore(connections)
+        self._idle: list[Client] = []
+
+    def instant(self, query: str, at: int) -> Answer:
+        """Return the answer at one time, in milliseconds."""
+        return _answer(self._ask("query", query=query, time=_seconds(at)))
+
+    def range(self, query: str, start: int, end: int, step: int) -> Answer:
+        """Return the answer at every step from start to end, in milliseconds."""
+        times = {"start": _seconds(start), "end": _seconds(end), "step": _seconds(step)}
+        return _answer(self._ask("query_range", query=query, **times))
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series that have samples between the two times."""
+        found: list[Labels] = self._look_up("series", matchers, start, end)
+        return found
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+        found: list[str] = self._look_up("labels", matchers, start, end)
+        return found
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""
+        found: list[str] = self._look_up(f"label/{quote(name, safe='')}/values", matchers, start, end)
+        return found
+
+    async def forward(
+        self, method: str, path: str, query: str, body: bytes, content_type: str
+    ) -> tuple[int, str, bytes]:
+        """Pass a request on as it is, and return status, content type and body."""
+        where = f"{path}?{query}" if query else path
+        headers = {"Content-Type": content_type} if content_type else {}
+        reply = await asyncio.to_thread(self._request, method, where, body, headers)
+        return reply.status, reply.headers.get("content-type", "application/json"), reply.body
+
+    def close(self) -> None:
+        """Close the connections that are kept open."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _look_up(self, path: str, matchers: Sequence[Matcher], start: int, end: int) -> Any:
+        parameters = {"start": _seconds(start), "end": _seconds(end)}
+        if matchers:
+            parameters["match[]"] = selector(matchers)
+        where = f"/api/v1/{path}?{urlencode(parameters)}"
+        return _data(self._request("GET", where, b"", {}))["data"]
+
+    def _ask(self, path: str, **parameters: str) -> dict[str, Any]:
+        # By POST: a query may be longer than a URL may be.
+        body = urlencode(parameters).encode()
+        return _data(self._request("POST", f"/api/v1/{path}", body, {"Content-Type": FORM}))
+
+    def _request(self, method: str, where: str, body: bytes, headers: dict[str, str]) -> Reply:
+        with self._client() as client:
+            try:
+                return client.request(method, self._prefix + where, body, headers)
+            except TooSlow as error:
+                raise QueryTimeout(f"{self._target.name}: {error}") from None
+            except TooLarge as error:
+                raise ExecutionError(f"{self._target.name}: {error}; ask for less") from None
+            except Unreachable as error:
+                raise Unavailable(f"{self._target.name}: {error}") from None
+
+    @contextmanager
+    def _client(self) -> Iterator[Client]:
+        if not self._free.acquire(timeout=self._seconds):
+            raise QueryTimeout(f"{self._target.name}: all connections are busy")
+        try:
+            client = self._idle.pop()
+        except IndexError:
+            client = Client(self._target, self._seconds, self._most)
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+            self._free.release()
+
+
+def selector(matchers: Sequence[Matcher]) -> str:
+    """Return the matchers as PromQL."""
+    return (
+        "{"
+        + ",".join(f"{m.label}{m.operator}{json.dumps(m.value, ensure_ascii=False)}" for m in matchers)
+        + "}"
+    )
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.3f}"
+
+
+def _data(reply: Reply) -> dict[str, Any]:
+    try:
+        document = json.loads(reply.body)
+        if document["status"] == "success" and "data" in document:
+            return dict(document)
+        kind, message = str(document["errorType"]), str(document["error"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        text = reply.body[:200].decode("utf-8", "replace")
+        raise Unavailable(f"no answer of a Prometheus API: {reply.status} {text!r}") from None
+    error = ERRORS.get(kind) or (BadData if reply.status == 400 else ExecutionError)
+    raise error(message)
+
+
+def _answer(document: dict[str, Any]) -> Answer:
+    try:
+        kind, result = document["data"]["resultType"], document["data"]["result"]
+        warnings = tuple(map(str, document.get("warnings") or ()))
+        if kind == "string":
+            return Answer(kind, [], str(result[1]), warnings)
+        if kind == "scalar":
+            return Answer(kind, [_series({}, [result])], "", warnings)
+        found = [_series(each["metric"], each.get("values") or [each["value"]]) for each in result]
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise Unavailable(f"an answer that cannot be read: {type(error).__name__} {error}") from None
+    return Answer(kind, found, "", warnings)
+
+
+def _series(labels: dict[str, str], points: Sequence[tuple[float, str]]) -> Series:
+    times = np.array([round(float(moment) * 1000) for moment, _ in points], dtype=np.int64)
+    return Series(labels, times, np.array([float(value) for _, value in points]))

@@ -1,0 +1,1 @@
+"""Queries answered from rollups."""

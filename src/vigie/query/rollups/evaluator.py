@@ -1,0 +1,245 @@
+"""Answers from rollups, where raw samples have gone, or where a long question comes out the same from them.
+
+While raw samples are kept, rollups are used only if a range is at least two buckets and a step at least one,
+and every range begins and ends where buckets do: then it holds the same samples. Where raw samples have gone,
+a range is made of whole buckets: both its limits are moved back to where a bucket ends, by less than one
+bucket, and a range shorter than a bucket becomes one. An instant selector sees the last sample of buckets
+that ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from promql_parser import Call, Expr, MatrixSelector, VectorSelector
+
+from vigie.query.eval_context import Scope, milliseconds
+from vigie.query.parallel import side_by_side
+from vigie.query.range_vectors import Range, unwrapped
+from vigie.query.rollups.buckets import Buckets, spans
+from vigie.query.rollups.functions import LAST, ROLLED_FUNCTIONS, RolledFunction, Spanned
+from vigie.query.selectors import matchers_of, one_metric
+from vigie.query.storage import Labels, Matcher
+from vigie.query.vectors import Flags, Times, Vector, empty, stacked
+
+T = TypeVar("T")
+LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept
+
+
+class RolledGroup(NamedTuple):
+    """Series and their buckets."""
+
+    labels: Sequence[Labels]
+    buckets: Buckets
+
+
+@runtime_checkable
+class Rolled(Protocol):
+    """A store that also keeps rollups; times are milliseconds."""
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+
+    def rollup_widths(self) -> Sequence[int]:
+        """Return how wide the buckets are that it keeps, finest first."""
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RolledGroup]:
+        """Yield the buckets between two multiples of the width, with at least these fields and all times."""
+
+
+class FromRollups(NamedTuple):
+    """The steps that are not answered from raw samples, and what they are answered with."""
+
+    vector: Vector
+    steps: Flags
+
+    def over(self, raw: Vector) -> Vector:
+        """Return the answer at all steps."""
+        rest = Vector(raw.labels, raw.values, raw.present & ~self.steps).without_empty_rows()
+        return stacked([rest, self.vector], len(self.steps)).merged()
+
+
+class Choice(NamedTuple):
+    """Which steps cannot or need not be answered from raw samples; the buckets are this wide."""
+
+    steps: Flags
+    references: Times
+    length: int
+    width: int
+    gone: bool
+
+
+def needs_rollups(expression: Expr, scope: Scope) -> bool:
+    """Tell whether a selector, or a function of a range, is not answered from raw samples alone."""
+    if isinstance(expression, VectorSelector):
+        return _choice_of_instant(scope, expression) is not None
+    if not isinstance(expression, Call):
+        return False
+    name, sources = expression.func.name, [unwrapped(each) for each in expression.args]
+    matrices = [source for source in sources if isinstance(source, MatrixSelector)]
+    return any(_choice_of_range(scope, name, source) is not None for source in matrices)
+
+
+def rolled_range(scope: Scope, name: str, source: Range) -> FromRollups | None:
+    """Return what rollups say about a function of a range; None if raw samples say it all."""
+    if not isinstance(source, MatrixSelector):
+        return None
+    choice, function = _choice_of_range(scope, name, source), ROLLED_FUNCTIONS.get(name)
+    if choice is None:
+        return None
+    if function is None:
+        return _unanswered(scope, f"{name}()", choice.steps)
+    _say(scope, f"{name}() is answered", choice)
+    limits = _limits(choice.references[choice.steps], choice.length, choice.width)
+    return _evaluated(scope, source.vector_selector, function, choice, *limits)
+
+
+def rolled_parts(scope: Scope, expression: Expr, finish: Callable[[Vector], T]) -> Iterator[T] | None:
+    """Yield what is made of each group, if rollups answer a function of one metric's range at all steps."""
+    if not isinstance(expression, Call) or len(expression.args) != 1:
+        return None
+    source, function = unwrapped(expression.args[0]), ROLLED_FUNCTIONS.get(expression.func.name)
+    if function is None or not isinstance(source, MatrixSelector):
+        return None
+    choice = _choice_of_range(scope, expression.func.name, source)
+    matchers = matchers_of(source.vector_selector)
+    if choice is None or not choice.steps.all() or not one_metric(matchers):
+        return None
+    _say(scope, f"{expression.func.name}() is answered", choice)
+    begins, ends = _limits(choice.references, choice.length, choice.width)
+    assert isinstance(scope.storage, Rolled)
+    groups = scope.storage.rollups(matchers, int(begins.min()), int(ends.max()), choice.width, function.needs)
+
+    def made(group: RolledGroup) -> T:
+        with scope.budget.held(_size(group, choice)):
+            return finish(_spanned(group, function, choice, begins, ends))
+
+    return side_by_side((partial(made, group) for group in groups), worth=lambda: True)
+
+
+def rolled_instant(scope: Scope, selector: VectorSelector) -> FromRollups | None:
+    """Return what rollups say about an instant selector where raw samples have gone; None if nowhere."""
+    choice = _choice_of_instant(scope, selector)
+    if choice is None:
+        return None
+    ends = choice.references[choice.steps] // choice.width * choice.width
+    begins = ends - -(-scope.lookback // choice.width) * choice.width
+    _say(scope, f"{selector.name or 'a selector'} is answered", choice)
+    return _evaluated(scope, selector, LAST, choice, begins, ends)
+
+
+def _choice_of_range(scope: Scope, name: str, source: MatrixSelector) -> Choice | None:
+    assert source.range is not None
+    selector, length = source.vector_selector, milliseconds(source.range)
+    references = scope.references(selector.at, selector.offset)
+    if not isinstance(scope.storage, Rolled) or not len(references):
+        return None
+    width = _same_from(scope, references, length) if name in ROLLED_FUNCTIONS else None
+    return _choice(scope.storage, references, length, width)
+
+
+def _choice_of_instant(scope: Scope, selector: VectorSelector) -> Choice | None:
+    references = scope.references(selector.at, selector.offset)
+    if not isinstance(scope.storage, Rolled) or not len(references):
+        return None
+    return _choice(scope.storage, references, scope.lookback, None)
+
+
+def _choice(storage: Rolled, references: Times, length: int, width: int | None) -> Choice | None:
+    gone = references - length + 1 < storage.raw_since()
+    if width is not None:
+        return Choice(np.ones(len(references), dtype=np.bool_), references, length, width, bool(gone.any()))
+    if not gone.any():
+        return None
+    width = _finest(storage, int(references.min()) - length)
+    return Choice(gone, references, length, width, gone=True)
+
+
+def _same_from(scope: Scope, references: Times, length: int) -> int | None:
+    """Return the widest buckets from which the answer is the same as from raw samples."""
+    assert isinstance(scope.storage, Rolled)
+    if len(references) < 2 or not scope.semantics.left_open:
+        return None
+    step = int(np.diff(references).min())
+    for width in reversed(scope.storage.rollup_widths()):
+        enough = step >= LEAST_STEP * width and length >= LEAST_RANGE * width
+        if enough and length % width == 0 and not (references % width).any():
+            return width
+    return None
+
+
+def _finest(storage: Rolled, begin: int) -> int:
+    widths = storage.rollup_widths()
+    return next((width for width in widths if storage.rolled_since(width) <= begin), widths[-1])
+
+
+def _limits(references: Times, length: int, width: int) -> tuple[Times, Times]:
+    ends = references // width * width
+    begins = (references - length) // width * width
+    return np.minimum(begins, ends - width), ends
+
+
+def _evaluated(
+    scope: Scope,
+    selector: VectorSelector,
+    function: RolledFunction,
+    choice: Choice,
+    begins: Times,
+    ends: Times,
+) -> FromRollups:
+    assert isinstance(scope.storage, Rolled)
+    start, stop, width = int(begins.min()), int(ends.max()), choice.width
+    parts = []
+    for group in scope.storage.rollups(matchers_of(selector), start, stop, width, function.needs):
+        scope.budget.spend(_size(group, choice))
+        parts.append(_spanned(group, function, choice, begins, ends))
+    return FromRollups(stacked(parts, len(choice.steps)), choice.steps)
+
+
+def _size(group: RolledGroup, choice: Choice) -> int:
+    return len(group.labels) * (len(group.buckets.ends) + len(choice.steps))
+
+
+def _spanned(
+    group: RolledGroup, function: RolledFunction, choice: Choice, begins: Times, ends: Times
+) -> Vector:
+    steps, start = choice.steps, int(begins.min())
+    low, high = (begins - start) // choice.width, (ends - start) // choice.width
+    samples = spans(group.buckets, low, high, function.needs)
+    with np.errstate(all="ignore"):
+        made = function.kernel(Spanned(samples, begins, ends, choice.length))
+    shape = (len(group.labels), len(steps))
+    values, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    values[:, steps] = made
+    present[:, steps] = samples.count >= function.least
+    return Vector(group.labels, values, present).without_empty_rows()
+
+
+def _unanswered(scope: Scope, what: str, gone: Flags) -> FromRollups | None:
+    if not gone.any():
+        return None
+    scope.warn(
+        f"{what} needs raw samples, which are kept since {_spelled(scope)}: steps that look further back are "
+        "left out; rate, increase, delta and min, max, sum, avg, count, first, last and present_over_time "
+        "can be answered there"
+    )
+    return FromRollups(empty(len(gone)), gone)
+
+
+def _say(scope: Scope, what: str, choice: Choice) -> None:
+    why = f" where raw samples have gone (kept since {_spelled(scope)})" if choice.gone else ""
+    scope.warn(f"{what} from rollups of {choice.width // 60_000} min{why}")
+
+
+def _spelled(scope: Scope) -> str:
+    assert isinstance(scope.storage, Rolled)
+    return datetime.fromtimestamp(scope.storage.raw_since() / 1000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,87 @@
+"""The functions of ranges that buckets can answer: each is given the buckets of a range as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.query.rollups.buckets import Buckets
+from vigie.query.vectors import Floats, Times
+
+
+class Spanned(NamedTuple):
+    """For each step the samples of its range, the range's begin and end, and its length as asked for."""
+
+    samples: Buckets
+    begins: Times
+    ends: Times
+    length: int
+
+
+Kernel = Callable[[Spanned], Floats]
+
+
+class RolledFunction(NamedTuple):
+    """A function of ranges that hold at least so many samples, and the fields that it needs."""
+
+    kernel: Kernel
+    needs: tuple[str, ...]
+    least: int = 1
+
+
+def _rate(spanned: Spanned) -> Floats:
+    samples = spanned.samples
+    grown = samples.last - samples.first + samples.lost
+    return _extrapolated(spanned, grown, counter=True) / ((spanned.ends - spanned.begins) / 1000)
+
+
+def _increase(spanned: Spanned) -> Floats:
+    return _rate(spanned) * (spanned.length / 1000)
+
+
+def _delta(spanned: Spanned) -> Floats:
+    samples = spanned.samples
+    whole = _extrapolated(spanned, samples.last - samples.first, counter=False)
+    return whole * (spanned.length / (spanned.ends - spanned.begins))
+
+
+def _average(spanned: Spanned) -> Floats:
+    return spanned.samples.total / spanned.samples.count
+
+
+def _extrapolated(spanned: Spanned, grown: Floats, *, counter: bool) -> Floats:
+    """Return the growth carried on to the limits of the range, by the rule of Prometheus."""
+    samples = spanned.samples
+    sampled = (samples.last_at - samples.first_at) / 1000
+    average = sampled / (samples.count - 1)
+    to_start = (samples.first_at - spanned.begins) / 1000
+    to_end = (spanned.ends - samples.last_at) / 1000
+    to_start = np.where(to_start < average * 1.1, to_start, average / 2)
+    to_end = np.where(to_end < average * 1.1, to_end, average / 2)
+    if counter:
+        to_zero = sampled * (samples.first / grown)
+        below = (grown > 0) & (samples.first >= 0) & (to_zero < to_start)
+        to_start = np.where(below, to_zero, to_start)
+    carried: Floats = grown * ((sampled + to_start + to_end) / sampled)
+    return carried
+
+
+_ENDS = ("first", "last")
+LAST = RolledFunction(lambda spanned: spanned.samples.last, ("last",))
+ROLLED_FUNCTIONS = {
+    "rate": RolledFunction(_rate, (*_ENDS, "lost"), least=2),
+    "increase": RolledFunction(_increase, (*_ENDS, "lost"), least=2),
+    "delta": RolledFunction(_delta, _ENDS, least=2),
+    "sum_over_time": RolledFunction(lambda spanned: spanned.samples.total, ("total",)),
+    "avg_over_time": RolledFunction(_average, ("total",)),
+    "min_over_time": RolledFunction(lambda spanned: spanned.samples.low, ("low",)),
+    "max_over_time": RolledFunction(lambda spanned: spanned.samples.high, ("high",)),
+    "count_over_time": RolledFunction(lambda spanned: spanned.samples.count, ()),
+    "present_over_time": RolledFunction(lambda spanned: np.ones((1, len(spanned.ends))), ()),
+    "first_over_time": RolledFunction(lambda spanned: spanned.samples.first, ("first",)),
+    "last_over_time": LAST,
+    "ts_of_first_over_time": RolledFunction(lambda spanned: spanned.samples.first_at / 1000, ()),
+    "ts_of_last_over_time": RolledFunction(lambda spanned: spanned.samples.last_at / 1000, ()),
+}

@@ -1,0 +1,100 @@
+"""Turns what the store gives into blocks without holes: every series has a sample at every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.model.nan import ABSENT_BITS, STALE_BITS
+from vigie.query.label_table import taken
+from vigie.query.storage import Group, Labels
+from vigie.query.vectors import Flags, Floats, Indices, Key, Times, key_of
+
+
+class Block(NamedTuple):
+    """Series with a sample at each of the times."""
+
+    labels: Sequence[Labels]
+    times: Times
+    values: Floats
+
+
+def is_stale(values: Floats) -> Flags:
+    """Tell which values are the mark that their series has ended."""
+    stale: Flags = values.view(np.uint64) == STALE_BITS
+    return stale
+
+
+def blocks_of(groups: Sequence[Group], *, keep_stale: bool) -> Iterator[Block]:
+    """Yield blocks with the samples of the groups; marks of the end are samples only if asked for."""
+    for group in joined(groups):
+        yield from blocks_in(group, keep_stale=keep_stale)
+
+
+def blocks_in(group: Group, *, keep_stale: bool) -> Iterator[Block]:
+    """Yield blocks with the samples of one group."""
+    if not group.values.size:
+        return
+    if not np.isnan(group.values.min()):
+        yield Block(group.labels, group.times, group.values)
+        return
+    bits = group.values.view(np.uint64)
+    present = bits != ABSENT_BITS
+    if not keep_stale:
+        present &= bits != STALE_BITS
+    yield from split_by_holes(group, present)
+
+
+def split_by_holes(group: Group, present: Flags) -> Iterator[Block]:
+    """Yield one block for the rows of each pattern of holes."""
+    if not len(present):
+        return
+    full = present.all(axis=1)
+    if full.all():
+        yield Block(group.labels, group.times, group.values)
+        return
+    if full.any():
+        yield _block(group, np.flatnonzero(full), slice(None))
+    patterns: dict[bytes, list[int]] = {}
+    packed = np.packbits(present, axis=1)
+    for row in np.flatnonzero(~full & present.any(axis=1)).tolist():
+        patterns.setdefault(packed[row].tobytes(), []).append(row)
+    for rows in patterns.values():
+        yield _block(group, np.array(rows, dtype=np.intp), present[rows[0]])
+
+
+def _block(group: Group, rows: Indices, columns: Flags | slice) -> Block:
+    values = group.values[rows][:, columns]
+    return Block(taken(group.labels, rows), group.times[columns], values)
+
+
+def joined(groups: Sequence[Group]) -> list[Group]:
+    """Return groups in which no series spans two."""
+    groups = [group for group in groups if len(group.labels) and len(group.times)]
+    if not groups:
+        return []
+    if max(group.times[0] for group in groups) <= min(group.times[-1] for group in groups):
+        return groups  # all overlap in time, so no series can go on from one to another
+    parts: dict[Key, list[tuple[int, int]]] = {}
+    for number, group in enumerate(groups):
+        for row, labels in enumerate(group.labels):
+            parts.setdefault(key_of(labels), []).append((number, row))
+    if len(parts) == sum(len(group.labels) for group in groups):
+        return groups
+    bundles: dict[tuple[int, ...], list[list[int]]] = {}
+    for places in parts.values():
+        bundle = bundles.setdefault(tuple(number for number, _ in places), [])
+        bundle.append([row for _, row in places])
+    return [_bundled([groups[number] for number in numbers], rows) for numbers, rows in bundles.items()]
+
+
+def _bundled(groups: list[Group], rows: list[list[int]]) -> Group:
+    chosen = list(zip(*rows, strict=True))  # for each group the rows it gives
+    labels = taken(groups[0].labels, np.array(chosen[0], dtype=np.intp))
+    times = np.concatenate([group.times for group in groups])
+    values = np.concatenate(
+        [group.values[list(part)] for group, part in zip(groups, chosen, strict=True)], axis=1
+    )
+    return Group(labels, times, values)

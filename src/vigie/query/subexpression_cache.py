@@ -1,0 +1,48 @@
+"""What questions of one round have in common: an expression that several have is evaluated once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from promql_parser import Expr
+
+from vigie.query.parser.grammar import nodes
+from vigie.query.vectors import Floats, Times, Vector
+
+MOST = 1 << 23  # cells that are kept
+Value = Vector | Floats | str
+Place = tuple[str, bytes]  # what is evaluated, and at which steps
+
+
+class Shared:
+    """Keeps the values of expressions that come more than once.
+
+    A side of an operator that cannot change the answer is not evaluated in a round: nobody sees its error.
+    """
+
+    def __init__(self, expressions: Iterable[Expr]) -> None:
+        counted = Counter(_text(part) for whole in expressions for part in nodes(whole))
+        self._often = {text for text, times in counted.items() if times > 1}
+        self._values: dict[Place, Value] = {}
+        self._left = MOST
+
+    def value(self, expression: Expr, times: Times, evaluate: Callable[[], Value]) -> Value:
+        """Return the value of an expression, which may be known."""
+        text = _text(expression)
+        if text not in self._often:
+            return evaluate()
+        place = text, times.tobytes()
+        value = self._values.get(place)
+        if value is None:
+            value = evaluate()
+            size = value.values.size if isinstance(value, Vector) else len(value)
+            if size <= self._left:
+                self._left -= size
+                self._values[place] = value
+        return value
+
+
+def _text(expression: Expr) -> str:
+    """Return what only equal expressions share; str() leaves out the colon of x[5m:], and milliseconds."""
+    return expression.prettify()

@@ -1,1 +1,0 @@
-"""When nodes were not heard: found from the times of their frames, shown when samples are read."""

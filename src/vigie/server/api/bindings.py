@@ -1,0 +1,106 @@
+"""/api/bindings, /api/jobs, /api/users: who holds what, now or over a span of time.
+
+Filters: node, gpu, user, job, kind, state, from, to (times as in Prometheus's API). `limit` is 1 to 1000.
+The answer has `next` while there is more: give it back as `before`. Of users, hours of GPUs held are counted
+between `from` (a week before `to`) and `to` (now).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from vigie.query.errors import BadData
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.database import DAY_MS
+from vigie.server.cluster.filters import ENDED, HELD, Wanted
+from vigie.server.cluster.jobs import STATES
+from vigie.server.http.requests import Parameters, answered, cursor_of, limit_of, parameters_of, sent
+from vigie.server.privacy.redactor import Mask, current_mask
+
+FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
+NOBODY = "\0"  # no name is that
+WEEK_MS = 7 * DAY_MS
+
+
+class BindingRoutes:
+    """Answers about who holds what."""
+
+    def __init__(self, book: Book, clock: Callable[[], int]) -> None:
+        self._book, self._clock = book, clock
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [
+            Route("/api/bindings", answered(self._bindings)),
+            Route("/api/jobs", answered(self._jobs)),
+            Route("/api/users", answered(self._users)),
+        ]
+
+    async def _bindings(self, request: Request) -> Response:
+        given = await parameters_of(request)
+        limit, before, mask = limit_of(given), cursor_of(given), current_mask()
+        wanted = await self._wanted(given, (HELD, ENDED))
+        found = await asyncio.to_thread(self._book.find, wanted, limit, before)
+        rows = [mask.binding(kept.json) if mask else kept.json for kept in found]
+        more = f"{found[-1].binding.from_ms}.{found[-1].id}" if len(found) == limit else ""
+        return _listed("bindings", rows, more, request)
+
+    async def _jobs(self, request: Request) -> Response:
+        given = await parameters_of(request)
+        limit, before, mask = limit_of(given), cursor_of(given), current_mask()
+        wanted = await self._wanted(given, STATES)
+        found = await asyncio.to_thread(self._book.jobs.find, wanted, limit, before)
+        rows = [mask.job(job.json) if mask else job.json for job in found]
+        more = f"{found[-1].start_ms}.{found[-1].number}" if len(found) == limit else ""
+        return _listed("jobs", rows, more, request)
+
+    async def _users(self, request: Request) -> Response:
+        given = await parameters_of(request)
+        limit, after, now = limit_of(given), given.one("before"), self._clock()
+        until = given.time_or("to", now)
+        since = given.time_or("from", until - WEEK_MS)
+        wanted = (await self._wanted(given, (HELD, ENDED)))._replace(since_ms=since, until_ms=until)
+        rows = await asyncio.to_thread(self._user_rows, wanted, since, min(until, now))
+        later = [row for row in rows if row["user"] > after]
+        more = later[limit - 1]["user"] if len(later) > limit else ""
+        return _listed("users", later[:limit], more, request)
+
+    def _user_rows(self, wanted: Wanted, since: int, until: int) -> list[dict[str, Any]]:
+        """Return users by the names under which the caller sees them."""
+        mask = current_mask()
+        rows = [user.json for user in self._book.users.find(wanted, since, until)]
+        if mask:
+            rows = [{**row, "user": mask.user(row["user"])} for row in rows]
+        return sorted(rows, key=lambda row: str(row["user"]))
+
+    async def _wanted(self, given: Parameters, states: tuple[str, ...]) -> Wanted:
+        state = given.one("state")
+        if state and state not in states:
+            raise BadData(f'invalid parameter "state": it should be one of {", ".join(states)}')
+        since, until = given.time_or("from", FAR_PAST), given.time_or("to", FAR_FUTURE)
+        user, job = given.one("user"), given.one("job")
+        mask = current_mask()
+        if mask and (user or job):
+            user, job = await asyncio.to_thread(self._meant, mask, user, job)
+        return Wanted(given.one("node"), given.one("gpu"), user, job, given.one("kind"), state, since, until)
+
+    def _meant(self, mask: Mask, user: str, job: str) -> tuple[str, str]:
+        """Return whom a caller means by names as he sees them; what he cannot see is nobody."""
+        if user and user != mask.name:
+            user = next(
+                (name for name in self._book.words("user") if mask.word("user", name) == user), NOBODY
+            )
+        if job and job not in mask.jobs:
+            job = next((name for name in self._book.words("holder") if mask.word("job", name) == job), NOBODY)
+        return user, job
+
+
+def _listed(name: str, rows: list[dict[str, Any]], more: str, request: Request) -> Response:
+    return sent(msgspec.json.encode({name: rows, **({"next": more} if more else {})}), request)

@@ -1,0 +1,41 @@
+"""/api/dashboards: what to show, as the page and other views draw it; it holds questions and no answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from vigie.dashboards import all_dashboards, dashboard
+from vigie.server.http.requests import answered, refusal, sent
+
+
+def dashboard_routes() -> list[BaseRoute]:
+    """Return the routes."""
+    return [Route("/api/dashboards", answered(_list)), Route("/api/dashboards/{slug}", answered(_one))]
+
+
+async def _list(request: Request) -> Response:
+    listed = [board for board in all_dashboards() if board.listed]
+    rows = [{"slug": board.slug, "title": board.title, "sentence": board.sentence} for board in listed]
+    return sent(msgspec.json.encode({"dashboards": rows}), request)
+
+
+async def _one(request: Request) -> Response:
+    slug = request.path_params["slug"]
+    found = dashboard(slug)
+    if found is None:
+        return refusal(404, "not_found", f"there is no dashboard {slug!r}; /api/dashboards lists them")
+    return sent(msgspec.json.encode(_plain(found)), request)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value whose named tuples are objects, as JSON has them."""
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", None)
+        plain = [_plain(part) for part in value]
+        return plain if names is None else dict(zip(names, plain, strict=True))
+    return value

@@ -1,0 +1,67 @@
+"""/api/events: what happened, the newest first, page by page, or what is new since a number.
+
+Filters: node, kind, severity, since, until (times as in Prometheus's API). `limit` is 1 to 1000. The answer
+has `next` while there is more: give it back as `before`. With `after`, a number that an answer gave as
+`last`, what came or changed since then is listed in that order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from vigie.server.cluster.events import Events, Kept, Wanted
+from vigie.server.http.requests import (
+    Parameters,
+    answered,
+    cursor_of,
+    limit_of,
+    number_of,
+    parameters_of,
+    sent,
+)
+from vigie.server.privacy.redactor import current_mask
+
+FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
+
+
+class EventRoutes:
+    """Answers about events."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [Route("/api/events", answered(self._list))]
+
+    async def _list(self, request: Request) -> Response:
+        given = await parameters_of(request)
+        wanted, limit = _wanted(given), limit_of(given)
+        last = self._events.last()
+        answer: dict[str, Any] = {}
+        if given.one("after"):
+            found = await asyncio.to_thread(self._events.after, number_of(given, "after"), wanted, limit)
+            # What came since `last` was asked for is not listed again.
+            last = found[-1].id if len(found) == limit else max(last, *(kept.id for kept in found), 0)
+        else:
+            found = await asyncio.to_thread(self._events.find, wanted, limit, cursor_of(given))
+            if len(found) == limit:
+                answer["next"] = f"{found[-1].event.begin_ms}.{found[-1].id}"
+        return sent(msgspec.json.encode({"events": _rows(found), "last": last, **answer}), request)
+
+
+def _rows(found: list[Kept]) -> list[dict[str, Any]]:
+    mask = current_mask()
+    return [mask.event(kept.json) if mask else kept.json for kept in found]
+
+
+def _wanted(given: Parameters) -> Wanted:
+    since = given.time_or("since", FAR_PAST)
+    until = given.time_or("until", FAR_FUTURE)
+    return Wanted(given.one("node"), given.one("kind"), given.one("severity"), since, until)

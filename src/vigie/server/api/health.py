@@ -1,0 +1,83 @@
+"""The routes about the server itself: its health, its metrics, and what there is to ask."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from vigie.server.http.requests import Handler, answered, sent
+from vigie.server.metrics import Own
+from vigie.server.openapi.document import document
+from vigie.store.filesystem import Room, Space, space_of
+from vigie.wire.exposition.negotiation import chosen_format
+
+Check = Callable[[], str]
+
+
+class Readiness:
+    """Asks what the work depends on; nothing of it may wait."""
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []  # each says what is wrong, or nothing
+        self.stopping = False
+
+    def reasons(self) -> list[str]:
+        """Return why the server cannot do its work; none when it can."""
+        if self.stopping:
+            return ["the server is being stopped"]
+        return [reason for check in self.checks if (reason := check())]
+
+
+def room_on(directory: Path, space: Callable[[Path], Space] = space_of) -> Check:
+    """Return what tells when the file system is so full that the store takes nothing."""
+
+    def check() -> str:
+        free, total = space(directory)
+        if free >= total * Room().refuse:
+            return ""
+        return f"the disk is full: {free} of {total} bytes are free on the file system of {directory}"
+
+    return check
+
+
+def about(own: Own, reasons: Callable[[], list[str]]) -> list[Route]:
+    """Return the routes; the reasons tell why the server cannot do its work."""
+
+    async def metrics(request: Request) -> Response:
+        form = chosen_format(request.headers.get("accept", ""))
+        # The store may be busy with its upkeep: nobody else should wait for that.
+        return sent(await asyncio.to_thread(own.render, form), request, form.content_type)
+
+    async def openapi(request: Request) -> Response:
+        return sent(json.dumps(document(request.app.routes)).encode(), request)
+
+    return [
+        Route("/metrics", answered(metrics)),
+        Route("/api/openapi.json", answered(openapi)),
+        Route("/healthz", _saying("ok\n")),
+        Route("/-/healthy", _saying("vigie server is Healthy.\n")),
+        Route("/readyz", _ready("ok\n", reasons)),
+        Route("/-/ready", _ready("vigie server is Ready.\n", reasons)),
+    ]
+
+
+def _saying(words: str) -> Handler:
+    async def say(_: Request) -> Response:
+        return PlainTextResponse(words)
+
+    return say
+
+
+def _ready(words: str, reasons: Callable[[], list[str]]) -> Handler:
+    async def tell(_: Request) -> Response:
+        if found := reasons():
+            return JSONResponse({"ready": False, "reasons": found}, 503)
+        return PlainTextResponse(words)
+
+    return tell

@@ -1,0 +1,212 @@
+"""/api/outlook/*, /api/findings, /api/search: what the pages say, for whoever asks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from vigie.findings.core.registry import all_findings
+from vigie.query.errors import BadData
+from vigie.server.http.requests import (
+    GZIP_MAGIC,
+    JSON,
+    Parameters,
+    answered,
+    packed,
+    parameters_of,
+    refusal,
+    sent,
+    wants_gzip,
+)
+from vigie.server.http.responses import unless_known
+from vigie.server.pages.cluster_page import cluster, needs
+from vigie.server.pages.gpu_page import gpu_page
+from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.job_page import STATES, job_page, jobs_page
+from vigie.server.pages.node_page import node_page, nodes_page
+from vigie.server.pages.search import search
+from vigie.server.pages.snapshot import Picture
+from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.user_page import user_page, users_page
+from vigie.server.pages.widgets import hedged, verdict
+from vigie.server.privacy.redactor import Seen, current_mask
+
+Make = Callable[[], dict[str, Any]]
+DAY_MS = 86_400_000
+MOST_EVENTS = 500
+MOST_WORDS = 200  # letters of a search
+
+
+class Answers:
+    """Keeps the answers about each picture for as long as somebody keeps the picture."""
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[Picture, dict[tuple[str, bool], asyncio.Task[bytes]]] = (
+            WeakKeyDictionary()
+        )
+
+    async def answer(self, request: Request, picture: Picture, name: str, make: Make) -> Response:
+        """Return a page about a picture; whoever sees others' names as pseudonyms gets one of his own."""
+        gzip = wants_gzip(request)
+        if current_mask():
+            body = await asyncio.to_thread(_made, make, gzip)
+        else:
+            # Whoever leaves first must not take the answer away from the others who wait for it.
+            body = await asyncio.shield(self._making(picture, name, gzip, make))
+        headers = {"Vary": "Accept-Encoding"}
+        if body.startswith(GZIP_MAGIC):
+            headers["Content-Encoding"] = "gzip"
+        return unless_known(request, body, JSON, "private, no-cache", headers)
+
+    def _making(self, picture: Picture, name: str, gzip: bool, make: Make) -> asyncio.Task[bytes]:
+        kept = self._kept.setdefault(picture, {})
+        task = kept.get((name, gzip))
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = kept[name, gzip] = asyncio.ensure_future(asyncio.to_thread(_made, make, gzip))
+        return task
+
+
+def _made(make: Make, gzip: bool) -> bytes:
+    return packed(msgspec.json.encode(make()), gzip)
+
+
+class OutlookRoutes:
+    """Answers for the pages."""
+
+    def __init__(self, outlook: Outlook, *, simulated: bool = False) -> None:
+        self._outlook, self._simulated = outlook, simulated
+        self._answers = Answers()
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        handlers = {
+            "outlook/cluster": self._cluster,
+            "outlook/attention": self._attention,
+            "outlook/jobs": self._jobs,
+            "outlook/jobs/{id}": self._job,
+            "outlook/nodes": self._nodes,
+            "outlook/nodes/{name}": self._node,
+            "outlook/gpus/{node}/{gpu}": self._gpu,
+            "outlook/users": self._users,
+            "outlook/users/{name}": self._user,
+            "search": self._search,
+            "findings": self._findings,
+        }
+        return [Route(f"/api/{path}", answered(handler)) for path, handler in handlers.items()]
+
+    async def _cluster(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+
+        def make() -> dict[str, Any]:
+            return _told(cluster(picture, seen, simulated=self._simulated), picture)
+
+        return await self._answers.answer(request, picture, "cluster", make)
+
+    async def _attention(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+
+        def make() -> dict[str, Any]:
+            rows = Attention(picture, seen).all()
+            page = {"at_ms": picture.at_ms, "verdict": verdict(*needs(rows)), "attention": rows}
+            return _told(page, picture)
+
+        return await self._answers.answer(request, picture, "attention", make)
+
+    async def _jobs(self, request: Request) -> Response:
+        picture, seen, given = await self._seen(request)
+        state = given.one("state")
+        if state and state not in STATES:
+            raise BadData(f'invalid parameter "state": it should be one of {", ".join(STATES)}')
+        make = partial(jobs_page, picture, seen, state)
+        return await self._answers.answer(request, picture, f"jobs {state}", make)
+
+    async def _job(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+        job = seen.meant_job(request.path_params["id"], picture.jobs.values())
+        if job is None:
+            return _unknown("job", request.path_params["id"])
+        return _sent(_told(await job_page(self._outlook, picture, seen, job), picture), request)
+
+    async def _nodes(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+        return await self._answers.answer(request, picture, "nodes", partial(nodes_page, picture, seen))
+
+    async def _node(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+        name = request.path_params["name"]
+        if name not in picture.nodes:
+            return _unknown("node", name)
+        return _sent(_told(await node_page(self._outlook, picture, seen, name), picture), request)
+
+    async def _gpu(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+        place = request.path_params["node"], request.path_params["gpu"]
+        if place not in picture.cards:
+            return _unknown("GPU", ":".join(place))
+        return _sent(_told(await gpu_page(self._outlook, picture, seen, place), picture), request)
+
+    async def _users(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+        return _sent(await users_page(self._outlook, picture, seen), request)
+
+    async def _user(self, request: Request) -> Response:
+        picture, seen, _ = await self._seen(request)
+        name = request.path_params["name"]
+        known = {job.user for job in picture.jobs.values()} | {kept.binding.user for kept in picture.bindings}
+        user = seen.meant_user(name, known - {""})
+        if user is None:
+            return _unknown("user", name)
+        return _sent(_told(await user_page(self._outlook, picture, seen, user), picture), request)
+
+    async def _search(self, request: Request) -> Response:
+        picture, seen, given = await self._seen(request)
+        text = given.one("q")
+        if len(text) > MOST_WORDS:
+            raise BadData(f'invalid parameter "q": it should be at most {MOST_WORDS} letters')
+        since = picture.at_ms - DAY_MS
+        events = await asyncio.to_thread(self._outlook.known.recent, since, picture.at_ms, MOST_EVENTS)
+        metrics = await self._outlook.names(picture.at_ms)
+        return _sent({"found": search(text, picture, seen, events, metrics)}, request)
+
+    async def _findings(self, request: Request) -> Response:
+        rows = [
+            {
+                "name": finding.name,
+                "severity": finding.severity,
+                "title": finding.title,
+                "what": finding.what,
+                "do": finding.do,
+                "when": finding.when or f"events: {', '.join(finding.events)}",
+                "events": list(finding.events),
+            }
+            for finding in all_findings()
+        ]
+        return _sent({"findings": rows}, request)
+
+    async def _seen(self, request: Request) -> tuple[Picture, Seen, Parameters]:
+        """Return the picture that is asked for, what of it the caller may see, and the parameters."""
+        given = await parameters_of(request)
+        at = given.time("at") if given.one("at") else None
+        return await self._outlook.at(at), Seen(current_mask()), given
+
+
+def _told(document: dict[str, Any], picture: Picture) -> dict[str, Any]:
+    """Return a page that tells what was found, and whether that is all."""
+    said = hedged(document["verdict"], picture.unsure)
+    return {**document, "verdict": said, "unfinished": picture.unfinished}
+
+
+def _sent(document: dict[str, Any], request: Request) -> Response:
+    return sent(msgspec.json.encode(document), request)
+
+
+def _unknown(kind: str, name: str) -> Response:
+    return refusal(404, "not_found", f"there is no {kind} {name!r} at that time")

@@ -1,0 +1,1 @@
+"""Prometheus's HTTP API at its own paths."""

@@ -1,0 +1,236 @@
+"""The routes about the server and about metrics: metadata, status, and lists that are empty yet."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache, partial
+from typing import Any, Protocol, runtime_checkable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+import vigie
+from vigie.agent import bindings
+from vigie.agent import metrics as agent_own
+from vigie.agent.events import tracker
+from vigie.agent.link import metrics as agent_link
+from vigie.common import process_metrics
+from vigie.model import Metric
+from vigie.query.errors import BadData
+from vigie.query.limits import Limits
+from vigie.query.storage import Storage
+from vigie.server import metrics
+from vigie.server.api.prometheus import json_encoder
+from vigie.server.api.prometheus.federate import federate
+from vigie.server.api.prometheus.queries import EVERYTHING
+from vigie.server.http import request_log
+from vigie.server.http.requests import (
+    EARLIEST,
+    LATEST,
+    Asks,
+    packed,
+    parameters_of,
+    sent,
+    unless_gone,
+    wants_gzip,
+)
+from vigie.server.ingest import link_session
+from vigie.server.ingest.metadata import Family, families_of, family_of, joined
+from vigie.server.metrics import Own
+from vigie.server.query_executor import Work
+from vigie.server.scrape import appender
+from vigie.sinks import remote_write
+from vigie.sources import _containers, _genv, _slurm, _triton
+from vigie.sources.core.registry import built_in
+
+# What is declared elsewhere than by a source; a later one goes before an earlier one.
+OTHERS: tuple[tuple[Metric, ...], ...] = (
+    _containers.METRICS, _genv.METRICS, _slurm.METRICS, _triton.METRICS, remote_write.METRICS,
+    agent_own.METRICS, bindings.METRICS, agent_own.OUTCOME_METRICS, tracker.METRICS, agent_link.METRICS,
+    process_metrics.METRICS, metrics.METRICS, metrics.QUEUE_METRICS, request_log.METRICS,
+    metrics.AUTH_METRICS, metrics.LINK_METRICS, metrics.SCRAPE_METRICS, appender.METRICS, link_session.METRICS,
+)  # fmt: skip
+ANYTHING = "*"  # the name under which a source declares what others write into its files
+# Grafana decides by it which paths and functions it may use; ours follow Prometheus 3.5.
+SPEAKS_AS = "3.5.0"
+HOUR_MS = 3_600_000
+TOP = 10
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def metadata(
+    name: str,
+    limit: int | None,
+    brought: Mapping[str, Family],
+    gzip: bool,
+    storage: Storage,
+    _: Limits,
+) -> bytes:
+    """Return what is known of one metric, or of all, as Prometheus answers it."""
+    stored = storage.label_values("__name__", EVERYTHING, EARLIEST, LATEST)
+    known = joined(dict(_meant(stored)), _declared(), brought)
+    if name:
+        known = {name: known[name]} if name in known else {}
+    rows = {
+        metric: [{"type": kind, "help": text, "unit": unit}] for metric, (kind, text, unit) in known.items()
+    }
+    return packed(json_encoder.document(dict(list(rows.items())[:limit])), gzip)
+
+
+@cache
+def _all() -> tuple[Metric, ...]:
+    sources = [metric for source in built_in() for metric in source.metrics]
+    return (*sources, *(metric for metrics in OTHERS for metric in metrics))
+
+
+@cache
+def _declared() -> dict[str, Family]:
+    return families_of(metric for metric in _all() if "*" not in metric.name)
+
+
+def _meant(stored: Sequence[str]) -> Iterator[tuple[str, Family]]:
+    """Yield the stored names that a declaration with a `*` means."""
+    for metric in _all():
+        if "*" in metric.name and metric.name != ANYTHING:
+            for name in filter(metric.declares, stored):
+                yield name, family_of(metric._replace(name=name))
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """A storage that can count series without naming them."""
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
+
+
+class Status:
+    """Answers what the server is and has."""
+
+    def __init__(
+        self,
+        readers: Asks,
+        own: Own,
+        flags: Mapping[str, str],
+        retention: str,
+        clock: Callable[[], int],
+        families: Callable[[], Mapping[str, Family]],
+    ) -> None:
+        self._readers, self._own, self._flags, self._retention = readers, own, flags, retention
+        self._clock, self._families = clock, families
+        self._started = datetime.now(UTC)
+
+    async def build(self, request: Request) -> Response:
+        """Answer whose features to expect."""
+        facts = {
+            "version": SPEAKS_AS,
+            "revision": f"vigie-{vigie.__version__}",
+            "branch": "",
+            "buildUser": "",
+            "buildDate": "",
+            "goVersion": f"Python {platform.python_version()}",
+        }
+        return sent(json_encoder.document(facts), request)
+
+    async def runtime(self, request: Request) -> Response:
+        """Answer how the process is doing."""
+        facts = {
+            "startTime": self._started.isoformat(),
+            "CWD": os.getcwd(),
+            "reloadConfigSuccess": True,
+            "lastConfigTime": self._started.isoformat(),
+            "corruptionCount": 0,
+            "goroutineCount": threading.active_count(),
+            "GOMAXPROCS": os.cpu_count(),
+            "GOMEMLIMIT": 0,
+            "GOGC": "",
+            "GODEBUG": "",
+            "storageRetention": self._retention,
+        }
+        return sent(json_encoder.document(facts), request)
+
+    async def flags(self, request: Request) -> Response:
+        """Answer the settings."""
+        return sent(json_encoder.document(self._flags), request)
+
+    async def config(self, request: Request) -> Response:
+        """Answer that there is no Prometheus configuration."""
+        return sent(json_encoder.document({"yaml": ""}), request)
+
+    async def tsdb(self, request: Request) -> Response:
+        """Answer which names and labels have the most series, over the newest hour."""
+        limit = (await parameters_of(request)).limit() or TOP
+        now = self._clock()
+        return await self._asked("tsdb", request, partial(_cardinality, now - HOUR_MS, now, limit))
+
+    async def metadata(self, request: Request) -> Response:
+        """Answer kind, help and unit of metrics, as declared or as those tell who bring them."""
+        given = await parameters_of(request)
+        given.limit("limit_per_metric")  # ours is one for each
+        limit, name = given.limit(), given.one("metric")
+        return await self._asked("metadata", request, partial(metadata, name, limit, self._families()))
+
+    async def federate(self, request: Request) -> Response:
+        """Answer the newest samples as text."""
+        given = await parameters_of(request)
+        if not given.every("match[]"):
+            return sent(b"", request, TEXT)
+        work = partial(federate, await asyncio.to_thread(given.selectors), self._clock())
+        return await self._asked("federate", request, work, TEXT)
+
+    async def rules(self, request: Request) -> Response:
+        """Answer that there are no rules."""
+        kind = (await parameters_of(request)).one("type").lower()
+        if kind not in ("", "alert", "record"):
+            raise BadData(f'invalid parameter "type": not supported value "{kind}"')
+        return sent(json_encoder.document({"groups": []}), request)
+
+    async def alerts(self, request: Request) -> Response:
+        """Answer that there are no alerts."""
+        return sent(json_encoder.document({"alerts": []}), request)
+
+    async def _asked(
+        self, kind: str, request: Request, make: Callable[..., bytes], content_type: str = "application/json"
+    ) -> Response:
+        job: Work = partial(make, wants_gzip(request))
+        with self._own.question(kind):
+            return sent(await unless_gone(request, self._readers.ask(job)), request, content_type)
+
+
+def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage, _: Limits) -> bytes:
+    if isinstance(storage, Counts):
+        pairs = storage.live_pairs()
+    else:
+        pairs = Counter(pair for labels in storage.series(EVERYTHING, start, end) for pair in labels.items())
+    metrics = {value: count for (name, value), count in pairs.items() if name == "__name__"}
+    values = Counter(name for name, _ in pairs)
+    size = Counter[str]()
+    for name, value in pairs:
+        size[name] += len(value)
+    facts = {
+        "headStats": {
+            "numSeries": sum(metrics.values()),
+            "numLabelPairs": len(pairs),
+            "chunkCount": 0,
+            "minTime": start,
+            "maxTime": end,
+        },
+        "seriesCountByMetricName": _top(metrics, limit),
+        "labelValueCountByLabelName": _top(values, limit),
+        "memoryInBytesByLabelName": _top(size, limit),
+        "seriesCountByLabelValuePair": _top(
+            {f"{name}={value}": count for (name, value), count in pairs.items()}, limit
+        ),
+    }
+    return packed(json_encoder.document(facts), gzip)
+
+
+def _top(counts: Mapping[str, int], limit: int) -> list[dict[str, Any]]:
+    most = Counter(counts).most_common(limit)
+    return [{"name": json_encoder.printable(name), "value": count} for name, count in most]

@@ -1,0 +1,66 @@
+"""Answers questions of people on nodes, for whom the agent of the node vouches: to look, never to change."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.types import Message
+
+from vigie.server.auth.middleware import Access
+from vigie.server.auth.secrets import Identity
+from vigie.wire.messages import MAX_MESSAGE, Answer, Ask
+
+LARGEST = MAX_MESSAGE - 65536  # bytes of an answer
+
+
+class Vouching:
+    """The application, for callers of whom an agent says who they are."""
+
+    def __init__(self) -> None:
+        self.app: Access | None = None  # nothing: nobody is answered
+
+    async def answer(self, ask: Ask) -> Answer:
+        """Return the answer to a question."""
+        if self.app is None:
+            return Answer(ask.number, 403, b"this server answers nobody for whom an agent vouches\n")
+        collected = _Collected()
+        path, _, query = ask.target.partition("?")
+        scope: dict[str, Any] = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": unquote(path),
+            "raw_path": path.encode("utf-8", "replace"),
+            "root_path": "",
+            "query_string": query.encode("utf-8", "replace"),
+            "headers": [(b"host", b"localhost")],
+            "client": None,
+            "server": None,
+        }
+        await self.app.vouched(Identity("user", ask.user), scope, collected.receive, collected.send)
+        if len(collected.body) > LARGEST:
+            return Answer(ask.number, 413, b"the answer is too large for the link: ask for less at a time\n")
+        return Answer(ask.number, collected.status, bytes(collected.body))
+
+
+class _Collected:
+    """A request without a body, and what is answered to it."""
+
+    def __init__(self) -> None:
+        self.status, self.body = 500, bytearray()
+        self._asked = False
+
+    async def receive(self) -> Message:
+        if self._asked:
+            await asyncio.get_running_loop().create_future()  # nobody leaves before the answer is there
+        self._asked = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        elif len(self.body) <= LARGEST:
+            self.body += message.get("body", b"")

@@ -1,0 +1,1 @@
+"""Nodes, events and bindings: what is known of the cluster."""

@@ -1,0 +1,1 @@
+"""HTTP without our domain: requests, responses, routes, TLS."""

@@ -1,0 +1,45 @@
+"""HTML documents without script: style and headers."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+STYLE = """
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif;
+  --ground: #f4f6f7; --card: #fff; --rule: #d3dae0; --ink: #19212a; --deep: #22364a; --wrong: #bb1f2a; }
+@media (prefers-color-scheme: dark) { :root {
+  --ground: #0e1216; --card: #151a20; --rule: #35414c; --ink: #e7ecf0; --deep: #c2d0dc; --wrong: #ff7077; } }
+* { box-sizing: border-box; }
+body { display: grid; place-items: center; min-height: 90vh; margin: 0; color: var(--ink);
+  background: var(--ground); }
+form, main { display: grid; gap: .9rem; width: min(22rem, 92vw); padding: 1.5rem; background: var(--card);
+  border: 1px solid var(--rule); border-radius: 10px; }
+h1 { margin: 0; font-size: 1.35rem; letter-spacing: -.02em; }
+input, button { width: 100%; padding: .5rem .6rem; font: inherit; color: inherit; background: var(--card);
+  border: 1px solid var(--rule); border-radius: 6px; }
+button { margin-top: .3rem; color: var(--card); font-weight: 600; background: var(--deep); border: 0; }
+a { color: inherit; }
+p { margin: 0; }
+[role=alert] { color: var(--wrong); }
+"""
+
+
+def page_headers(style: str) -> dict[str, str]:
+    """Return the headers of a page that has this style, no script, and nothing from elsewhere."""
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{hashed}'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+def wants_page(scope: Scope) -> bool:
+    """Tell whether a person with a browser is asking, not a program."""
+    return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")

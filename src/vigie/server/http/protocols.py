@@ -1,0 +1,146 @@
+"""An HTTP connection of uvicorn with bounds: on a head's length, and on the time it and an answer take."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn._types import ASGIReceiveEvent
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+AHEAD = 64 << 10  # bytes that may wait before reading stops
+MAX_URL = 64 << 10
+MAX_HEAD = 128 << 10
+HEAD_SECONDS = 30.0
+ANSWER_SECONDS = 300.0  # for an answer to be fetched: until then it takes memory
+
+
+class LinkProtocol(WebSocketsSansIOProtocol):
+    """Stops reading when so many bytes wait for the application, and cuts off who does not read."""
+
+    answer_seconds = ANSWER_SECONDS
+    _waiting = 0
+    _cutting: asyncio.TimerHandle | None = None
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand a message over."""
+        self._waiting += sum(map(len, self.frames))
+        paused, goes_on = self.read_paused, self._waiting < AHEAD
+        self.read_paused = paused or goes_on  # what is paused already is not paused again
+        super().send_receive_event_to_app()
+        if goes_on:
+            self.read_paused = paused
+
+    async def receive(self) -> ASGIReceiveEvent:
+        """Return the next message."""
+        message = await super().receive()
+        if self.queue.empty():
+            self._waiting = 0
+        return message
+
+    def pause_writing(self) -> None:
+        """Wait so long for the agent to fetch what was said."""
+        super().pause_writing()
+        self._cutting = self.loop.call_later(self.answer_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: it is fetched, or nearly."""
+        self._rest()
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the agent."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def _rest(self) -> None:
+        if self._cutting:
+            self._cutting.cancel()
+            self._cutting = None
+
+
+class HeadTooLong(Exception):
+    """A head that is longer than any honest one; the parser makes a 400 of it."""
+
+
+class Connection(HttpToolsProtocol):
+    """Cuts off who sends an endless head, or one a byte at a time, or does not fetch the answer."""
+
+    head_seconds, answer_seconds = HEAD_SECONDS, ANSWER_SECONDS
+    _waiting: asyncio.TimerHandle | None = None
+    _length = 0
+    _whole = True  # the request has come to its end
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, unless there are too many, and wait so long for its first request."""
+        super().connection_made(transport)
+        if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
+            transport.abort()
+        else:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the client."""
+        self._rest()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Wait so long for the head of the request."""
+        super().on_message_begin()
+        self._length, self._whole = 0, False
+        self._wait()
+
+    def on_url(self, url: bytes) -> None:
+        """Collect the address."""
+        super().on_url(url)
+        if len(self.url) > MAX_URL:
+            raise HeadTooLong
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Collect a header."""
+        self._length += len(name) + len(value)
+        if self._length > MAX_HEAD:
+            raise HeadTooLong
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Wait no more: the body has a deadline of its own."""
+        self._rest()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Wait for the next request, if this one was answered before it came to its end."""
+        self._whole = True
+        super().on_message_complete()
+        if self.cycle and self.cycle.response_complete:
+            self._wait()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand over: a WebSocket stays, and has deadlines of its own."""
+        self._rest()
+        super().handle_websocket_upgrade()
+
+    def on_response_complete(self) -> None:
+        """Wait so long for the rest of a request that was answered before it came to its end."""
+        super().on_response_complete()
+        if not self._whole and not self.transport.is_closing():
+            self._wait()
+
+    def pause_writing(self) -> None:
+        """Wait so long for the client to fetch its answer."""
+        super().pause_writing()
+        self._wait(self.answer_seconds)
+
+    def resume_writing(self) -> None:
+        """Go on: the answer is fetched, or nearly."""
+        self._rest()
+        super().resume_writing()
+
+    def _wait(self, seconds: float | None = None) -> None:
+        self._rest()
+        self._waiting = self.loop.call_later(seconds or self.head_seconds, self.transport.abort)
+
+    def _rest(self) -> None:
+        if self._waiting:
+            self._waiting.cancel()
+            self._waiting = None

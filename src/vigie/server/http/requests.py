@@ -1,0 +1,374 @@
+"""What every route shares: bodies with a bound and a deadline, JSON answers, errors in Prometheus's form."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+import sqlite3
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from vigie.agent.http.handlers import gzipped
+from vigie.query.errors import BadData, QueryError
+from vigie.query.functions.number_format import read
+from vigie.query.matchers import value_test
+from vigie.query.parser.grammar import NotParsedError
+from vigie.query.parser.parse import parse_selector
+from vigie.query.parser.regex_limits import refuse_dear_patterns
+from vigie.query.storage import Matcher
+from vigie.server.api.prometheus.json_encoder import failure
+from vigie.server.auth.secrets_file import SecretsError
+from vigie.server.http.responses import PIECE, Body
+from vigie.server.query_executor import Work
+from vigie.store.errors import StoreError
+from vigie.wire.exposition.negotiation import takes_gzip
+
+LIMIT, MOST = 100, 1000
+CURSOR = re.compile(r"(-?[0-9]{1,18})\.([0-9]{1,18})")
+EARLIEST, LATEST = -(1 << 60), 1 << 60  # milliseconds: what all times fit into
+MOST_FIELDS = 10_000
+# How Prometheus spells the ends of time; its clients send them.
+ENDS = {"-292273086-05-16T16:47:06Z": EARLIEST, "292277025-08-18T07:12:54.999999999Z": LATEST}
+_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_UNITS = {
+    "y": 31_536_000_000,
+    "w": 604_800_000,
+    "d": 86_400_000,
+    "h": 3_600_000,
+    "m": 60_000,
+    "s": 1000,
+    "ms": 1,
+}
+_DURATION = re.compile("".join(rf"(?:(\d+){unit})?" for unit in _UNITS), re.ASCII)
+log = logging.getLogger(__name__)
+JSON = "application/json"
+MAX_FORM = 10 << 20  # bytes, as in Prometheus
+BODY_SECONDS = 60.0
+WORTH_PACKING = 1024  # bytes; less fits into one packet anyway
+GZIP_MAGIC = b"\x1f\x8b"
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def limit_of(given: Parameters) -> int:
+    """Return how many rows are wanted at most."""
+    limit = number_of(given, "limit") if given.one("limit") else LIMIT
+    if not 1 <= limit <= MOST:
+        raise BadData(f'invalid parameter "limit": it should be between 1 and {MOST}')
+    return limit
+
+
+def number_of(given: Parameters, name: str) -> int:
+    """Return a whole number that must be given."""
+    text = given.one(name)
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise BadData(f'invalid parameter "{name}": it should be a whole number')
+    return int(text)
+
+
+def cursor_of(given: Parameters) -> tuple[int, int] | None:
+    """Return behind which time and number the page begins."""
+    text = given.one("before")
+    if not text:
+        return None
+    found = CURSOR.fullmatch(text)
+    if not found:
+        raise BadData('invalid parameter "before": it should be what an answer gave as "next"')
+    return int(found[1]), int(found[2])
+
+
+class Parameters:
+    """The fields of an address and of a form; of several of one name the form's come first."""
+
+    def __init__(self, query: bytes, form: bytes = b"") -> None:
+        try:
+            self._fields = [*_fields(form), *_fields(query)]
+        except ValueError as error:
+            raise BadData(f"error parsing form values: {error}") from None
+
+    def one(self, name: str) -> str:
+        """Return the first value of a field, or nothing."""
+        return next((value for key, value in self._fields if key == name), "")
+
+    def every(self, name: str) -> list[str]:
+        """Return all values of a field."""
+        return [value for key, value in self._fields if key == name]
+
+    def time(self, name: str) -> int:
+        """Return a time that must be given, in milliseconds."""
+        return _time(self.one(name), f'invalid parameter "{name}": ')
+
+    def time_or(self, name: str, otherwise: int) -> int:
+        """Return a time that may be left out, in milliseconds."""
+        text = self.one(name)
+        where = f"invalid parameter \"{name}\": Invalid time value for '{name}': "
+        return _time(text, where) if text else otherwise
+
+    def duration(self, name: str) -> int:
+        """Return a duration that must be given, in milliseconds; one above zero is never made zero."""
+        return _duration(self.one(name), f'invalid parameter "{name}": ')
+
+    def duration_or_none(self, name: str) -> int | None:
+        """Return a duration that may be left out, in milliseconds."""
+        return self.duration(name) if self.one(name) else None
+
+    def limit(self, name: str = "limit") -> int | None:
+        """Return how many results are wanted at most; nothing and 0 mean all."""
+        text = self.one(name)
+        if not text:
+            return None
+        if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
+            raise BadData(f'invalid parameter "{name}": cannot parse {json.dumps(text)} to a valid limit')
+        if int(text) < 0:
+            raise BadData(f'invalid parameter "{name}": limit must be non-negative')
+        return int(text) or None
+
+    def selectors(self) -> list[list[Matcher]]:
+        """Return the matchers of every match[]."""
+        texts = self.every("match[]")
+        try:
+            refuse_dear_patterns(" ".join(texts))
+        except NotParsedError as error:
+            raise BadData(f'invalid parameter "match[]": {error}') from None
+        return [_selector(text) for text in texts]
+
+
+def label_name(escaped: str) -> str:
+    """Return the label that a path names: what begins with U__ stands for other letters.
+
+    >>> label_name("U__a_2e_b__c")
+    'a.b_c'
+    """
+    if not escaped.startswith("U__"):
+        return escaped
+    try:
+        return re.sub(r"_([0-9a-fA-F]*)_", _letter, escaped.removeprefix("U__"))
+    except (ValueError, OverflowError):
+        return escaped
+
+
+def _letter(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else "_"
+
+
+def _fields(text: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(
+        text.decode("latin-1"), keep_blank_values=True, errors="replace", max_num_fields=MOST_FIELDS
+    )
+
+
+def _time(text: str, where: str) -> int:
+    moment = ENDS.get(text)
+    if moment is None:
+        moment = _unix(text)
+    if moment is None:
+        moment = _calendar(text)
+    if moment is None:
+        raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid timestamp")
+    return moment
+
+
+def _unix(text: str) -> int | None:
+    number = _number(text)
+    if number is None or not EARLIEST <= number * 1000 <= LATEST:
+        return None
+    fraction, whole = math.modf(number)
+    # Prometheus cuts to whole nanoseconds, then to whole milliseconds.
+    nanoseconds = int(math.copysign(math.floor(abs(fraction) * 1000 + 0.5) / 1000, fraction) * 1e9)
+    return int(whole) * 1000 + nanoseconds // 1_000_000
+
+
+def _calendar(text: str) -> int | None:
+    match = _RFC3339.fullmatch(text)
+    if not match:
+        return None
+    try:
+        moment = datetime.fromisoformat(match[1] + match[3])
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * 1000 + int(((match[2] or "") + "000")[:3])
+
+
+def _duration(text: str, where: str) -> int:
+    number = _number(text)
+    if number is not None:
+        if not math.isfinite(number) or abs(number) >= 2**63 / 1e9:
+            raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid duration. It overflows int64")
+        return max(int(number * 1000), 1) if number > 0 else int(number * 1000)
+    match = _DURATION.fullmatch(text)
+    if not match or not text:
+        raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid duration")
+    total = sum(int(count) * unit for count, unit in zip(match.groups("0"), _UNITS.values(), strict=True))
+    if total >= 2**63 // 1_000_000:
+        raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid duration")
+    return total
+
+
+def _number(text: str) -> float | None:
+    number = None if "_" in text else read(text)
+    return None if number is None or math.isnan(number) else number
+
+
+def _selector(text: str) -> list[Matcher]:
+    try:
+        matchers = parse_selector(text)
+    except BadData as error:
+        why = (
+            str(error)
+            .removeprefix('invalid parameter "query": ')
+            .removeprefix('invalid parameter "match[]": ')
+        )
+        raise BadData(f'invalid parameter "match[]": {why}') from None
+    if all(fits_nothing(matcher) for matcher in matchers):
+        raise BadData('invalid parameter "match[]": match[] must contain at least one non-empty matcher')
+    return matchers
+
+
+def fits_nothing(matcher: Matcher) -> bool:
+    """Tell whether a series without the label fits."""
+    return value_test(matcher)("")
+
+
+def joined(sets: Sequence[Sequence[str]]) -> list[str]:
+    """Return what any of some sorted lists holds, sorted, each once."""
+    return list(sets[0]) if len(sets) == 1 else sorted({word for words in sets for word in words})
+
+
+class Asks(Protocol):
+    """What answers questions about the store."""
+
+    async def ask(self, work: Work, seconds: float | None = None) -> Body:
+        """Return what the work makes of the store."""
+
+
+class Canceled(QueryError):
+    """Nobody waits for the answer any more."""
+
+    kind = "canceled"
+    status = 503
+
+
+class Answer(Response):
+    """A body that is sent piece by piece, as fast as the client takes it."""
+
+    def __init__(self, body: Body, status: int, headers: Mapping[str, str], content_type: str) -> None:
+        self._pieces = body if isinstance(body, list) else _cut(body)
+        length = {"Content-Length": str(sum(map(len, self._pieces)))}
+        super().__init__(None, status, {**length, **headers}, content_type)
+
+    async def __call__(self, _: Scope, __: Receive, send: Send) -> None:
+        """Send it."""
+        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        await send(start)
+        for number, piece in enumerate(self._pieces, 1):
+            more = number < len(self._pieces)
+            await send({"type": "http.response.body", "body": piece, "more_body": more})
+
+
+def _cut(body: bytes) -> Sequence[bytes | memoryview]:
+    return [memoryview(body)[at : at + PIECE] for at in range(0, len(body) or 1, PIECE)]
+
+
+class TooLarge(Exception):
+    """A body larger than is taken."""
+
+
+async def body_of(request: Request, most: int, seconds: float = BODY_SECONDS) -> bytes:
+    """Return the body of a request, unless it is too large or too slow."""
+    content = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                content += part
+                if len(content) > most:
+                    raise TooLarge(f"the body is larger than {most} bytes")
+    except TimeoutError:
+        raise Canceled(f"the request's body did not come within {seconds:g} s") from None
+    return bytes(content)
+
+
+async def parameters_of(request: Request) -> Parameters:
+    """Return the parameters of a request, from its address and its form."""
+    form = b""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if request.method == "POST" and kind == "application/x-www-form-urlencoded":
+        try:
+            form = await body_of(request, MAX_FORM)
+        except TooLarge as error:
+            raise BadData(f"error parsing form values: {error}") from None
+    return Parameters(request.scope["query_string"], form)
+
+
+def answered(handler: Handler) -> Handler:
+    """Return the handler with its errors turned into answers."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except QueryError as error:
+            return refusal(error.status, error.kind, str(error))
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except (StoreError, SecretsError, sqlite3.Error) as error:  # a full disk, most likely
+            log.error("while answering %s: %s", request.url.path, error)
+            return refusal(503, "unavailable", "vigie cannot get at its data now; its log says why")
+        except Exception:  # one bad answer must not end the server
+            log.exception("while answering %s", request.url.path)
+            return refusal(500, "internal", "vigie could not answer; its log says why")
+
+    return answer
+
+
+def refusal(status: int, kind: str, text: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error as Prometheus spells it."""
+    return Response(failure(kind, text), status, headers, JSON)
+
+
+def sent(body: Body, request: Request, content_type: str = JSON) -> Response:
+    """Return an answer, compressed where the client takes that; it may be so already, or come in pieces."""
+    headers = {"Vary": "Accept-Encoding"}
+    if isinstance(body, list):
+        return Answer(body, 200, headers, content_type)
+    if not body.startswith(GZIP_MAGIC):
+        body = packed(body, wants_gzip(request))
+    if body.startswith(GZIP_MAGIC):
+        headers["Content-Encoding"] = "gzip"
+    return Answer(body, 200, headers, content_type)
+
+
+def wants_gzip(request: Request) -> bool:
+    """Tell whether the client takes gzip."""
+    return takes_gzip(request.headers.get("accept-encoding", ""))
+
+
+def packed(body: bytes, wanted: bool) -> bytes:
+    """Return the body, compressed if that is wanted and worth it."""
+    return gzipped(body) if wanted and len(body) > WORTH_PACKING else body
+
+
+async def unless_gone(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:
+    """Return the answer; when the client leaves first, the question is cancelled."""
+    question = asyncio.ensure_future(asking)
+    leaving = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait([question, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if question.done():
+            return question.result()
+        raise Canceled("query was canceled: the client left")
+    finally:
+        for task in (question, leaving):
+            task.cancel()
+        await asyncio.wait([question, leaving])
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,37 @@
+"""What a question gives: bytes, or pieces of them where these are many, so that they are copied only once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from vigie.query.block_batches import batches
+
+PIECE = 256 << 10  # bytes handed over at a time: asyncio copies what the network does not take yet
+Body = bytes | list[bytes]
+
+
+def unless_known(
+    request: Request, body: bytes, kind: str, caching: str, headers: Mapping[str, str]
+) -> Response:
+    """Return a body, unless the browser has that very one."""
+    tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
+    headers = {**headers, "Cache-Control": caching, "ETag": tag}
+    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
+    if tag in known:
+        return Response(status_code=304, headers=headers)
+    return Response(body, 200, headers, kind)
+
+
+def in_pieces(parts: Iterable[bytes]) -> Body:
+    """Return what the parts are together."""
+    pieces = [b"".join(some) for some in batches(parts, len, PIECE)]
+    return pieces if len(pieces) > 1 else b"".join(pieces)
+
+
+def whole(body: Body) -> bytes:
+    """Return all of it as one."""
+    return body if isinstance(body, bytes) else b"".join(body)

@@ -1,0 +1,1 @@
+"""Takes what agents and remote write send."""

@@ -1,0 +1,321 @@
+"""One agent on the line: what it says is stored and acknowledged, what it is asked it answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from vigie.agent.link.entries import binding_of
+from vigie.model import Binding as ModelBinding
+from vigie.model import Event as ModelEvent
+from vigie.model import Frame as ModelFrame
+from vigie.model import Table, gauge
+from vigie.server.auth.delegated_auth import Vouching
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.events import Events
+from vigie.server.cluster.nodes import Registry
+from vigie.server.ingest.link_tables import Alike, Tables
+from vigie.server.ingest.link_writer import CannotStore, LinkWriter, Outcome
+from vigie.server.ingest.node_clock import NodeClock
+from vigie.server.metrics import Counts
+from vigie.server.staleness.activity import JOB, Absences
+from vigie.store.errors import Refused
+from vigie.store.store import Store
+from vigie.wire import messages
+from vigie.wire.commands import PING
+from vigie.wire.messages import (
+    Ack,
+    Answer,
+    Ask,
+    Binding,
+    Command,
+    Delta,
+    Event,
+    Frame,
+    Goodbye,
+    Held,
+    Hello,
+    Inventory,
+    Malformed,
+    Reply,
+)
+from vigie.wire.messages import Table as TableMessage
+
+AHEAD_MS = 10 * 60_000
+PING_SECONDS = 30.0
+SILENT_SECONDS = 60.0  # after which an agent that does not answer is gone
+ROUND_TRIP_MS = 2_000  # a slower answer tells nothing about a clock
+QUESTIONS = 8  # of people on one node, at a time
+ON_THE_LINE = 64  # entries of one link that may wait to be stored
+FLOATS = np.dtype("<f8")
+
+METRICS = (
+    UP := gauge("up", "1 at each frame of a node, 0 at each interval while it is late, lost or stopped."),
+    OFFSET := gauge("vigie_node_clock_offset_seconds", "How far the node's clock was ahead of the server's."),
+)
+HERE = Table("vigie_link", 1, ((UP, ()), (OFFSET, ())))
+
+
+class PassOn(Protocol):
+    """Where else the frames of all nodes go."""
+
+    def write_frame(self, target: Mapping[str, str], frame: ModelFrame) -> None:
+        """Take a frame of a target, by its labels."""
+
+    def end(self, target: Mapping[str, str]) -> None:
+        """End the series of a target."""
+
+
+class Shared(NamedTuple):
+    """What all links have in common."""
+
+    store: Store
+    writer: LinkWriter
+    events: Events
+    registry: Registry
+    clock: Callable[[], int]
+    age_ms: int
+    counts: Counts
+    alike: Alike
+    absences: Absences
+    scraped: Callable[[str, str], bool]  # whether we scrape this instance and job ourselves
+    book: Book
+    vouching: Vouching
+    pass_on: PassOn | None = None
+
+
+class Session:
+    """A connection whose agent has introduced itself."""
+
+    def __init__(self, socket: WebSocket, hello: Hello, shared: Shared, boot_ms: int) -> None:
+        self.hello = hello
+        self.acknowledged = 0
+        self.said_goodbye = False
+        self._socket, self._shared = socket, shared
+        self._tables = Tables(shared.alike, HERE.source)  # that one is for us to write
+        self._clock = NodeClock(boot_ms)
+        self._room = asyncio.Semaphore(ON_THE_LINE)
+        self._last = 0
+        self._refused: list[tuple[int, str]] = []
+        self._news = asyncio.Event()
+        self._failure: CannotStore | None = None
+        self._closing: Goodbye | None = None
+        self._asked: dict[int, tuple[int, asyncio.Future[Reply]]] = {}
+        self._commands = 0
+        self._questions: set[asyncio.Future[None]] = set()
+
+    @property
+    def place(self) -> str:
+        """Return where the agent is, in words."""
+        client = self._socket.client
+        return f"{client.host if client else '?'} (host {self.hello.host or '?'})"
+
+    def end(self, reason: str, *, removed: bool = False) -> None:
+        """Have the connection closed."""
+        self._closing = Goodbye(reason, removed)
+        self._news.set()
+
+    async def run(self) -> None:
+        """Serve the connection until it ends; raise Malformed for junk, CannotStore when that is so."""
+        self._measured(self.hello.uptime_ms, self._shared.clock())
+        receiving = asyncio.ensure_future(self._receive())
+        sending = asyncio.ensure_future(self._send())
+        pinging = asyncio.ensure_future(self._ping())
+        tasks = [receiving, sending, pinging]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (*tasks, *self._questions):
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            for _, answer in self._asked.values():
+                if not answer.done():
+                    answer.set_exception(WebSocketDisconnect())
+        for outcome in ended:
+            if isinstance(outcome, Exception) and not isinstance(outcome, WebSocketDisconnect):
+                raise outcome
+
+    async def answers(self, seconds: float) -> bool:
+        """Tell whether the agent is still there."""
+        return await self.order(PING, {}, seconds) is not None
+
+    async def order(self, name: str, arguments: dict[str, Any], seconds: float) -> Reply | None:
+        """Have the agent do something of its list; return what it replies, nothing if it does not."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._ask(name, arguments)
+        except (TimeoutError, WebSocketDisconnect, RuntimeError):
+            return None
+
+    async def _receive(self) -> None:
+        while not self.said_goodbye:
+            message = messages.decode(await self._socket.receive_bytes())
+            if self._closing:
+                continue  # not acknowledged, so it is said again wherever the agent goes
+            self._shared.registry.heard(self.hello.node)
+            if isinstance(message, Frame):
+                await self._store(message.sequence, partial(self._append, self._frames(message)))
+            elif isinstance(message, TableMessage | Delta):
+                self._tables.announce(message)
+            elif isinstance(message, Event):
+                await self._store(message.sequence, partial(self._note, message))
+            elif isinstance(message, Binding):
+                await self._store(message.sequence, partial(self._bind, binding_of(message)))
+            elif isinstance(message, Reply):
+                self._replied(message)
+            elif isinstance(message, Goodbye):
+                self.said_goodbye = True
+            elif message is not None:
+                await self._said(message)
+
+    async def _said(self, message: messages.Message) -> None:
+        """Take what is said seldom."""
+        if isinstance(message, Held):
+            await self._held([binding_of(held) for held in message.bindings])
+        elif isinstance(message, Inventory):
+            self._shared.registry.equipped(self.hello.node, message.has)
+        elif isinstance(message, Ask):
+            await self._question(message)
+        else:
+            raise Malformed(f"an agent does not say {type(message).__name__}")
+
+    async def _question(self, ask: Ask) -> None:
+        """Have a question of somebody on the node answered beside everything else."""
+        if len(self._questions) >= QUESTIONS:
+            await self._say(Answer(ask.number, 503, b"too many questions of this node at once\n"))
+            return
+        task = asyncio.ensure_future(self._answer(ask))
+        self._questions.add(task)
+        task.add_done_callback(self._questions.discard)
+
+    async def _answer(self, ask: Ask) -> None:
+        answer = await self._shared.vouching.answer(ask)
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the link was cut meanwhile
+            await self._say(answer)
+
+    def _frames(self, message: Frame) -> list[tuple[str, ModelFrame]]:
+        """Return what each job has in the frame, with tables and numbers as the store takes them."""
+        plan = self._tables.plan(tuple([number for number, _ in message.parts]))
+        sizes = [len(data) for _, data in message.parts]
+        if sizes != plan.sizes:
+            raise Malformed(f"{sum(sizes)} bytes of values for tables that have {sum(plan.sizes)}")
+        values = [np.frombuffer(data, FLOATS) for _, data in message.parts]
+        jobs: dict[str, list[Any]] = {
+            job: [(table, values[place]) for place, table in tables] for job, tables in plan.jobs.items()
+        }
+        time_ms = self._clock.time_of(message)
+        self._shared.registry.clock(self.hello.node, self._clock.offset_ms)
+        if JOB in jobs or not jobs:  # what exporters said alone comes beside a frame of the same time
+            jobs.setdefault(JOB, []).append((HERE, (1.0, self._clock.offset_ms / 1000)))
+        return [(job, ModelFrame(time_ms, tuple(parts))) for job, parts in jobs.items()]
+
+    def _append(self, frames: list[tuple[str, ModelFrame]]) -> None:
+        now, time_ms = self._shared.clock(), frames[0][1].time_ms
+        if not now - self._shared.age_ms <= time_ms <= now + AHEAD_MS:
+            raise Refused(f"{time_ms} is older than what is kept or more than 10 minutes ahead")
+        # What we scrape ourselves, too, would be there twice.
+        frames = [
+            each for each in frames if each[0] == JOB or not self._shared.scraped(self.hello.node, each[0])
+        ]
+        for job, frame in frames:
+            target = {"instance": self.hello.node, "job": job}
+            self._shared.store.append(target, frame)
+            if self._shared.pass_on:
+                self._shared.pass_on.write_frame(target, _with_floats(frame))
+            self._shared.counts.samples += sum(len(values) for _, values in frame.parts)
+        relayed = [job for job, _ in frames if job != JOB]
+        self._shared.absences.frame(self.hello.node, time_ms, self.hello.cadence, relayed)
+        self._shared.counts.frames += 1
+
+    def _note(self, message: Event) -> None:
+        where = {**message.where, "node": self.hello.node}
+        event = ModelEvent(
+            message.kind, message.begin_ms, message.what, where, message.end_ms, message.severity
+        )
+        self._shared.events.add(event)
+        self._shared.counts.events += 1
+
+    def _bind(self, binding: ModelBinding) -> None:
+        self._shared.book.add(self.hello.node, binding)
+        self._shared.counts.bindings += 1
+
+    async def _held(self, bindings: list[ModelBinding]) -> None:
+        """Have all that is held now stored; it has no sequence, since it is told on each connection."""
+        await self._room.acquire()
+        hold = partial(self._shared.book.hold, self.hello.node, bindings, self._shared.clock())
+        await self._shared.writer.submit(hold, partial(self._stored, self._last))
+
+    async def _store(self, sequence: int, store: Callable[[], None]) -> None:
+        if sequence <= self._last:
+            raise Malformed(f"sequence {sequence} came after {self._last}")
+        self._last = sequence
+        await self._room.acquire()
+        await self._shared.writer.submit(store, partial(self._stored, sequence))
+
+    def _stored(self, sequence: int, outcome: Outcome) -> None:
+        self._room.release()
+        if isinstance(outcome, CannotStore):
+            self._failure = outcome
+        elif self._failure is None:
+            self.acknowledged = sequence
+            if outcome:
+                self._shared.counts.refused += 1
+                self._refused.append((sequence, outcome))
+        self._news.set()
+
+    async def _send(self) -> None:
+        told = 0
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self.acknowledged > told:
+                told, refused, self._refused = self.acknowledged, self._refused, []
+                await self._say(Ack(told, refused))
+            if self._failure:
+                raise self._failure
+            if self._closing:
+                await self._say(self._closing)
+                return
+
+    async def _ping(self) -> None:
+        while await self.answers(SILENT_SECONDS):
+            await asyncio.sleep(PING_SECONDS)
+
+    async def _ask(self, name: str, arguments: dict[str, Any]) -> Reply:
+        self._commands += 1
+        number = self._commands
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._asked[number] = (self._shared.clock(), answer)
+        try:
+            await self._say(Command(number, name, arguments))
+            return await answer
+        finally:
+            del self._asked[number]
+
+    def _replied(self, reply: Reply) -> None:
+        asked = self._asked.get(reply.number)
+        if asked is None or asked[1].done():
+            return
+        sent, answer = asked
+        now = self._shared.clock()
+        if reply.uptime_ms and 0 <= now - sent <= ROUND_TRIP_MS:
+            self._measured(reply.uptime_ms, (sent + now) // 2)
+        answer.set_result(reply)
+
+    def _measured(self, uptime_ms: int, at_ms: int) -> None:
+        if uptime_ms and self._clock.measured(uptime_ms, at_ms):
+            self._shared.registry.booted(self.hello.node, self._clock.boot_ms)
+
+    async def _say(self, message: messages.Message) -> None:
+        await self._socket.send_bytes(messages.encode(message))
+
+
+def _with_floats(frame: ModelFrame) -> ModelFrame:
+    parts = [(table, tuple(np.asarray(values).tolist())) for table, values in frame.parts]
+    return ModelFrame(frame.time_ms, tuple(parts))

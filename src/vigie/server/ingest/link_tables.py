@@ -1,0 +1,108 @@
+"""The tables of the links: what many nodes have alike is kept once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from typing import NamedTuple
+
+from vigie.model import Table
+from vigie.model.table import Series
+from vigie.server.ingest.metadata import Described, families_of
+from vigie.server.staleness.activity import JOB
+from vigie.wire import table_codec
+from vigie.wire.messages import RELAYED, Delta, Malformed
+from vigie.wire.messages import Table as TableMessage
+from vigie.wire.table_codec import Difference
+
+EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+MAX_LAYOUTS = 4096
+MAX_SERIES = 1_000_000  # of all tables of one connection
+MAX_PLANS = 16  # of one connection: not every table comes with every frame
+
+
+def job_of(source: str) -> str:
+    """Return the job of a table by its source, or raise Malformed."""
+    if not source.startswith(RELAYED):
+        return JOB
+    job = source[len(RELAYED) :]
+    if job == JOB or not EXPORTER.fullmatch(job):
+        raise Malformed(f"{source[:80]!r} names no exporter")
+    return job
+
+
+class Alike:
+    """Series by the bytes that brought them, so that a thousand equal nodes cost one."""
+
+    def __init__(self, most: int = MAX_LAYOUTS) -> None:
+        self._most = most
+        self.described = Described()  # what the tables tell of their metrics
+        self._kept: OrderedDict[bytes, tuple[Series, ...]] = OrderedDict()
+
+    def series(self, layout: bytes) -> tuple[Series, ...]:
+        """Return the series of a layout, or raise Malformed."""
+        key = hashlib.blake2b(layout, digest_size=16).digest()
+        found = self._kept.get(key)
+        if found is None:
+            found = table_codec.unpack(layout)
+            self.described.take(families_of({metric for metric, _ in found}))
+            if len(self._kept) >= self._most:
+                self._kept.popitem(last=False)
+        self._kept[key] = found
+        self._kept.move_to_end(key)
+        return found
+
+
+class Plan(NamedTuple):
+    """What is known of every frame with the same tables: the bytes of each, and the tables of each job."""
+
+    sizes: list[int]
+    jobs: dict[str, list[tuple[int, Table]]]  # each with its place in the frame
+
+
+class Tables:
+    """The tables of one connection, by their numbers."""
+
+    def __init__(self, alike: Alike, ours: str) -> None:
+        self._alike, self._ours = alike, ours
+        self._tables: dict[int, Table] = {}
+        self._plans: dict[tuple[int, ...], Plan] = {}
+        self._series = 0
+
+    def __getitem__(self, number: int) -> Table:
+        """Return a table, or raise Malformed."""
+        try:
+            return self._tables[number]
+        except KeyError:
+            raise Malformed(f"table {number} was not announced") from None
+
+    def plan(self, numbers: tuple[int, ...]) -> Plan:
+        """Return what is known of frames with these tables, or raise Malformed."""
+        plan = self._plans.get(numbers)
+        if plan is None:
+            tables = [self[number] for number in numbers]
+            plan = Plan([8 * len(table.series) for table in tables], {})
+            for place, table in enumerate(tables):
+                if table.source != self._ours:
+                    plan.jobs.setdefault(job_of(table.source), []).append((place, table))
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            self._plans[numbers] = plan
+        return plan
+
+    def announce(self, message: TableMessage | Delta) -> None:
+        """Take a table, or raise Malformed."""
+        self._plans.clear()
+        if isinstance(message, TableMessage):
+            table = Table(message.source, message.version, self._alike.series(message.layout))
+        else:
+            base = self[message.base]
+            change = Difference(self._alike.series(message.added), message.places, message.ended)
+            series = table_codec.apply(base.series, change)
+            table = Table(base.source, message.version, series)
+        before = self._tables.get(message.number)
+        self._series += len(table.series) - (len(before.series) if before else 0)
+        if self._series > MAX_SERIES:
+            raise Malformed(f"more than {MAX_SERIES} series")
+        self._tables[message.number] = table

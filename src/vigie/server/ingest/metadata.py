@@ -1,0 +1,81 @@
+"""What is known of metrics: kind, help and unit, as those tell who bring them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from vigie.model import Metric
+from vigie.wire.exposition.line_parser import unescaped
+
+MOST_HELP, MOST_WORD = 1024, 40  # characters
+UNKNOWN = "unknown"
+_COMMENT = re.compile(r'# (HELP|TYPE|UNIT) (?:([a-zA-Z_:][a-zA-Z0-9_:]*)|"((?:[^"\\]|\\.)*)") ?(.*)')
+MOST = 20_000  # families
+
+
+class Family(NamedTuple):
+    """What is known of one metric."""
+
+    kind: str = UNKNOWN
+    help: str = ""
+    unit: str = ""
+
+
+def families(content: str) -> dict[str, Family]:
+    """Return the families that the comments of an exposition describe; other comments are no error."""
+    found: dict[str, Family] = {}
+    for keyword, name, text in _comments(content):
+        family = found.get(name, Family())
+        if keyword == "TYPE":
+            kind = text.strip().lower()
+            family = family._replace(kind=UNKNOWN if kind == "untyped" else kind[:MOST_WORD])
+        elif keyword == "HELP":
+            family = family._replace(help=unescaped(text)[:MOST_HELP])
+        else:
+            family = family._replace(unit=text.strip()[:MOST_WORD])
+        found[name] = family
+    return found
+
+
+def _comments(content: str) -> Iterator[tuple[str, str, str]]:
+    for line in content.split("\n"):
+        match = _COMMENT.match(line) if line[:1] == "#" else None
+        if match:
+            keyword, plain, quoted, text = match.groups()
+            yield keyword, unescaped(quoted) if plain is None else plain, text
+
+
+class Described:
+    """Keeps what is said of metrics; the last word counts, and too many are not kept."""
+
+    def __init__(self) -> None:
+        self.families: Mapping[str, Family] = {}  # replaced, never changed: others read it meanwhile
+
+    def take(self, found: Mapping[str, Family]) -> None:
+        """Keep what somebody says; whoever says nothing of a metric's kind takes none away."""
+        if not found.items() <= self.families.items():
+            self.families = dict(itertools.islice(joined(self.families, found).items(), MOST))
+
+
+def joined(*told: Mapping[str, Family]) -> dict[str, Family]:
+    """Return what is known from several; of each metric the last counts that says something."""
+    known: dict[str, Family] = {}
+    for name, now in itertools.chain.from_iterable(each.items() for each in told):
+        before = known.get(name, Family())
+        kind = before.kind if now.kind == UNKNOWN else now.kind
+        known[name] = Family(kind, now.help or before.help, now.unit or before.unit)
+    return known
+
+
+def families_of(metrics: Iterable[Metric]) -> dict[str, Family]:
+    """Return the families of declared metrics; the parts of a histogram are one."""
+    return {metric.family: family_of(metric) for metric in metrics}
+
+
+def family_of(metric: Metric) -> Family:
+    """Return what a declared metric says of itself."""
+    kind = UNKNOWN if metric.kind == "untyped" else metric.kind[:MOST_WORD]
+    return Family(kind, metric.help[:MOST_HELP], metric.unit)

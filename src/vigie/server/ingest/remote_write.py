@@ -1,0 +1,221 @@
+"""/api/v1/write: remote write 1.0 in; what is answered with 204 is synced.
+
+Version 2.0 is answered with 415, so that a sender falls back to 1.0. Exemplars are dropped.
+Of a request with native histograms, nameless series or times out of bounds the rest is stored, and the
+answer is 400, which a sender does not retry. A full disk gives 503, which it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from vigie.server.http.requests import TooLarge, body_of
+from vigie.server.ingest.batch_worker import Batches
+from vigie.server.ingest.metadata import MOST_HELP, MOST_WORD, Described, Family
+from vigie.server.metrics import Own
+from vigie.store.errors import Damaged, Refused, StoreError
+from vigie.store.heads.ungrouped import Samples
+from vigie.store.store import Store
+from vigie.wire.remote_write.labels import LabelCache
+from vigie.wire.remote_write.protobuf import Malformed
+from vigie.wire.remote_write.write_request import Request as WriteRequest
+from vigie.wire.remote_write.write_request import decode, decompress
+
+MAX_DECOMPRESSED = 64 << 20
+AHEAD_MS = 10 * 60_000  # how far in the future a sample may lie, as in Prometheus
+WAITING = 256  # requests
+A_SYNC = 64  # requests that share a sync at most
+MAX_BODY = 32 << 20
+RETRY = {"Retry-After": "10"}
+Write = Callable[[bytes], Awaitable[None]]
+
+
+class Busy(Exception):
+    """Too many requests are waiting."""
+
+
+class Rejected(Exception):
+    """Something of the request cannot be stored, and never will be; the rest is."""
+
+
+class Cannot(Exception):
+    """The store takes nothing now; the sender should try again."""
+
+
+class _Job(NamedTuple):
+    body: bytes
+    loop: asyncio.AbstractEventLoop
+    done: asyncio.Future[None]
+
+
+class Writer:
+    """Stores requests; one is done when what it brought is synced."""
+
+    def __init__(
+        self,
+        store: Store,
+        own: Own,
+        clock: Callable[[], int],
+        age_ms: int,
+        pass_on: Callable[[Sequence[Samples]], None] = lambda _: None,
+    ) -> None:
+        self._store, self._own, self._clock, self._age = store, own, clock, age_ms
+        self._pass_on = pass_on
+        self._cache = LabelCache()
+        self.described = Described()  # what senders tell of their metrics
+        self._jobs = Batches("writer", self._take, A_SYNC, WAITING)
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many requests wait to be stored."""
+        return self._jobs.waiting
+
+    def close(self) -> None:
+        """Store what waits, and end."""
+        self._jobs.close()
+
+    async def write(self, body: bytes) -> None:
+        """Return when the request is synced; raise Rejected, Cannot, Busy or Malformed."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        try:
+            self._jobs.put(_Job(body, loop, done))
+        except queue.Full:
+            raise Busy(f"{WAITING} requests are waiting to be stored") from None
+        await done
+
+    def _take(self, jobs: list[_Job]) -> None:
+        outcomes = [(job, *self._append(job.body)) for job in jobs]
+        failure = self._sync()
+        for job, taken, outcome in outcomes:
+            if taken and failure is None:
+                self._pass_on(taken)
+            result = outcome if isinstance(outcome, Malformed) else failure or outcome
+            self._own.refused += result is not None
+            job.loop.call_soon_threadsafe(_settle, job.done, result)
+
+    def _append(self, body: bytes) -> tuple[Sequence[Samples], Exception | None]:
+        """Return what the store took, and what is wrong with the request."""
+        self._own.writes += 1
+        self._own.write_bytes += len(body)
+        try:
+            request = decode(decompress(body, MAX_DECOMPRESSED), self._cache)
+            self.described.take(_families(request))
+            timely, problems = self._judged(request)
+            self._store.append_series(timely)
+        except Malformed as error:
+            return (), error
+        except (Refused, Damaged) as error:  # sent again it would meet the same damage, for ever
+            return (), Rejected(str(error))
+        except StoreError as error:
+            return (), Cannot(str(error))
+        except Exception as error:  # noqa: BLE001 - a fault with one request must not end the writing of all
+            return (), error
+        self._own.samples += sum(len(samples.times) for samples in timely)
+        return timely, Rejected("; ".join(problems)) if problems else None
+
+    def _judged(self, request: WriteRequest) -> tuple[list[Samples], list[str]]:
+        """Return what can be stored, and what is wrong with the rest."""
+        now = self._clock()
+        oldest, newest = now - self._age, now + AHEAD_MS
+        timely: list[Samples] = []
+        problems = [f"{count} samples: {why}" for why, count in request.refused.items()]
+        untimely: list[Samples] = []
+        judged: Sequence[int] = ()
+        fits = True
+        for labels, times, values in request.series:
+            if times is not judged:  # the samples of a scrape share one
+                judged, fits = times, oldest <= min(times) and max(times) <= newest
+            (timely if fits else untimely).append(Samples(labels, times, values))
+        for samples in untimely:
+            good = [i for i, time in enumerate(samples.times) if oldest <= time <= newest]
+            if good:
+                times, values = [samples.times[i] for i in good], [samples.values[i] for i in good]
+                timely.append(Samples(samples.labels, times, values))
+        if untimely:
+            problems.append(_why_untimely(untimely, oldest, newest))
+        if request.histograms:
+            problems.append(f"{request.histograms} native histograms: they are not stored")
+        return timely, problems
+
+    def _sync(self) -> Exception | None:
+        try:
+            self._store.sync()
+        except StoreError as error:
+            return Cannot(str(error))
+        self._own.syncs += 1
+        return None
+
+
+def _families(request: WriteRequest) -> dict[str, Family]:
+    return {
+        name: Family(kind, text[:MOST_HELP], unit[:MOST_WORD])
+        for name, kind, text, unit in request.metadata
+        if name
+    }
+
+
+def _why_untimely(untimely: list[Samples], oldest: int, newest: int) -> str:
+    bad = [
+        (time, samples.labels)
+        for samples in untimely
+        for time in samples.times
+        if not oldest <= time <= newest
+    ]
+    time, labels = bad[0]
+    return (
+        f"{len(bad)} samples: out of bounds, older than what is kept or more than 10 minutes ahead; "
+        f"the first is of {dict(labels)} at {time}"
+    )
+
+
+def _settle(done: asyncio.Future[None], error: Exception | None) -> None:
+    if done.done():
+        return  # the sender left meanwhile
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)
+
+
+class WriteRoute:
+    """Answers remote write."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+
+    async def answer(self, request: Request) -> Response:
+        """Take a request, and say when it is stored."""
+        unknown = _unknown(request)
+        if unknown:
+            return PlainTextResponse(unknown + "\n", 415)
+        try:
+            await self._write(await body_of(request, MAX_BODY))
+        except TooLarge as error:
+            return PlainTextResponse(f"{error}\n", 413)
+        except (Malformed, Rejected) as error:
+            return PlainTextResponse(f"{error}\n", 400)
+        except Busy as error:
+            return PlainTextResponse(f"{error}\n", 429, RETRY)
+        except Cannot as error:
+            return PlainTextResponse(f"{error}\n", 503, RETRY)
+        return Response(status_code=204)
+
+
+def _unknown(request: Request) -> str:
+    """Return what about the request is not remote write 1.0, or nothing."""
+    kind, *rest = (part.strip() for part in request.headers.get("content-type", "").split(";"))
+    if kind not in ("", "application/x-protobuf"):  # Prometheus, too, takes none for the usual one
+        return f"{kind} is not application/x-protobuf"
+    for parameter in rest:
+        name, _, value = parameter.partition("=")
+        if name == "proto" and value.strip('"') != "prometheus.WriteRequest":
+            return f"{value} is not spoken here; send prometheus.WriteRequest, which is remote write 1.0"
+    encoding = request.headers.get("content-encoding", "snappy").lower()
+    return "" if encoding == "snappy" else f"{encoding} is not snappy"

@@ -1,1 +1,0 @@
-"""The server's end of the links to the agents."""

@@ -1,1 +1,0 @@
-"""What is known of the nodes: the registry, and what happened."""

@@ -1,0 +1,184 @@
+"""Keeps up what the diagnoses found: the last hours once, then only what is new since somebody looked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from vigie.findings.core.finding import HOUR_MS, LABELS, MINUTE_MS
+from vigie.findings.core.history import KEEP_MS, STEP_MS, History, asked
+from vigie.findings.core.incident import Trouble, troubles
+from vigie.findings.core.occurrence import Sighting, from_events
+from vigie.findings.core.registry import all_findings
+from vigie.model import Event
+from vigie.query.errors import QueryError
+from vigie.server.cluster.bindings import Kept
+from vigie.server.pages.cluster_state import Known
+from vigie.server.pages.query_batch import Ask, Asker, Span
+from vigie.server.pages.snapshot import Picture
+from vigie.sources._gpu import pci_bus_id
+
+log = logging.getLogger(__name__)
+
+SOON_MS = 30_000  # how old the newest look may be
+REST = 10  # times what a look took it is good, so that a large cluster is not asked all the time
+LATE_MS = 120_000  # older than this is worth waiting for
+PATIENCE = 2.0  # seconds
+FIRST_PATIENCE = 0.2  # without the first look a page tells half, and says so: better than nothing for seconds
+UNFINISHED = "the samples of the last hours are still being looked at"
+LOOK_SECONDS = 60.0  # of one look; beside it pages are answered
+PAST = 4  # other histories that are kept, for those who look at the past
+TURN_MS = 30 * MINUTE_MS  # of the past, whose looks are shared
+# How far back is looked at first, by how many nodes there are: it reads every sample of that time.
+REACH = ((64, 6 * HOUR_MS), (256, HOUR_MS), (1 << 30, 10 * MINUTE_MS))
+AROUND_MS = 10 * MINUTE_MS  # who held a place so soon after the beginning is hit by it
+
+
+class Told(NamedTuple):
+    """What is or was wrong, and why not all of it is known; nothing if it is."""
+
+    troubles: list[Trouble]
+    lacking: str
+
+
+class Watch:
+    """Tells what is wrong at a moment; made within an event loop."""
+
+    def __init__(
+        self, asker: Asker, known: Known, clock: Callable[[], int], *, patience: float = FIRST_PATIENCE
+    ) -> None:
+        self._patience = patience  # how many seconds a page waits for the first look
+        self._trouble = ""  # why the samples could not be looked at
+        self._asker, self._known, self._clock = asker, known, clock
+        self._findings = all_findings()
+        self._asks = {name: Ask(query, LABELS) for name, query in asked(self._findings).items()}
+        self._kinds = {kind for finding in self._findings for kind in finding.events}
+        self._cost = 0.0  # milliseconds of the last look
+        self._live: History | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._past: OrderedDict[int, History] = OrderedDict()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._looking:
+            self._looking.cancel()
+
+    async def troubles(self, picture: Picture) -> Told:
+        """Return what is or was wrong, as it was to be seen at the moment of a picture."""
+        history = await self._history(picture.at_ms, len(picture.nodes))
+        lacking = self._trouble  # of this history: a look that ends from here on tells of another one
+        seen = list(history.sightings(picture.at_ms))
+        return Told(await asyncio.to_thread(self._told, seen, picture), lacking)
+
+    def _told(self, seen: list[Sighting], picture: Picture) -> list[Trouble]:
+        at_ms = picture.at_ms
+        cards = {(card.node, pci_bus_id(card.pci_bus_id)): card.gpu for card in picture.cards.values()}
+        found = self._known.events(self._kinds, at_ms - KEEP_MS, at_ms)
+        happened = [_placed(kept.event, cards) for kept in found]
+        seen = [one._replace(end_ms=at_ms) if _is_back(one, picture) else one for one in seen] + [
+            sighting
+            for sighting in from_events(self._findings, happened, at_ms)
+            if sighting.end_ms is None or sighting.end_ms >= at_ms - KEEP_MS
+        ]
+        held = self._known.held(min(one.begin_ms for one in seen), at_ms) if seen else []
+        return troubles(seen, Holders(held, at_ms).jobs)
+
+    async def _history(self, at_ms: int, nodes: int) -> History:
+        reach = next(reach for most, reach in REACH if nodes <= most)
+        live = self._live
+        if live and live.covers(at_ms):
+            return live
+        if at_ms < (live.from_ms if live else self._clock() - reach):
+            return await self._of_the_past(at_ms, reach)
+        behind = at_ms - live.until_ms if live else reach
+        if behind >= max(SOON_MS, REST * self._cost) and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.ensure_future(self._look(max(at_ms, self._clock()), reach))
+        if (live is None or behind > LATE_MS + REST * self._cost) and self._looking:
+            await asyncio.wait([self._looking], timeout=PATIENCE if live else self._patience)
+        if self._live is None:
+            self._trouble = self._trouble or UNFINISHED
+        return self._live or History(self._findings, at_ms)
+
+    async def _look(self, at_ms: int, reach: int) -> None:
+        """Bring the history up to a moment, beside those who ask for pages."""
+        live, begun = self._live, time.monotonic()
+        try:
+            if live and at_ms - live.until_ms <= reach:
+                await self._carry_on(live, at_ms)
+            else:
+                self._live = await self._begun(at_ms, reach)
+            self._cost, self._trouble = (time.monotonic() - begun) * 1000, ""
+        except QueryError as error:
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                log.warning("the samples could not be looked at for what is wrong: %s", error)
+
+    async def _of_the_past(self, at_ms: int, reach: int) -> History:
+        turn = at_ms // TURN_MS
+        if turn not in self._past:
+            self._past[turn] = await self._begun(min((turn + 1) * TURN_MS, self._clock()), reach)
+            while len(self._past) > PAST:
+                self._past.popitem(last=False)
+        return self._past[turn]
+
+    async def _begun(self, at_ms: int, reach: int) -> History:
+        first = at_ms - reach
+        history = History(self._findings, first)
+        history.until_ms = first - STEP_MS
+        await self._carry_on(history, at_ms)
+        return history
+
+    async def _carry_on(self, history: History, at_ms: int) -> None:
+        """Ask about the time since the last look, up to now at any rate."""
+        missed = at_ms - history.until_ms
+        step = min(STEP_MS, missed)
+        span = Span(at_ms - (missed - 1) // step * step, at_ms, step)
+        found = await self._asker.ask(self._asks, span, LOOK_SECONDS)
+        for name, rows in found.rows.items():
+            for row in rows:
+                history.take(name, row.labels, row.times, row.values)
+        history.reached(at_ms)
+
+
+def _is_back(one: Sighting, picture: Picture) -> bool:
+    """Tell whether the node that samples of the last minutes call lost is there again."""
+    node = one.labels.get("instance", "")
+    return one.finding.unheard and one.end_ms is None and picture.is_up(node)
+
+
+def _placed(event: Event, cards: Mapping[tuple[str, str], str]) -> Event:
+    """Return an event with the index of its GPU; the kernel's log knows only where the card sits."""
+    where = event.where
+    if where.get("gpu") or not where.get("pci_bus_id"):
+        return event
+    gpu = cards.get((where.get("node", ""), pci_bus_id(where["pci_bus_id"])), "")
+    return event._replace(where={**where, "gpu": gpu}) if gpu else event
+
+
+class Holders:
+    """Finds the jobs that a trouble hits."""
+
+    def __init__(self, held: Sequence[Kept], at_ms: int) -> None:
+        self._at = at_ms
+        self._on: dict[tuple[str, str], list[Kept]] = defaultdict(list)
+        for kept in held:
+            if kept.binding.holder_kind == "job" and kept.binding.resource != "queue":
+                self._on[kept.node, ""].append(kept)
+                if kept.binding.gpu:
+                    self._on[kept.node, kept.binding.gpu].append(kept)
+
+    def jobs(self, node: str, gpu: str, begin_ms: int, end_ms: int | None) -> list[str]:
+        """Return who held a node or a GPU when it began, or holds it while it lasts."""
+        soon = min(begin_ms + AROUND_MS, self._at if end_ms is None else max(end_ms, begin_ms))
+        found: dict[str, None] = {}
+        for kept in self._on.get((node, gpu), ()):
+            begin, end = kept.binding.from_ms, kept.binding.to_ms
+            then = begin <= soon and (end is None or end >= begin_ms)
+            now = end_ms is None and begin <= self._at and (end is None or end > self._at)
+            if then or now:
+                found[kept.binding.holder] = None
+        return list(found)

@@ -1,0 +1,191 @@
+"""The Job page: whether it does useful work, which rank is odd, and what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, Job
+from vigie.server.pages.cluster_page import needs
+from vigie.server.pages.humanize import counted, lasting, shown
+from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.job_efficiency import ladder, ladder_asks, receipt, receipt_asks, span_of
+from vigie.server.pages.job_ranks import rank_asks, ranks
+from vigie.server.pages.queries import nodes_matcher
+from vigie.server.pages.query_batch import Found
+from vigie.server.pages.rows import JobRows
+from vigie.server.pages.snapshot import Picture, Place, place_of
+from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, number, verdict
+from vigie.server.privacy.redactor import Seen
+
+STATES = (RUNNING, WAITING, FINISHED)
+MOST = 1000
+LAST_MS = 30_000  # before its end a finished job is looked at: afterwards its GPUs are others'
+NONE = Found({}, {})
+
+
+def jobs_page(picture: Picture, seen: Seen, state: str) -> dict[str, Any]:
+    """Return the jobs of a state, or all: those that run by GPUs, those that wait by age, then the newest."""
+    rows = JobRows(picture, seen)
+    running, waiting = picture.running(), picture.waiting()
+    finished = sorted(
+        (job for job in picture.jobs.values() if picture.job_state(job) == FINISHED),
+        key=lambda job: -(job.end_ms or 0),
+    )
+    groups = {RUNNING: running, WAITING: waiting, FINISHED: finished}
+    wanted = [job for name, jobs in groups.items() if state in ("", name) for job in jobs]
+    odd = sum(bool(rows.of(job)["chip"]) for job in running)
+    if picture.missing:
+        said = verdict(UNKNOWN, f"No job is known: {picture.missing}.")
+    elif not picture.jobs:
+        said = verdict(UNKNOWN, "No job has been heard of: no source here tells who holds what.")
+    else:
+        words = f"{counted(len(running), 'job')} running, {len(waiting)} waiting."
+        said = verdict(WARNING if odd else OK, words, _odd(odd))
+    return {"at_ms": picture.at_ms, "verdict": said, "jobs": [rows.of(job) for job in wanted[:MOST]]}
+
+
+def _odd(count: int) -> str:
+    return f"{counted(count, 'job')} {'are' if count != 1 else 'is'} odd." if count else "None is odd."
+
+
+async def job_page(outlook: Outlook, picture: Picture, seen: Seen, job: Job) -> dict[str, Any]:
+    """Return the page of a job."""
+    state = picture.job_state(job)
+    then = picture
+    if state == FINISHED and job.end_ms is not None:
+        then = await outlook.at(max(job.end_ms - LAST_MS, job.start_ms))
+    places, more, life = _places(job), NONE, NONE
+    span = span_of(job.start_ms, then.at_ms)
+    if places and state != WAITING:
+        more = await outlook.asker.ask(rank_asks(job.nodes), then.at_ms)
+        life = await outlook.asker.ask({**ladder_asks(job.nodes), **receipt_asks(job.nodes)}, span)
+    rows = JobRows(then, seen)
+    used = (
+        rows.ladder(job) if state != WAITING else dict.fromkeys(("held", "process", "busy", "sm", "tensor"))
+    )
+    table, middles = ranks(then, places, more) if state != WAITING else ([], {})
+    attention = Attention(picture, seen).all(lambda trouble: job.id in trouble.jobs)
+    return {
+        "at_ms": picture.at_ms,
+        "verdict": _verdict(picture, job, state, used, attention),
+        "numbers": _numbers(picture, then, job, state, used, middles),
+        "job": {**JobRows(picture, seen).of(job), "ladder": used},
+        "ladder": ladder(used, places, life, span.step) if state != WAITING else [],
+        "receipt": receipt(places, _lasted_ms(picture, job, state), life, span.step) if places else [],
+        "ranks": table,
+        "medians": middles,
+        "attention": attention,
+        "free": free(picture, job) if state == WAITING else None,
+        "missing": "" if places or state == WAITING else "it holds no GPU",
+    }
+
+
+def free(picture: Picture, job: Job) -> dict[str, Any]:
+    """Return what nobody holds where a waiting job wants to run."""
+    partition = job.facts.get("partition", "")
+    open_nodes = [
+        name
+        for name, node in picture.nodes.items()
+        if picture.node_state(name) == "up"
+        and node.labels.get("partition", partition) == partition
+        and not _out_of_service(picture, name)
+    ]
+    spare = Counter(
+        card.node
+        for name in open_nodes
+        for card in picture.on_node[name]
+        if not picture.held.get(card.place) and picture.present(card.place)
+    )
+    whole = sum(spare[name] == len(picture.on_node[name]) > 0 for name in open_nodes)
+    gpus = sum(spare.values())
+    where = f" in partition {partition}" if partition else ""
+    sentence = f"{counted(gpus, 'GPU')} free{where}, {counted(whole, 'whole node')}."
+    return {"partition": partition, "gpus": gpus, "nodes": whole, "sentence": sentence}
+
+
+def _out_of_service(picture: Picture, node: str) -> bool:
+    return any(name == node and status.startswith(("drain", "down")) for name, status in picture.all("slurm"))
+
+
+def _places(job: Job) -> list[Place]:
+    places = [place_of(text) for text in job.gpus]
+    return sorted(
+        places, key=lambda place: (place[0], int(place[1]) if place[1].isdecimal() else 0, place[1])
+    )
+
+
+def _verdict(
+    picture: Picture, job: Job, state: str, used: dict[str, float | None], attention: list[dict[str, Any]]
+) -> dict[str, str]:
+    if state == WAITING:
+        since = lasting(picture.at_ms - (job.queued_ms or job.start_ms))
+        reason = job.facts.get("reason", "")
+        why = f" ({reason})" if reason else ""
+        return verdict(OK, f"Waiting for {since}{why}.", free(picture, job)["sentence"])
+    if state == FINISHED and job.end_ms is not None:
+        how = job.facts.get("state", "")
+        bad = WARNING if how not in ("", "COMPLETED", "RUNNING") else OK
+        word = "Ended" if not how or how == "RUNNING" else f"Ended as {how}"
+        return verdict(bad, f"{word} after {lasting(job.end_ms - job.start_ms)}.", _told(attention))
+    if not job.gpus:
+        return verdict(OK, f"Runs on {counted(len(job.nodes), 'node')} without a GPU.", _told(attention))
+    busy, held = used["busy"], used["held"] or 1
+    if busy is None:
+        return verdict(UNKNOWN, f"Holds {counted(len(job.gpus), 'GPU')}; nothing tells whether they work.")
+    state_, _ = needs(attention)
+    works = f"{counted(len(job.gpus), 'GPU')} held, busy {shown(busy / held, 'ratio')} of the time"
+    sm = f", computing {shown(used['sm'] / held, 'ratio')}" if used["sm"] is not None else ""
+    return verdict(state_, _told(attention) or "It works.", f"{works}{sm}.")
+
+
+def _lasted_ms(picture: Picture, job: Job, state: str) -> int:
+    end = job.end_ms if state == FINISHED and job.end_ms is not None else picture.at_ms
+    return end - job.start_ms
+
+
+def _told(attention: list[dict[str, Any]]) -> str:
+    """Return the worst that is open, or else the newest that was."""
+    return str(attention[0]["what"]) if attention else ""
+
+
+def _numbers(
+    picture: Picture,
+    then: Picture,
+    job: Job,
+    state: str,
+    used: dict[str, float | None],
+    middles: dict[str, Any],
+) -> list[dict[str, Any]]:
+    facts = JobRows(picture, Seen(None)).of(job)
+    if state == WAITING:
+        waited = (picture.at_ms - (job.queued_ms or job.start_ms)) / 1000
+        return [
+            number("waiting", "Waiting", waited, "seconds"),
+            number("wanted", "GPUs wanted", facts["wanted_gpus"], reason="the scheduler does not tell"),
+            number("free", "GPUs free", free(picture, job)["gpus"]),
+        ]
+    places = _places(job)
+    power = [watts for place in places if (watts := then.number("power", *place)) is not None]
+    working = sum(then.working(place) is True for place in places)
+    held = len(places) or None
+    where = nodes_matcher(job.nodes) if job.nodes else ""
+    no_gpu = "" if places else "it holds no GPU"
+    return [
+        number(
+            "elapsed", "Elapsed", _lasted_ms(picture, job, state) / 1000, "seconds", of=facts["limit_seconds"]
+        ),
+        number("working", "GPUs working", working if places else None, of=held, reason=no_gpu),
+        number(
+            "sm",
+            "SM active",
+            used["sm"] / held if used["sm"] is not None and held else None,
+            "ratio",
+            query=f"avg(DCGM_FI_PROF_SM_ACTIVE{{{where}}})",
+            reason=no_gpu or "these GPUs have no profiling counters, or nobody reads them",
+        ),
+        number("memory", "GPU memory", middles.get("memory"), "ratio", reason=no_gpu),
+        number("power", "Power", sum(power) if power else None, "watts", reason=no_gpu),
+        number("nodes", "Nodes" if len(job.nodes) != 1 else "Node", len(job.nodes)),
+    ]

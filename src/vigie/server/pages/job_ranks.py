@@ -1,0 +1,89 @@
+"""The ranks of a job beside each other: what each measures, and how far it is from the job's middle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from vigie.server.pages.queries import nodes_matcher
+from vigie.server.pages.query_batch import Ask, Found
+from vigie.server.pages.snapshot import Picture, Place
+
+FIELDS = ("sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu")
+SPREAD = 1.4826  # times the middle distance from the middle is a standard deviation
+ODD = 3.5  # standard deviations
+LEAST = 0.1  # of the middle: what differs by less is not odd, however alike the others are
+MOST = 99.0
+
+
+def rank_asks(nodes: Sequence[str]) -> dict[str, Ask]:
+    """Return what has to be asked about the ranks on these nodes beside what a picture has."""
+    where = nodes_matcher(nodes)
+    agents = f'{where}, job="node"'  # a node exporter beside one would double the sum
+    ports = f"sum by (instance) (rate(node_infiniband_port_data_transmitted_bytes_total{{{agents}}}[2m]))"
+    received = ports.replace("transmitted", "received")
+    link = f"DCGM_FI_PROF_NVLINK_TX_BYTES{{{where}}} + DCGM_FI_PROF_NVLINK_RX_BYTES{{{where}}}"
+    return {
+        "nvlink": Ask(f"avg_over_time(({link})[5m:15s])"),
+        "infiniband": Ask(f"{ports} + {received}", ("instance",)),
+    }
+
+
+def ranks(
+    picture: Picture, places: Sequence[Place], more: Found
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return a row for each rank, the oddest first, and the middle of each field."""
+    nvlink, infiniband = more.numbers("nvlink"), more.numbers("infiniband")
+    rows: list[dict[str, Any]] = [
+        {"rank": rank, "node": node, "gpu": gpu, **_measured(picture, (node, gpu), nvlink, infiniband)}
+        for rank, (node, gpu) in enumerate(places)
+    ]
+    middles = {field: _middle([row[field] for row in rows]) for field in FIELDS}
+    spreads = {field: _spread([row[field] for row in rows], middles[field]) for field in FIELDS}
+    for row in rows:
+        far = {field: _distance(row[field], middles[field], spreads[field]) for field in FIELDS}
+        row["oddness"] = round(max(far.values(), default=0.0), 2)
+        row["odd"] = [field for field, distance in far.items() if distance >= ODD]
+    rows.sort(key=lambda row: (-row["oddness"], row["rank"]))
+    return rows, middles
+
+
+def _measured(
+    picture: Picture,
+    place: Place,
+    nvlink: Mapping[tuple[str, ...], float],
+    fabric: Mapping[tuple[str, ...], float],
+) -> dict[str, float | None]:
+    used, total = (picture.number(name, *place) for name in ("memory", "memory_total"))
+    return {
+        "sm": picture.number("sm_5m", *place),
+        "tensor": picture.number("tensor_5m", *place),
+        "memory": used / total if used is not None and total else None,
+        "power": picture.number("power", *place),
+        "clock": picture.number("clock", *place),
+        "nvlink": nvlink.get(place),
+        "infiniband": fabric.get(place[:1]),
+        "cpu": picture.number("cpu", place[0]),
+    }
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _spread(values: Sequence[float | None], middle: float | None) -> float:
+    if middle is None:
+        return 0.0
+    return SPREAD * median([abs(value - middle) for value in values if value is not None])
+
+
+def _distance(value: float | None, middle: float | None, spread: float) -> float:
+    """Return how many deviations a value is off; alike ranks are forgiven a tenth of their middle."""
+    if value is None or middle is None:
+        return 0.0
+    off = abs(value - middle)
+    if off <= LEAST * abs(middle) or off == 0:
+        return min(off / spread, ODD - 0.01) if spread else 0.0
+    return min(off / spread if spread else MOST, MOST)

@@ -1,0 +1,252 @@
+"""The Nodes page and the Node page: whether a node is healthy, who is on it, and what limits it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigie.server.pages.cluster_page import needs
+from vigie.server.pages.gpu_map import Cells
+from vigie.server.pages.humanize import counted, listed
+from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.queries import label_matcher
+from vigie.server.pages.query_batch import Ask, Found
+from vigie.server.pages.rows import JobRows, NodeRows
+from vigie.server.pages.snapshot import Picture
+from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, number, verdict
+from vigie.server.privacy.redactor import Seen
+
+STALE_SECONDS = 300.0
+ORDER = ("error", "stale", "ok", "unavailable")
+AGENTS = 'job="node"'  # a node exporter beside one tells the same of its own
+WITHOUT = "there is nothing of this kind on this machine"
+MOST_PROCESSES = 50
+SILENT = "the node does not say so at this moment"
+NO_RATE = "it takes two readings within two minutes"
+
+
+def source_asks(here: str) -> dict[str, Ask]:
+    """Return what has to be asked; `here` is a matcher of the node."""
+    return {
+        "success": Ask(f"node_scrape_collector_success{{{here}, {AGENTS}}}", ("collector",)),
+        "duration": Ask(f"node_scrape_collector_duration_seconds{{{here}, {AGENTS}}}", ("collector",)),
+        "age": Ask(f"vigie_agent_source_age_seconds{{{here}}}", ("source",)),
+        "outcome": Ask(f"vigie_agent_source_info{{{here}}}", ("source", "state", "reason")),
+    }
+
+
+def sources(found: Found) -> list[dict[str, Any]]:
+    """Return each source, its state with the reason, and what its last read cost; trouble first."""
+    why = {row.labels[0]: (row.labels[1], row.labels[2]) for row in found.rows.get("outcome", ())}
+    seconds, age = found.numbers("duration"), found.numbers("age")
+    rows = []
+    for (name,), good in found.numbers("success").items():
+        state, reason = _state(bool(good), why.get(name), age.get((name,)))
+        rows.append({"source": name, "state": state, "reason": reason, "seconds": seconds.get((name,))})
+    return sorted(rows, key=lambda row: (ORDER.index(str(row["state"])), str(row["source"])))
+
+
+def _state(good: bool, said: tuple[str, str] | None, age: float | None) -> tuple[str, str]:
+    if said and not good:
+        return ("unavailable" if said[0] == "unavailable" else "error"), said[1]
+    if not good:
+        return "unavailable", WITHOUT
+    if age is not None and age > STALE_SECONDS:
+        return "stale", f"last read {age:.0f} s ago"
+    return "ok", ""
+
+
+def nodes_page(picture: Picture, seen: Seen) -> dict[str, Any]:
+    """Return all nodes in a row each."""
+    rows, attention = NodeRows(picture), Attention(picture, seen).all()
+    about: dict[str, int] = {}
+    for row in attention:
+        for node in row["nodes"] if row["until_ms"] is None else ():
+            about[node] = about.get(node, 0) + 1
+    nodes = [
+        {
+            **rows.of(name),
+            "gpus": len(picture.on_node[name]),
+            "present": sum(picture.present(card.place) for card in picture.on_node[name]),
+            "attention": about.get(name, 0),
+            "version": picture.nodes[name].version,
+            "missing": picture.nodes[name].missing,
+        }
+        for name in sorted(picture.nodes)
+    ]
+    return {"at_ms": picture.at_ms, "verdict": _nodes_verdict(nodes, picture.missing), "nodes": nodes}
+
+
+def _nodes_verdict(nodes: list[dict[str, Any]], missing: str) -> dict[str, str]:
+    if not nodes:
+        why = f" ({missing})" if missing else ""
+        return verdict(
+            UNKNOWN, f"No node has been heard yet{why}: `vigie nodes join` prints the line to paste."
+        )
+    away = [row["name"] for row in nodes if row["state"] != "up"]
+    drained = [row["name"] for row in nodes if row["slurm"] and row["slurm"]["state"].startswith("drain")]
+    state = CRITICAL if any(row["state"] == "lost" for row in nodes) else WARNING if away else OK
+    return verdict(
+        state,
+        f"{len(nodes) - len(away)} of {counted(len(nodes), 'node')} up.",
+        f"Not heard: {listed(away)}." if away else "",
+        f"Drained: {listed(drained)}." if drained else "",
+    )
+
+
+def node_asks(name: str) -> dict[str, Ask]:
+    """Return what has to be asked about a node beside what a picture has."""
+    here = label_matcher("instance", name)
+    ours = f'{here},job="node"'
+    return {
+        "boot": Ask(f"node_boot_time_seconds{{{here}}}", ()),
+        "model": Ask(f"node_dmi_info{{{here}}}", ("system_vendor", "product_name")),
+        "kernel": Ask(f"node_uname_info{{{here}}}", ("release", "machine")),
+        "agent": Ask(f"vigie_agent_build_info{{{ours}}}", ("version",)),
+        "agent_cpu": Ask(f"rate(process_cpu_seconds_total{{{ours}}}[5m])", ()),
+        "agent_rss": Ask(f"process_resident_memory_bytes{{{ours}}}", ()),
+        "load": Ask(f"node_load1{{{here}}}", ()),
+        "memory_bytes": Ask(f"node_memory_MemTotal_bytes{{{here}}}", ()),
+        "gpu_processes": Ask(f"vigie_gpu_process_memory_bytes{{{here}}}", ("gpu", "pid")),
+        **source_asks(here),
+    }
+
+
+async def node_page(outlook: Outlook, picture: Picture, seen: Seen, name: str) -> dict[str, Any]:
+    """Return the page of a node."""
+    found = await outlook.asker.ask(node_asks(name), picture.at_ms)
+    attention = Attention(picture, seen).all(lambda trouble: name in trouble.nodes)
+    cells = Cells(picture, seen)
+    mine = [cells.of(card.place) for card in picture.on_node[name]]
+    jobs = [job for job in picture.running() if name in job.nodes]
+    rows = JobRows(picture, seen)
+    return {
+        "at_ms": picture.at_ms,
+        "verdict": _verdict(picture, name, mine, attention),
+        "numbers": _numbers(picture, name, mine, found),
+        "node": _facts(picture, name, found),
+        "cells": mine,
+        "who": {
+            "jobs": [rows.of(job) for job in jobs],
+            "containers": _held(picture, seen, name, "container"),
+            "environments": _held(picture, seen, name, "environment"),
+            "processes": _processes(found),
+        },
+        "sources": sources(found),
+        "attention": attention,
+    }
+
+
+def _verdict(
+    picture: Picture, name: str, cells: list[dict[str, Any]], attention: list[dict[str, Any]]
+) -> dict[str, str]:
+    row = NodeRows(picture).of(name)
+    if row["state"] != "up":
+        bad = CRITICAL if row["state"] == "lost" else UNKNOWN
+        return verdict(bad, f"{name} is {row['state']}: {row['why'] or 'nothing is heard'}.")
+    state, sentence = needs(attention)
+    worst = next((one["what"] for one in attention if one["until_ms"] is None), "")
+    held = sum(cell["holder"] is not None for cell in cells)
+    working = sum(cell["working"] is True for cell in cells)
+    gpus = f"{held} of {counted(len(cells), 'GPU')} held, {working} working." if cells else "It has no GPU."
+    slurm = row["slurm"]
+    drained = (
+        f"Slurm says {slurm['state']}." if slurm and slurm["state"].startswith(("drain", "down")) else ""
+    )
+    return verdict(state, worst or sentence.replace("Nothing needs you.", "It is well."), drained, gpus)
+
+
+def _numbers(picture: Picture, name: str, cells: list[dict[str, Any]], found: Found) -> list[dict[str, Any]]:
+    here = label_matcher("instance", name)
+    power = [cell["power"] for cell in cells if cell["power"] is not None]
+    hot = [cell["temperature"] for cell in cells if cell["temperature"] is not None]
+    no_gpu = "" if cells else "no GPU is seen on this node"
+    known = [cell["working"] for cell in cells if cell["working"] is not None]
+    working = sum(known) if known else None
+    no_rate = NO_RATE if picture.is_up(name) else SILENT
+    busy = f'1 - avg(rate(node_cpu_seconds_total{{{here},mode="idle"}}[2m]))'
+    used = f"1 - node_memory_MemAvailable_bytes{{{here}}} / node_memory_MemTotal_bytes{{{here}}}"
+    return [
+        number("cpu", "CPU", picture.number("cpu", name), "ratio", query=busy, reason=no_rate),
+        number("memory", "Memory", picture.number("ram", name), "ratio", query=used, reason=SILENT),
+        number("load", "Load", _only(found, "load"), query=f"node_load1{{{here}}}", reason=SILENT),
+        number("working", "GPUs working", working, of=len(cells) or None, reason=no_gpu or SILENT),
+        number(
+            "power",
+            "GPU power",
+            sum(power) if power else None,
+            "watts",
+            query=f"sum(vigie_gpu_power_watts{{{here}}})",
+            reason=no_gpu or SILENT,
+        ),
+        number(
+            "temperature",
+            "Hottest GPU",
+            max(hot, default=None),
+            "celsius",
+            query=f"max(vigie_gpu_temperature_celsius{{{here}}})",
+            reason=no_gpu or SILENT,
+        ),
+    ]
+
+
+def _facts(picture: Picture, name: str, found: Found) -> dict[str, Any]:
+    node, row = picture.nodes[name], NodeRows(picture).of(name)
+    boot = _only(found, "boot")
+    cards = picture.on_node[name]
+    return {
+        **row,
+        "uptime_seconds": None if boot is None else max(picture.at_ms / 1000 - boot, 0),
+        "model": " ".join(_words(found, "model")),
+        "gpu_model": cards[0].model if cards else node.inventory.get("gpu_model", ""),
+        "driver": cards[0].driver if cards else node.inventory.get("driver", ""),
+        "kernel": (_words(found, "kernel") or [node.inventory.get("kernel", "")])[0],
+        "agent": {
+            "version": node.version or "".join(_words(found, "agent")),
+            "cpu_ratio": _only(found, "agent_cpu"),
+            "rss_bytes": _only(found, "agent_rss"),
+        },
+        "addresses": node.addresses,
+        "last_seen_ms": node.last_seen_ms or None,
+        "inventory": node.inventory,
+        "expected": node.expected,
+        "missing": node.missing,
+    }
+
+
+def _held(picture: Picture, seen: Seen, name: str, kind: str) -> list[dict[str, Any]]:
+    """Return the containers or environments on a node, each with what it holds."""
+    rows: dict[str, dict[str, Any]] = {}
+    for kept in picture.bindings:
+        if kept.node == name and kept.binding.holder_kind == kind:
+            told = seen.binding(kept)
+            row = rows.setdefault(
+                told["holder"],
+                {
+                    "name": told["holder"],
+                    "user": told["user"],
+                    "from_ms": told["from_ms"],
+                    "image": told["facts"].get("image", ""),
+                    "gpus": [],
+                },
+            )
+            row["gpus"] += [told["gpu"]] if told["gpu"] else []
+    return sorted(rows.values(), key=lambda row: str(row["name"]))
+
+
+def _processes(found: Found) -> list[dict[str, Any]]:
+    rows = sorted(found.rows.get("gpu_processes", ()), key=lambda row: -row.value)
+    return [
+        {"gpu": row.labels[0], "pid": row.labels[1], "gpu_memory_bytes": row.value}
+        for row in rows[:MOST_PROCESSES]
+    ]
+
+
+def _only(found: Found, name: str) -> float | None:
+    rows = found.rows.get(name, [])
+    return rows[0].value if rows else None
+
+
+def _words(found: Found, name: str) -> list[str]:
+    rows = found.rows.get(name, [])
+    return [word for word in rows[0].labels if word] if rows else []

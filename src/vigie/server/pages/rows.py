@@ -1,0 +1,175 @@
+"""A row about a job: what it holds, how much of that works, and what is odd about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from vigie.server.cluster.jobs import UNKNOWN, WAITING, Job
+from vigie.server.pages.humanize import lasting
+from vigie.server.pages.incident_rows import ordered
+from vigie.server.pages.snapshot import UNHEARD, Picture, Place, place_of
+from vigie.server.privacy.redactor import Seen
+
+WHY = {
+    "added": "expected, and never heard yet",
+    "late": "nothing is heard for a moment",
+    "lost": "nothing is heard of it",
+    "stopped": "its agent was stopped",
+    UNHEARD: "no sample of that moment",
+}
+WHY_NOW = {
+    "late": "nothing has been heard of it for {}",
+    "lost": "nothing has been heard of it for {}",
+    "stopped": "its agent was stopped {} ago",
+}
+LIMIT = re.compile(r"(?:(\d+)-)?(\d+):(\d+)(?::(\d+))?")  # as Slurm writes it: days-hours:minutes:seconds
+SHORT = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+WAITS = {  # Slurm's reasons, or how a family of them begins
+    "Resources": "too little is free for it",
+    "Priority": "others come before it",
+    "Dependency": "another job has to end first",
+    "ReqNodeNotAvail": "a node that it wants is down, drained or reserved",
+    "Reservation": "its reservation has not begun",
+    "BeginTime": "it is to start later",
+    "JobHeldUser": "its user holds it back",
+    "JobHeldAdmin": "an administrator holds it back",
+    "Licenses": "a licence that it wants is in use",
+    "Partition": "a limit or the state of its partition",
+    "QOS": "a limit of its quality of service",
+    "Assoc": "a limit of its account or user",
+}
+STEPS = ("process", "busy", "sm", "tensor")
+
+
+class NodeRows:
+    """Makes the rows of a picture."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+        self._slurm = {key[0]: key[1] for key in picture.all("slurm")}
+        self._drained = {
+            trouble.nodes[0]: trouble.facts.get("reason", "")
+            for trouble in picture.troubles
+            if trouble.finding.name == "node-drained" and trouble.end_ms is None
+        }
+
+    def of(self, name: str) -> dict[str, Any]:
+        """Return the row of a node."""
+        picture, node = self._picture, self._picture.nodes[name]
+        state = picture.node_state(name)
+        return {
+            "name": name,
+            "state": state,
+            "why": self._why(name, state),
+            "labels": node.labels,
+            "slurm": self.slurm(name),
+            "cpu": picture.number("cpu", name),
+            "memory": picture.number("ram", name),
+        }
+
+    def slurm(self, name: str) -> dict[str, str] | None:
+        """Return what Slurm says of a node, if it says anything."""
+        found = self._slurm.get(name)
+        return {"state": found, "reason": self._drained.get(name, "")} if found else None
+
+    def _why(self, name: str, state: str) -> str:
+        last = self._picture.nodes[name].last_seen_ms
+        if state in WHY_NOW and last and self._picture.live:
+            return WHY_NOW[state].format(lasting(self._picture.at_ms - last))
+        return WHY.get(state, "")
+
+
+class JobRows:
+    """Makes the rows of a picture as one caller sees them."""
+
+    def __init__(self, picture: Picture, seen: Seen) -> None:
+        self._picture, self._seen = picture, seen
+        worst_last = [one for one in reversed(ordered(picture.troubles)) if one.finding.chip]
+        self._ever = {job: trouble.finding for trouble in worst_last for job in trouble.jobs}
+        self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
+
+    def of(self, job: Job) -> dict[str, Any]:
+        """Return the row of a job."""
+        row, state = self._seen.job(job), self._picture.job_state(job)
+        facts = row["facts"]
+        odd = {"running": self._now, "finished": self._ever}.get(state, {}).get(job.id)
+        return {
+            "id": row["id"],
+            "name": row["name"] or row["id"],
+            "user": row["user"],
+            "account": facts.get("account", ""),
+            "partition": facts.get("partition", ""),
+            "state": state,
+            "reason": _reason(job, state, facts),
+            "queued_ms": job.queued_ms,
+            "start_ms": None if state == "waiting" else job.start_ms,
+            "end_ms": job.end_ms if state == "finished" else None,
+            "limit_seconds": limit_seconds(facts.get("limit", "")),
+            "nodes": job.nodes,
+            "gpus": job.gpus,
+            "wanted_gpus": _number(facts.get("gpus", "")),
+            "ladder": self.ladder(job) if state == "running" else dict.fromkeys(("held", *STEPS)),
+            "chip": odd.chip if odd else "",
+            "why": waiting_for(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
+        }
+
+    def ladder(self, job: Job) -> dict[str, float | None]:
+        """Return of how many GPUs a job makes use, step by step; a step that nobody measures is absent."""
+        places, picture = [place_of(text) for text in job.gpus], self._picture
+
+        def total(of: Callable[[Place], float | None]) -> float | None:
+            parts = [of(place) for place in places]
+            known = [part for part in parts if part is not None]
+            return round(sum(known), 2) if known else None
+
+        def process(place: Place) -> float | None:
+            count = picture.number("processes", *place)
+            return None if count is None else float(count > 0)
+
+        return {
+            "held": len(places),
+            "process": total(process),
+            "busy": total(lambda place: picture.number("busy_5m", *place)),
+            "sm": total(lambda place: picture.number("sm_5m", *place)),
+            "tensor": total(lambda place: picture.number("tensor_5m", *place)),
+        }
+
+
+def waiting_for(reason: str) -> str:
+    """Return what a reason of Slurm means, where that is known.
+
+    >>> waiting_for("Priority"), waiting_for("QOSMaxGRESPerUser"), waiting_for("")
+    ('others come before it', 'a limit of its quality of service', '')
+    """
+    return next((words for begin, words in WAITS.items() if reason.startswith(begin)), "")
+
+
+def limit_seconds(text: str) -> int | None:
+    """Return a time limit in seconds.
+
+    >>> limit_seconds("24h"), limit_seconds("1-12:00:00"), limit_seconds("30:00"), limit_seconds("UNLIMITED")
+    (86400, 129600, 1800, None)
+    """
+    short, long = SHORT.fullmatch(text), LIMIT.fullmatch(text)
+    if short:
+        return round(float(short[1]) * UNITS[short[2]])
+    if not long:
+        return None
+    days, first, second, third = (int(part or 0) for part in long.groups())
+    hours, minutes, seconds = (first, second, third) if long[4] or long[1] else (0, first, second)
+    return days * 86_400 + hours * 3600 + minutes * 60 + seconds
+
+
+def _reason(job: Job, state: str, facts: dict[str, str]) -> str:
+    if job.state == UNKNOWN:
+        return "nothing is heard of its nodes any more"
+    if state == "waiting":
+        return facts.get("reason", "")
+    return facts.get("state", "") if state == "finished" else ""
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else None

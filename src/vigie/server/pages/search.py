@@ -1,0 +1,119 @@
+"""Search over nodes, GPUs, jobs, users, events, metrics and pages, for the box at the top of every page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from vigie.dashboards import all_dashboards
+from vigie.server.cluster.events import Kept
+from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.rows import JobRows
+from vigie.server.pages.snapshot import Picture
+from vigie.server.privacy.redactor import Seen
+
+MOST, EACH = 30, 8
+PAGES = {
+    "cluster": ("", "is anything broken, is it used, by whom"),
+    "jobs": ("jobs", "what runs, what waits, what has ended"),
+    "nodes": ("nodes", "every node with its state"),
+    "users": ("users", "who holds what"),
+    "events": ("events", "what happened"),
+    "dashboards": ("dashboards", "all dashboards"),
+    "explore": ("explore", "ask in PromQL"),
+    "vigie": ("vigie", "how vigie itself is doing"),
+}
+
+Row = dict[str, str]
+
+
+def search(
+    text: str, picture: Picture, seen: Seen, events: Sequence[Kept], metrics: Sequence[str]
+) -> list[Row]:
+    """Return what fits a text: each kind by itself, exact before beginning before anywhere."""
+    wanted = text.strip().lower()
+    kinds = (
+        _nodes(picture, seen),
+        _gpus(picture, seen),
+        _jobs(picture, seen),
+        _users(picture, seen),
+        _troubles(picture, seen),
+        _events(seen, events),
+        _pages(),
+        (_row("metric", name, "", f"explore?query={quote(name, safe='')}") for name in metrics),
+    )
+    found: list[Row] = []
+    for rows in kinds:
+        ranked = sorted(
+            ((rank, row) for row in rows if (rank := _rank(wanted, row, seen)) is not None),
+            key=lambda both: both[0],
+        )
+        found += [row for _, row in ranked[:EACH]]
+    return sorted(found, key=lambda row: _rank(wanted, row, seen) or 0)[:MOST] if wanted else found[:MOST]
+
+
+def _rank(wanted: str, row: Row, seen: Seen) -> int | None:
+    name, note = row["name"].lower(), row["note"].lower()
+    if row["kind"] == "event" and seen.hides_hosts:
+        note = ""  # it names hosts as they are, and whether it fits would tell them
+    if name == wanted:
+        return 0
+    if name.startswith(wanted):
+        return 1
+    if wanted in name:
+        return 2
+    return 3 if wanted in note else None
+
+
+def _row(kind: str, name: str, note: str, link: str) -> Row:
+    return {"kind": kind, "name": name, "note": note, "link": link}
+
+
+def _nodes(picture: Picture, seen: Seen) -> Iterator[Row]:
+    for name in sorted(picture.nodes):
+        labels, shown = " ".join(picture.nodes[name].labels.values()), seen.host(name)
+        note = f"{picture.node_state(name)} {labels}".strip()
+        yield _row("node", shown, note, f"node/{quote(shown, safe='')}")
+
+
+def _gpus(picture: Picture, seen: Seen) -> Iterator[Row]:
+    for name, cards in sorted(picture.on_node.items()):
+        node = seen.host(name)
+        for card in cards:
+            link = f"gpu/{quote(node, safe='')}/{quote(card.gpu, safe='')}"
+            yield _row("gpu", f"{node}:{card.gpu}", f"{card.model} {card.uuid}", link)
+
+
+def _jobs(picture: Picture, seen: Seen) -> Iterator[Row]:
+    rows = JobRows(picture, seen)
+    for job in picture.jobs.values():
+        row = rows.of(job)
+        link = f"job/{quote(str(row['id']), safe='')}"
+        yield _row("job", row["name"], f"{row['id']} of {row['user']}, {row['state']}", link)
+
+
+def _users(picture: Picture, seen: Seen) -> Iterator[Row]:
+    for name in sorted({kept.binding.user for kept in picture.bindings if kept.binding.user}):
+        shown = seen.user(name)
+        yield _row("user", shown, "", f"user/{quote(shown, safe='')}")
+
+
+def _troubles(picture: Picture, seen: Seen) -> Iterator[Row]:
+    for row in Attention(picture, seen).all():
+        yield _row("event", row["title"], row["what"], row["link"])
+
+
+def _events(seen: Seen, events: Sequence[Kept]) -> Iterator[Row]:
+    for kept in events:
+        row: dict[str, Any] = seen.event(kept.json)
+        link = f"events?node={quote(row['node'], safe='')}&kind={quote(row['kind'], safe='')}"
+        yield _row("event", row["kind"], f"{row['node']}: {row['what']}", link)
+
+
+def _pages() -> Iterator[Row]:
+    for name, (link, note) in PAGES.items():
+        yield _row("page", name, note, link)
+    for dashboard in all_dashboards():
+        if dashboard.listed:
+            yield _row("page", dashboard.title, dashboard.sentence, f"dashboard/{dashboard.slug}")

@@ -1,0 +1,169 @@
+"""Takes pictures of the cluster, and keeps each for a moment: many who look cost what one costs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from vigie.server.cluster.filters import Wanted
+from vigie.server.pages.cluster_state import Known
+from vigie.server.pages.incident_monitor import FIRST_PATIENCE, UNFINISHED, Watch
+from vigie.server.pages.queries import BEFORE, BEFORE_MS, GPU_ASKS, HOLDER_ASK, KNOWN_GPUS, NODE_ASKS, SLOW
+from vigie.server.pages.query_batch import Asker, Found, Row
+from vigie.server.pages.snapshot import Card, Picture, Place, cards_of, held_of
+
+FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
+HALF_SECONDS = 1.0  # one that tells only half, because the samples are still being looked at
+PAST_SECONDS = 30.0  # and one of the past
+REST = 10  # times what a picture took it is good, so that a large cluster is not asked all the time
+SLOW_SECONDS = 0.5  # who would wait longer for a new picture gets the last one
+OLD_SECONDS = 60.0  # unless that is too old
+WARM_SECONDS = 0.1  # after the start, so that a page that is opened then finds it done
+LIVE_MS = 30_000  # a moment that is not older than this is now, as far as states go
+KEPT = 8  # pictures
+SEEN_MS = 600_000  # how long it is remembered which GPUs there were
+NAMED_MS = 60_000  # how long names of metrics are remembered
+SLOW_MS = 60_000  # how old answers about what changes slowly may be in a large cluster
+WEEK_MS = 7 * 86_400_000
+
+
+class _Taking(NamedTuple):
+    """A picture that is being taken, and until when it is good."""
+
+    task: asyncio.Task[Picture]
+    soon: float  # when an unfinished one is good no more
+    until: float
+    before: asyncio.Task[Picture] | None = None  # the last one, where waiting for this takes long
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether it came to nothing."""
+        return self.task.done() and (self.task.cancelled() or self.task.exception() is not None)
+
+    def good(self, now: float) -> bool:
+        """Tell whether it will do for somebody who asks now."""
+        if self.failed or now >= self.until:
+            return False
+        return not self.task.done() or not self.task.result().unfinished or now < self.soon
+
+
+class Outlook:
+    """Gives the picture of a moment; made within an event loop."""
+
+    def __init__(
+        self, asker: Asker, known: Known, clock: Callable[[], int], *, patience: float = FIRST_PATIENCE
+    ) -> None:
+        self.asker, self.known, self.clock = asker, known, clock
+        # Where nobody keeps bindings, samples still tell who holds what now.
+        more = {"held": HOLDER_ASK} if known.missing else {}
+        self._asks = {**GPU_ASKS, **NODE_ASKS, **more}
+        self._watch = Watch(asker, known, clock, patience=patience)
+        self._cost = 0.0  # seconds of the last picture
+        self._warming: asyncio.TimerHandle | None = None
+        self._names: tuple[int, list[str]] = (-1, [])
+        self._slow: tuple[int, Mapping[str, Sequence[Row]]] = (0, {})  # what changes slowly, and as of when
+        self._watched_ms: int | None = None  # the earliest moment of which it is known that it was watched
+        self._taken: OrderedDict[int | None, _Taking] = OrderedDict()
+        self._cards: OrderedDict[int, dict[Place, Card]] = OrderedDict()
+
+    def warm(self) -> None:
+        """Look at the last hours soon, before anybody asks for them."""
+        self._warming = asyncio.get_running_loop().call_later(WARM_SECONDS, self._taking, None)
+
+    def close(self) -> None:
+        """End what is under way; nobody waits for it any more."""
+        if self._warming:
+            self._warming.cancel()
+        self._watch.close()
+        for taking in self._taken.values():
+            taking.task.cancel()
+
+    async def at(self, at_ms: int | None = None) -> Picture:
+        """Return the picture of a moment; without one, of now."""
+        # Whoever leaves first must not take the picture away from the others who wait for it.
+        return await asyncio.shield(self._taking(at_ms))
+
+    def _taking(self, at_ms: int | None) -> asyncio.Task[Picture]:
+        """Return the picture that is being taken or was lately; those who ask share it."""
+        now = time.monotonic()
+        known = self._taken.get(at_ms)
+        if known and known.good(now):
+            return known.task if known.task.done() else known.before or known.task
+        clock = self.clock()
+        task = asyncio.ensure_future(self._take(clock if at_ms is None else min(at_ms, clock)))
+        task.add_done_callback(_noticed)
+        lasts = PAST_SECONDS if at_ms else max(FRESH_SECONDS, REST * self._cost)
+        good = (
+            known is not None and known.task.done() and not known.failed and now < known.until + OLD_SECONDS
+        )
+        before = known.task if known and good and self._cost > SLOW_SECONDS and at_ms is None else None
+        self._taken[at_ms] = _Taking(task, now + HALF_SECONDS, now + lasts, before)
+        while len(self._taken) > KEPT:
+            self._taken.popitem(last=False)
+        return before or task
+
+    async def names(self, at_ms: int) -> list[str]:
+        """Return the names of metrics, as of a while ago at most."""
+        turn = at_ms // NAMED_MS
+        if self._names[0] != turn:
+            self._names = turn, await self.asker.names(at_ms)
+        return self._names[1]
+
+    async def _take(self, at_ms: int) -> Picture:
+        begun = time.monotonic()
+        found = await self._found(at_ms)
+        cards = {**await self._known_cards(at_ms), **cards_of(found, "info")}
+        picture = await asyncio.to_thread(self._made, at_ms, found, cards)
+        self._cost = time.monotonic() - begun
+        picture.young = bool(picture.all("up")) and await self._is_young(at_ms)
+        picture.troubles, lacking = await self._watch.troubles(picture)
+        if lacking:
+            picture.errors["findings"] = lacking
+            picture.unfinished = lacking == UNFINISHED
+        return picture
+
+    async def _found(self, at_ms: int) -> Found:
+        """Return all answers; in a large cluster those about what changes slowly may be a minute old."""
+        since, slow = self._slow
+        if self._cost <= SLOW_SECONDS or not 0 <= at_ms - since < SLOW_MS:
+            found = await self.asker.ask(self._asks, at_ms)
+            self._slow = at_ms, {name: rows for name, rows in found.rows.items() if name in SLOW}
+            return found
+        asks = {name: ask for name, ask in self._asks.items() if name not in SLOW}
+        found = await self.asker.ask(asks, at_ms)
+        return Found({**slow, **found.rows}, found.errors)
+
+    async def _is_young(self, at_ms: int) -> bool:
+        """Tell whether nothing was watched ten minutes before; once something was, nobody asks again."""
+        before = at_ms - BEFORE_MS
+        if self._watched_ms is None or before < self._watched_ms:
+            if not (await self.asker.ask({"before": BEFORE}, at_ms)).numbers("before"):
+                return True
+            self._watched_ms = before
+        return False
+
+    def _made(self, at_ms: int, found: Found, cards: dict[Place, Card]) -> Picture:
+        live = self.clock() - at_ms <= LIVE_MS
+        held = held_of(found, "held", at_ms) if self.known.missing else self.known.held(at_ms, at_ms)
+        jobs = self.known.jobs(Wanted(since_ms=at_ms - WEEK_MS, until_ms=at_ms))
+        nodes = self.known.nodes()
+        return Picture(at_ms, found, cards, nodes, held, jobs, live=live, missing=self.known.missing)
+
+    async def _known_cards(self, at_ms: int) -> dict[Place, Card]:
+        """Return the GPUs of the last hours; those that are gone are to be seen as lost, not forgotten."""
+        turn = at_ms // SEEN_MS
+        if turn not in self._cards:
+            found = await self.asker.ask({"known": KNOWN_GPUS}, at_ms)
+            self._cards[turn] = cards_of(found, "known")
+            while len(self._cards) > KEPT:
+                self._cards.popitem(last=False)
+        return self._cards[turn]
+
+
+def _noticed(task: asyncio.Task[Picture]) -> None:
+    """Look at how a picture went, even if everybody who wanted it has left."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,254 @@
+"""The Users page and the User page: what somebody holds, whether it is used, and what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import Any
+
+from vigie.server.cluster.bindings import Kept
+from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, Job
+from vigie.server.pages.cluster_page import needs
+from vigie.server.pages.gpu_map import Cells
+from vigie.server.pages.humanize import DAY_MS, HOUR_MS, counted, listed
+from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.queries import label_matcher
+from vigie.server.pages.query_batch import Ask, Found, Span
+from vigie.server.pages.rows import JobRows
+from vigie.server.pages.snapshot import Picture, Place
+from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, number, verdict
+from vigie.server.privacy.redactor import Seen
+
+WEEK = 7
+MOST_FINISHED = 50
+STEP_MS = 900_000
+WORKED = (
+    "sum(max by (instance, gpu) (vigie_holder_info{%s}) * on (instance, gpu) group_left () "
+    "max by (instance, gpu) (vigie_gpu_busy_ratio))"
+)
+COMMANDS = {"job": "scancel {id}", "environment": "genv devices detach --eid {id}"}
+
+
+def places_of(picture: Picture, user: str) -> list[Place]:
+    """Return the GPUs that a user holds."""
+    mine = {place for place, held in picture.held.items() for kept in held if kept.binding.user == user}
+    return [card.place for cards in picture.on_node.values() for card in cards if card.place in mine]
+
+
+async def users_page(outlook: Outlook, picture: Picture, seen: Seen) -> dict[str, Any]:
+    """Return all users, those who hold most first."""
+    hours = await asyncio.to_thread(outlook.known.hours, picture.at_ms - WEEK * DAY_MS, picture.at_ms)
+    names = {kept.binding.user for kept in picture.bindings if kept.binding.user} | set(hours)
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        places = places_of(picture, name)
+        rows.append(
+            {
+                "user": seen.user(name),
+                "held": len(places),
+                "working": sum(picture.working(place) is True for place in places),
+                "idle": sum(picture.idle(place) is True for place in places),
+                "waiting": sum(job.user == name for job in picture.waiting()),
+                "gpu_hours": round(hours.get(name, 0.0), 2),
+            }
+        )
+    rows.sort(key=lambda row: (-int(row["held"]), -float(row["gpu_hours"]), str(row["user"])))
+    return {
+        "at_ms": picture.at_ms,
+        "verdict": _users_verdict(picture, rows),
+        "users": rows,
+        "missing": picture.missing,
+    }
+
+
+def _users_verdict(picture: Picture, rows: list[dict[str, Any]]) -> dict[str, str]:
+    if picture.missing:
+        return verdict(UNKNOWN, f"Who holds what is not known: {picture.missing}.")
+    holders = sum(row["held"] > 0 for row in rows)
+    held, working, idle = (sum(row[key] for row in rows) for key in ("held", "working", "idle"))
+    if not held:
+        return verdict(OK, "Nobody holds a GPU.")
+    hold = "hold" if holders != 1 else "holds"
+    return verdict(
+        WARNING if idle else OK,
+        f"{counted(holders, 'user')} {hold} {counted(held, 'GPU')}, {working} working, {idle} idle.",
+    )
+
+
+async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -> dict[str, Any]:
+    """Return the page of a user."""
+    places, cells, rows = places_of(picture, user), Cells(picture, seen), JobRows(picture, seen)
+    span = _span(picture.at_ms)
+    worked = await outlook.asker.ask({"worked": Ask(WORKED % _mine(user), ())}, span)
+    held = await asyncio.to_thread(outlook.known.held, span.start, picture.at_ms, user)
+    days = days_of(picture.at_ms, held, worked)
+    jobs = _jobs(picture, user)
+    week = round(sum(day["held"] for day in days), 1)
+    idle = _idle(picture, cells, places)
+    measured = [day for day in days if day["worked"] is not None]
+    attention = Attention(picture, seen).all(lambda trouble: any(job.id in trouble.jobs for job in jobs))
+    return {
+        "at_ms": picture.at_ms,
+        "verdict": _verdict(picture, seen.user(user), places, jobs, week, attention),
+        "numbers": _numbers(picture, seen.user(user), places, jobs, week, measured),
+        "cells": [cells.of(place) for place in places],
+        "idle": idle,
+        "jobs": [rows.of(job) for job in jobs],
+        "days": days,
+        "environments": _holders(picture, seen, user, "environment"),
+        "containers": _holders(picture, seen, user, "container"),
+        "attention": attention,
+    }
+
+
+def _mine(user: str) -> str:
+    return f'{label_matcher("user", user)},gpu!=""'
+
+
+def _span(at_ms: int) -> Span:
+    start = (at_ms // DAY_MS - WEEK + 1) * DAY_MS
+    return Span(start, at_ms, STEP_MS)
+
+
+def _jobs(picture: Picture, user: str) -> list[Job]:
+    mine = [job for job in picture.jobs.values() if job.user == user]
+    order = {RUNNING: 0, WAITING: 1, FINISHED: 2}
+    mine.sort(key=lambda job: (order[picture.job_state(job)], -(job.end_ms or job.start_ms)))
+    over = [job for job in mine if picture.job_state(job) == FINISHED]
+    return [job for job in mine if job not in over[MOST_FINISHED:]]
+
+
+def _verdict(
+    picture: Picture,
+    name: str,
+    places: list[Place],
+    jobs: list[Job],
+    week: float,
+    attention: list[dict[str, Any]],
+) -> dict[str, str]:
+    if picture.missing:
+        return verdict(UNKNOWN, f"What {name} holds is not known: {picture.missing}.")
+    working = sum(picture.working(place) is True for place in places)
+    idle = sum(picture.idle(place) is True for place in places)
+    waiting = sum(picture.job_state(job) == WAITING for job in jobs)
+    holds = f"{name} holds {counted(len(places), 'GPU')}" if places else f"{name} holds no GPU"
+    uses = f", {working} working, {idle} idle" if places else ""
+    waits = f" {counted(waiting, 'job')} {'wait' if waiting != 1 else 'waits'}." if waiting else ""
+    state, hit = needs(attention)
+    if state == OK:
+        state, hit = (WARNING if idle else OK), ""
+    return verdict(state, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.", hit)
+
+
+def _numbers(
+    picture: Picture,
+    user: str,
+    places: list[Place],
+    jobs: list[Job],
+    week: float,
+    measured: list[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    held = f"max by (instance, gpu) (vigie_holder_info{{{_mine(user)}}})"
+    idle = sum(picture.idle(place) is True for place in places)
+    why = picture.missing
+    count = None if why else len(places)
+    return [
+        number("held", "GPUs held", count, query=f"count({held}) or 0 * count(vigie_gpu_info)", reason=why),
+        number(
+            "working",
+            "Working",
+            None if why else sum(picture.working(place) is True for place in places),
+            of=count,
+            reason=why,
+        ),
+        number(
+            "idle",
+            "Held but idle",
+            None if why else idle,
+            of=count,
+            state=WARNING if idle else OK,
+            reason=why,
+        ),
+        number(
+            "waiting",
+            "Jobs waiting",
+            None if why else sum(picture.job_state(job) == WAITING for job in jobs),
+            reason=why,
+        ),
+        number("gpu_hours", "GPU-hours this week", None if why else week, reason=why),
+        number(
+            "worked",
+            "Worked, where measured",
+            round(sum(day["worked"] for day in measured), 1) if measured else None,
+            of=round(sum(day["held"] for day in measured), 1) or None,
+            reason="no sample tells how busy the GPUs were while they were held",
+        ),
+    ]
+
+
+def days_of(at_ms: int, held: list[Kept], worked: Found) -> list[dict[str, Any]]:
+    """Return the last days, each with the GPU-hours that were held and that were worked."""
+    today = at_ms // DAY_MS
+    done: dict[int, float] = defaultdict(float)
+    for row in worked.rows.get("worked", ()):
+        for moment, value in zip(row.times, row.values, strict=True):
+            done[moment // DAY_MS] += value * min(STEP_MS, at_ms - moment) / HOUR_MS
+    rows = []
+    for day in range(today - WEEK + 1, today + 1):
+        begin, end = day * DAY_MS, min((day + 1) * DAY_MS, at_ms)
+        spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        for kept in held:
+            first = max(kept.binding.from_ms, begin)
+            last = end if kept.binding.to_ms is None else min(kept.binding.to_ms, end)
+            if kept.binding.gpu and last > first:
+                spans[kept.node, kept.binding.gpu].append((first, last))
+        rows.append(
+            {
+                "day": datetime.fromtimestamp(begin / 1000, UTC).strftime("%Y-%m-%d"),
+                "held": round(sum(map(_covered, spans.values())) / HOUR_MS, 2),
+                "worked": round(done[day], 2) if day in done else None,
+            }
+        )
+    return rows
+
+
+def _covered(spans: list[tuple[int, int]]) -> int:
+    """Return how long any of some spans lasted: a job and its container hold one GPU together."""
+    total, until = 0, 0
+    for first, last in sorted(spans):
+        total += max(last - max(first, until), 0)
+        until = max(until, last)
+    return total
+
+
+def _idle(picture: Picture, cells: Cells, places: list[Place]) -> list[dict[str, Any]]:
+    """Return what is held and does nothing, with the command that gives it back."""
+    groups: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
+    for place in places:
+        holder = cells.holder(place)
+        if holder and picture.idle(place):
+            groups[holder["kind"], holder["id"], holder["name"]].append(place)
+    return [
+        {
+            "what": f"{kind.capitalize()} {name} holds {counted(len(mine), 'GPU')} and does not use "
+            f"{'them' if len(mine) > 1 else 'it'}: {listed([f'{node}:{gpu}' for node, gpu in mine])}.",
+            "command": COMMANDS.get(kind, "").format(id=identity),
+            "cells": [cells.of(place) for place in mine],
+        }
+        for (kind, identity, name), mine in sorted(groups.items())
+    ]
+
+
+def _holders(picture: Picture, seen: Seen, user: str, kind: str) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for kept in picture.bindings:
+        if kept.binding.user == user and kept.binding.holder_kind == kind:
+            told = seen.binding(kept)
+            row = rows.setdefault(
+                (kept.node, told["holder"]),
+                {"name": told["holder"], "node": kept.node, "from_ms": told["from_ms"], "gpus": []},
+            )
+            row["gpus"] += [told["gpu"]] if told["gpu"] else []
+    return [rows[key] for key in sorted(rows)]

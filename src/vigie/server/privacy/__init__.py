@@ -1,0 +1,1 @@
+"""Pseudonyms for what a caller may not see."""

@@ -1,0 +1,124 @@
+"""The store for a caller from whom others are hidden: names are pseudonyms before anything is asked.
+
+A query then cannot tell them apart in any way that pseudonyms do not: matchers, joins, functions of labels
+and errors all see what the caller sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from vigie.query.limits import Limits
+from vigie.query.matchers import series_test
+from vigie.query.rollups.evaluator import Rolled, RolledGroup
+from vigie.query.storage import Group, Labels, Load, Matcher, SameReach, Scannable, Storage
+from vigie.server.api.prometheus.queries import EVERYTHING
+from vigie.server.http.requests import Asks
+from vigie.server.http.responses import Body
+from vigie.server.privacy.redactor import Mask, current_mask
+from vigie.server.query_executor import Work
+
+Test = Callable[[Labels], bool]
+
+
+@runtime_checkable
+class Embedded(Storage, Scannable, Rolled, Protocol):
+    """A store that gives its groups one by one, and has rollups."""
+
+
+class PrivateStorage:
+    """A storage behind a mask."""
+
+    def __init__(self, storage: Storage, mask: Mask) -> None:
+        self._storage, self._mask = storage, mask
+
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+        """Return the samples of the series that the matchers fit."""
+        asked, fits = self._split(matchers)
+        groups = (self._seen(group, fits) for group in self._storage.select(asked, start, end))
+        return [group for group in groups if group is not None]
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series that have samples between the two times."""
+        asked, fits = self._split(matchers)
+        found = map(self._mask.labels, self._storage.series(asked, start, end))
+        return [labels for labels in found if fits(labels)]
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+        if not any(self._mask.hides(matcher.label) for matcher in matchers):
+            return self._storage.label_names(matchers, start, end)
+        return sorted({name for labels in self.series(matchers, start, end) for name in labels})
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""
+        if not self._mask.hides(name) and not any(self._mask.hides(matcher.label) for matcher in matchers):
+            return self._storage.label_values(name, matchers, start, end)
+        return sorted({labels[name] for labels in self.series(matchers, start, end) if labels.get(name)})
+
+    def _split(self, matchers: Sequence[Matcher]) -> tuple[Sequence[Matcher], Test]:
+        """Return what the store is asked, and what is left to be tested on what the caller sees."""
+        hidden = [matcher for matcher in matchers if self._mask.hides(matcher.label)]
+        asked = [matcher for matcher in matchers if matcher not in hidden]
+        return asked or EVERYTHING, series_test(hidden)
+
+    def _seen(self, group: Group | None, fits: Test) -> Group | None:
+        if group is None:
+            return None
+        labels = [self._mask.labels(labels) for labels in group.labels]
+        rows = [row for row, seen in enumerate(labels) if fits(seen)]
+        if not rows:
+            return None
+        values = group.values if len(rows) == len(labels) else group.values[rows]
+        return group._replace(labels=[labels[row] for row in rows], values=values)
+
+
+class PrivateStore(PrivateStorage, SameReach):
+    """The embedded store behind a mask: group by group, and with its rollups."""
+
+    def __init__(self, store: Embedded, mask: Mask) -> None:
+        PrivateStorage.__init__(self, store, mask)
+        SameReach.__init__(self, store)
+        self._store = store
+
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield functions that read a group each."""
+        asked, fits = self._split(matchers)
+        for load in self._store.scan(asked, start, end):
+            yield partial(self._loaded, load, fits)
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RolledGroup]:
+        """Yield the buckets of the series that the matchers fit."""
+        asked, fits = self._split(matchers)
+        for group in self._store.rollups(asked, start, end, width, fields):
+            labels = [self._mask.labels(labels) for labels in group.labels]
+            rows = [row for row, seen in enumerate(labels) if fits(seen)]
+            if rows:
+                yield RolledGroup([labels[row] for row in rows], group.buckets.rows(np.array(rows)))
+
+    def _loaded(self, load: Load, fits: Test) -> Group | None:
+        return self._seen(load(), fits)
+
+
+class PrivateReaders:
+    """Asks the store behind the mask of whoever asks."""
+
+    def __init__(self, readers: Asks) -> None:
+        self._readers = readers
+
+    async def ask(self, work: Work, seconds: float | None = None) -> Body:
+        """Return what the work makes of the store."""
+        mask = current_mask()
+        return await self._readers.ask(partial(_masked, work, mask) if mask else work, seconds)
+
+
+def _masked(work: Work, mask: Mask, storage: Storage, limits: Limits) -> Body:
+    if isinstance(storage, Embedded):
+        return work(PrivateStore(storage, mask), limits)
+    return work(PrivateStorage(storage, mask), limits)

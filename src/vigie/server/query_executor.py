@@ -1,0 +1,199 @@
+"""Runs questions beside ingest: small ones in a thread, big ones in a child forked for the one question.
+
+A fork is a picture of the store without a copy and without a protocol: the child reads heads and catalogue
+as they were at that moment, however long it takes, and whatever becomes of it, the server goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from vigie.query.errors import QueryTimeout, TooManySamples
+from vigie.query.limits import Limits
+from vigie.query.rollups.evaluator import Rolled, RolledGroup
+from vigie.query.storage import Group, Labels, Listable, Load, Matcher, SameReach, Scannable, Storage
+from vigie.server.forked_worker import Child
+from vigie.server.http.responses import Body, whole
+
+Work = Callable[[Storage, Limits], Body]
+
+LIGHT = 8_000_000  # values: what takes a thread a few times as long as a fork of a full server
+ALONE = 3  # times as much, where nobody else asks: after a fork every page of memory costs a fault again
+FEW_SERIES = 100_000
+AT_ONCE = 8
+QUEUE = 64
+
+
+class Forkable(Storage, Scannable, Listable, Rolled, Protocol):
+    """A store that other threads write to, and that a forked child can go on reading."""
+
+    def asked(self) -> AbstractContextManager[None]:
+        """Let upkeep give way for as long as a question is answered."""
+
+    def still(self) -> AbstractContextManager[None]:
+        """Hold every lock of the store, so that a fork sees nothing half done."""
+
+    def reborn(self) -> None:
+        """Make the store readable in a child that was forked just now."""
+
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
+        """Return about how many values a selection would read, or more than enough."""
+
+    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+        """Return the label sets of the series; None if there are more."""
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
+
+
+class Readers:
+    """Answers questions, a bounded number at a time."""
+
+    def __init__(
+        self,
+        store: Forkable,
+        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        *,
+        light: int = LIGHT,
+        queue: int = QUEUE,
+    ) -> None:
+        self._store, self._limits = store, limits
+        self._light, self._queue = light, queue
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reader")
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._waiting = self._running = 0
+        self._children: set[Child] = set()
+        self.forks = 0
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many questions wait for their turn."""
+        return self._waiting
+
+    def close(self) -> None:
+        """End the children; before the store is closed, whose files they read.
+
+        A thread cannot be ended: one that still works on a small question only reads, so it is left alone.
+        """
+        for child in tuple(self._children):
+            child.kill()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def ask(self, work: Work, seconds: float | None = None, *, big: bool = False) -> Body:
+        """Return what the work makes of the store, within so many seconds and the limits.
+
+        What is known to be big goes to a child at once, without a thread's trying first.
+        """
+        limits = self._limits
+        if seconds is not None:
+            limits = limits._replace(seconds=min(seconds, limits.seconds))
+        if self._waiting >= self._queue:
+            raise QueryTimeout("query timed out in query queue: too many questions are waiting")
+        deadline = asyncio.timeout(limits.seconds)
+        self._waiting += 1
+        try:
+            async with deadline:
+                await self._turns.acquire()
+        except TimeoutError:
+            raise QueryTimeout("query timed out in query queue") from None
+        finally:
+            self._waiting -= 1
+        self._running += 1
+        try:
+            return await (self._forked if big else self._answered)(work, limits)
+        finally:
+            self._running -= 1
+            self._turns.release()
+
+    async def _answered(self, work: Work, limits: Limits) -> Body:
+        loop = asyncio.get_running_loop()
+        light = self._light * (ALONE if self._running == 1 else 1)
+        few = limits._replace(samples=min(limits.samples, light))
+        try:
+            return await loop.run_in_executor(self._threads, self._in_thread, work, few, light)
+        except TooManySamples:
+            if limits.samples <= light:
+                raise
+        return await self._forked(work, limits)
+
+    def _in_thread(self, work: Work, limits: Limits, light: int) -> Body:
+        with self._store.asked():
+            return work(_Light(self._store, light), limits)
+
+    async def _forked(self, work: Work, limits: Limits) -> bytes:
+        loop = asyncio.get_running_loop()
+        child = Child(limits.seconds)
+        self.forks += 1
+        self._children.add(child)
+        running = loop.run_in_executor(self._threads, self._in_child, child, work, limits)
+        running.add_done_callback(lambda _: self._children.discard(child))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            child.kill()  # nobody waits for the answer any more
+            await asyncio.wait([running])
+            raise
+
+    def _in_child(self, child: Child, work: Work, limits: Limits) -> bytes:
+        with self._store.still():
+            child.start(self._store.reborn, lambda: whole(work(self._store, limits)))
+        return child.answer()
+
+
+class _Light(SameReach):
+    """The store, for a question that reads little: more is refused before it is read."""
+
+    def __init__(self, store: Forkable, allowed: int) -> None:
+        super().__init__(store)
+        self._store, self._left = store, allowed
+
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+        """Return the samples of the series that the matchers fit, if they are few."""
+        self._spend(matchers, start, end)
+        return self._store.select(matchers, start, end)
+
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield what reads their groups one by one, if they are few."""
+        self._spend(matchers, start, end)
+        return self._store.scan(matchers, start, end)
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series, if they are few."""
+        found = self._store.few_series(matchers, start, end, FEW_SERIES)
+        if found is None:
+            raise TooManySamples
+        return found
+
+    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+        """Return the label sets of the first so many series, if that is few."""
+        if most > FEW_SERIES:
+            return self.series(matchers, start, end)
+        return self._store.some_series(matchers, start, end, most)
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+        return self._store.label_names(matchers, start, end)
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""
+        return self._store.label_values(name, matchers, start, end)
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
+        return self._store.live_pairs()
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RolledGroup]:
+        """Yield buckets; they are few, and the budget counts them."""
+        return self._store.rollups(matchers, start, end, width, fields)
+
+    def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
+        self._left -= self._store.weight(matchers, start, end, self._left)
+        if self._left < 0:
+            raise TooManySamples

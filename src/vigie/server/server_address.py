@@ -1,0 +1,49 @@
+"""Where the server of a data directory listens, left there for commands on the same machine.
+
+Its port may be another than the one that was asked for, and its certificate one that nobody else signed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = "server-address"
+
+
+class Whereabouts(NamedTuple):
+    """How a server is reached from its own machine, where it listens, and the file of its certificate."""
+
+    url: str
+    listen: str = ""
+    certificate: str = ""
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return what trusts its certificate alone, under whatever name; nothing without TLS."""
+        if not self.certificate:
+            return None
+        from vigie.server.http.tls import shown_in  # only when used
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.load_verify_locations(cadata=shown_in(Path(self.certificate)))
+        return context
+
+
+def leave(data: Path, here: Whereabouts) -> None:
+    """Write it, whole or not at all."""
+    partial = data / f".{FILE}.{os.getpid()}"
+    partial.write_text(json.dumps(here._asdict()) + "\n")
+    partial.replace(data / FILE)
+
+
+def found(data: Path) -> Whereabouts | None:
+    """Return what the server that ran last on the directory left, if that can be read."""
+    try:
+        return Whereabouts(**json.loads((data / FILE).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None

@@ -1,0 +1,182 @@
+"""Everything about links put together: endpoint, writer, registry, events, and their routes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+
+from vigie.model import Event, Table
+from vigie.server.api.bindings import BindingRoutes
+from vigie.server.api.events import EventRoutes
+from vigie.server.api.nodes import NodeRoutes, OrderRoutes
+from vigie.server.api.prometheus.targets import ActiveTargets
+from vigie.server.auth.delegated_auth import Vouching
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.events import Events
+from vigie.server.cluster.nodes import Registry
+from vigie.server.http.requests import answered
+from vigie.server.ingest.link_endpoint import ANSWER_SECONDS, Keys, Links
+from vigie.server.ingest.link_session import PassOn, Shared
+from vigie.server.ingest.link_tables import Alike
+from vigie.server.ingest.link_writer import LinkWriter
+from vigie.server.ingest.metadata import Family
+from vigie.server.metrics import Counts, LinksTable
+from vigie.server.scrape.appender import AlsoElsewhere
+from vigie.server.scrape.appender import PassOn as SeriesSink
+from vigie.server.scrape.appender import Store as ScrapeStore
+from vigie.server.scrape.config import Rules
+from vigie.server.scrape.discovery import Discovery, FileSd, Listing, agents
+from vigie.server.scrape.registration import Registration
+from vigie.server.scrape.scraper import Scraper
+from vigie.server.scrape.target import Target
+from vigie.server.scrape.target_store import Targets
+from vigie.server.staleness.activity import Absences
+from vigie.store.store import Store
+
+FILE = "targets.sqlite"
+FILE_SD = "targets.yaml"
+log = logging.getLogger(__name__)
+PARTINGS = ("node_lost", "node_stopped", "node_removed")  # after these nobody tells who holds what there
+
+
+class Scraping:
+    """Begins when it is made, and ends with `close`."""
+
+    def __init__(
+        self,
+        data: Path,
+        store: ScrapeStore,
+        rules: Rules,
+        clock: Callable[[], int],
+        age_ms: int,
+        *,
+        agents: Listing = tuple,
+        file_sd: Path | None = None,
+        pass_on: SeriesSink | None = None,
+    ) -> None:
+        """Take where state is kept, what stores, how to scrape, what lists agents, and where else it goes."""
+        self.targets = Targets(data / FILE)
+        self._discovery = Discovery(self.targets.all, agents)
+        taking = AlsoElsewhere(store, pass_on) if pass_on else store
+        self._scraper = Scraper(self.targets, taking, rules, clock, age_ms)
+        self.active = ActiveTargets(self.targets.all, self._scraper.states, rules)
+        self._file_sd = FileSd(file_sd or data / FILE_SD, self._discovery)
+        self.targets.watch(self._file_sd.refresh)
+
+    def close(self) -> None:
+        """End; the targets are there again next time."""
+        self._file_sd.close()
+        self._scraper.close()
+        self.targets.close()
+
+    def table(self) -> tuple[Table, tuple[float, ...]]:
+        """Return what the scraper says of itself."""
+        return self._scraper.table()
+
+    def families(self) -> Mapping[str, Family]:
+        """Return what the exporters say about their metrics."""
+        return self._scraper.families()
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        registration = Registration(self.targets)
+        return [
+            Route("/add_node", answered(registration.add), methods=["POST"]),
+            Route("/remove_node", answered(registration.remove), methods=["POST"]),
+            Route("/sd/prometheus", answered(self._discovery.answer), methods=["GET"]),
+        ]
+
+
+class Hub:
+    """The links of a server; made within its event loop."""
+
+    def __init__(
+        self,
+        data: Path,
+        store: Store,
+        keys: Keys,
+        clock: Callable[[], int],
+        age_ms: int,
+        answer_seconds: float = ANSWER_SECONDS,
+        pass_on: PassOn | None = None,
+    ) -> None:
+        self.counts, self._clock, self._pass_on = Counts(), clock, pass_on
+        self.scraped: Callable[[str, str], bool] = lambda _instance, _job: False  # the scraper comes later
+        self.absences = Absences(data / "absences.sqlite", store, clock)
+        self.events = Events(data / "events.sqlite", clock=clock)
+        self.book = Book(data / "bindings.sqlite", clock=clock)
+        with contextlib.suppress(sqlite3.Error):  # on a full disk what has become too old stays a while
+            self.events.prune(clock())
+            self.book.prune(clock())
+        self.vouching = Vouching()
+        self._writer = LinkWriter(store, self.events, self.absences, self.book)
+        self.registry = Registry(data / "nodes.sqlite", self.tell, clock)
+        alike = Alike()
+        self.described = alike.described
+        shared = Shared(
+            store,
+            self._writer,
+            self.events,
+            self.registry,
+            clock,
+            age_ms,
+            self.counts,
+            alike,
+            self.absences,
+            lambda instance, job: self.scraped(instance, job),
+            self.book,
+            self.vouching,
+            pass_on,
+        )
+        self.links = Links(shared, keys, answer_seconds)
+        self.table = LinksTable(self.counts, lambda: self.links.connected)
+        self._watching = asyncio.ensure_future(self.links.watch())
+
+    def agents(self) -> list[Target]:
+        """Return the agents that a Prometheus could scrape."""
+        return agents(self.registry.nodes())
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [
+            WebSocketRoute("/link", self.links.answer),
+            *NodeRoutes(self.registry, self.links).routes(),
+            *OrderRoutes(self.registry, self.links).routes(),
+            *EventRoutes(self.events).routes(),
+            *BindingRoutes(self.book, clock=self._clock).routes(),
+        ]
+
+    def tell(self, event: Event) -> None:
+        """Have an event of our own stored, and what follows from it."""
+        self._writer.tell(event)
+        if event.kind in PARTINGS and event.end_ms is None:
+            self._part(event.where["node"], event.begin_ms)
+
+    @property
+    def waiting(self) -> int:
+        """Tell how many entries of agents wait to be stored."""
+        return self._writer.waiting
+
+    def _part(self, node: str, at_ms: int) -> None:
+        """Have all end that a node held, and its series where they are passed on to."""
+        self._writer.later(partial(self.book.part, node, at_ms))
+        if self._pass_on:
+            for job in self.absences.jobs(node):
+                self._writer.later(partial(self._pass_on.end, {"instance": node, "job": job}))
+
+    def close(self) -> None:
+        """Store what waits, and let go of the files."""
+        self._watching.cancel()
+        self._writer.close()
+        for part in (self.absences, self.registry, self.events, self.book):
+            try:
+                part.close()
+            except sqlite3.Error as error:  # a full disk; the nodes tell most of it again
+                log.error("the newest of %s cannot be saved: %s", type(part).__name__.lower(), error)

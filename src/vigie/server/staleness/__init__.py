@@ -1,0 +1,1 @@
+"""Series end, and `up` is 0, while a node is silent."""

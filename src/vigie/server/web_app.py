@@ -1,0 +1,122 @@
+"""The page: one document at each of its addresses, and its files, which browsers keep for good."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Scope
+
+import vigie
+from vigie.server.http.html import page_headers
+from vigie.server.http.not_found import base_of
+from vigie.server.http.requests import answered, refusal, wants_gzip
+from vigie.server.http.responses import unless_known
+from vigie.server.http.routes import ADDRESSES, ASSET, ICON
+
+OUTLOOKS = {
+    "": "cluster",
+    "jobs": "jobs?state=running",
+    "job": "jobs/{}",
+    "nodes": "nodes",
+    "node": "nodes/{}",
+    "gpu": "gpus/{}/{}",
+    "users": "users",
+    "user": "users/{}",
+    "events": "attention",
+}
+PLAIN = "!'()*"  # what encodeURIComponent leaves as it is beside what quote does
+FOLDER = Path(vigie.__file__).parent / "page"
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+HERE = '<base href="/" />'  # what the document says of its depth before it is known
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+KEPT = "max-age=31536000, immutable"  # the name of a file changes with its content
+NOT_BUILT_STYLE = ":root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; margin: 3rem; }"
+NOT_BUILT = f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>vigie</title>
+<style>{NOT_BUILT_STYLE}</style>
+<h1>vigie</h1>
+<p>The server runs, and its page has not been built. In the folder of the source, type:</p>
+<p><code>pip install .</code></p>
+<p>The cluster in a terminal: <code>vigie top</code></p>
+</html>
+"""
+
+
+def first_question(scope: Scope) -> str | None:
+    """Return what the page at an address asks first, as it will spell it; none if that takes more to know.
+
+    >>> first_question({"raw_path": b"/gpu/gpu01/3", "path": "/gpu/gpu01/3", "query_string": b""})
+    'api/outlook/gpus/gpu01/3'
+    """
+    if scope.get("query_string"):
+        return None  # it may say a moment, or a tab
+    path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]
+    page, *names = path.decode(errors="replace").strip("/").split("/")
+    outlook = OUTLOOKS.get(page)
+    if outlook is None or outlook.count("{}") != len(names):
+        return None
+    return "api/outlook/" + outlook.format(*(quote(unquote(name), safe=PLAIN) for name in names))
+
+
+def page_routes(folder: Path = FOLDER) -> list[BaseRoute]:
+    """Return the routes of the page whose built files are in a folder."""
+    page = Page(folder)
+    documents = [Route(address, answered(page.document)) for address in ADDRESSES]
+    return [*documents, Route(ASSET, answered(page.asset)), Route(ICON, answered(page.icon))]
+
+
+class Page:
+    """The built files; they are read when asked for, since they are small and may be built anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def document(self, request: Request) -> Response:
+        """Return the one document; its base is how far up the page begins, so that any prefix will do."""
+        try:
+            text = (self._folder / "index.html").read_text()
+        except FileNotFoundError:
+            return HTMLResponse(NOT_BUILT, 503, page_headers(NOT_BUILT_STYLE))
+        body = text.replace(HERE, _head(request.scope), 1).encode()
+        return unless_known(request, body, "text/html; charset=utf-8", "no-cache", HEADERS)
+
+    async def asset(self, request: Request) -> Response:
+        """Return a file whose name changes with its content."""
+        return self._file(request, self._folder / "assets", request.path_params["name"], KEPT)
+
+    async def icon(self, request: Request) -> Response:
+        """Return what a browser shows on the page's tab."""
+        return self._file(request, self._folder, "icon.svg", "max-age=86400")
+
+    def _file(self, request: Request, folder: Path, name: str, caching: str) -> Response:
+        path = folder / name
+        if not NAME.fullmatch(name) or not path.is_file():
+            return refusal(404, "not_found", "the page has no such file; it may have been built anew: reload")
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        packed = path.with_name(f"{name}.gz")
+        headers = {"Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
+        if wants_gzip(request) and packed.is_file():
+            return unless_known(
+                request, packed.read_bytes(), kind, caching, {**headers, "Content-Encoding": "gzip"}
+            )
+        return unless_known(request, path.read_bytes(), kind, caching, headers)
+
+
+def _head(scope: Scope) -> str:
+    """Return where the page begins, and what it will ask first."""
+    base = f'<base href="{base_of(scope)}" />'
+    first = first_question(scope)
+    return f'{base}<link rel="preload" as="fetch" crossorigin href="{first}" />' if first else base

@@ -1,0 +1,59 @@
+"""Who holds what in the simulated cluster: each job's GPUs and nodes, the queue, containers, environments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vigie.model import Binding
+from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.workloads import ENVIRONMENTS, Job, Waiting
+
+SLURM, GENV, DOCKER = "slurm", "genv", "docker"
+
+
+def bindings(story: Story, head: str) -> Iterator[tuple[str, Binding]]:
+    """Yield each binding with its node; what waits is told by the node of the scheduler."""
+    for node in story.machines:
+        for binding in bindings_on(story, node, head=node == head):
+            yield node, binding
+
+
+def bindings_on(story: Story, node: str, *, head: bool) -> Iterator[Binding]:
+    """Yield what the sources of one node would say."""
+    for job in story.jobs_on(node):
+        yield from _held(story, job, node)
+    if head:
+        yield from (_queued(story, waiting) for waiting in story.waiting)
+    for one in ENVIRONMENTS:
+        for gpu in one.place.gpus if one.place.node == node else ():
+            begin = story.at(one.since)
+            yield Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
+
+
+def _held(story: Story, job: Job, node: str) -> Iterator[Binding]:
+    begin, end = story.at(job.begin), None if job.end is None else story.at(job.end)
+    facts = {
+        "name": job.name,
+        "account": job.account,
+        "partition": job.partition,
+        "state": job.state,
+        "limit": f"{job.limit_hours:g}h",
+    }
+    gpus = next(place.gpus for place in job.places if place.node == node)
+    for resource in [f"gpu:{gpu}" for gpu in gpus] or ["node"]:
+        yield Binding(resource, "job", job.id, begin, end, job.user, SLURM, facts)
+        if job.image:
+            name, more = f"{job.name}-{job.id}", {"image": job.image, "job": job.id}
+            yield Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
+
+
+def _queued(story: Story, waiting: Waiting) -> Binding:
+    facts = {
+        "name": waiting.name,
+        "account": waiting.account,
+        "partition": waiting.partition,
+        "gpus": str(waiting.gpus),
+        "reason": waiting.reason,
+    }
+    begin = story.at(waiting.since)
+    return Binding("queue", "job", waiting.id, begin, None, waiting.user, SLURM, facts)

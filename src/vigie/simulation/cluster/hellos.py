@@ -1,0 +1,51 @@
+"""How the agents of simulated machines introduce themselves."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from msgspec import structs
+
+from vigie.agent.link.hello import Introduction
+from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.metrics.gpu import DRIVER
+from vigie.wire.messages import Hello
+
+
+class Portrayed(Introduction):
+    """An introduction that tells of another machine than this one."""
+
+    machine: Machine
+
+    def hello(self, address: str) -> Hello:
+        """Return the first word of the simulated agent."""
+        return structs.replace(super().hello(address), host=self.machine.name)
+
+    def inventory(self) -> dict[str, str]:
+        """Return what the simulated machine has."""
+        return _inventory(self.machine)
+
+
+def introduction_of(machine: Machine, seconds: float) -> Portrayed:
+    """Return who a simulated agent that speaks so often is; the same at each start of the demo."""
+    identity = sha256(machine.name.encode()).hexdigest()[:32]
+    labels = {"rack": machine.rack, "partition": machine.partition}
+    made = Portrayed(machine.name, seconds, labels, identity[:16], "", identity)
+    made.machine = machine
+    return made
+
+
+def _inventory(machine: Machine) -> dict[str, str]:
+    found = {
+        "cpus": str(machine.cores),
+        "memory_bytes": str(machine.memory_bytes),
+        "kernel": "6.8.0-45-generic",
+        "architecture": "x86_64",
+    }
+    if machine.gpu:
+        found |= {
+            "gpus": str(machine.gpus),
+            "gpu_model": machine.gpu.model,
+            "driver": DRIVER[machine.gpu.vendor],
+        }
+    return found

@@ -1,0 +1,119 @@
+"""Writes the history of the simulated cluster into a data directory, as if a server had been there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from vigie.model import Event
+from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.events import Events
+from vigie.server.cluster.nodes import Registry
+from vigie.server.ingest.link_session import HERE
+from vigie.server.staleness.activity import Absences
+from vigie.simulation.cluster.bindings import bindings
+from vigie.simulation.cluster.events import events
+from vigie.simulation.cluster.hellos import introduction_of
+from vigie.simulation.cluster.incidents import LOST
+from vigie.simulation.cluster.metrics.server import TARGET, server_stretch
+from vigie.simulation.cluster.nodes import Node
+from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.sizing import STEP_MS, pace
+from vigie.simulation.memory_storage import MemoryStorage
+from vigie.store.bulk_load import Loader
+from vigie.store.filesystem import FOLDER
+
+ADDRESS = "127.0.0.1"
+
+
+def write_past(
+    story: Story,
+    nodes: Sequence[Node],
+    data: Path,
+    history_ms: int,
+    tell: Callable[[int], object] = lambda _: None,
+) -> None:
+    """Write samples, events, bindings and the registry's knowledge, up to the story's now.
+
+    `tell` is called with how many nodes are done.
+    """
+    times = np.arange(story.now_ms - history_ms, story.now_ms + 1, STEP_MS, dtype=np.int64)
+    links, series = np.zeros(len(times)), 0
+    with Loader(data / FOLDER) as store:
+        for done, node in enumerate(nodes):
+            tell(done)
+            labels = {"instance": node.machine.name, "job": "node"}
+            for stretch in node.stretches(times):
+                store.load(labels, stretch.table, stretch.times, stretch.values)
+                series += len(stretch.table.series)
+            here = node.alive(times)
+            links += np.isin(times, here)
+            if len(here):
+                store.load(labels, HERE, here, np.tile([1.0, 0.0], (len(here), 1)))
+        table, values = server_stretch(story, series, links, times)
+        store.load(TARGET, table, times, values)
+    with closing(Absences(data / "absences.sqlite", MemoryStorage([]), lambda: story.now_ms)) as absences:
+        for node in nodes:
+            for moment in node.alive(times).tolist():
+                absences.frame(node.machine.name, moment, STEP_MS / 1000)
+    _write_bindings(story, nodes, data)
+    _write_events(story, nodes, data, int(times[0]))
+
+
+def _write_bindings(story: Story, nodes: Sequence[Node], data: Path) -> None:
+    with closing(Book(data / "bindings.sqlite", clock=lambda: story.now_ms)) as book:
+        for name, binding in bindings(story, head_of(nodes)):
+            book.add(name, binding)
+        book.sync()
+
+
+def head_of(nodes: Sequence[Node]) -> str:
+    """Return the node beside which the scheduler runs: the first without GPUs, or else the first."""
+    plain = [node.machine.name for node in nodes if node.machine.gpu is None]
+    return plain[0] if plain else nodes[0].machine.name
+
+
+def _write_events(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int) -> None:
+    with closing(Events(data / "events.sqlite", clock=lambda: story.now_ms)) as kept:
+        for _, event in events(story):
+            kept.add(event)
+        _register(story, nodes, data, begin_ms, kept)
+        kept.sync()
+
+
+def _register(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int, kept: Events) -> None:
+    """Let a registry live through it: each node comes, is heard, and is lost and back as the story says."""
+    clock = [begin_ms]
+
+    def tell(event: Event) -> None:
+        if event.kind == "node_lost":  # that they joined when the demo began is no news
+            kept.add(event)
+
+    with closing(Registry(data / "nodes.sqlite", tell, lambda: clock[0])) as registry:
+        turns = sorted(_turns(story, nodes, begin_ms), key=lambda turn: turn[0])
+        for moment, together in itertools.groupby(turns, key=lambda turn: turn[0]):
+            clock[0] = max(clock[0], moment)
+            for _, node, comes in together:
+                if comes:
+                    hello = introduction_of(node.machine, pace(len(nodes)).seconds).hello("")
+                    registry.connected(hello, ADDRESS, joined=False)
+                registry.heard(node.machine.name)
+            registry.watch()
+        clock[0] = story.now_ms
+        registry.watch()
+
+
+def _turns(story: Story, nodes: Sequence[Node], begin_ms: int) -> Iterator[tuple[int, Node, bool]]:
+    """Yield when a node comes, and each minute at which it is heard."""
+    for node in nodes:
+        yield begin_ms, node, True
+        heard = node.alive(np.arange(begin_ms, story.now_ms + 1, MINUTE // 4, dtype=np.int64))
+        for moment in heard.tolist():
+            yield moment, node, False
+        for incident in story.incidents_of(LOST, node=node.machine.name):
+            if incident.end is not None and story.at(incident.end) > begin_ms:
+                yield story.at(incident.end), node, True

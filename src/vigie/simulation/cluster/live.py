@@ -1,0 +1,107 @@
+"""The simulated nodes as they are now: each sends its frames over a real link, every few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from vigie.agent.link.buffer import Buffer
+from vigie.agent.link.client import Link, Peer
+from vigie.agent.link.credentials import Credentials
+from vigie.model import Frame
+from vigie.server.auth.secrets import Secrets
+from vigie.simulation.cluster.bindings import bindings
+from vigie.simulation.cluster.hellos import introduction_of
+from vigie.simulation.cluster.history import head_of
+from vigie.simulation.cluster.nodes import Node
+from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.sizing import Pace, pace
+
+STOP_SECONDS = 5.0
+APART_SECONDS = 0.02  # between two nodes that connect
+
+
+class Present:
+    """All agents of the simulated cluster, in the server's own process."""
+
+    def __init__(self, story: Story, nodes: Sequence[Node], data: Path) -> None:
+        self._story, self._nodes, self._data = story, nodes, data
+        self._pace = pace(len(nodes))
+        self._links: dict[str, Link] = {}
+        self._own: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []  # of the links
+
+    def start(self, address: str) -> None:
+        """Connect every node that is not lost, and let them speak."""
+        with closing(Secrets(self._data)) as secrets:
+            for node in self._nodes:
+                if not len(node.alive(np.array([now_ms()]))):
+                    continue  # it is lost
+                me = introduction_of(node.machine, self._pace.seconds)
+                credentials = Credentials(self._data / "simulated" / me.node)
+                credentials.keep(secrets.new_node_key(me.node))  # it has long joined
+                self._links[me.node] = Link(Peer(address, credentials), me, Buffer(None, me.boot_id))
+        held = [both for both in bindings(self._story, head_of(self._nodes)) if both[1].to_ms is None]
+        for name, link in self._links.items():
+            link.hold([], [binding for node, binding in held if node == name])
+        self._own = [asyncio.ensure_future(self._connect()), asyncio.ensure_future(self._speak())]
+
+    async def stop(self) -> None:
+        """Let every agent say goodbye."""
+        for task in self._own:
+            task.cancel()
+        for link in self._links.values():
+            link.stop()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
+
+    async def _connect(self) -> None:
+        """Let the nodes come one after the other: a thousand at once would wait for each other."""
+        for link in self._links.values():
+            self._tasks.append(asyncio.ensure_future(link.run()))
+            await asyncio.sleep(APART_SECONDS)
+
+    async def _speak(self) -> None:
+        """Give each node its turn within the interval, so that they do not all speak at once."""
+        pause = self._pace.seconds / max(len(self._links), 1)
+        speakers = [
+            Speaker(node, self._links[node.machine.name], self._pace)
+            for node in self._nodes
+            if node.machine.name in self._links
+        ]
+        due = time.monotonic()
+        while True:
+            for speaker in speakers:
+                speaker.speak(now_ms())
+                due += pause
+                await asyncio.sleep(max(due - time.monotonic(), 0))
+
+
+class Speaker:
+    """One node that speaks in turn; some of its frames are made at once, which costs little more than one."""
+
+    def __init__(self, node: Node, send: Callable[[Frame], object], pace: Pace) -> None:
+        self._node, self._send, self._ahead = node, send, pace.ahead
+        self._step_ms = round(pace.seconds * 1000)
+        self._frames: Iterator[Frame] = iter(())
+        self._next: Frame | None = None
+
+    def speak(self, now: int) -> None:
+        """Send the frame of this turn, if the node is there."""
+        if self._next is None:
+            self._frames = self._node.frames(now + self._step_ms * np.arange(self._ahead, dtype=np.int64))
+            self._next = next(self._frames, None)
+        # Turns are not quite even; a frame of a turn to come belongs to a node that is away until then.
+        if self._next is not None and self._next.time_ms < now + self._step_ms / 2:
+            self._send(self._next)
+            self._next = next(self._frames, None)
+
+
+def now_ms() -> int:
+    """Return the wall clock."""
+    return time.time_ns() // 1_000_000

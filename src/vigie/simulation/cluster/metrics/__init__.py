@@ -1,0 +1,1 @@
+"""Metrics of simulated nodes, one file per part."""

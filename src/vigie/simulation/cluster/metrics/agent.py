@@ -1,0 +1,81 @@
+"""What the agent of a simulated node says of itself: who holds what, how its sources went, what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+
+import vigie
+from vigie.simulation.cluster.bindings import bindings_on
+from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
+from vigie.simulation.cluster.noise import Times
+from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.sources.core.registry import find
+
+SERVER = "http://vigie.local:8000"  # to which they link
+STARTED_BEFORE = 8 * 86_400  # seconds before now
+OF_VENDOR = {"nvidia": "no NVIDIA driver on this machine", "amd": "no AMD GPU on this machine"}
+NOT_SIMULATED = "the simulation leaves this source out"
+
+
+def holder_columns(story: Story, node: str, times: Times, *, head: bool) -> Iterator[Column]:
+    """Yield who holds what on a node, for as long as that is so."""
+    one = np.ones(len(times))
+    for held in bindings_on(story, node, head=head):
+        there = times >= held.from_ms
+        if held.to_ms is not None:
+            there = there & (times < held.to_ms)
+        labels = held.gpu, held.resource, held.holder_kind, held.holder, held.user
+        yield gauge("vigie_holder_info", one, *labels)._replace(there=there.astype(np.float64))
+
+
+def agent_columns(
+    story: Story, machine: Machine, columns: Sequence[Column], times: Times
+) -> Iterator[Column]:
+    """Yield what the agent says of itself beside the columns of its sources."""
+    one = np.ones(len(times))
+    names = {column.name for column in columns}
+    busy = story.noise.each(f"{machine.name}/read", len(_sources()), times, MINUTE, 0.2)
+    for number, (source, metrics) in enumerate(_sources().items()):
+        why = _absent(machine, source) or ("" if metrics & names else NOT_SIMULATED)
+        yield gauge("node_scrape_collector_success", one * (not why), source)
+        yield gauge("node_scrape_collector_duration_seconds", np.round(2e-4 * busy[number], 7), source)
+        if why:
+            yield gauge("vigie_agent_source_info", one, source, "unavailable", why)
+    yield gauge("vigie_agent_build_info", one, vigie.__version__, "3.11.9")
+    yield rate("vigie_agent_frames_total", one / 5, start=STARTED_BEFORE / 5)
+    yield rate("vigie_agent_scrapes_total", one * 0)
+    yield rate("vigie_agent_read_seconds_total", one * 0.004, start=STARTED_BEFORE * 0.004)
+    yield rate("vigie_agent_read_errors_total", one * 0)
+    yield gauge("vigie_agent_series", one * len(columns))
+    yield gauge("vigie_agent_link_waiting_bytes", one * 9_000, SERVER)
+    yield rate("vigie_agent_link_dropped_total", one * 0, SERVER)
+    yield from _process(story, machine, times)
+
+
+def _process(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+    one = np.ones(len(times))
+    cost = 0.004 * story.noise.around(f"{machine.name}/agent", times, MINUTE, 0.2)
+    yield rate("process_cpu_seconds_total", cost, start=STARTED_BEFORE * 0.004)
+    yield gauge("process_resident_memory_bytes", one * 31e6 + 1e5 * machine.gpus)
+    yield gauge("process_virtual_memory_bytes", one * 120e6)
+    yield gauge("process_virtual_memory_max_bytes", one * 2.0**64)
+    yield gauge("process_open_fds", one * 212)
+    yield gauge("process_max_fds", one * 524_288)
+    yield gauge("process_start_time_seconds", one * (story.now_ms // 1000 - STARTED_BEFORE))
+    yield gauge("process_threads", one * 6)
+
+
+def _absent(machine: Machine, source: str) -> str:
+    """Return why a source has nothing to read on a machine; vendors share names of metrics."""
+    vendor = machine.gpu.vendor if machine.gpu else ""
+    return next((why for word, why in OF_VENDOR.items() if source.startswith(word) and word != vendor), "")
+
+
+@cache
+def _sources() -> dict[str, frozenset[str]]:
+    """Return the names that each source gives."""
+    return {source.name: frozenset(metric.name for metric in source.metrics) for source in find()}

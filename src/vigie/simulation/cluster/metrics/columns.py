@@ -1,0 +1,102 @@
+"""Columns of numbers under declared metrics: how the model's state becomes what sources would read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.agent import bindings, metrics
+from vigie.agent.link import metrics as link_own
+from vigie.model import ABSENT, Metric
+from vigie.simulation.cluster.noise import Numbers, Times
+from vigie.sources import _containers, _genv, _slurm, _triton
+from vigie.sources.core.registry import find
+
+WHOLE = ("_bytes_total", "_packets_total", "_completed_total")  # these count things, not time
+
+
+class Column(NamedTuple):
+    """One series over time; `values` are a second's worth of a counter, or a gauge's value itself."""
+
+    name: str
+    labels: tuple[str, ...]
+    values: Numbers
+    rate: bool = False
+    start: float = 0.0  # where a counter begins
+    there: Numbers | None = None  # 0 where there is nothing to read
+
+
+def gauge(name: str, values: Numbers, *labels: str) -> Column:
+    """Return a column whose values are those of the series."""
+    return Column(name, labels, values)
+
+
+def rate(name: str, values: Numbers, *labels: str, start: float = 0.0) -> Column:
+    """Return a column that counts up by so much a second."""
+    return Column(name, labels, values, True, start)
+
+
+class Undeclared(Exception):
+    """A series of a metric that no source declares."""
+
+
+@cache
+def _declared() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
+    others: tuple[tuple[Metric, ...], ...] = (
+        _containers.METRICS,
+        _genv.METRICS,
+        _slurm.METRICS,
+        _triton.METRICS,
+    )
+    others += (metrics.METRICS, bindings.METRICS, metrics.OUTCOME_METRICS, link_own.METRICS)
+    every = [metric for source in find() for metric in source.metrics]
+    every += [metric for metrics in others for metric in metrics]
+    plain = {metric.name: metric for metric in every if "*" not in metric.name}
+    return plain, tuple(metric for metric in every if "*" in metric.name)
+
+
+@cache
+def metric_of(name: str, labels: int) -> Metric:
+    """Return the declared metric of a name, or raise Undeclared."""
+    plain, families = _declared()
+    found = plain.get(name)
+    if found is None:
+        family = next((each for each in families if each.declares(name)), None)
+        if family is None:
+            raise Undeclared(f"{name} is declared by no source")
+        head, _, tail = family.name.partition("*")
+        found = family.named(name[len(head) : len(name) - len(tail) if tail else None])
+    if len(found.labels) != labels:
+        raise Undeclared(f"{name} has labels {found.labels}, not {labels} of them")
+    return found
+
+
+class Counters:
+    """Adds up what counters count, from one stretch of time to the next."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, tuple[str, ...]], float] = {}
+        self._at: int | None = None
+
+    def added(self, times: Times, columns: Iterable[Column]) -> list[Numbers]:
+        """Return the values of all columns, counters added up."""
+        before = times[0] if self._at is None else self._at
+        seconds = np.diff(times, prepend=before) / 1000.0
+        self._at = int(times[-1])
+        return [_where(column, self._counted(column, seconds)) for column in columns]
+
+    def _counted(self, column: Column, seconds: Numbers) -> Numbers:
+        if not column.rate:
+            return column.values
+        key = column.name, column.labels
+        grown = self._last.get(key, column.start) + np.cumsum(column.values * seconds)
+        self._last[key] = float(grown[-1])
+        return np.floor(grown) if column.name.endswith(WHOLE) else grown
+
+
+def _where(column: Column, values: Numbers) -> Numbers:
+    """Return the values, absent where the thing itself is."""
+    return values if column.there is None else np.where(column.there > 0, values, ABSENT)

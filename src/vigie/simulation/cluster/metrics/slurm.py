@@ -1,0 +1,188 @@
+"""The scheduler's view of the simulated cluster, as an exporter beside its controller would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from vigie.simulation.cluster.incidents import DRAINED, LOST
+from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
+from vigie.simulation.cluster.noise import Numbers, Times
+from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.workloads import USERS, Job
+
+ENDED = {"COMPLETED": "completed", "NODE_FAIL": "node_fail", "CANCELLED": "cancelled"}
+NODE_STATES = ("alloc", "comp", "down", "drain", "err", "fail", "idle", "maint", "mix", "resv")
+NEVER_QUEUED = ("suspended", "completing", "configuring", "failed", "timeout", "preempted")
+
+
+class Scheduler:
+    """Counts nodes, cores, GPUs and jobs over time."""
+
+    def __init__(self, story: Story, times: Times) -> None:
+        self._story, self._times = story, times
+        self._zero = np.zeros(len(times))
+        self._running = {job.id: story.within(times, job.begin, job.end) for job in story.jobs}
+        self._pending = {one.id: story.within(times, one.since, None) for one in story.waiting}
+
+    def columns(self) -> Iterator[Column]:
+        """Yield all of `slurm_*`."""
+        yield from self._queue()
+        yield from self._nodes()
+        yield from self._partitions()
+        yield from self._people()
+        yield from self._gpus()
+        yield from self._controller()
+
+    def _queue(self) -> Iterator[Column]:
+        yield gauge("slurm_queue_running", self._sum(self._running.values()))
+        pending = self._sum(self._pending.values())
+        dependent = self._sum(self._pending[w.id] for w in self._story.waiting if w.reason == "Dependency")
+        yield gauge("slurm_queue_pending", pending)
+        yield gauge("slurm_queue_pending_dependency", dependent)
+        for state, name in ENDED.items():
+            over = [self._over(job) for job in self._story.jobs if job.state == state]
+            yield gauge(f"slurm_queue_{name}", self._sum(over))
+        for name in NEVER_QUEUED:
+            yield gauge(f"slurm_queue_{name}", self._zero)
+
+    def _nodes(self) -> Iterator[Column]:
+        states = dict.fromkeys(NODE_STATES, self._zero)
+        totals = {"alloc": self._zero, "idle": self._zero, "other": self._zero}
+        for machine in self._story.machines.values():
+            taken, gone, drained = self._taken(machine), self._lost(machine), self._drained(machine)
+            usable = (1 - gone) * (1 - drained)
+            full = taken >= 1
+            states["down"] = states["down"] + gone
+            states["drain"] = states["drain"] + drained * (1 - gone)
+            states["alloc"] = states["alloc"] + usable * full
+            states["mix"] = states["mix"] + usable * ((taken > 0) & ~full)
+            states["idle"] = states["idle"] + usable * (taken == 0)
+            used = np.round(taken * machine.cores) * usable
+            totals["alloc"] = totals["alloc"] + used
+            totals["idle"] = totals["idle"] + (machine.cores - used) * usable
+            totals["other"] = totals["other"] + machine.cores * (1 - usable)
+            yield from self._node(machine, used, gone, drained)
+        for name, values in states.items():
+            yield gauge(f"slurm_nodes_{name}", values)
+        for name, values in totals.items():
+            yield gauge(f"slurm_cpus_{name}", values)
+        yield gauge("slurm_cpus_total", self._sum(totals.values()))
+
+    def _node(self, machine: Machine, used: Numbers, gone: Numbers, drained: Numbers) -> Iterator[Column]:
+        """Yield what is said of a node, under the status that it has at each time."""
+        usable, full = (1 - gone) * (1 - drained), used >= machine.cores
+        memory = self._zero + machine.memory_bytes / 2**20
+        statuses = {
+            "down": gone > 0,
+            "drained": (drained > 0) & (gone == 0),
+            "allocated": (usable > 0) & full,
+            "mixed": (usable > 0) & (used > 0) & ~full,
+            "idle": (usable > 0) & (used == 0),
+        }
+        for status, there in statuses.items():
+            labels = machine.name, status
+            for column in (
+                gauge("slurm_node_cpu_alloc", used, *labels),
+                gauge("slurm_node_cpu_idle", (machine.cores - used) * usable, *labels),
+                gauge("slurm_node_cpu_other", machine.cores * (1 - usable), *labels),
+                gauge("slurm_node_cpu_total", self._zero + machine.cores, *labels),
+                gauge("slurm_node_mem_alloc", memory * used / machine.cores, *labels),
+                gauge("slurm_node_mem_total", memory, *labels),
+            ):
+                if there.any():
+                    yield column._replace(there=there.astype(np.float64))
+
+    def _partitions(self) -> Iterator[Column]:
+        for partition in sorted({machine.partition for machine in self._story.machines.values()}):
+            machines = [one for one in self._story.machines.values() if one.partition == partition]
+            total = self._zero + sum(one.cores for one in machines)
+            used = self._sum(np.round(self._taken(one) * one.cores) for one in machines)
+            away = self._sum(one.cores * np.maximum(self._lost(one), self._drained(one)) for one in machines)
+            yield gauge("slurm_partition_cpus_allocated", used, partition)
+            yield gauge("slurm_partition_cpus_idle", np.maximum(total - used - away, 0), partition)
+            yield gauge("slurm_partition_cpus_other", away, partition)
+            yield gauge("slurm_partition_cpus_total", total, partition)
+            waiting = [self._pending[one.id] for one in self._story.waiting if one.partition == partition]
+            yield gauge("slurm_partition_jobs_pending", self._sum(waiting), partition)
+
+    def _people(self) -> Iterator[Column]:
+        for kind, names in (("user", USERS), ("account", ("language", "vision"))):
+            for name in names:
+                running = [job for job in self._story.jobs if getattr(job, kind) == name]
+                waiting = [one for one in self._story.waiting if getattr(one, kind) == name]
+                cores = self._sum(self._running[job.id] * self._cores(job) for job in running)
+                jobs = self._sum(self._running[job.id] for job in running)
+                pending = self._sum(self._pending[one.id] for one in waiting)
+                yield gauge(f"slurm_{kind}_jobs_running", jobs, name)
+                yield gauge(f"slurm_{kind}_jobs_pending", pending, name)
+                yield gauge(f"slurm_{kind}_cpus_running", cores, name)
+                yield gauge(f"slurm_{kind}_jobs_suspended", self._zero, name)
+        yield gauge("slurm_account_fairshare", self._zero + 0.42, "language")
+        yield gauge("slurm_account_fairshare", self._zero + 0.61, "vision")
+
+    def _gpus(self) -> Iterator[Column]:
+        total = self._zero + sum(machine.gpus for machine in self._story.machines.values())
+        used = self._sum(
+            self._running[job.id] * sum(len(place.gpus) for place in job.places) for job in self._story.jobs
+        )
+        yield gauge("slurm_gpus_alloc", used)
+        yield gauge("slurm_gpus_idle", total - used)
+        yield gauge("slurm_gpus_total", total)
+        yield gauge("slurm_gpus_utilization", used / np.maximum(total, 1))
+
+    def _controller(self) -> Iterator[Column]:
+        cycle = 9_000 * self._story.noise.around("slurm/cycle", self._times, 60_000, 0.3)
+        yield gauge("slurm_scheduler_threads", self._zero + 3)
+        yield gauge("slurm_scheduler_queue_size", self._zero)
+        yield gauge("slurm_scheduler_dbd_queue_size", self._zero)
+        yield gauge("slurm_scheduler_last_cycle", np.round(cycle))
+        yield gauge("slurm_scheduler_mean_cycle", self._zero + 9_000)
+        yield gauge("slurm_scheduler_cycle_per_minute", self._zero + 2)
+        yield gauge("slurm_scheduler_backfill_last_cycle", np.round(cycle * 4))
+        yield gauge("slurm_scheduler_backfill_mean_cycle", self._zero + 36_000)
+        yield gauge("slurm_scheduler_backfill_depth_mean", self._zero + len(self._story.waiting))
+        yield rate("slurm_scheduler_backfilled_jobs_since_start_total", self._zero + 0.002, start=812)
+
+    def _sum(self, parts: Iterable[Numbers]) -> Numbers:
+        total = self._zero
+        for part in parts:
+            total = total + part
+        return total
+
+    def _over(self, job: Job) -> Numbers:
+        return self._story.within(self._times, job.end or 0, None)
+
+    def _cores(self, job: Job) -> float:
+        return sum(
+            round(
+                self._story.machines[place.node].cores * _share(self._story.machines[place.node], place.gpus)
+            )
+            for place in job.places
+        )
+
+    def _taken(self, machine: Machine) -> Numbers:
+        """Return the share of a node that jobs hold."""
+        taken = self._zero
+        for job in self._story.jobs_on(machine.name):
+            gpus = next(place.gpus for place in job.places if place.node == machine.name)
+            taken = taken + self._running[job.id] * _share(machine, gpus)
+        return np.minimum(taken, 1.0)
+
+    def _lost(self, machine: Machine) -> Numbers:
+        return self._within(LOST, machine.name)
+
+    def _drained(self, machine: Machine) -> Numbers:
+        return self._within(DRAINED, machine.name)
+
+    def _within(self, kind: str, node: str) -> Numbers:
+        inside = self._zero
+        for incident in self._story.incidents_of(kind, node=node):
+            inside = np.maximum(inside, self._story.within(self._times, incident.begin, incident.end))
+        return inside
+
+
+def _share(machine: Machine, gpus: tuple[int, ...]) -> float:
+    return len(gpus) / machine.gpus if machine.gpus and gpus else 1.0

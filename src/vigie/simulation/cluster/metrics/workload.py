@@ -1,0 +1,135 @@
+"""Containers, inference servers and genv environments of a node, as their exporters would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+import numpy as np
+
+from vigie.simulation.cluster.activity import requests
+from vigie.simulation.cluster.device_names import process_id
+from vigie.simulation.cluster.gpu_physics import Readings
+from vigie.simulation.cluster.machines import GIB, Machine
+from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
+from vigie.simulation.cluster.noise import Numbers, Times
+from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.workloads import ENVIRONMENTS, INFERENCE, Environment, Job
+
+MODELS = (("chat-13b", "1", 0.7), ("embed-large", "2", 0.3))  # with their share of the requests
+MOST_REQUESTS = 420.0  # a second
+MODEL_MS = 9.0  # of one request in the model, when nothing is in its way
+
+
+def container_columns(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+    """Yield what is known of each container on a node while its job is there."""
+    for job in story.jobs_on(machine.name):
+        if job.image:
+            there = story.during(times, job.begin, job.end).astype(np.float64)
+            for column in _container(story, job, machine, times):
+                yield column._replace(there=there)
+
+
+def _container(story: Story, job: Job, machine: Machine, times: Times) -> Iterator[Column]:
+    digest = sha256(f"{job.id}/{machine.name}".encode()).hexdigest()
+    which = f"/system.slice/docker-{digest}.scope", f"{job.name}-{job.id}", job.image
+    cores = machine.cores * 0.3 * story.noise.around(f"{job.id}/container", times, 15_000, 0.1)
+    memory = 90 * GIB * (0.8 + 0.2 * story.noise.smooth(f"{job.id}/memory", times, 600_000))
+    one = np.ones(len(times))
+    yield gauge("container_last_seen", times / 1000, *which)
+    yield gauge("container_start_time_seconds", one * story.at(job.begin) / 1000, *which)
+    yield rate("container_cpu_usage_seconds_total", cores, *which, "total")
+    yield rate("container_cpu_user_seconds_total", cores * 0.9, *which)
+    yield rate("container_cpu_system_seconds_total", cores * 0.1, *which)
+    yield gauge("container_memory_usage_bytes", np.round(memory), *which)
+    yield gauge("container_memory_working_set_bytes", np.round(memory * 0.85), *which)
+    yield gauge("container_memory_rss", np.round(memory * 0.7), *which)
+    yield gauge("container_memory_cache", np.round(memory * 0.3), *which)
+    yield gauge("container_spec_memory_limit_bytes", one * 256 * GIB, *which)
+    for way, share in (("receive", 3e7), ("transmit", 2e7)):
+        yield rate(f"container_network_{way}_bytes_total", one * share, *which, "eth0")
+    yield rate("container_fs_reads_bytes_total", one * 2e7, *which, "/dev/nvme1n1")
+    yield rate("container_fs_writes_bytes_total", one * 4e6, *which, "/dev/nvme1n1")
+    yield gauge("container_fs_usage_bytes", one * 3 * GIB, *which, "/dev/nvme1n1")
+    yield gauge("container_processes", one * 18, *which)
+    yield gauge("container_cpu_load_average_10s", np.round(cores * 1000), *which)
+    yield rate("container_fs_io_time_seconds_total", one * 0.02, *which, "/dev/nvme1n1")
+    for name in ("cpu_cfs_throttled_seconds_total", "memory_failcnt", "oom_events_total"):
+        yield rate(f"container_{name}", one * 0, *which)
+    for name in ("cpu", "io"):
+        yield rate(f"container_pressure_{name}_waiting_seconds_total", one * 0.003, *which)
+
+
+def triton_columns(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+    """Yield what the inference servers on a node say."""
+    for job in story.jobs_on(machine.name):
+        if job.behaviour == INFERENCE:
+            load = requests(story, job, times)
+            for model, version, share in MODELS:
+                yield from _model((model, version), load * MOST_REQUESTS * share, load)
+
+
+def _model(model: tuple[str, str], asked: Numbers, load: Numbers) -> Iterator[Column]:
+    batch = 1 + 6 * load
+    waited = MODEL_MS * np.clip(load, 0, 0.9) ** 2 / (1 - np.clip(load, 0, 0.9))
+    yield rate("nv_inference_request_success", asked, *model)
+    yield rate("nv_inference_request_failure", asked * 2e-4, *model, "BACKEND")
+    yield rate("nv_inference_count", asked, *model)
+    yield rate("nv_inference_exec_count", asked / batch, *model)
+    for name, milliseconds in (
+        ("request", waited + MODEL_MS + 1.2),
+        ("queue", waited),
+        ("compute_input", np.full(len(asked), 0.4)),
+        ("compute_infer", np.full(len(asked), MODEL_MS)),
+        ("compute_output", np.full(len(asked), 0.3)),
+    ):
+        yield rate(f"nv_inference_{name}_duration_us", asked * milliseconds * 1000, *model)
+    yield gauge("nv_inference_pending_request_count", np.round(asked * waited / 1000), *model)
+
+
+def genv_columns(
+    story: Story, machine: Machine, readings: Sequence[Readings], times: Times
+) -> Iterator[Column]:
+    """Yield what genv says where it is installed: on nodes that have an environment."""
+    here = [one for one in ENVIRONMENTS if one.place.node == machine.name]
+    if not here or machine.gpu is None:
+        return
+    one = np.ones(len(times))
+    yield gauge("genv_is_installed", one)
+    for gpu, reading in enumerate(readings):
+        yield gauge("genv_device_temperature", np.round(reading.temperature), str(gpu))
+        yield gauge("genv_device_utilization", np.round(reading.work.busy * 100), str(gpu))
+        used = np.round(reading.work.memory * machine.gpu.memory_bytes / 2**20) * 2**20
+        yield gauge("genv_device_memory_used_bytes", used, str(gpu))
+        yield gauge("genv_device_memory_total_bytes", one * machine.gpu.memory_bytes, str(gpu))
+    yield from _environments(story, here, times)
+    processes = sum((reading.work.process for reading in readings), np.zeros(len(times)))
+    yield gauge("genv_processes_total", processes)
+    yield from _processes(machine, here, readings)
+
+
+def _processes(
+    machine: Machine, here: Sequence[Environment], readings: Sequence[Readings]
+) -> Iterator[Column]:
+    """Yield the processes on the node's GPUs, with the environment that each belongs to."""
+    assert machine.gpu is not None
+    for gpu, reading in enumerate(readings):
+        which = process_id(gpu), next((one.eid for one in here if gpu in one.place.gpus), "")
+        there = (reading.work.process > 0).astype(np.float64)
+        used = np.round(reading.work.memory * machine.gpu.memory_bytes)
+        yield gauge("genv_process_devices_total", there, *which)._replace(there=there)
+        yield gauge("genv_process_used_gpu_memory_bytes", used, *which, str(gpu))._replace(there=there)
+
+
+def _environments(story: Story, here: Sequence[Environment], times: Times) -> Iterator[Column]:
+    alive = {one.eid: story.during(times, one.since, None).astype(np.float64) for one in here}
+    count = sum(alive.values(), np.zeros(len(times)))
+    yield gauge("genv_environments_total", count)
+    yield gauge("genv_attached_devices_total", count)
+    yield gauge("genv_users_total", count)
+    for one in here:
+        there = alive[one.eid]
+        for name in ("environment_processes", "environment_attached_devices"):
+            yield gauge(f"genv_{name}_total", there, one.eid)._replace(there=there)
+        for name in ("user_environments", "user_processes", "user_attached_devices"):
+            yield gauge(f"genv_{name}_total", there, one.user)._replace(there=there)

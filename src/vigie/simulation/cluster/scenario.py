@@ -1,0 +1,92 @@
+"""The cast and the incidents at absolute times, on the machines that there are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.simulation.cluster.incidents import INCIDENTS, Incident
+from vigie.simulation.cluster.machines import STORY, Machine
+from vigie.simulation.cluster.noise import Noise, Numbers, Times
+from vigie.simulation.cluster.workloads import EIGHT, JOBS, TRAINING, WAITING, Job, Place, Waiting
+
+MINUTE = 60_000
+TOGETHER = 4  # nodes of a job on machines that have no story
+
+
+class Story:
+    """What happens to whom, from the first sample on; the same for the same seed and moment."""
+
+    def __init__(self, machines: Sequence[Machine], now_ms: int, seed: int) -> None:
+        self.machines = {machine.name: machine for machine in machines}
+        self.now_ms = now_ms
+        self.noise = Noise(seed)
+        self.jobs = tuple(self._fitting([*JOBS, *_more(machines)]))
+        self.incidents = tuple(one for one in INCIDENTS if self._is_there(one))
+        self.waiting: tuple[Waiting, ...] = WAITING
+        self._jobs_on: dict[str, list[Job]] = defaultdict(list)
+        for job in self.jobs:
+            for place in job.places:
+                self._jobs_on[place.node].append(job)
+
+    def at(self, minutes: float) -> int:
+        """Return the time in ms that lies so many minutes from now."""
+        return self.now_ms + round(minutes * MINUTE)
+
+    def during(self, times: Times, begin: float, end: float | None) -> NDArray[np.bool_]:
+        """Tell for each time whether it lies between the two, which are minutes from now."""
+        inside: NDArray[np.bool_] = times >= self.at(begin)
+        return inside if end is None else inside & (times < self.at(end))
+
+    def within(self, times: Times, begin: float, end: float | None) -> Numbers:
+        """Return 1 for each time that lies between the two, else 0."""
+        return self.during(times, begin, end).astype(np.float64)
+
+    def jobs_on(self, node: str) -> Sequence[Job]:
+        """Return the jobs that have, had or will have something of a node."""
+        return self._jobs_on[node]
+
+    def incidents_of(self, kind: str, *, node: str = "", job: str = "") -> list[Incident]:
+        """Return the incidents of a kind, on a node or of a job."""
+        return [
+            one
+            for one in self.incidents
+            if one.kind == kind and (not node or one.node == node) and (not job or one.job == job)
+        ]
+
+    def _fitting(self, jobs: Sequence[Job]) -> list[Job]:
+        """Return the jobs with the places that exist; one without any is not run."""
+        kept = []
+        for job in jobs:
+            there = tuple(place for wanted in job.places if (place := self._fitted(wanted)))
+            if there:
+                kept.append(job._replace(places=there))
+        return kept
+
+    def _fitted(self, wanted: Place) -> Place | None:
+        machine = self.machines.get(wanted.node)
+        if machine is None:
+            return None
+        gpus = tuple(gpu for gpu in wanted.gpus if gpu < machine.gpus)
+        return Place(wanted.node, gpus) if gpus or not wanted.gpus else None
+
+    def _is_there(self, incident: Incident) -> bool:
+        machine = self.machines.get(incident.node)
+        return machine is not None and (incident.gpu is None or incident.gpu < machine.gpus)
+
+
+def _more(machines: Sequence[Machine]) -> list[Job]:
+    """Return training jobs for the machines that no story tells of."""
+    names = {machine.name for machine in STORY}
+    plain = [machine.name for machine in machines if machine.name not in names]
+    jobs = []
+    for number, first in enumerate(range(0, len(plain), TOGETHER)):
+        places = tuple(Place(node, EIGHT) for node in plain[first : first + TOGETHER])
+        user, account = (("alice", "language"), ("bob", "vision"), ("dave", "language"))[number % 3]
+        jobs.append(
+            Job(str(5000 + number), f"train-{number:03d}", user, account, "train", TRAINING, places, -400)
+        )
+    return jobs

@@ -1,0 +1,1 @@
+"""What every sink stands on."""

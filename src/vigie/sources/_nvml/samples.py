@@ -1,0 +1,226 @@
+"""From readers to samples: what each GPU gives, with its labels; and for what it does not, the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Callable, NamedTuple, Optional, Union
+
+from vigie.model import Metric, Phase, Sample
+from vigie.sources._gpu import pci_bus_id
+from vigie.sources._number_lists import joined
+from vigie.sources._nvml.driver import OVER, Driver
+from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Columns, Gpu, Part, Rows, Series
+from vigie.sources._nvml.library import NvmlError
+from vigie.sources.core.host import Host
+from vigie.sources.core.source import Unavailable
+
+
+class Found(NamedTuple):
+    """What a reader found; without a value, why not."""
+
+    metric: Metric
+    value: Optional[float]  # noqa: UP045 - evaluated on Python 3.9
+    extra: tuple[str, ...] = ()  # labels behind those that every GPU has
+    part: Optional[Part] = None  # noqa: UP045
+    why: str = ""
+
+
+Value = Union[float, str]  # a number, or why there is none
+
+
+class Block(NamedTuple):
+    """What a reader found of series that are always the same, in their order."""
+
+    rows: Rows
+    values: Sequence[Value]
+    part: Optional[Part] = None  # noqa: UP045
+
+
+class Reader(NamedTuple):
+    """Reads some metrics of one GPU by one kind of call."""
+
+    metrics: tuple[Metric, ...]
+    read: Callable[[Gpu], Iterable[Union[Found, Block]]]  # noqa: UP007 - evaluated on Python 3.9
+
+
+class Fixed(NamedTuple):
+    """Series that are always the same and come by one kind of call, and their values in their order."""
+
+    rows: tuple[tuple[Metric, tuple[str, ...]], ...]
+    values: Callable[[Gpu], Sequence[Value]]
+
+
+def fixed(values: Callable[[Gpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]) -> Fixed:
+    """Return series, each a metric or one with labels behind those that every GPU has, and their values."""
+    return Fixed(tuple((row, ()) if isinstance(row, Metric) else row for row in rows), values)
+
+
+def one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Fixed:
+    """Return one number, given as some metrics in units of their own."""
+    worths = [worth for _, worth in metrics]
+
+    def values(gpu: Gpu) -> list[Value]:
+        number = gpu.number(function, *arguments)
+        return [number if worth == 1 else number * worth for worth in worths]
+
+    return fixed(values, *(metric for metric, _ in metrics))
+
+
+def together(*parts: Fixed) -> Reader:
+    """Return a reader of them all as one block; a call that fails costs only its own series."""
+    rows = Rows(row for part in parts for row in part.rows)
+
+    def read(gpu: Gpu) -> tuple[Block]:
+        values: list[Value] = []
+        for part in parts:
+            try:
+                values += part.values(gpu)
+            except NvmlError as error:  # noqa: PERF203
+                if error.code in LOST or error.code in OVER:
+                    raise
+                values += [str(error)] * len(part.rows)
+        return (Block(rows, values),)
+
+    return Reader(rows.metrics, read)
+
+
+MOST_BLOCKS = 256  # of one GPU whose labels are kept
+Absence = tuple[str, str]  # a metric, and the reason
+Absences = dict[Absence, list[int]]  # of which GPUs
+
+
+def driver_of(host: Host) -> Driver:
+    """Return the driver, or say that there is none."""
+    if host.nvml is None:
+        raise Unavailable("NVIDIA's driver is not part of a recorded machine")
+    return host.nvml
+
+
+def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> list[Sample]:
+    """Return what the readers find on every GPU, and note what they do not; `listen` to events too."""
+    driver = driver_of(host)
+    absent: Absences = {}
+    samples: list[Sample] = []
+    for gpu, question in driver.each(lambda gpu: _read(driver, gpu, readers), listen=listen):
+        if not question.answered:
+            host.note(f"GPU {gpu.index}", gpu.lost or "no answer in time; asked again when it has come")
+            continue
+        if gpu.lost or question.error is not None:
+            host.note(f"GPU {gpu.index}", gpu.lost or question.error)
+            continue
+        samples += question.answer.samples
+        for reason in question.answer.absent:
+            absent.setdefault(reason, []).append(gpu.index)
+    for index, error in driver.refused().items():
+        host.note(f"GPU {index}", error)
+    _note_absent(host, absent)
+    if not samples:
+        said = dict.fromkeys([why for _, why in absent] or host.notes.values())
+        raise Unavailable("; ".join(list(said)[:3]) or "the NVIDIA driver has no GPU")
+    return samples
+
+
+class _Told:
+    """What one GPU has told."""
+
+    def __init__(self, driver: Driver, gpu: Gpu) -> None:
+        self.samples: list[Sample] = []
+        self.absent: dict[Absence, None] = {}  # each once, in their order
+        self._driver, self._gpu = driver, gpu
+
+    def take(self, found: Found | Block) -> None:
+        """Note what a reader has found, or why there is nothing."""
+        if isinstance(found, Block):
+            self._take_block(found)
+        elif found.value is None:
+            self.absent[found.metric.name, found.why] = None
+        else:
+            series = _series(self._driver, self._gpu, found.metric, found.extra, found.part)
+            self.samples.append((*series, found.value))
+
+    def _take_block(self, block: Block) -> None:
+        metrics, labels = self._columns(block)
+        for metric, own, value in zip(metrics, labels, block.values):
+            if isinstance(value, str):
+                self.absent[metric.name, value] = None
+            else:
+                self.samples.append((metric, own, value))
+
+    def _columns(self, block: Block) -> Columns:
+        """Return the metrics and the labels of a block's series, which are made once."""
+        kept = self._gpu.series
+        key = block.rows, block.part.uuid if block.part else ""
+        if key not in kept:
+            if len(kept) > MOST_BLOCKS:  # MIG instances come and go
+                kept.clear()
+            rows = [_series(self._driver, self._gpu, *row, block.part) for row in block.rows.rows]
+            kept[key] = [metric for metric, _ in rows], [labels for _, labels in rows]
+        return kept[key]
+
+
+def _note_absent(host: Host, absent: Absences) -> None:
+    reasons: dict[str, list[str]] = {}
+    for (name, why), gpus in absent.items():
+        reasons.setdefault(name, []).append(f"GPU {joined(gpus)}: {why}")
+    for name, whys in reasons.items():
+        host.note(name, "; ".join(whys))
+
+
+def tell_lost(host: Host) -> None:
+    """Say which GPUs are lost and which have come back, each once."""
+    known: dict[str, str] = host.memory.setdefault("lost", {})
+    for index, error in driver_of(host).refused().items():
+        if error.code in LOST and known.get(str(index)) != str(error):
+            what = f"GPU {index} cannot even be identified: {error}"
+            host.happened("gpu_lost", what, phase=Phase.BEGINS, severity="critical", gpu=str(index))
+            known[str(index)] = str(error)
+    for gpu in driver_of(host).gpus():
+        if known.get(str(gpu.index)) != "":  # at the first look too: it may have been lost before a restart
+            known[str(gpu.index)] = ""
+            host.happened("gpu_lost", "", phase=Phase.ENDS, severity="critical", gpu=str(gpu.index))
+        if known.get(gpu.uuid) == gpu.lost:
+            continue
+        phase = Phase.BEGINS if gpu.lost else Phase.ENDS
+        what = f"GPU {gpu.index} ({gpu.name}) cannot be read: {gpu.lost}" if gpu.lost else ""
+        host.happened(
+            "gpu_lost",
+            what,
+            phase=phase,
+            severity="critical",
+            gpu=str(gpu.index),
+            uuid=gpu.uuid,
+            pci_bus_id=pci_bus_id(gpu.pci),
+        )
+        known[gpu.uuid] = gpu.lost
+
+
+def _read(driver: Driver, gpu: Gpu, readers: Sequence[Reader]) -> _Told:
+    told = _Told(driver, gpu)
+    for reader in readers:
+        try:
+            for found in reader.read(gpu):
+                told.take(found)
+        except NvmlError as error:  # noqa: PERF203 - one call that fails costs only its own metrics
+            if error.code in LOST or error.code in OVER:
+                raise
+            for metric in reader.metrics:
+                told.take(Found(metric, None, why=str(error)))
+    return told
+
+
+_spellings: dict[tuple[Metric, str], Metric] = {}
+
+
+def _series(driver: Driver, gpu: Gpu, metric: Metric, extra: tuple[str, ...], part: Part | None) -> Series:
+    return _spelled(driver, metric), gpu.labels(metric, driver.node, extra, part)
+
+
+def _spelled(driver: Driver, metric: Metric) -> Metric:
+    """Return the metric with the label of the host's name spelled as configured."""
+    if driver.host_label == HOST_LABEL or HOST_LABEL not in metric.labels:
+        return metric
+    key = metric, driver.host_label
+    if key not in _spellings:
+        labels = tuple(driver.host_label if name == HOST_LABEL else name for name in metric.labels)
+        _spellings[key] = metric._replace(labels=labels)
+    return _spellings[key]

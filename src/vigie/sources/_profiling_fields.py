@@ -1,0 +1,96 @@
+"""Profiling counters of NVIDIA GPUs: each by its DCGM field, and by its number in the driver's own GPM."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from vigie.model import Metric, gauge
+from vigie.sources._number_lists import spread
+from vigie.sources._nvml.gpu import DCGM
+
+SHARE, RATE = 1 / 100, 1 << 20  # GPM gives percentages and MiB/s, DCGM ratios and bytes/s
+LARGEST = 1 << 20  # of a file that lists fields
+
+
+class Row(NamedTuple):
+    """One counter, and what a unit of GPM is worth."""
+
+    field: int
+    gpm: int
+    metric: Metric
+    worth: float
+
+
+def _share(field: int, gpm: int, name: str, what: str) -> Row:
+    meaning = f"Share of the time in which {what}, from 0 to 1."
+    return Row(field, gpm, gauge(f"DCGM_FI_PROF_{name}", meaning, *DCGM), SHARE)
+
+
+def _rate(field: int, gpm: int, name: str, what: str) -> Row:
+    return Row(field, gpm, gauge(f"DCGM_FI_PROF_{name}", f"Bytes a second {what}.", *DCGM), RATE)
+
+
+ROWS = (
+    _share(1001, 1, "GR_ENGINE_ACTIVE", "the graphics or compute engine was busy"),
+    _share(1002, 2, "SM_ACTIVE", "a multiprocessor had work, mean over all"),
+    Row(
+        1003,
+        3,
+        gauge("DCGM_FI_PROF_SM_OCCUPANCY", "Resident warps of those that would fit, from 0 to 1.", *DCGM),
+        SHARE,
+    ),
+    _share(1004, 5, "PIPE_TENSOR_ACTIVE", "a tensor core was busy"),
+    _share(1005, 10, "DRAM_ACTIVE", "the memory interface was busy"),
+    _share(1006, 11, "PIPE_FP64_ACTIVE", "the 64-bit pipe was busy"),
+    _share(1007, 12, "PIPE_FP32_ACTIVE", "the 32-bit pipe was busy"),
+    _share(1008, 13, "PIPE_FP16_ACTIVE", "the 16-bit pipe was busy"),
+    _rate(1009, 20, "PCIE_TX_BYTES", "that left the GPU by PCIe, with headers"),
+    _rate(1010, 21, "PCIE_RX_BYTES", "that came to the GPU by PCIe, with headers"),
+    _rate(1011, 61, "NVLINK_TX_BYTES", "that left the GPU by NVLink"),
+    _rate(1012, 60, "NVLINK_RX_BYTES", "that came to the GPU by NVLink"),
+    _share(1013, 9, "PIPE_TENSOR_IMMA_ACTIVE", "tensor cores worked on integers"),
+    _share(1014, 7, "PIPE_TENSOR_HMMA_ACTIVE", "tensor cores worked on 16-bit numbers"),
+    _share(1015, 6, "PIPE_TENSOR_DFMA_ACTIVE", "tensor cores worked on 64-bit numbers"),
+    _share(1016, 4, "PIPE_INT_ACTIVE", "the integer pipe was busy"),
+)
+PIPE = "DCGM_FI_PROF_PIPE_"
+
+
+def chosen(fields: str, *, pipes: bool) -> tuple[Row, ...]:
+    """Return the rows that a list of DCGM fields names, or all; raise ValueError for a list without any.
+
+    The list has ids, ranges of ids and names, or is the path of a file as dcgm-exporter has. Fields that are
+    no profiling counters may be in it: other sources give them.
+
+    >>> [row.field for row in chosen("50,100,1001-1003,DCGM_FI_PROF_DRAM_ACTIVE", pipes=True)]
+    [1001, 1002, 1003, 1005]
+    """
+    words = _words(fields)
+    rows = [row for row in ROWS if not words or words & {str(row.field), row.metric.name}]
+    if not rows:
+        raise ValueError("should name profiling counters, such as 1001-1012 or DCGM_FI_PROF_SM_ACTIVE")
+    return tuple(row for row in rows if pipes or not row.metric.name.startswith(PIPE))
+
+
+def check(fields: str) -> None:
+    """Refuse, with ValueError, a list that names no profiling counter."""
+    chosen(fields, pipes=True)
+
+
+def _words(fields: str) -> set[str]:
+    if os.path.isabs(fields):
+        return _listed(fields)
+    words = {word.strip() for word in fields.split(",") if word.strip()}
+    return words | {str(number) for word in words if "-" in word for number in spread(word)}
+
+
+def _listed(path: str) -> set[str]:
+    """Return the first column of a file of counters."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read(LARGEST).splitlines()
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error}") from None
+    names = (line.partition(",")[0].strip() for line in lines)
+    return {name for name in names if name and not name.startswith("#")}

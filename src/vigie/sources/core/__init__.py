@@ -1,0 +1,1 @@
+"""What every source stands on, and other packages may import."""

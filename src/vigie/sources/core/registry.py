@@ -1,0 +1,63 @@
+"""Finds the sources: every module here, and every file of the operator's own directories."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import stat
+from collections.abc import Iterable, Iterator
+
+import vigie.sources
+from vigie.sources.core.source import Source
+
+
+class BadSource(Exception):
+    """A file that should hold a source does not; the message says which and why."""
+
+
+def built_in() -> Iterator[Source]:
+    """Yield the sources of this package."""
+    for module in pkgutil.iter_modules(vigie.sources.__path__):
+        if not module.ispkg and not module.name.startswith("_"):
+            yield importlib.import_module(f"vigie.sources.{module.name}").SOURCE
+
+
+def from_directory(directory: str) -> Iterator[Source]:
+    """Yield the sources in the operator's own directory, one in each .py file."""
+    _refuse_strangers(directory)
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".py") and not name.startswith("_"):
+            yield _load(os.path.join(directory, name))
+
+
+def find(directories: Iterable[str] = ()) -> list[Source]:
+    """Return all sources by name; a file of the operator's replaces ours of the same name."""
+    found: dict[str, Source] = {source.name: source for source in built_in()}
+    for directory in directories:
+        found.update((source.name, source) for source in from_directory(directory))
+    return sorted(found.values(), key=lambda source: source.name)
+
+
+def _load(path: str) -> Source:
+    _refuse_strangers(path)
+    spec = importlib.util.spec_from_file_location(f"vigie_source_{os.path.basename(path)[:-3]}", path)
+    assert spec is not None  # the name ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BadSource(f"{path}: {type(error).__name__}: {error}") from error
+    source = getattr(module, "SOURCE", None)
+    if not isinstance(source, Source):
+        raise BadSource(f"{path} defines no SOURCE; see CONTRIBUTING.md for the shape of a source")
+    return source
+
+
+def _refuse_strangers(path: str) -> None:
+    """Refuse to run code that another user could have written."""
+    status = os.stat(path)
+    if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise BadSource(f"{path} could be changed by another user: chown it to yourself and chmod go-w")

@@ -1,0 +1,164 @@
+"""A recorded machine: its files in one readable archive, and the answers of its system calls.
+
+An archive is plain text. A line `-- PATH --` begins a file, whose lines follow;
+`-- PATH -> TARGET --` is a symbolic link, `-- PATH/ --` an empty directory, and
+`-- PATH ! EACCES --` a file that answers with that error. PATH begins with proc/, sys/ or root/.
+The file calls.json holds what the system calls answered.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from typing import Any
+
+from vigie.sources.core.host import Calls, Host, Roots, Statvfs
+from vigie.sources.core.timex import Timex
+from vigie.sources.core.tree import Budget, Note, Take, Tree
+
+HEADER = re.compile(r"^-- (\S(?:.*\S)?) --$")
+
+
+def unpack(archive: str, directory: str) -> None:
+    """Write the archive's files below the directory; nothing of it can lie or lead outside."""
+    for root in Roots._fields:
+        os.makedirs(os.path.join(directory, root), exist_ok=True)
+    links: list[tuple[str, str]] = []
+    for path, lines in _entries(archive):
+        name, arrow, target = path.partition(" -> ")
+        name, mark, error = name.partition(" ! ")
+        full = _inside(directory, name)
+        os.makedirs(full if name.endswith("/") else os.path.dirname(full), exist_ok=True)
+        if arrow:
+            links.append((name, target))
+        elif mark:
+            with open(os.path.join(directory, "errors"), "a", encoding="utf-8") as file:
+                file.write(f"{name} {error}\n")
+            with open(full, "a", encoding="utf-8"):
+                pass  # it is listed, even if it cannot be read
+        elif not name.endswith("/"):
+            with open(full, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write("".join(line + "\n" for line in lines))
+    for name, target in links:  # last, so that no file is written through one
+        _link(directory, name, target)
+
+
+def replayed(directory: str, options: dict[str, str] | None = None) -> Host:
+    """Return the machine that was recorded, or unpacked, into the directory."""
+    roots = Roots(*(os.path.join(directory, name) for name in Roots._fields))
+    host = Host(roots, calls=ReplayedCalls(directory), options=options)
+    errors = _errors(directory)
+    for name in Roots._fields:
+        tree = ReplayedTree(os.path.join(directory, name), errors.get(name, {}), host.note)
+        setattr(host, name, tree)
+    return host
+
+
+class ReplayedTree(Tree):
+    """A recorded root, with the errors that some of its files answered."""
+
+    def __init__(self, top: str, errors: dict[str, int], note: Note) -> None:
+        super().__init__(top, Budget(0), note)
+        self._errors = errors
+
+    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
+        number = self._errors.get(os.path.normpath(path))
+        if number is not None:
+            raise OSError(number, os.strerror(number), self._prefix + path)
+        return super()._opened(path, take, keep=keep)
+
+
+class ReplayedCalls(Calls):
+    """System calls, answered from the recording; what was not recorded is refused."""
+
+    def __init__(self, directory: str) -> None:
+        try:
+            with open(os.path.join(directory, "calls.json"), encoding="utf-8") as file:
+                self._answers: dict[str, Any] = json.load(file)
+        except FileNotFoundError:
+            self._answers = {}
+        self._root = os.path.join(directory, "root")
+        self.page_size = self._answers.get("page_size", 4096)
+        self.ticks = self._answers.get("ticks", 100)
+
+    def time(self) -> float:
+        """Return when the recording was made."""
+        return float(self._answer("time"))
+
+    def zone(self) -> tuple[str, int]:
+        """Return the recorded time zone."""
+        name, offset = self._answer("zone")
+        return name, offset
+
+    def uname(self) -> tuple[str, str, str, str, str]:
+        """Return the recorded uname."""
+        sysname, nodename, release, version, machine = self._answer("uname")
+        return sysname, nodename, release, version, machine
+
+    def adjtimex(self) -> Timex:
+        """Return the recorded clock discipline."""
+        return Timex(**self._answer("adjtimex"))
+
+    def amdsmi(self) -> Any:
+        """Refuse: a package is not recorded."""
+        raise ImportError("it is no part of a recorded machine")
+
+    def statvfs(self, path: str) -> Statvfs:
+        """Return the recorded sizes; a mount point that is not there hangs no test, it fails."""
+        answers = self._answer("statvfs")
+        path = path[len(self._root) :] or "/" if path.startswith(self._root) else path
+        if path not in answers:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return Statvfs(*answers[path])
+
+    def _answer(self, call: str) -> Any:
+        if call not in self._answers:
+            raise FileNotFoundError(errno.ENOENT, "not recorded", call)
+        return self._answers[call]
+
+
+def _entries(archive: str) -> list[tuple[str, list[str]]]:
+    entries: list[tuple[str, list[str]]] = []
+    for line in archive.splitlines():
+        header = HEADER.match(line)
+        if header:
+            entries.append((header.group(1), []))
+        elif entries:
+            entries[-1][1].append(line)
+    return entries
+
+
+def _errors(directory: str) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    try:
+        with open(os.path.join(directory, "errors"), encoding="utf-8") as file:
+            lines = file.read().split("\n")
+    except FileNotFoundError:
+        return found
+    for line in filter(None, lines):
+        path, _, name = line.rpartition(" ")
+        root, _, rest = path.partition("/")
+        found.setdefault(root, {})[os.path.normpath(rest)] = getattr(errno, name)
+    return found
+
+
+def _inside(directory: str, name: str) -> str:
+    top = os.path.realpath(directory)
+    full = os.path.normpath(os.path.join(top, name))
+    real = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+    if not real.startswith(os.path.join(top, "")):
+        raise ValueError(f"{name} would be outside {directory}")
+    return full
+
+
+def _link(directory: str, name: str, target: str) -> None:
+    full = _inside(directory, name)
+    if target.startswith("/"):  # seen from the recorded machine's own root
+        target = os.path.relpath(
+            os.path.join(directory, name.partition("/")[0], target[1:]), os.path.dirname(full)
+        )
+    _inside(directory, os.path.join(os.path.dirname(name), target))
+    if not os.path.lexists(full):
+        os.symlink(target, full)

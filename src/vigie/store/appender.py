@@ -1,0 +1,118 @@
+"""Takes rows in: where a table's values go is found once, the log has them first, then memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from vigie.model import Frame, Table
+from vigie.store.blocks.block_store import Blocks
+from vigie.store.compression.codec import Floats, absent
+from vigie.store.errors import Damaged
+from vigie.store.filesystem import Gauge
+from vigie.store.heads.placement import Parts, Route, Routes
+from vigie.store.heads.stream import Stream
+from vigie.store.rollups.rollups import Rollups
+from vigie.store.series.index import Index, Target
+from vigie.store.series.layout import Layout, Layouts
+from vigie.store.series.table_layout import Shape, Shapes
+from vigie.store.wal.records import Batch, Row, StreamName
+from vigie.store.wal.wal import Log
+
+
+class Intake:
+    """Every call is made under the store's guard."""
+
+    def __init__(
+        self,
+        layouts: Layouts,
+        open_stream: Callable[[StreamName], Stream],
+        index: Index,
+        blocks: Blocks,
+        rollups: Rollups,
+        log: Log,
+        gauge: Gauge,
+    ) -> None:
+        self._open, self._index, self._blocks = open_stream, index, blocks
+        self._rollups, self._log, self._gauge = rollups, log, gauge
+        self._known = Shapes(layouts)
+        self._shapes: dict[Stream, Shape] = {}
+        self._routes = Routes()
+
+    def append(self, target: Target, frame: Frame) -> None:
+        """Take a frame of a target; values that are there already for this time are left alone."""
+        route = self._route(target, frame.parts)
+        time, values = frame.time_ms, route.values(frame.parts)
+        rows = route.rows(values)
+        if any(stream.end >= time for stream in route.streams):
+            self._append_late(route, time, rows)
+            return
+        self._gauge.check()
+        position = self._log.rows(Batch(route.form, [time] * len(rows), values))
+        sparse = bool(absent(values).any())
+        for stream, layout, row in zip(route.streams, route.layouts, rows, strict=True):
+            if stream.push(layout, time, row, sparse=sparse):
+                self._rollups.note_row(stream, time)
+            else:
+                self._put(stream, layout, time, row, position)
+
+    def take(self, rows: Sequence[tuple[Stream, Row]]) -> None:
+        """Take rows of any streams."""
+        if not rows:
+            return
+        self._gauge.check()
+        position = self._log.rows(Batch.of([row for _, row in rows]))
+        lost: Damaged | None = None
+        for stream, row in rows:
+            try:
+                self._put(stream, row.layout, row.time, row.values, position)
+            except Damaged as error:  # costs this row, not those that came with it
+                lost = Damaged(f"a late frame of {dict(stream.name.target)} at {row.time} is lost: {error}")
+                stream.damages.add(f"late frames of {dict(stream.name.target)} are lost: {error}")
+        if lost is not None:
+            raise lost
+
+    def layout(self, stream: Stream) -> Layout | None:
+        """Return the layout of the newest table of a stream, if one came since the start."""
+        shape = self._shapes.get(stream)
+        return None if shape is None else shape.layout
+
+    def forget(self, stream: Stream) -> None:
+        """Forget a stream that is not there any more."""
+        self._shapes.pop(stream, None)
+        self._routes.forget(stream.name.target)
+
+    def _route(self, target: Target, parts: Parts) -> Route:
+        route = self._routes.get(target, parts)
+        if route is None:
+            route = Route([self._shape(target, table) for table, _ in parts])
+            self._routes.add(target, parts, route)
+        return route
+
+    def _shape(self, target: Target, table: Table) -> tuple[Stream, Shape]:
+        stream = self._open(StreamName(target, table.source, framed=True))
+        shape = self._shapes.get(stream)
+        if shape is None or shape.table is not table:
+            if shape is None or shape.table != table:
+                shape = self._known.of(table, dict(target), shape)
+            shape = self._shapes[stream] = shape._replace(table=table)
+        return stream, shape
+
+    def _append_late(self, route: Route, time: int, rows: Sequence[Floats]) -> None:
+        some = zip(route.streams, route.layouts, rows, strict=True)
+        free = [
+            (stream, Row(stream.name, layout, time, row))
+            for stream, layout, row in some
+            if not self._holds(stream, time)
+        ]
+        self.take(free)
+
+    def _holds(self, stream: Stream, time: int) -> bool:
+        try:
+            return stream.holds(time, self._blocks)
+        except Damaged:
+            return False  # said when the row is put there
+
+    def _put(self, stream: Stream, layout: Layout, time: int, row: Floats, position: int) -> None:
+        stream.put(layout, time, row, position, self._blocks)
+        self._index.note(stream, layout.outline)
+        self._rollups.note_row(stream, time)

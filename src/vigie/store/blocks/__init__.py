@@ -1,0 +1,1 @@
+"""Compressed chunks in SQLite."""

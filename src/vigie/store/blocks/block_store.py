@@ -1,0 +1,357 @@
+"""The durable part: chunks of sealed values in one SQLite file, committed with synchronous=FULL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import starmap
+from pathlib import Path
+from typing import NamedTuple
+
+from vigie.store.blocks import layout_store
+from vigie.store.blocks.blob_packing import Places, bundled
+from vigie.store.blocks.blob_reader import Shelf
+from vigie.store.blocks.chunk import Chunk
+from vigie.store.blocks.database import Database, is_spoilt
+from vigie.store.blocks.layout_spans import Span
+from vigie.store.blocks.layout_store import KEPT_SERIES, StoredLayouts
+from vigie.store.compression import codec
+from vigie.store.corruption import Damages
+from vigie.store.errors import Damaged
+from vigie.store.series.layout import Layout, Layouts
+from vigie.store.series.schema import Outline
+from vigie.store.wal.records import LATEST, StreamName
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS stream (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, target TEXT, source TEXT, framed INTEGER, flushed INTEGER,
+    UNIQUE (target, source));
+CREATE TABLE IF NOT EXISTS chunk (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    stream INTEGER, layout INTEGER, start INTEGER, stop INTEGER, count INTEGER,
+    first_blob INTEGER, blobs INTEGER, small INTEGER, times BLOB, places BLOB);
+CREATE INDEX IF NOT EXISTS chunk_by_time ON chunk (stream, start);
+CREATE INDEX IF NOT EXISTS chunk_by_age ON chunk (stop);
+CREATE INDEX IF NOT EXISTS chunk_small ON chunk (stream, start) WHERE small = 1;
+CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
+"""
+_CHUNK = "SELECT number, layout, start, stop, count, times, first_blob, blobs, places FROM chunk WHERE "
+_SPAN = "SELECT stream, layout, min(start), max(stop) FROM chunk WHERE "
+_UNLIKE = """
+SELECT min(layout.number) FROM chunk JOIN layout ON layout.number = chunk.layout
+WHERE chunk.stream = ? AND chunk.start <= ? AND chunk.stop >= ? GROUP BY layout.outline"""
+_OVERLAPPING = """
+stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
+    SELECT start FROM chunk WHERE stream = ?1 AND start < ?2 ORDER BY start DESC LIMIT 2)), ?2)
+ORDER BY start"""
+_EXTENTS = """
+SELECT number, start, stop FROM chunk WHERE stream = ? AND start >= ? AND start < ? ORDER BY start"""
+_REACHING = "stream = ? AND start >= ? AND start < ? AND stop > ? ORDER BY start"
+_SEALED = {
+    "times of chunk": "SELECT number, times FROM chunk",
+    "layout": "SELECT number, series FROM layout",
+    "outline": "SELECT number, content FROM outline",
+}
+_PROBES = (
+    "SELECT sum(flushed) FROM stream NOT INDEXED",
+    "SELECT sum(number) FROM stream ORDER BY target, source",
+    "SELECT sum(stop), sum(blobs) FROM chunk NOT INDEXED",
+    "SELECT sum(start) FROM chunk INDEXED BY chunk_by_time",
+    "SELECT sum(stop) FROM chunk INDEXED BY chunk_by_age",
+    "SELECT sum(start) FROM chunk INDEXED BY chunk_small WHERE small = 1",
+    "SELECT sum(checksum) FROM layout INDEXED BY layout_by_checksum",
+    "SELECT sum(checksum) FROM outline INDEXED BY outline_by_checksum",
+    "SELECT max(number) FROM layout",  # the end of a table is where the next row goes
+    "SELECT max(number) FROM outline",
+    "SELECT max(number) FROM blob",
+)
+_PLACES = "SELECT number, first_blob, blobs, places FROM chunk"
+_ROWS = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
+_LAST_CHUNK = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunk'), 0)"
+_NEAR = "SELECT number FROM chunk WHERE first_blob >= ? AND first_blob < ?"
+LAST = 1 << 62
+A_PAGE = 100  # rows of values that may stand in one page, so that a spoilt one concerns all of them
+
+
+class StoredStream(NamedTuple):
+    """What the blocks know of a stream."""
+
+    number: int
+    name: StreamName
+    flushed: int
+
+
+class Extent(NamedTuple):
+    """What is known of a chunk without its layout, which takes the longest to read."""
+
+    number: int
+    start: int
+    end: int
+
+
+class Blocks:
+    """Chunks by stream and time; the values of a chunk's bands are in rows that follow one another."""
+
+    def __init__(
+        self, path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES
+    ) -> None:
+        self.damages = damages
+        self.database = Database(path, _SCHEMA + layout_store.SCHEMA)
+        self.layouts = StoredLayouts(self.database, layouts, kept_series)
+        self._read = self.database.read
+        # Chunks that are committed while their rows still count as being in memory.
+        self.unsettled: set[int] = set()
+        self.salvaged = False  # some of it may be lost
+        self._stuck: set[int] = set()  # chunks whose values SQLite cannot remove
+        self._written: int = self._read(_LAST_CHUNK)[0][0]
+        self._newest = LAST  # later ones were written after this process was forked
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self.database.writer
+
+    def probe(self) -> None:
+        """Read what is needed to open, to look up and to write, but for values; or raise Damaged."""
+        for query in _PROBES:
+            self._read(query)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.database.close()
+
+    def reborn(self) -> None:
+        """Go on in a forked child, with what there was at the fork."""
+        self.database.reborn()
+        self._read = self.database.read
+        self._newest = self._written
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all that is done inside durable at its end, or none of it."""
+        try:
+            with self.database.transaction():
+                yield
+        except BaseException:
+            self.layouts.forget()  # those written by this transaction are not there any more
+            raise
+
+    def streams(self) -> list[StoredStream]:
+        """Return the streams that have or had blocks."""
+        rows = self._read("SELECT number, target, source, framed, flushed FROM stream")
+        return [
+            StoredStream(number, StreamName(_target(target), source, bool(framed)), flushed)
+            for number, target, source, framed, flushed in rows
+        ]
+
+    def spans(self, stream: int | None = None, start: int = -LAST, end: int = LAST) -> Iterator[Span]:
+        """Yield the layouts of one stream or of all that reach into a time span."""
+        if stream is None:
+            rows = self._read(_SPAN + "start <= ? AND stop >= ? GROUP BY stream, layout", end, start)
+        else:
+            where = "stream = ? AND start <= ? AND stop >= ? GROUP BY layout"
+            rows = self._read(_SPAN + where, stream, end, start)
+        return starmap(Span, rows)
+
+    def unlike_layouts(self, stream: int, start: int, end: int) -> list[int]:
+        """Return one layout of each outline that a stream has in a time span."""
+        return [number for (number,) in self._read(_UNLIKE, stream, end, start)]
+
+    def outlines(self, spans: Iterable[Span]) -> Iterator[tuple[Span, Outline | None]]:
+        """Yield spans, each with the outline of its layout; None for one that is damaged, which is said."""
+        for span in spans:
+            try:
+                yield span, self.layouts.outline(span.layout)
+            except Damaged as error:  # costs what it describes, not the whole store
+                self.damages.add(str(error))
+                yield span, None
+
+    def keep_stream(self, name: StreamName, flushed: int) -> int:
+        """Note up to where a stream's log is in blocks; return the stream's number."""
+        rows = self._db.execute(
+            "INSERT INTO stream (target, source, framed, flushed) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (target, source) DO UPDATE SET flushed = excluded.flushed RETURNING number",
+            (json.dumps(name.target), name.source, name.framed, flushed),
+        )
+        number: int = rows.fetchall()[0][0]
+        return number
+
+    def write(self, stream: int, chunk: Chunk, *, small: bool) -> int:
+        """Write a chunk in place of those that it replaces; return its number."""
+        for number in chunk.replaces:
+            self.remove_chunk(number)
+        (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
+        rows, places = bundled([chunk.blob(band) for band in range(len(chunk.layout.bands))])
+        self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
+        layout, times = self.layouts.number(chunk.layout), chunk.packed_times
+        self._written += 1  # also if it is rolled back: a head may have taken note that it replaces it
+        about = (stream, layout, chunk.start, chunk.end, chunk.rows, first, len(rows), small, times, places)
+        self._db.execute(
+            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (self._written, *about)
+        )
+        return self._written
+
+    def grown_up(self, chunks: Iterable[Chunk]) -> None:
+        """Note that chunks have nobody to be merged with."""
+        self._db.executemany(
+            "UPDATE chunk SET small = 0 WHERE number = ?", [(chunk.number,) for chunk in chunks]
+        )
+
+    def remove_chunk(self, number: int) -> None:
+        """Remove a chunk and its values."""
+        query = "SELECT first_blob, blobs FROM chunk WHERE number = ?"
+        for first, count in self._db.execute(query, (number,)).fetchall():
+            if number not in self._stuck:
+                self._remove_values(number, first, first + count)
+        self._db.execute("DELETE FROM chunk WHERE number = ?", (number,))
+
+    def _remove_values(self, chunk: int, first: int, stop: int) -> None:
+        """Remove the values of a chunk; where pages are spoilt, the next try leaves them as they are."""
+        try:
+            self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, stop))
+        except sqlite3.Error as error:
+            if is_spoilt(error):
+                near = self._read(_NEAR, first - A_PAGE, stop + A_PAGE)
+                self._stuck.update(number for (number,) in near)
+                self.damages.add(f"the values of chunk {chunk} cannot be removed from disk: {error}")
+            raise
+
+    def remove_stream(self, stream: int) -> None:
+        """Remove a stream with all its chunks."""
+        for (number,) in self._db.execute("SELECT number FROM chunk WHERE stream = ?", (stream,)).fetchall():
+            self.remove_chunk(number)
+        self._db.execute("DELETE FROM stream WHERE number = ?", (stream,))
+
+    def at(self, stream: int, time: int) -> Chunk | None:
+        """Return the chunk whose first and last time enclose this one."""
+        where = "stream = ? AND start <= ? ORDER BY start DESC LIMIT 1"
+        found = self._chunks(where, stream, time)
+        if not found:  # then nothing may be put where a chunk is that cannot be read
+            for _, layout, _, stop, *_ in self._read(_CHUNK + where, stream, time):
+                if stop >= time:
+                    self.layouts.layout(layout)
+        return found[0] if found and found[0].end >= time else None
+
+    def between(self, stream: int, after: int, before: int) -> bool:
+        """Tell whether a chunk begins between two times."""
+        query = "SELECT 1 FROM chunk WHERE stream = ? AND start > ? AND start < ? LIMIT 1"
+        return bool(self._read(query, stream, after, before))
+
+    def overlapping(self, stream: int, start: int, end: int, apart: int = LATEST) -> list[Chunk]:
+        """Return the chunks that reach into a time span, and the one before them.
+
+        Those that end behind a time hold nothing of the others, so that they can be kept alone.
+        """
+        return self._chunks(_OVERLAPPING, stream, start, end, apart=apart)
+
+    def reaching(self, stream: int, since: int, start: int, stop: int) -> list[Chunk]:
+        """Return the chunks that begin from a time on and reach into a time span."""
+        return self._chunks(_REACHING, stream, since, stop, start)
+
+    def extents(self, stream: int, since: int, stop: int) -> list[Extent]:
+        """Return where the chunks lie that begin between two times."""
+        return list(starmap(Extent, self._read(_EXTENTS, stream, since, stop)))
+
+    def oldest(self, count: int) -> list[tuple[int, int, int]]:
+        """Return number, stream and last time of the oldest chunks."""
+        return self._read("SELECT number, stream, stop FROM chunk ORDER BY stop LIMIT ?", count)
+
+    def small(self, stream: int, until: int) -> list[Chunk]:
+        """Return the chunks of a stream that were never merged and end by a time, in order."""
+        return self._chunks("stream = ? AND small = 1 AND stop <= ? ORDER BY start", stream, until)
+
+    def first_small(self, stream: int) -> int | None:
+        """Return the first time of a stream's chunks that were never merged."""
+        first: int | None
+        ((first,),) = self._read("SELECT min(start) FROM chunk WHERE stream = ? AND small = 1", stream)
+        return first
+
+    def smalls(self) -> Iterator[tuple[int, int]]:
+        """Yield every stream with the first time of its chunks that were never merged."""
+        yield from self._read("SELECT stream, min(start) FROM chunk WHERE small = 1 GROUP BY stream")
+
+    def weigh(self, stream: int, start: int, end: int) -> list[tuple[int, Layout]]:
+        """Return how many rows of each layout the chunks have that reach into a time span."""
+        rows = self._read(
+            "SELECT sum(count), layout FROM chunk WHERE stream = ? AND start <= ? AND stop >= ? "
+            "GROUP BY layout ORDER BY max(start)",
+            stream,
+            end,
+            start,
+        )
+        found = [(count, layout) for count, number in rows if (layout := self._layout(number)) is not None]
+        if found:
+            self.layouts.hold(found[-1][1])
+        return found
+
+    def size(self) -> int:
+        """Return how many bytes are in use."""
+        # Asked of the connection that writes, so that what it just removed counts.
+        pages, free, page = (
+            self._db.execute(f"PRAGMA {what}").fetchone()[0]
+            for what in ("page_count", "freelist_count", "page_size")
+        )
+        used: int = (pages - free) * page
+        return used
+
+    def forget_layouts(self) -> None:
+        """Forget layouts that nothing uses."""
+        with self.transaction():
+            self.layouts.sweep()
+        self.layouts.forget()
+
+    def shrink(self, pages: int) -> None:
+        """Give some freed pages back to the file system."""
+        with self.transaction():
+            self._db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
+
+    def checkpoint(self) -> None:
+        """Move SQLite's own log into the file."""
+        with self.database.writing:
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def verify(self) -> Iterator[str]:
+        """Yield what is damaged, after reading every blob."""
+        try:
+            yield from verify(self._db)
+        except sqlite3.Error as error:
+            yield f"cannot read the blocks: {error}"
+
+    def _chunks(self, where: str, *values: int, apart: int = LATEST) -> list[Chunk]:
+        rows = self._read(_CHUNK + where, *values)
+        places = [(row[6], Places(row[8], row[7])) for row in rows]
+        older = sum(row[3] <= apart for row in rows)
+        shelves = Shelf(self._read, places[:older]), Shelf(self._read, places[older:])
+        blobs = [partial(shelf.blob, i) for shelf in shelves for i in range(len(shelf))]
+        return [
+            Chunk(layout, start, stop, count, times, blob, number=number)
+            for blob, (number, of, start, stop, count, times, *_) in zip(blobs, rows, strict=True)
+            if number <= self._newest and number not in self.unsettled
+            if (layout := self._layout(of)) is not None
+        ]
+
+    def _layout(self, number: int) -> Layout | None:
+        """Return a layout; one that is damaged costs its chunks, and not what stands beside them."""
+        try:
+            return self.layouts.layout(number)
+        except Damaged as error:
+            self.damages.add(str(error))
+            return None
+
+
+def verify(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is damaged in a file of blocks, after reading every blob."""
+    yield from (text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok")
+    for kind, query in _SEALED.items():
+        for number, content in connection.execute(query):
+            yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
+    for chunk, first, count, places in connection.execute(_PLACES):
+        rows = {number - first: row for number, row in connection.execute(_ROWS, (first, first + count))}
+        for wrong in dict.fromkeys(Places(places, count).faults(rows)):
+            yield f"values of chunk {chunk}: {wrong}"
+
+
+def _target(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in json.loads(text))

@@ -1,0 +1,108 @@
+"""Rows that are closed: times and, band by band, values as sealed bytes, in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.store.compression.codec import (
+    QUICK,
+    THOROUGH,
+    Floats,
+    Times,
+    absent_matrix,
+    is_dense,
+    pack_times,
+    unpack_times,
+)
+from vigie.store.compression.column_groups import fill_band, pack_bands
+from vigie.store.heads.head import Head
+from vigie.store.series.layout import Columns, Cut, Layout, Layouts, cuts_of
+
+
+class Chunk(NamedTuple):
+    """Reads like a head; only the bands are unpacked in which something is asked for."""
+
+    layout: Layout  # each metric's columns side by side
+    start: int
+    end: int
+    rows: int
+    packed_times: bytes
+    blob: Callable[[int], bytes]  # the sealed values of the layout's n-th band
+    since: int = 0
+    replaces: Sequence[int] = ()
+    number: int = 0  # in the blocks, which one; it may be in memory too, for quick reading
+
+    @property
+    def times(self) -> Times:
+        """Return the rows' times."""
+        return unpack_times(self.packed_times)
+
+    @property
+    def values(self) -> Floats:
+        """Return the rows."""
+        return self.read(np.arange(len(self.layout)), 0, self.rows)[0].T
+
+    def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
+        """Return one line for each of the columns, and whether a cell may be absent."""
+        cuts, lines = cuts_of(self.layout, columns), np.empty((len(columns), last - first))
+        blobs = [self.blob(cut.band) for cut in cuts]
+        return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
+
+
+def fill_lines(
+    blobs: Sequence[bytes], cuts: Sequence[Cut], rows: int, first: int, last: int, out: Floats
+) -> bool:
+    """Write one line for each column of the cuts, and tell whether a cell may be absent."""
+    sparse, at = False, 0
+    for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
+        sparse = sparse or not is_dense(blob)
+        till = at + (height if wanted is None else len(wanted))
+        fill_band(blob, height, rows, wanted, first, last, out[at:till])
+        at = till
+    return sparse
+
+
+Piece = Head | Chunk
+
+
+def close(layouts: Layouts, head: Head) -> Chunk:
+    """Return a head's rows as a chunk in memory."""
+    chunk = press(layouts, head.layout, head.times, head.values, QUICK)
+    return chunk._replace(since=head.since, replaces=tuple(head.replaces))
+
+
+def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
+    """Return rows as a chunk in memory."""
+    ordered = layouts.ordered(layout)
+    lines = values.T if ordered is layout else values.T[layout.by_metric]
+    lines = np.ascontiguousarray(lines)
+    blobs = pack_bands(lines, ordered.bands, level)
+    start, end = int(times[0]), int(times[-1])
+    return Chunk(ordered, start, end, len(times), pack_times(times), blobs.__getitem__)
+
+
+def reopen(chunk: Chunk, since: int) -> Head:
+    """Return a chunk's rows as a head, to put a late one between them."""
+    head = Head.holding(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
+    head.replaces = [*chunk.replaces, *([chunk.number] if chunk.number else [])]
+    head.since = since if chunk.number else min(chunk.since, since)
+    return head
+
+
+def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
+    """Return pieces that follow one another as one chunk."""
+    if len(pieces) == 1 and isinstance(pieces[0], Chunk):
+        return pieces[0]
+    layout = layouts.ordered(layouts.union(piece.layout for piece in pieces))
+    times = np.concatenate([piece.times for piece in pieces])
+    values = absent_matrix(len(times), len(layout))
+    at = 0
+    for piece in pieces:
+        columns = [layout.column[key] for key in piece.layout.series]
+        values[at : at + piece.rows, columns] = piece.values
+        at += piece.rows
+    replaced = tuple(number for piece in pieces for number in piece.replaces)
+    return press(layouts, layout, times, values, THOROUGH)._replace(replaces=replaced)

@@ -1,0 +1,119 @@
+"""One SQLite file and two connections: one writes, one reads, and neither waits for the other."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from vigie.store.blocks.fair_lock import Turns
+from vigie.store.blocks.fork_barrier import Births
+from vigie.store.errors import CannotWrite, Damaged, StoreError
+
+AHEAD = 1 << 30  # bytes, which memory that nobody uses may hold
+BUSY_SECONDS = 10.0  # how long another process (a backup, a check) may hold the file
+# Pages of a new file: with the usual 4096 bytes a twentieth of it would be the unused rest of pages.
+_SETTINGS = """
+PRAGMA page_size = 2048;
+PRAGMA auto_vacuum = INCREMENTAL;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA wal_autocheckpoint = 8000;
+PRAGMA journal_size_limit = 67108864;
+"""
+
+
+def is_spoilt(error: BaseException | None) -> bool:
+    """Tell whether the content is at fault, and not that a file may not be opened, is in use or is full."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class Database:
+    """Whoever forks holds `writing` and `reading`, so that nobody is inside SQLite at that moment."""
+
+    def __init__(self, path: Path, schema: str) -> None:
+        self._path = path
+        self.writing = Turns()
+        self.reading = threading.RLock()
+        self._depth = 0  # how many nested questions share the reader's snapshot
+        self.births = Births(path.with_name("forks"))
+        try:
+            with ExitStack() as opened:
+                self.writer = opened.enter_context(closing(self._connect("rwc")))
+                self.writer.executescript(_SETTINGS + schema)
+                self._reader = opened.enter_context(closing(self._connect("rw")))
+                self._reader.execute("PRAGMA query_only = 1")
+                opened.pop_all()  # they stay open, unless one of them cannot be used
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot open {path}: {error}") from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+        self.writer.close()
+
+    def read_ahead(self) -> None:
+        """Let the kernel fetch the end of the file, where the newest is, which is asked about first."""
+        with self._path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            os.posix_fadvise(file.fileno(), max(0, size - AHEAD), AHEAD, os.POSIX_FADV_WILLNEED)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all that is done inside durable at its end, or none of it."""
+        with self.writing:
+            try:
+                self.writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    self.writer.execute("COMMIT")
+                except BaseException:
+                    if self.writer.in_transaction:
+                        self.writer.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                why = f"cannot write to {self._path}: {error}"
+                raise CannotWrite(why if is_spoilt(error) else f"{why}; is the disk full?") from error
+
+    def begin(self) -> None:
+        """Let all that is read up to `end` be of one moment."""
+        self.reading.acquire()
+        self._depth += 1
+        if self._depth == 1:
+            with suppress(sqlite3.Error):  # what is asked next fails then, and says so
+                self._reader.execute("BEGIN")
+
+    def end(self) -> None:
+        """Let the next question see what was written meanwhile."""
+        self._depth -= 1
+        if self._depth == 0 and self._reader.in_transaction:
+            with suppress(sqlite3.Error):  # of something that was read before; it is ended all the same
+                self._reader.execute("COMMIT")
+        self.reading.release()
+
+    def read(self, query: str, *values: int | str | None) -> list[Any]:
+        """Return the rows that the reader sees."""
+        with self.reading:
+            try:
+                return self._reader.execute(query, values).fetchall()
+            except sqlite3.Error as error:
+                raise Damaged(f"cannot read {self._path}: {error}") from error
+
+    def reborn(self) -> None:
+        """Go on in a forked child with locks and a connection of its own, for reading only."""
+        self._inherited = (self.writer, self._reader)  # never used nor closed: they are the parent's
+        self.writing, self.reading = Turns(), threading.RLock()
+        self._reader = self.writer = self._connect("ro")
+        self._depth = 1  # one that never ends, so that every question here sees the same moment
+        self._reader.execute("BEGIN")
+        self._reader.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        self.births.ready()
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        address = f"{self._path.absolute().as_uri()}?mode={mode}"
+        return sqlite3.connect(address, BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True)

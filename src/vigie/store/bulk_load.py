@@ -1,0 +1,65 @@
+"""Writes a past straight into the blocks of a new directory: no log, no heads, since nothing is live yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from vigie.model import Table
+from vigie.store.blocks.chunk import press
+from vigie.store.blocks.repair import opened_blocks
+from vigie.store.compression.codec import THOROUGH, Floats, Times
+from vigie.store.corruption import Damages
+from vigie.store.directory_lock import DirectoryLock, check_format
+from vigie.store.errors import Refused
+from vigie.store.filesystem import refuse_remote
+from vigie.store.heads.stream import LENGTHS, Lengths
+from vigie.store.series.layout import BANDS, Layouts
+from vigie.store.series.table_layout import Shapes
+from vigie.store.wal.records import StreamName
+
+
+class Loader:
+    """Takes whole matrices of rows; a store may open the directory when this is closed."""
+
+    def __init__(self, directory: Path, lengths: Lengths = LENGTHS) -> None:
+        refuse_remote(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lengths = lengths
+        with ExitStack() as opened:
+            opened.callback(DirectoryLock(directory).release)
+            self._layouts = Layouts(BANDS[check_format(directory)])
+            self._shapes = Shapes(self._layouts)
+            if (directory / "blocks.sqlite").exists():
+                raise Refused(f"{directory} has data already; a past can be loaded only into a new one")
+            self._blocks = opened_blocks(
+                directory / "blocks.sqlite", self._layouts, Damages(), lengths.kept_series
+            )
+            opened.callback(self._blocks.close)
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        self._opened.close()
+
+    def load(self, labels: Mapping[str, str], table: Table, times: Times, values: Floats) -> None:
+        """Take the rows of a table of a target, oldest first and behind those loaded before."""
+        shape = self._shapes.of(table, labels)
+        if shape.kept is not None:
+            values = values[:, shape.kept]
+        target = tuple(sorted((name, value) for name, value in labels.items() if value))
+        with self._blocks.transaction():
+            stream = self._blocks.keep_stream(StreamName(target, table.source, framed=True), 0)
+            at = 0
+            while at < len(times):
+                till = int(times.searchsorted(times[at] + self._lengths.block_ms))
+                chunk = press(self._layouts, shape.layout, times[at:till], values[at:till], THOROUGH)
+                self._blocks.write(stream, chunk, small=False)
+                at = till

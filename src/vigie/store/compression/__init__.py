@@ -1,0 +1,1 @@
+"""Numbers to bytes and back, bit for bit."""

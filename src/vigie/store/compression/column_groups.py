@@ -1,0 +1,259 @@
+"""Lines of several metrics pressed together: alone, what comes with every blob costs more than some hold.
+
+Each line is what it is by itself: one number that stays, whole numbers or ones with few decimals (as steps,
+or as they are where that is shorter), plain floats, or with gaps. What is alike is pressed as one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import msgpack
+from numpy.typing import NDArray
+
+from vigie.store.compression.codec import (
+    BAND,
+    DENSE,
+    Floats,
+    absent,
+    absent_matrix,
+    bits,
+    opened,
+    pack_floats,
+    press,
+    seal,
+    unpack_floats,
+    unpress,
+    unpress_whole,
+)
+from vigie.store.compression.decimals import MOST_DECIMALS, Whole, whole_lines
+from vigie.store.compression.magnitudes import fill_lines, press_lines
+from vigie.store.compression.row_selection import ALL, Lines, Ranked, picked, put, ranked
+from vigie.store.series.layout import Columns
+
+Flags = NDArray[np.bool_]
+Kinds = NDArray[np.uint8]
+STEADY, STEPS, NUMBERS, FLOATS, GAPS = range(5)
+_SORTS = 8  # a kind is a sort, and eight times how many decimals whole numbers stand for
+_SORT_OF = bytes(kind % _SORTS for kind in range(256))
+TENS = np.array([10.0**decimals for decimals in range(MOST_DECIMALS + 1)])
+_GLANCE = 8  # rows that are looked at before all are
+
+
+class _Parts(NamedTuple):
+    """What a band holds; empty what it has nothing of."""
+
+    kinds: bytes
+    steady: bytes = b""
+    bases: bytes = b""  # of lines that are whole numbers: the first of steps, one that others lie around
+    units: bytes = b""  # what all steps or distances of a line are a multiple of
+    steps: bytes = b""
+    numbers: bytes = b""
+    floats: bytes = b""
+    mask: bytes = b""
+    dense: bytes = b""
+
+
+_parts_of = msgpack.Decoder(_Parts).decode
+
+
+def pack_bands(lines: Floats, bands: Sequence[tuple[int, int]], level: int) -> list[bytes]:
+    """Return the sealed bytes of each band, given the first of its lines and the one behind its last."""
+    kinds, whole = _judged(lines)
+    return [_packed(lines[start:stop], kinds[start:stop], whole[start:stop], level) for start, stop in bands]
+
+
+def _packed(lines: Floats, kinds: Kinds, whole: Whole, level: int) -> bytes:
+    sorts = kinds % _SORTS
+    if (sorts == STEADY).all():
+        return _sealed(lines, _Parts(pack_heads(kinds), _pressed_steady(lines[:, 0], level)))
+    stepping, gaps = whole[sorts == STEPS], lines[sorts == GAPS]
+    moves, there = stepping[:, 1:] - stepping[:, :-1], ~absent(gaps)
+    bases, apart = _around(whole[sorts == NUMBERS])
+    units = np.concatenate([units_of(moves), units_of(apart)])
+    if (units > 1).any():
+        moves //= units[: len(moves), np.newaxis]
+        apart //= units[len(moves) :, np.newaxis]
+    parts = _Parts(
+        kinds=pack_heads(kinds),
+        steady=_pressed_steady(lines[sorts == STEADY, 0], level),
+        bases=press(np.concatenate([stepping[:, 0], bases]), level),
+        units=press(units, level) if (units > 1).any() else b"",
+        steps=press_lines(moves, level),
+        numbers=press_lines(apart, level),
+        floats=_pressed_floats(lines[sorts == FLOATS], level),
+        mask=zlib.compress(np.packbits(there).tobytes(), 1) if len(there) else b"",
+        dense=_pressed_floats(gaps[there], level),
+    )
+    return _sealed(lines, parts)
+
+
+def _sealed(lines: Floats, parts: _Parts) -> bytes:
+    holes = bool(parts.mask) or bool(absent(lines[:, :1]).any())
+    return seal(BAND, 0 if holes else DENSE, msgpack.encode(parts))
+
+
+def fill_band(
+    blob: bytes, height: int, rows: int, wanted: Columns | None, first: int, last: int, out: Floats
+) -> None:
+    """Write some of a band's lines, or all, from one of their rows up to another."""
+    _, _, content = opened(blob)
+    band = _Band(_parts_of(content), rows, slice(first, last), out)
+    if len(band.parts.kinds) == 1:  # all are of one kind
+        ranks = ALL if wanted is None else wanted
+        band.fill(band.parts.kinds[0], Ranked(ALL, ranks), 0, height)
+        return
+    kinds = zlib.decompress(band.parts.kinds)
+    sorts = kinds.translate(_SORT_OF)
+    for kind, found in ranked(kinds, sorts, wanted).items():
+        sort = kind % _SORTS
+        before = sorts.count(STEPS) if sort == NUMBERS else 0
+        band.fill(kind, found, before, sorts.count(sort))
+
+
+class _Band:
+    """What a band holds, which of its rows are wanted, and where they go."""
+
+    def __init__(self, parts: _Parts, rows: int, span: slice, out: Floats) -> None:
+        self.parts, self._rows, self._span, self._out = parts, rows, span, out
+
+    def fill(self, kind: int, found: Ranked, before: int, height: int) -> None:
+        """Write lines of one kind; before their bases are others, and so many lines are of their sort."""
+        parts, rows, span = self.parts, self._rows, self._span
+        sort, decimals = kind % _SORTS, kind // _SORTS
+        if sort == STEADY:
+            self._put(found, unpress(parts.steady)[:, np.newaxis])
+        elif sort == FLOATS:
+            self._put(found, unpack_floats(parts.floats).reshape(-1, rows)[:, span])
+        elif sort == GAPS:
+            self._put(found, _with_gaps(parts, height, rows)[:, span])
+        else:
+            mine = slice(before, before + height)
+            whole = self._numbers(found.ranks, mine) if sort == NUMBERS else self._summed(found.ranks, mine)
+            put(self._out, found.places, whole / 10.0**decimals if decimals else whole)
+
+    def _put(self, found: Ranked, lines: Floats | Whole) -> None:
+        put(self._out, found.places, picked(lines, found.ranks))
+
+    def _numbers(self, ranks: Lines, mine: slice) -> Whole:
+        bases, units = self._of(ranks, mine)
+        apart = np.empty((len(bases), self._rows), dtype=np.int64)
+        fill_lines(self.parts.numbers, ranks, apart)
+        apart = apart[:, self._span]
+        if units is not None:
+            apart *= units
+        apart += bases
+        return apart
+
+    def _summed(self, ranks: Lines, mine: slice) -> Whole:
+        """Return where steps lead to from the first number of each line on."""
+        bases, units = self._of(ranks, mine)
+        whole = np.empty((len(bases), self._rows), dtype=np.int64)
+        fill_lines(self.parts.steps, ranks, whole[:, 1:])
+        whole = whole[:, : self._span.stop]
+        if units is not None:
+            whole *= units
+        whole[:, :1] = bases
+        return np.add.accumulate(whole, axis=1, out=whole)[:, self._span]
+
+    def _of(self, ranks: Lines, mine: slice) -> tuple[Whole, Whole | None]:
+        """Return the base of each line, and the unit, side by side with the lines."""
+        bases, units = unpress_whole(self.parts.bases), self.parts.units
+        return _beside(bases[mine], ranks), _beside(unpress_whole(units)[mine], ranks) if units else None
+
+
+def _beside(numbers: Whole, ranks: Lines) -> Whole:
+    some: Whole = numbers.take(ranks) if isinstance(ranks, list) else numbers[ranks]
+    return some[:, np.newaxis]
+
+
+def _judged(lines: Floats) -> tuple[Kinds, Whole]:
+    """Return what each line is, and all as whole numbers, which say something where a line is of such."""
+    kinds = np.full(len(lines), FLOATS, dtype=np.uint8)
+    steady = (bits(lines) == bits(lines)[:, :1]).all(axis=1)
+    whole = np.zeros(lines.shape, dtype=np.int64)
+    moving = np.flatnonzero(~steady)
+    whole[moving], decimals, fits = whole_or_tenths(lines[moving])
+    kinds[moving[fits]] = STEPS + decimals[fits] * _SORTS
+    left = moving[~fits]
+    kinds[left[absent(lines[left]).any(axis=1)]] = GAPS
+    kinds[_is_noise(lines, kinds)] += NUMBERS - STEPS
+    kinds[steady] = STEADY
+    return kinds, whole
+
+
+def whole_or_tenths(lines: Floats) -> tuple[Whole, Whole, Flags]:
+    """Return lines as whole numbers, how many decimals each stands for, and which that gives back."""
+    whole, fits = whole_lines(lines)
+    decimals = np.zeros(len(lines), dtype=np.int64)
+    for tried in range(1, MOST_DECIMALS + 1):
+        left = np.flatnonzero(~fits)
+        left = left[_tenths(lines[left, :_GLANCE], tried)[1]]
+        if len(left):
+            some, right = _tenths(lines[left], tried)
+            left = left[right]
+            whole[left], decimals[left], fits[left] = some[right], tried, True
+    return whole, decimals, fits
+
+
+def _tenths(lines: Floats, decimals: int) -> tuple[Whole, Flags]:
+    """Return lines as so many times as large whole numbers, and which of them that gives back bit for bit."""
+    with np.errstate(all="ignore"):
+        whole: Whole = np.rint(lines * TENS[decimals]).astype(np.int64)
+    return whole, (bits(whole / TENS[decimals]) == bits(lines)).all(axis=1)
+
+
+def _is_noise(lines: Floats, kinds: Kinds) -> Columns:
+    """Return which lines of whole numbers have longer steps than ways from their mean."""
+    stepping = np.flatnonzero(kinds % _SORTS == STEPS)
+    numbers = lines[stepping]
+    steps = np.abs(numbers[:, 1:] - numbers[:, :-1]).sum(axis=1)
+    numbers -= (numbers.sum(axis=1) / numbers.shape[1])[:, np.newaxis]
+    noise: Flags = steps > np.abs(numbers).sum(axis=1)
+    return stepping[noise]
+
+
+def _around(whole: Whole) -> tuple[Whole, Whole]:
+    """Return a number amid each line, and how far the others are from it."""
+    bases: Whole = np.rint(whole.mean(axis=1)).astype(np.int64) if whole.size else whole.sum(axis=1)
+    return bases, whole - bases[:, np.newaxis]
+
+
+def units_of(moves: Whole) -> Whole:
+    """Return what all numbers of each line are a multiple of; seldom is it more than 1, as a few tell."""
+    units = np.ones(len(moves), dtype=np.int64)
+    for glance in (_GLANCE, moves.shape[1]):
+        left = np.flatnonzero(units > 1) if glance > _GLANCE else np.arange(len(moves))
+        units[left] = np.gcd.reduce(moves[left, :glance], axis=1, initial=0)
+    return np.maximum(units, 1)
+
+
+def pack_heads(heads: Kinds) -> bytes:
+    """Return what is said about each line, a few bytes each; about all of them if that is the same."""
+    return heads[:1].tobytes() if (heads == heads[:1]).all() else zlib.compress(heads.tobytes())
+
+
+def unpacked_heads(part: bytes, height: int, width: int) -> Kinds:
+    """Return what is said about each line again."""
+    content = part * height if len(part) == width else zlib.decompress(part)
+    return np.frombuffer(content, np.uint8, height * width).reshape(height, width)
+
+
+def _pressed_steady(values: Floats, level: int) -> bytes:
+    whole, fits = whole_lines(values[np.newaxis])
+    return press(whole[0] if fits.all() else values, level)
+
+
+def _pressed_floats(values: Floats, level: int) -> bytes:
+    return pack_floats(values, level=level) if values.size else b""
+
+
+def _with_gaps(parts: _Parts, height: int, rows: int) -> Floats:
+    there = np.unpackbits(np.frombuffer(zlib.decompress(parts.mask), np.uint8), count=height * rows)
+    values = absent_matrix(height, rows)
+    if parts.dense:
+        values.reshape(-1)[there.astype(np.bool_)] = unpack_floats(parts.dense)
+    return values

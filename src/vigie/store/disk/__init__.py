@@ -1,1 +1,0 @@
-"""The durable part: chunks of closed rows in SQLite, merged as they age."""

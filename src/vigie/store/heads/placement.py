@@ -1,0 +1,73 @@
+"""Where the tables of a target's frames go: found once, as long as the same tables come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from vigie.model import Table
+from vigie.store.compression.codec import Floats
+from vigie.store.heads.stream import Stream
+from vigie.store.series.table_layout import Shape
+from vigie.store.wal.records import Form
+
+Target = tuple[tuple[str, str], ...]
+Parts = Sequence[tuple[Table, Sequence[float]]]
+
+
+class Route:
+    """The streams of some tables; of tables with the same source the first counts."""
+
+    def __init__(self, found: Sequence[tuple[Stream, Shape]]) -> None:
+        self._held = [shape.table for _, shape in found]  # so that nothing else has their identity
+        self._tables = {table.source: table for table in self._held}
+        places: dict[Stream, int] = {}
+        for i, (stream, _) in enumerate(found):
+            places.setdefault(stream, i)
+        self.streams = list(places)
+        self._places = list(places.values())
+        self._shapes = [found[i][1] for i in self._places]
+        self.layouts = [shape.layout for shape in self._shapes]
+        names = [stream.name for stream in self.streams]
+        self.form = Form(list(zip(names, self.layouts, strict=True)), recurs=True)
+        self._edges = list(pairwise(accumulate(map(len, self.layouts), initial=0)))
+
+    def is_older(self, route: Route) -> bool:
+        """Tell whether another route has another version of one of the tables."""
+        return any(route._tables.get(source, table) is not table for source, table in self._tables.items())
+
+    def values(self, parts: Parts) -> Floats:
+        """Return the values of a frame one after the other, bit for bit."""
+        rows = [shape.row(parts[i][1]) for i, shape in zip(self._places, self._shapes, strict=True)]
+        return np.concatenate(rows) if len(rows) > 1 else rows[0]
+
+    def rows(self, values: Floats) -> list[Floats]:
+        """Return them stream by stream."""
+        return [values[start:stop] for start, stop in self._edges]
+
+
+class Routes:
+    """Remembers a few for each target: not every table comes with every frame."""
+
+    MOST = 16  # of a target
+
+    def __init__(self) -> None:
+        self._known: dict[Target, dict[tuple[int, ...], Route]] = {}
+
+    def get(self, target: Target, parts: Parts) -> Route | None:
+        """Return the route of these very tables."""
+        known = self._known.get(target)
+        return None if known is None else known.get(tuple([id(table) for table, _ in parts]))
+
+    def add(self, target: Target, parts: Parts, route: Route) -> None:
+        """Remember a route, and forget those of older versions of its tables."""
+        known = self._known.get(target, {})
+        fresh = {numbers: other for numbers, other in known.items() if not other.is_older(route)}
+        fresh = {} if len(fresh) >= self.MOST else fresh
+        self._known[target] = {**fresh, tuple([id(table) for table, _ in parts]): route}
+
+    def forget(self, target: Target) -> None:
+        """Forget a target."""
+        self._known.pop(target, None)

@@ -1,1 +1,0 @@
-"""What is acknowledged and not yet in a block: segments of checksummed records."""

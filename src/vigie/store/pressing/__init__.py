@@ -1,1 +1,0 @@
-"""Numbers to few bytes and back, bit for bit."""

@@ -1,0 +1,1 @@
+"""Answers a selection from heads and blocks."""

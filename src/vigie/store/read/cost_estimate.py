@@ -1,0 +1,75 @@
+"""About how much a selection would read, without reading any of it and without asking the disk."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from itertools import islice
+
+from vigie.query.storage import Matcher
+from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.chunk import Piece
+from vigie.store.series.index import Found, Index, Matches
+
+STREAMS_A_LOOK = 256  # while the guard is held
+
+
+def weigh(
+    guard: threading.RLock,
+    index: Index,
+    blocks: Blocks,
+    matchers: Sequence[Matcher],
+    start: int,
+    end: int,
+    enough: int,
+) -> int:
+    """Return about how many values there are in a time span, or more than enough."""
+    matches, total = Matches(), 0
+    found = index.find(matchers)  # looks at the index once, at the first stream
+    while total <= enough:
+        with guard:
+            some = [(one, list(one.stream.pieces)) for one in islice(found, STREAMS_A_LOOK)]
+        if not some:
+            break
+        for one, pieces in some:
+            total += _in_memory(one, pieces, matches, start, end)
+            total += _on_disk(one, pieces, blocks, matches, start, end)
+    return total
+
+
+def _in_memory(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> int:
+    return sum(
+        _share(piece, start, end) * len(matches.columns(piece.layout, found.conditions))
+        for piece in pieces
+        if piece.start <= end and piece.end >= start
+    )
+
+
+def _share(piece: Piece, start: int, end: int) -> int:
+    """Return how many rows of a piece lie in a time span, if they are spread evenly."""
+    inside = min(end, piece.end) - max(start, piece.start)
+    length = piece.end - piece.start
+    return piece.rows if inside >= length else min(piece.rows, piece.rows * inside // length + 1)
+
+
+def _on_disk(
+    found: Found, pieces: Sequence[Piece], blocks: Blocks, matches: Matches, start: int, end: int
+) -> int:
+    stream = found.stream
+    begin = max(start, stream.spans.start)
+    if not stream.number or begin >= stream.complete_from:
+        return 0
+    pace = _pace(pieces)
+    if pace is None:  # nothing came lately, so that only the disk knows
+        rows = blocks.weigh(stream.number, start, end)
+        return sum(count * len(matches.columns(layout, found.conditions)) for count, layout in rows)
+    till = min(end, stream.spans.end, stream.complete_from)
+    length = max(0, till - begin)
+    return (int(length * pace) + 1) * len(matches.columns(pieces[-1].layout, found.conditions))
+
+
+def _pace(pieces: Sequence[Piece]) -> float | None:
+    """Return how many rows come in a millisecond, as far as memory knows."""
+    rows = sum(piece.rows - 1 for piece in pieces)
+    length = sum(piece.end - piece.start for piece in pieces)
+    return rows / length if rows and length else None

@@ -1,0 +1,393 @@
+"""Puts the pieces of a stream together into what a query is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from vigie.model.nan import STALE_BITS
+from vigie.query.label_table import taken
+from vigie.query.storage import Group, Labels, Load
+from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.chunk import Chunk, Piece, fill_lines
+from vigie.store.compression.codec import Floats, Times, absent, absent_matrix, bits, unpack_times
+from vigie.store.errors import Damaged
+from vigie.store.heads.head import Head
+from vigie.store.heads.stream import Stream
+from vigie.store.read.chunk_cache import LARGEST, Key, Lines, Unpacked
+from vigie.store.series.index import Found, Matches, Plan
+from vigie.store.series.label_table import StoredLabels
+from vigie.store.series.layout import Columns, Cut
+
+Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
+ENOUGH_TIMES = 1024
+
+
+class Part:
+    """The rows wanted of one piece, or of chunks with one layout that follow one another."""
+
+    def __init__(self, pieces: Sequence[Piece], start: int, end: int) -> None:
+        self._pieces = pieces
+        self.layout = pieces[0].layout
+        self.is_pressed = isinstance(pieces[0], Chunk)
+        times = _times_of(pieces)
+        first = int(times.searchsorted(start)) if pieces[0].start < start else 0
+        self._first = max(0, first - 1)  # one row more, to see what ended in the first one
+        self._last = int(times.searchsorted(end, side="right")) if pieces[-1].end > end else len(times)
+        self.times = times[self._first : self._last]
+
+    def fetched(self, columns: Columns, cuts: Sequence[Cut], unpacked: Unpacked | None) -> Read:
+        """Return what reads the rows later, when the pieces may be gone and without asking the disk again."""
+        if isinstance(self._pieces[0], Head):
+            return partial(_copied, *self._pieces[0].read(columns, self._first, self._last))
+        chunks = [piece for piece in self._pieces if isinstance(piece, Chunk)]
+        size = len(columns) * sum(chunk.rows for chunk in chunks) * columns.itemsize
+        span = slice(self._first, self._last)
+        if unpacked is None or size > LARGEST or not chunks[0].number:
+            return Run([_pressed(chunk, cuts) for chunk in chunks], span)
+        wanted = columns.tobytes()
+        keys = [(chunk.number, wanted) for chunk in chunks]
+        found = unpacked.find(keys)
+        kept = [lines for lines in found if lines is not None]
+        if len(kept) == len(chunks):
+            return partial(_copied_all, kept, span)
+        return Run(list(_kept_or_pressed(chunks, keys, found, cuts, unpacked)), span)
+
+
+def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
+    out[...] = rows
+    return sparse
+
+
+def _copied_all(kept: Sequence[Lines], span: slice, out: Floats) -> bool:
+    any_sparse, begin = False, -span.start  # where in the matrix the chunk's first row would be
+    for values, sparse in kept:
+        end = begin + values.shape[1]
+        at, till = max(0, begin), min(end, out.shape[1])
+        if at < till:
+            out[:, at:till] = values[:, at - begin : till - begin]
+            any_sparse = any_sparse or sparse
+        begin = end
+    return any_sparse
+
+
+def _pressed(
+    chunk: Chunk, cuts: Sequence[Cut], keep: Callable[[Lines], None] | None = None
+) -> Pressed | Unread:
+    try:
+        return Pressed(chunk.rows, [chunk.blob(cut.band) for cut in cuts], cuts, keep=keep)
+    except Damaged as error:
+        return Unread(chunk.rows, error)
+
+
+def _kept_or_pressed(
+    chunks: Sequence[Chunk],
+    keys: Sequence[Key],
+    found: Sequence[Lines | None],
+    cuts: Sequence[Cut],
+    unpacked: Unpacked,
+) -> Iterator[Pressed | Unread]:
+    for chunk, key, lines in zip(chunks, keys, found, strict=True):
+        if lines is not None:
+            yield Pressed(chunk.rows, (), cuts, lines)
+        else:
+            yield _pressed(chunk, cuts, partial(unpacked.put, key) if unpacked.wants(key) else None)
+
+
+class Pressed(NamedTuple):
+    """The wanted lines of a chunk, as bytes or unpacked already; all of them are kept if that is wished."""
+
+    rows: int
+    blobs: Sequence[bytes]  # of the wanted bands
+    cuts: Sequence[Cut]
+    lines: Lines | None = None
+    keep: Callable[[Lines], None] | None = None
+
+    def fill(self, first: int, last: int, out: Floats) -> bool:
+        """Write some rows into a matrix, and tell whether a cell may be absent."""
+        if self.lines is None and self.keep is None:
+            return fill_lines(self.blobs, self.cuts, self.rows, first, last, out)
+        lines = self.lines or self._unpacked(len(out))
+        return _copied(lines.values[:, first:last], lines.sparse, out)
+
+    def _unpacked(self, height: int) -> Lines:
+        values = np.empty((height, self.rows))
+        lines = Lines(values, fill_lines(self.blobs, self.cuts, self.rows, 0, self.rows, values))
+        if self.keep is not None:
+            self.keep(lines)
+        return lines
+
+
+class Unread(NamedTuple):
+    """A chunk whose bytes could not be fetched: it is said where they would be unpacked."""
+
+    rows: int
+    error: Damaged
+
+    def fill(self, *_: object) -> bool:
+        """Say why there is nothing to write."""
+        raise self.error
+
+
+@dataclass(frozen=True)
+class Run:
+    """Some rows of chunks that follow one another."""
+
+    chunks: Sequence[Pressed | Unread]
+    span: slice
+
+    def __call__(self, out: Floats) -> bool:
+        """Write the rows into a matrix, and tell whether a cell may be absent."""
+        sparse = False
+        for chunk, at, first, last in self._inside():
+            sparse = chunk.fill(first, last, out[:, at : at + last - first]) or sparse
+        return sparse
+
+    def apart(self) -> Iterator[tuple[slice, Run]]:
+        """Yield each chunk alone, and which of all rows it has."""
+        for chunk, at, first, last in self._inside():
+            yield slice(at, at + last - first), Run([chunk], slice(first, last))
+
+    def _inside(self) -> Iterator[tuple[Pressed | Unread, int, int, int]]:
+        """Yield the chunks, where in the matrix each begins, and which of its rows are wanted."""
+        begin = at = 0
+        for chunk in self.chunks:
+            first, last = max(0, self.span.start - begin), min(chunk.rows, self.span.stop - begin)
+            if first < last:
+                yield chunk, at, first, last
+                at += last - first
+            begin += chunk.rows
+
+
+class Rows(NamedTuple):
+    """Rows that are read later: when they were, and which lines of the group they fill, None for all."""
+
+    times: Times
+    lines: Columns | None
+    read: Read
+
+    def fill(self, out: Floats) -> bool:
+        """Write the rows into their lines, and tell whether a cell may be absent."""
+        if self.lines is None:
+            return self.read(out)
+        part = np.empty((len(self.lines), len(self.times)))
+        self.read(part)
+        out[self.lines] = part
+        return True
+
+    def apart(self) -> Iterable[Rows]:
+        """Return the rows of each chunk alone."""
+        if not isinstance(self.read, Run):
+            return [self]
+        return [Rows(self.times[span], self.lines, read) for span, read in self.read.apart()]
+
+
+def _times_of(pieces: Sequence[Piece]) -> Times:
+    if isinstance(pieces[0], Head):
+        return pieces[0].times.copy()
+    return _unpacked_times(tuple([piece.packed_times for piece in pieces if isinstance(piece, Chunk)]))
+
+
+@lru_cache(maxsize=ENOUGH_TIMES)  # most questions are about the newest chunks, again and again
+def _unpacked_times(packed: tuple[bytes, ...]) -> Times:
+    times = np.concatenate([unpack_times(each) for each in packed])
+    times.setflags(write=False)
+    return times
+
+
+def read_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> Group | None:
+    """Return the samples of a stream's fitting series in a time span, if there are any."""
+    return fetch_group(found, pieces, matches, start, end).load()
+
+
+class Fetched(NamedTuple):
+    """What unpacks a group, in any thread and at any time, which series it may have, and how many values."""
+
+    plan: Plan | None
+    load: Load
+    size: int = 0
+
+
+NOTHING = Fetched(None, lambda: None)
+
+
+def fetch_group(
+    found: Found,
+    pieces: Sequence[Piece],
+    matches: Matches,
+    start: int,
+    end: int,
+    unpacked: Unpacked | None = None,
+) -> Fetched:
+    """Return what unpacks the samples of a stream's fitting series, and which series these are."""
+    parts = _parts(found, pieces, start, end)
+    if not parts:
+        return NOTHING
+    layouts = tuple({part.layout: None for part in parts})
+    plan = matches.plan(layouts, found.conditions)
+    if not len(plan.columns):
+        return NOTHING
+    columns = {layout: matches.columns(layout, found.conditions) for layout in layouts}
+    rows = [
+        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts, unpacked))
+        for part in parts
+        for layout in [part.layout]
+        for cuts in [matches.cuts(layout, found.conditions) if part.is_pressed else []]
+    ]
+    size = len(plan.columns) * sum(len(part.times) for part in parts)
+    return Fetched(plan, partial(_unpacked_group, found, plan, rows, start), size)
+
+
+def _unpacked_group(found: Found, plan: Plan, rows: Sequence[Rows], start: int) -> Group | None:
+    try:
+        times, values, sparse = _joined(rows, len(plan.columns))
+    except Damaged:
+        alone = [each for some in rows for each in some.apart()]
+        rows = [each for each in alone if _is_readable(found, each, len(plan.columns))]
+        if not rows:
+            return None
+        times, values, sparse = _joined(rows, len(plan.columns))
+    if sparse and found.stream.name.framed:
+        mark_ends(values)
+    inside = int(times.searchsorted(start))
+    return _with_samples(found, plan, times[inside:], values[:, inside:], sparse)
+
+
+def _is_readable(found: Found, rows: Rows, height: int) -> bool:
+    """Tell whether rows are not damaged: those that are cost themselves, not the answer."""
+    try:
+        rows.fill(np.empty((height, len(rows.times))))
+    except Damaged as error:
+        span = rows.times[0], rows.times[-1]
+        said = f"{dict(found.target)} from {span[0]} to {span[1]} is not readable: {error}"
+        found.stream.damages.add(said)
+        return False
+    return True
+
+
+def mark_ends(values: Floats) -> None:
+    """Put a stale marker where a series has no sample but had one in the frame before."""
+    gone = absent(values)
+    live = ~gone & (bits(values) != np.uint64(STALE_BITS))
+    bits(values)[:, 1:][gone[:, 1:] & live[:, :-1]] = STALE_BITS
+
+
+def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piece]:
+    """Return the pieces that reach into a time span and the one before, in order of time."""
+    pieces: list[Piece] = list(stream.pieces)
+    in_memory = any(stream.complete_from <= piece.start < start for piece in pieces)
+    if stream.number and not in_memory:
+        taken_back = stream.in_memory()
+        stored = blocks.overlapping(stream.number, start, end, apart=stream.kept_from(end))
+        chunks = [chunk for chunk in stored if chunk.number not in taken_back]
+        stream.take_back(chunks, end)
+        pieces = sorted([*pieces, *chunks], key=lambda piece: piece.start)
+    pieces = [piece for piece in pieces if piece.start <= end]
+    inside = next((i for i, piece in enumerate(pieces) if piece.end >= start), len(pieces))
+    return pieces[max(0, inside - 1) :]
+
+
+def _parts(found: Found, pieces: Sequence[Piece], start: int, end: int) -> list[Part]:
+    if len(pieces) > 1 and pieces[1].start < start:
+        pieces = pieces[1:]
+    parts = []
+    for run in _runs(pieces):
+        try:
+            parts.append(Part(run, start, end))
+        except Damaged:
+            parts += _readable(found, run, start, end)
+    return [part for part in parts if len(part.times)]
+
+
+def _runs(pieces: Iterable[Piece]) -> Iterable[Sequence[Piece]]:
+    """Return chunks on disk that follow one another and have one layout together, and all else alone."""
+    runs: list[list[Piece]] = []
+    for piece in pieces:
+        before = runs[-1][-1] if runs else None
+        if before is not None and _go_together(before, piece):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return runs
+
+
+def _go_together(before: Piece, piece: Piece) -> bool:
+    if isinstance(before, Head) or isinstance(piece, Head) or not (before.number and piece.number):
+        return False
+    return before.layout is piece.layout
+
+
+def _readable(found: Found, pieces: Iterable[Piece], start: int, end: int) -> Iterable[Part]:
+    """Return the pieces whose times are readable, and say which are not."""
+    for piece in pieces:
+        try:
+            yield Part([piece], start, end)
+        except Damaged as error:
+            said = f"{dict(found.target)} before {piece.end} is not readable: {error}"
+            found.stream.damages.add(said)
+
+
+def _joined(rows: Sequence[Rows], height: int) -> tuple[Times, Floats, bool]:
+    times = np.concatenate([each.times for each in rows])
+    complete = all(each.lines is None for each in rows)
+    values = np.empty((height, len(times))) if complete else absent_matrix(height, len(times))
+    sparse, at = not complete, 0
+    for each in rows:
+        till = at + len(each.times)
+        sparse = each.fill(values[:, at:till]) or sparse
+        at = till
+    return times, values, sparse
+
+
+def _with_samples(found: Found, plan: Plan, times: Times, values: Floats, sparse: bool) -> Group | None:
+    """Leave out series and times without any sample."""
+    plain = StoredLabels(found.target, plan.layout, plan.columns)
+    labels: Sequence[Labels] = plain
+    if sparse:
+        there = ~absent(values)
+        lines, columns = there.any(axis=1), there.any(axis=0)
+        if not lines.all():
+            labels, values = plain.taken(np.flatnonzero(lines)), values[lines]
+        if not columns.all():
+            times, values = times[columns], values[:, columns]
+    if not len(labels) or not len(times):
+        return None
+    return Group(labels, times, values)
+
+
+def disjoint(groups: Iterable[Group]) -> list[Group]:
+    """Return the groups with each series in one only: where two have it, their samples are joined."""
+    groups = list(groups)
+    seen: dict[frozenset[tuple[str, str]], list[tuple[int, int]]] = {}
+    for g, group in enumerate(groups):
+        for i, labels in enumerate(group.labels):
+            seen.setdefault(frozenset(labels.items()), []).append((g, i))
+    twice = [places for places in seen.values() if len(places) > 1]
+    if not twice:
+        return groups
+    moved = {place for places in twice for place in places}
+    rest = [_without(group, {i for h, i in moved if h == g}) for g, group in enumerate(groups)]
+    joined = [_one_series([(groups[g], i) for g, i in places]) for places in twice]
+    return [group for group in rest if len(group.labels)] + joined
+
+
+def _without(group: Group, lines: set[int]) -> Group:
+    stay = np.array([i for i in range(len(group.labels)) if i not in lines], dtype=np.intp)
+    return Group(taken(group.labels, stay), group.times, group.values[stay])
+
+
+def _one_series(places: Sequence[tuple[Group, int]]) -> Group:
+    labels: Labels = places[0][0].labels[places[0][1]]
+    times = np.concatenate([group.times for group, _ in places])
+    values = np.concatenate([group.values[i] for group, i in places])
+    there = ~absent(values)
+    times, values = times[there], values[there]
+    # Where one of them ends the series and another has a sample, it goes on there.
+    order = np.argsort(bits(values) == np.uint64(STALE_BITS), kind="stable")
+    times, values = times[order], values[order]
+    times, first = np.unique(times, return_index=True)
+    return Group([labels], times, values[first][np.newaxis])

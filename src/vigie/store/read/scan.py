@@ -1,0 +1,104 @@
+"""Walks over what a selector fits, stream by stream, so that only a few are unpacked at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import islice
+
+from vigie.query.storage import Group, Load, Matcher
+from vigie.store.blocks.block_store import Blocks
+from vigie.store.read.chunk_cache import Unpacked
+from vigie.store.read.group_reader import Fetched, disjoint, fetch_group, pieces_of
+from vigie.store.series.index import Found, Index, Matches, Plan, Target
+
+TARGETS_A_LOOK = 8  # while the guard is held
+# Values of which a question keeps any unpacked: half of what is kept for all, and the same each time.
+MOST_KEPT = 4 << 20
+
+
+class Scan:
+    """One question; the store is locked while bytes are fetched, and not while they are unpacked."""
+
+    def __init__(
+        self,
+        guard: AbstractContextManager[object],
+        index: Index,
+        blocks: Blocks,
+        start: int,
+        end: int,
+        unpacked: Unpacked,
+    ) -> None:
+        self._guard, self._index, self._blocks, self._unpacked = guard, index, blocks, unpacked
+        self._start, self._end = start, end
+        self._matches = Matches()
+        self._size = 0  # values of what was fetched so far
+        self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
+
+    def loads(self, matchers: Sequence[Matcher]) -> Iterator[Load]:
+        """Yield what reads the groups; each series is in one of them only."""
+        targets: dict[Target, list[Found]] = {}
+        with self._guard:
+            for found in self._index.find(matchers):
+                targets.setdefault(found.stream.name.target, []).append(found)
+        shapes = {tuple(name for name, _ in target) for target in targets}
+        if len(shapes) > 1:  # a label may stand on the target here, and on the series there
+            everything = [found for some in targets.values() for found in some]
+            yield from map(_ready, disjoint(_read(map(self._fetched_alone, everything))))
+            return
+        for batch in _batches(targets.values()):
+            with self._guard:
+                fetched = [[self._fetched(found) for found in some] for some in batch]
+            for each in fetched:
+                yield from self._of_one_target(each)
+
+    def _of_one_target(self, fetched: Sequence[Fetched]) -> Iterator[Load]:
+        if self._are_apart([each.plan for each in fetched if each.plan is not None]):
+            yield from (each.load for each in fetched)
+        else:
+            yield from map(_ready, disjoint(_read(fetched)))
+
+    def _fetched_alone(self, found: Found) -> Fetched:
+        with self._guard:
+            return self._fetched(found)
+
+    def _fetched(self, found: Found) -> Fetched:
+        """Return what unpacks a stream's samples; to be called under the guard."""
+        pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
+        newest = next((piece for piece in reversed(pieces) if piece.number), None)
+        if newest is not None:
+            self._blocks.layouts.hold(newest.layout)
+        kept = self._unpacked if self._size < MOST_KEPT else None
+        fetched = fetch_group(found, pieces, self._matches, self._start, self._end, kept)
+        self._size += fetched.size
+        return fetched
+
+    def _are_apart(self, plans: Sequence[Plan]) -> bool:
+        """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""
+        if len(plans) < 2:
+            return True
+        key = tuple(map(id, plans))
+        if key not in self._apart:
+            series = [plan.layout.series[i] for plan in plans for i in plan.columns.tolist()]
+            self._apart[key] = len(set(series)) == len(series)
+        return self._apart[key]
+
+
+def _batches(targets: Iterable[list[Found]]) -> Iterator[list[list[Found]]]:
+    """Yield some targets at a time: few, because rows that come meanwhile wait."""
+    rest = iter(targets)
+    while batch := list(islice(rest, TARGETS_A_LOOK)):
+        yield batch
+
+
+def _read(fetched: Iterable[Fetched]) -> list[Group]:
+    return [group for each in fetched if (group := each.load()) is not None]
+
+
+def _ready(group: Group) -> Load:
+    return partial(_same, group)
+
+
+def _same(group: Group) -> Group | None:
+    return group

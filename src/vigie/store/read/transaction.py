@@ -1,0 +1,27 @@
+"""What a question holds while it looks: memory does not change, and the disk shows one moment."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+
+from vigie.store.blocks.database import Database
+
+
+class Calm:
+    """Entered for as long as bytes are fetched, not while they are unpacked."""
+
+    def __init__(self, guard: threading.RLock, database: Database) -> None:
+        self._guard, self._database = guard, database
+
+    def __enter__(self) -> None:
+        self._guard.acquire()
+        self._database.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._database.end()
+        finally:
+            self._guard.release()

@@ -1,0 +1,119 @@
+"""Cells of buckets to bytes and back, whatever the numbers are: written only where they cannot be guessed.
+
+Of a counter low and high are its first and last value, of a constant all five are one number, and all
+series of a stream mostly have their samples at the same times.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from vigie.query.rollups.buckets import Cells, nothing
+from vigie.query.vectors import Flags
+from vigie.store.compression.codec import Floats, Times, pack_floats, pack_times, unpack_floats, unpack_times
+
+SHARED = ("count", "first_at", "last_at")  # guessed from one row that stands for the whole page
+_ALL = b"*"
+
+
+def packed(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequence[str]) -> list[bytes]:
+    """Return two parts for each field: where it is not as guessed, and what it is there."""
+    parts = []
+    for name in names:
+        here = cells[name]
+        guess = _guessed(name, cells, shared, here.shape)
+        differs = _words(here) != _words(np.broadcast_to(guess, here.shape))
+        if not differs.any():
+            parts += [b"", b""]
+            continue
+        here = _distance(here, guess) if name == "total" else here
+        values = np.ascontiguousarray(here[differs])
+        mask = _ALL if differs.all() else zlib.compress(np.packbits(differs).tobytes())
+        parts += [mask, pack_times(values) if values.dtype == np.int64 else pack_floats(values)]
+    return parts
+
+
+def unpacked(
+    parts: Sequence[bytes],
+    shared: dict[str, Cells],
+    shape: tuple[int, int],
+    names: Sequence[str],
+    needed: Collection[str],
+) -> dict[str, Cells]:
+    """Return the fields again that are needed; what was guessed for all lines has one."""
+    cells: dict[str, Cells] = {}
+    for i, name in enumerate(names):
+        mask, content = parts[2 * i : 2 * i + 2]
+        if name not in needed:
+            cells[name] = nothing(name, 1, shape[1])
+        elif not mask:
+            cells[name] = _guessed(name, cells, shared, (1, shape[1]))
+        else:
+            values = unpack_times(content) if name in ("first_at", "last_at") else unpack_floats(content)
+            cells[name] = _filled(name, mask, values, cells, shared, shape)
+    return cells
+
+
+def _filled(
+    name: str,
+    mask: bytes,
+    values: Floats | Times,
+    cells: dict[str, Cells],
+    shared: dict[str, Cells],
+    shape: tuple[int, int],
+) -> Cells:
+    if mask == _ALL:
+        whole: Cells = values.reshape(shape)
+        return _arrived(whole, _guessed(name, cells, shared, shape)) if name == "total" else whole
+    differs = np.unpackbits(np.frombuffer(zlib.decompress(mask), np.uint8), count=shape[0] * shape[1])
+    where = differs.astype(np.bool_).reshape(shape)
+    made: Cells = np.broadcast_to(_guessed(name, cells, shared, shape), shape).copy()
+    made[where] = _arrived(values, made[where]) if name == "total" else values
+    return made
+
+
+def _distance(totals: Floats, guess: Floats) -> Floats:
+    """Return how far sums are from their guess, to 13 digits of the sum: the others are noise of adding."""
+    with np.errstate(all="ignore"):
+        scale = 10.0 ** np.clip(12 - np.floor(np.log10(np.abs(totals))), 0, 15)
+        exact = totals - guess
+        short = np.round(exact * scale) / scale
+        return np.where(np.isfinite(short), short, np.where(np.isfinite(exact), exact, totals))
+
+
+def _arrived(distance: Floats | Times, guess: Floats) -> Floats:
+    """Return the sums again; an infinite one, or a NaN, stands for itself."""
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(distance) & np.isfinite(guess), guess + distance, distance)
+
+
+def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape: tuple[int, int]) -> Cells:
+    """Return what a field is expected to be, given the fields before it."""
+    if name == "count":
+        return shared[name].reshape(1, -1).astype(np.float64)
+    some: Flags = cells["count"] > 0
+    if name in SHARED:
+        return np.where(some, shared[name].reshape(1, -1), 0)
+    if name == "first":
+        return cells["last"]
+    with np.errstate(all="ignore"):
+        if name == "low":
+            return np.fmin(cells["first"], cells["last"])
+        if name == "high":
+            return np.fmax(cells["first"], cells["last"])
+        if name == "total":
+            return np.where(some, _guessed_total(cells["count"], cells["first"], cells["last"]), 0.0)
+    return nothing(name, 1, shape[1])
+
+
+def _guessed_total(count: Floats, first: Floats, last: Floats) -> Floats:
+    """Return the sum of values that go evenly from the first to the last."""
+    with np.errstate(all="ignore"):
+        return count * (first / 2 + last / 2)
+
+
+def _words(cells: Cells) -> Cells:
+    return np.ascontiguousarray(cells).view(np.uint64)

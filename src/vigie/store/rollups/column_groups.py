@@ -1,0 +1,236 @@
+"""Buckets of several metrics' series pressed together: each field as its way from a guess, as whole numbers.
+
+Of a counter low and high are its first and last value, and its first value lies one step behind the last
+one of the bucket before: what is left to write is small, and mostly nothing. Lines that are no whole
+numbers, nor have few decimals, are written as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec import msgpack
+from numpy.typing import NDArray
+
+from vigie.query.rollups.buckets import FIELDS, NOTHING, Buckets, Cells
+from vigie.query.vectors import Flags
+from vigie.store.compression.codec import ROLLED, THOROUGH, Floats, press, seal, unpress_whole
+from vigie.store.compression.column_groups import TENS, pack_heads, units_of, unpacked_heads, whole_or_tenths
+from vigie.store.compression.decimals import Whole
+from vigie.store.compression.magnitudes import press_lines, unpress_lines
+from vigie.store.rollups import cell_codec as rollup_cells
+from vigie.store.rollups.cell_codec import SHARED
+
+BITS = 22  # that sums are kept to, beside what as many of their bucket's largest value would be
+_LARGEST = 2.0**60  # of sums, so that nothing that is computed with them leaves 64 bits
+_VALUES = ("last", "first", "low", "high")
+_WAYS = ("last", "first", "low", "high", "total", "drops", "rest")
+_FLOATS = 1 << len(_WAYS)  # in place of the ways that a line has: it is no whole numbers
+_AT = (1, 0, 0, 0, 0, 0, 0)  # of each way the first bucket that it has: where lines begin is said apart
+_PARTS = 3 + len(_WAYS)
+
+Heads = NDArray[np.uint8]  # of each line: which ways it has, and its decimals
+
+
+class _Page(NamedTuple):
+    """All lines of a page: their heads, where they begin, and their ways from there."""
+
+    heads: Heads
+    bases: Whole
+    units: Whole
+    ways: Sequence[Whole]
+
+
+def packed(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str, Cells]) -> list[bytes]:
+    """Return the sealed bytes of each band."""
+    height = bands[-1][1] if bands else 0
+    cells = {name: _high(getattr(buckets, name), height) for name in FIELDS}
+    page = _judged(cells)
+    alike = all(len(getattr(buckets, name)) == 1 for name in SHARED)
+    return [_packed(page, cells, shared, slice(*band), alike) for band in bands]
+
+
+def unpacked(
+    content: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
+) -> dict[str, Cells]:
+    """Return the fields of a band's lines that are needed."""
+    parts = msgpack.decode(content, type=list[bytes])
+    heads = unpacked_heads(parts[0], shape[0], 2)
+    floats = heads[:, 0] == _FLOATS
+    rest = parts[_PARTS:]
+    if floats.all():
+        return rollup_cells.unpacked(rest, shared, shape, FIELDS, needed)
+    whole = (int((~floats).sum()), shape[1])
+    beside, rest = (rest[: 2 * len(SHARED)], rest[2 * len(SHARED) :]) if len(rest) % 18 else ([], rest)
+    beside = beside or [b""] * 2 * len(SHARED)
+    cells = rollup_cells.unpacked(beside, shared, whole, SHARED, needed)
+    cells |= _whole_cells(parts[1:_PARTS], heads[~floats], cells["count"], needed)
+    if not rest:
+        return cells
+    others = rollup_cells.unpacked(rest, shared, (shape[0] - whole[0], shape[1]), FIELDS, needed)
+    return {name: _together(name, cells, others, floats) for name in FIELDS}
+
+
+def _judged(cells: dict[str, Floats]) -> _Page:
+    count, some = cells["count"], cells["count"] > 0
+    numbers, decimals, units, fits = _numbers(cells, some)
+    last, first, low, high, sums, lost = np.split(numbers, len(_VALUES) + 2, axis=1)
+    middle = _middle(first, last)
+    drops = np.rint(lost / middle).astype(np.int64)
+    beyond, lacking = sums - _guess(count, first, last), _lacking(count, low, high)
+    ways = [
+        last - _before(last),
+        first - _before(last),
+        np.minimum(first, last) - low,
+        high - np.maximum(first, last),
+        (beyond + (1 << lacking >> 1)) >> lacking,
+        drops,
+        lost - drops * middle,
+    ]
+    ways = [np.where(some, way, 0) for way in ways]
+    has = np.zeros(len(last), dtype=np.int64)
+    for i, way in enumerate(ways):
+        has |= way.any(axis=1).astype(np.int64) << i
+    heads = np.stack([np.where(fits, has, _FLOATS), decimals], axis=1).astype(np.uint8)
+    return _Page(heads, last[:, 0], units, ways)
+
+
+def _numbers(cells: dict[str, Floats], some: Flags) -> tuple[Whole, Whole, Whole, Flags]:
+    """Return values, sums and what resets took as whole numbers, of which decimals and multiples of what.
+
+    The last of it tells which lines are such numbers, and not too large.
+    """
+    values = np.concatenate([_carried(cells[name], some) for name in _VALUES], axis=1)
+    numbers, decimals, fits = whole_or_tenths(values)
+    with np.errstate(all="ignore"):  # a line that is no such numbers is not looked at further
+        scale = TENS[decimals][:, np.newaxis]
+        sums = np.concatenate([cells["total"], cells["lost"]], axis=1) * scale
+        size = np.abs(values * scale).max(axis=1) * cells["count"].max(axis=1)
+        size = np.maximum(size, np.abs(sums).max(axis=1))
+        # Samples that are neither first nor last, low nor high may have more decimals, which sums show.
+        beside = np.abs(sums - np.rint(sums)).max(axis=1)
+        fits &= (size < _LARGEST) & (beside <= 1e-9 + 1e-14 * size)
+    numbers[~fits], sums[~fits] = 0, 0
+    numbers = np.concatenate([numbers, np.rint(sums).astype(np.int64)], axis=1)
+    units = units_of(numbers)
+    return numbers // units[:, np.newaxis], decimals, units, fits
+
+
+def _packed(
+    page: _Page, cells: dict[str, Floats], shared: dict[str, Cells], lines: slice, alike: bool
+) -> bytes:
+    heads, units = page.heads[lines], page.units[lines]
+    floats = heads[:, 0] == _FLOATS
+    parts = [
+        pack_heads(heads),
+        press(page.bases[lines][~floats], THOROUGH),
+        press(units[~floats], THOROUGH) if (units > 1).any() else b"",
+    ]
+    for i, way in enumerate(page.ways):
+        chosen = ~floats & (heads[:, 0] >> i & 1).astype(np.bool_)
+        parts.append(press_lines(way[lines][chosen][:, _AT[i] :], THOROUGH))
+    if not alike and not floats.all():
+        parts += rollup_cells.packed(_some(cells, lines, ~floats), shared, SHARED)
+    if floats.any():
+        parts += rollup_cells.packed(_some(cells, lines, floats), shared, FIELDS)
+    return seal(ROLLED, 0, msgpack.encode(parts))
+
+
+def _whole_cells(
+    parts: Sequence[bytes], heads: Heads, count: Floats, needed: Collection[str]
+) -> dict[str, Cells]:
+    shape = (len(heads), count.shape[1])
+    bases = unpress_whole(parts[0])
+
+    def way(name: str) -> Whole:
+        place = _WAYS.index(name)
+        return _spread(parts[2 + place], (heads[:, 0] >> place & 1).astype(np.bool_), shape, _AT[place])
+
+    last: Whole = np.cumsum(way("last"), axis=1) + bases[:, np.newaxis]
+    first = _before(last)
+    first += way("first")
+    whole = {"last": last, "first": first}
+    if "low" in needed:
+        whole["low"] = np.minimum(first, last) - way("low")
+    if "high" in needed:
+        whole["high"] = np.maximum(first, last) + way("high")
+    if "total" in needed:
+        lacking = _lacking(count, whole["low"], whole["high"])
+        whole["total"] = _guess(count, first, last) + (way("total") << lacking)
+    if "lost" in needed:
+        whole["lost"] = way("rest")
+        if parts[2 + _WAYS.index("drops")]:
+            whole["lost"] = whole["lost"] + way("drops") * _middle(first, last)
+    if parts[1]:
+        units = unpress_whole(parts[1])[:, np.newaxis]
+        whole = {name: each * units for name, each in whole.items()}
+    scale = TENS[heads[:, 1]][:, np.newaxis]
+    cells: dict[str, Cells] = {name: each / scale for name, each in whole.items()}
+    none = count <= 0
+    if none.any():
+        # Mostly all lines are without samples at the same times.
+        where = (slice(None), np.flatnonzero(none[0])) if len(none) == 1 else none
+        for name, each in cells.items():
+            each[where] = NOTHING[name]
+    return cells
+
+
+def _together(name: str, cells: dict[str, Cells], others: dict[str, Cells], floats: Flags) -> Cells:
+    one = cells.get(name, others[name])
+    made = np.empty((len(floats), one.shape[1]), dtype=one.dtype)
+    made[~floats], made[floats] = one, others[name]
+    return made
+
+
+def _spread(part: bytes, chosen: Flags, shape: tuple[int, int], first: int) -> Whole:
+    """Return the lines of a way; those that have none of it stay where they are."""
+    if not part:
+        return np.zeros((1, shape[1]), dtype=np.int64)
+    some = unpress_lines(part, int(np.count_nonzero(chosen)), shape[1] - first)
+    if not first and chosen.all():
+        return some
+    lines = np.zeros(shape, dtype=np.int64)
+    lines[chosen, first:] = some
+    return lines
+
+
+def _some(cells: dict[str, Floats], lines: slice, chosen: Flags) -> dict[str, Cells]:
+    return {name: np.ascontiguousarray(each[lines][chosen]) for name, each in cells.items()}
+
+
+def _high(cells: Cells, height: int) -> Cells:
+    return np.broadcast_to(cells, (height, cells.shape[1]))
+
+
+def _guess(count: Floats, first: Whole, last: Whole) -> Whole:
+    """Return the sum of values that go evenly from the first to the last."""
+    guess: Whole = count.astype(np.int64) * (first + last) // 2
+    return guess
+
+
+def _middle(first: Whole, last: Whole) -> Whole:
+    middle: Whole = np.maximum(np.abs(first + last) // 2, 1)
+    return middle
+
+
+def _before(last: Whole) -> Whole:
+    return np.concatenate([last[:, :1], last[:, :-1]], axis=1)
+
+
+def _lacking(count: Floats, low: Whole, high: Whole) -> Whole:
+    """Return how many of the lowest bits are left away from each sum."""
+    largest = np.maximum(np.abs(low), np.abs(high)) * count
+    return np.maximum(np.frexp(largest)[1].astype(np.int64) - BITS, 0)
+
+
+def _carried(cells: Floats, some: Flags) -> Floats:
+    """Return cells with the number before where there are no samples, and first of all the first one."""
+    if some.all():
+        return cells
+    places = np.where(some, np.arange(some.shape[1]), -1)
+    before = np.maximum.accumulate(places, axis=1)
+    before = np.where(before < 0, some.argmax(axis=1)[:, np.newaxis], before)
+    found = np.take_along_axis(cells, before, axis=1)
+    return np.where(some.any(axis=1, keepdims=True), found, 0.0)

@@ -1,0 +1,68 @@
+"""Pages of rollups: buckets to sealed bytes and back, band by band."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from vigie.query.rollups.buckets import FIELDS, Buckets, Cells, nothing, stacked
+from vigie.store.blocks.chunk import Chunk
+from vigie.store.compression.codec import opened, pack_times
+from vigie.store.rollups import column_groups as rollup_band
+from vigie.store.rollups.cell_codec import SHARED
+from vigie.store.series.layout import Columns, Layout, cuts_of
+
+_NEEDS = {
+    "first": {"last"},
+    "low": {"first", "last"},
+    "high": {"first", "last"},
+    "total": {"first", "last", "low", "high"},
+    "lost": {"first", "last"},
+}
+LATEST = 1 << 62
+
+
+def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
+    """Return the buckets of an ordered layout's series as a chunk in memory."""
+    shared = _shared_rows(buckets)
+    blobs = rollup_band.packed(layout.bands, buckets, shared)
+    start, end = int(buckets.ends[0]) - width, int(buckets.ends[-1])
+    packed = pack_times(np.concatenate([shared[name] for name in SHARED]).astype(np.int64))
+    return Chunk(layout, start, end, len(buckets.ends), packed, blobs.__getitem__)
+
+
+def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str]) -> Buckets:
+    """Return the buckets of some columns; fields that are not wanted are left empty."""
+    ends = np.arange(page.start + width, page.end + 1, width, dtype=np.int64)
+    rows = page.times.reshape(len(SHARED), page.rows)
+    shared = {name: row[np.newaxis] for name, row in zip(SHARED, rows, strict=True)}
+    needed = set(SHARED).union(wanted, *(_NEEDS.get(name, ()) for name in wanted))
+    read, heights = [], []
+    for band, height, lines in cuts_of(page.layout, columns):
+        some = _unpacked(page.blob(band), shared, (height, page.rows), needed)
+        buckets = Buckets(ends, **some)
+        read.append(buckets if lines is None else buckets.rows(lines))
+        heights.append(height if lines is None else len(lines))
+    return stacked(read, heights)
+
+
+def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
+    """Return, for each bucket, how many times there were, and the first and the last of them."""
+    count = buckets.count.max(axis=0)
+    some = buckets.count > 0
+    first = np.where(some, buckets.first_at, LATEST).min(axis=0)
+    last = np.where(some, buckets.last_at, -LATEST).max(axis=0)
+    return {
+        "count": count,
+        "first_at": np.where(count > 0, first, 0),
+        "last_at": np.where(count > 0, last, 0),
+    }
+
+
+def _unpacked(
+    blob: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
+) -> dict[str, Cells]:
+    _, _, content = opened(blob)
+    cells = rollup_band.unpacked(content, shared, shape, needed)
+    return {name: cells[name] if name in cells else nothing(name, 1, shape[1]) for name in FIELDS}

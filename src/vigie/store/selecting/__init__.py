@@ -1,1 +1,0 @@
-"""From pieces in memory and on disk to what a question is given."""

@@ -1,0 +1,87 @@
+"""The label sets of a stream's columns, which are made only when somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from vigie.query.label_table import Codes, LabelRows
+from vigie.query.storage import Labels
+from vigie.store.series.layout import Columns, Layout
+
+
+class StoredLabels(LabelRows):
+    """The labels of a target beside those of some columns of a layout, but for a few that are left out."""
+
+    def __init__(
+        self,
+        target: Mapping[str, str],
+        layout: Layout,
+        columns: Columns,
+        left_out: frozenset[str] = frozenset(),
+    ) -> None:
+        self._target, self._layout, self._columns, self._left_out = target, layout, columns, left_out
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __iter__(self) -> Iterator[Labels]:
+        target = {name: value for name, value in self._target.items() if name not in self._left_out}
+        own, series = self._left_out - self._target.keys(), self._layout.series
+        for column in self._columns.tolist():
+            labels = target.copy()
+            labels.update(series[column])
+            for name in own:
+                labels.pop(name, None)
+            yield labels
+
+    def row(self, place: int) -> Labels:
+        """Return one label set."""
+        labels = dict(self._target)
+        labels.update(self._layout.series[self._columns[place]])
+        for name in self._left_out:
+            labels.pop(name, None)
+        return labels
+
+    def taken(self, rows: Columns) -> StoredLabels:
+        """Return only these rows, in this order."""
+        return StoredLabels(self._target, self._layout, self._columns[rows], self._left_out)
+
+    def without(self, names: Iterable[str]) -> StoredLabels:
+        """Return the rows without some labels."""
+        return StoredLabels(self._target, self._layout, self._columns, self._left_out.union(names))
+
+    def names(self) -> set[str]:
+        """Return the names of the labels that a row may have."""
+        return (self._target.keys() | self._layout.label_names) - self._left_out
+
+    def kind(self, names: Iterable[str]) -> Hashable:
+        """Return what is the same for other rows only if these labels are, row by row."""
+        own = tuple((name, self._target[name]) for name in names if name in self._target)
+        # The layout and its columns are shared between nodes; the columns by the plan of one question.
+        return self._layout, _Same(self._columns), self._left_out, own
+
+    def column(self, name: str) -> tuple[Sequence[str], Codes | None]:
+        """Return the values of a label and for each row which it has; None if all have the first."""
+        if name in self._left_out:
+            return ("",), None
+        if name in self._target:
+            return (self._target[name],), None
+        if name not in self._layout.label_names:
+            return ("",), None
+        values, codes = self._layout.coded(name)
+        return values, codes[self._columns].astype(np.intp, copy=False)
+
+
+class _Same:
+    """Stands for one object, and keeps it, so that no other can take its place."""
+
+    def __init__(self, one: object) -> None:
+        self._one = one
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other._one is self._one
+
+    def __hash__(self) -> int:
+        return id(self._one)

@@ -1,0 +1,1 @@
+"""The write-ahead log: segments of checksummed records."""

@@ -1,0 +1,337 @@
+"""What a log segment says, record by record: definitions, rows of values, deletions.
+
+A segment stands for itself. Rows that were appended together are one record; it is XORed with the record
+before it of the same streams, so that what stayed the same presses to nothing. Every so often it is not (a
+key), so that a damaged record costs a few minutes of rows at most. Every definition has a number of its
+own, so that rows whose definition was damaged are never taken for others.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import cramjam
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from vigie.store.compression.codec import Floats, Times, bits, shuffled
+from vigie.store.errors import Damaged, Refused
+from vigie.store.series.layout import Key, Layout, Layouts
+
+LATEST = 1 << 62
+LAYOUT, STREAM, CHANGE, KEY, ROWS, DELETE = b"L", b"S", b"C", b"K", b"R", b"X"
+LEVEL = 1
+KEY_EVERY = 32  # records of the same streams
+_COUNT = struct.Struct("<I")
+_GARBAGE = (
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    struct.error,
+    cramjam.DecompressionError,
+    msgspec.MsgspecError,
+)
+
+
+def check_time(time: int) -> None:
+    """Refuse what cannot be milliseconds since 1970, with room to compute with it."""
+    if not -LATEST < time < LATEST:
+        raise Refused(f"{time} is not a time in milliseconds")
+
+
+class StreamName(NamedTuple):
+    """What a stream is called in the log and in the blocks."""
+
+    target: tuple[tuple[str, str], ...]
+    source: str
+    framed: bool
+
+
+class Row(NamedTuple):
+    """The values of one stream at one time, in the order of the layout beside them."""
+
+    stream: StreamName
+    layout: Layout
+    time: int
+    values: Floats
+
+
+class Form:
+    """Streams whose rows come together, their layouts, and whether they will again."""
+
+    def __init__(self, streams: Sequence[tuple[StreamName, Layout]], *, recurs: bool) -> None:
+        self.streams, self.recurs = streams, recurs
+
+
+class Batch(NamedTuple):
+    """Rows that belong together: one value after the other, in the order of the streams and layouts."""
+
+    form: Form
+    times: Sequence[int]
+    values: Floats
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Batch:
+        """Return rows that may never come together again."""
+        form = Form([(row.stream, row.layout) for row in rows], recurs=False)
+        return cls(form, [row.time for row in rows], np.concatenate([row.values for row in rows]))
+
+
+class Rows(NamedTuple):
+    """Rows of one stream, in the order in which they were logged."""
+
+    stream: StreamName
+    layout: Layout
+    positions: Times
+    times: Times
+    values: Floats
+
+
+class Deletion(NamedTuple):
+    """Targets that were deleted with all they had."""
+
+    targets: list[tuple[tuple[str, str], ...]]
+
+
+class Plain(NamedTuple):
+    """A record without its packing."""
+
+    position: int
+    kind: bytes
+    number: int  # of what is defined, or of rows
+    content: bytes
+
+
+class _Set(NamedTuple):
+    """Streams whose rows are in one record, and how many values those have."""
+
+    streams: list[tuple[StreamName, Layout]]
+    width: int
+
+
+class _Chain:
+    def __init__(self, numbers: bytes) -> None:
+        self.numbers = numbers
+        self.words = np.empty(0, dtype=np.uint64)
+        self.length = KEY_EVERY
+
+    def next(self, words: NDArray[np.uint64]) -> tuple[bytes, NDArray[np.uint64]]:
+        """Return what kind of record these make, and what it says."""
+        before, self.words = self.words, words
+        if self.length >= KEY_EVERY:
+            self.length = 1
+            return KEY, words
+        self.length += 1
+        return ROWS, words ^ before
+
+
+class Encoder:
+    """Writes the payloads of one segment."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[Layout, int] = {}
+        self._defined: dict[StreamName, tuple[int, Layout]] = {}
+        self._forms: WeakKeyDictionary[Form, _Chain] = WeakKeyDictionary()
+        self._chains: WeakValueDictionary[bytes, _Chain] = WeakValueDictionary()  # by numbers of streams
+        self._next = 0
+
+    def rows(self, batch: Batch) -> Iterator[bytes]:
+        """Yield the definitions that are missing so far, then the rows as one payload."""
+        chain = self._forms.get(batch.form)
+        if chain is None:
+            yield from self._define_all(batch.form)
+            chain = self._chain(batch.form)
+        times = struct.pack(f"<{len(batch.times)}q", *batch.times)
+        kind, changes = chain.next(bits(batch.values))
+        content = chain.numbers + times + shuffled(changes)
+        yield kind + _COUNT.pack(len(batch.times)) + bytes(cramjam.lz4.compress_block(content))
+
+    def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> bytes:
+        """Return the payload that says that these targets are gone."""
+        return DELETE + _COUNT.pack(0) + _json(list(targets))
+
+    def _define_all(self, form: Form) -> Iterator[bytes]:
+        for stream, layout in form.streams:
+            known = self._defined.get(stream)
+            if known is None or known[1] is not layout:
+                yield from self._define(stream, layout, known)
+
+    def _chain(self, form: Form) -> _Chain:
+        some = [self._defined[stream][0] for stream, _ in form.streams]
+        numbers = struct.pack(f"<{len(some)}I", *some)
+        chain = self._chains.get(numbers) or _Chain(numbers)
+        if form.recurs:
+            self._forms[form] = self._chains[numbers] = chain
+        return chain
+
+    def _define(
+        self, stream: StreamName, layout: Layout, known: tuple[int, Layout] | None
+    ) -> Iterator[bytes]:
+        number, self._next = self._next, self._next + 1
+        self._defined[stream] = (number, layout)
+        if known is not None:
+            change = {"of": known[0], **_delta(known[1].series, layout.series)}
+            yield CHANGE + _COUNT.pack(number) + _json(change)
+            return
+        if layout not in self._layouts:
+            self._layouts[layout] = len(self._layouts)
+            yield LAYOUT + _COUNT.pack(self._layouts[layout]) + _json(layout.series)
+        yield STREAM + _COUNT.pack(number) + _json({"stream": stream, "layout": self._layouts[layout]})
+
+
+def unpacked(position: int, payload: bytes) -> Plain:
+    """Return a record without its packing; this needs no order, so that it can be done ahead."""
+    try:
+        (count,) = _COUNT.unpack_from(payload, 1)
+        kind, pressed = payload[:1], memoryview(payload)[1 + _COUNT.size :]
+        press = cramjam.lz4.decompress_block if kind in (KEY, ROWS) else cramjam.zstd.decompress
+        return Plain(position, kind, count, bytes(press(pressed)))
+    except _GARBAGE as error:
+        raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
+
+
+class Decoder:
+    """Reads the records of one segment, in order, and gives rows in bulk."""
+
+    def __init__(self, layouts: Layouts, texts: dict[bytes, Layout]) -> None:
+        self._known, self._texts = layouts, texts  # texts: layouts that other segments had too
+        self._layouts: dict[int, Layout] = {}
+        self._defined: dict[int, tuple[StreamName, Layout]] = {}
+        self._sets: dict[bytes, _Set] = {}  # by the numbers of their streams, like all below
+        self._records: dict[bytes, list[Plain]] = {}
+        self._last: dict[bytes, NDArray[np.uint64]] = {}
+        self._whole: set[bytes] = set()  # whose record before is there
+        self.lost = 0  # rows that hang on something damaged
+
+    def add(self, record: Plain) -> Deletion | None:
+        """Take a record; a deletion concerns all that was taken before."""
+        try:
+            return self._add(record)
+        except _GARBAGE as error:
+            raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
+
+    def broken(self) -> None:
+        """Take note that records are missing here."""
+        self._whole.clear()
+
+    def take(self) -> Iterator[list[Rows]]:
+        """Yield the rows of what was taken since, all of a stream at once, and of few streams at a time."""
+        records, self._records = self._records, {}
+        sets = Counter(stream for numbers in records for stream, _ in self._sets[numbers].streams)
+        shared: list[Rows] = []
+        for numbers in list(records):
+            rows = self._joined(numbers, records.pop(numbers))
+            if all(sets[stream] == 1 for stream, _ in self._sets[numbers].streams):
+                yield list(rows)
+            else:
+                shared += rows
+        yield shared
+
+    def _add(self, record: Plain) -> Deletion | None:
+        kind, number, content = record.kind, record.number, record.content
+        if kind in (KEY, ROWS):
+            self._add_rows(record)
+        elif kind == LAYOUT:
+            if content not in self._texts:
+                self._texts[content] = self._known.of(tuple(map(_pairs, msgspec.json.decode(content))))
+            self._layouts[number] = self._texts[content]
+        elif kind == STREAM:
+            said = msgspec.json.decode(content)
+            target, source, framed = said["stream"]
+            self._defined[number] = (
+                StreamName(_pairs(target), str(source), bool(framed)),
+                self._layouts[said["layout"]],
+            )
+        elif kind == CHANGE:
+            said = msgspec.json.decode(content)
+            stream, old = self._defined[said["of"]]
+            self._defined[number] = (stream, self._known.of(_changed(old.series, said)))
+        elif kind == DELETE:
+            return Deletion([_pairs(target) for target in msgspec.json.decode(content)])
+        else:
+            raise ValueError(f"there is no kind {kind!r}")
+        return None
+
+    def _add_rows(self, record: Plain) -> None:
+        numbers = record.content[: 4 * record.number]
+        known = self._sets.get(numbers) or self._set(numbers)
+        if known is None or (record.kind == ROWS and numbers not in self._whole):
+            self._whole.discard(numbers)
+            self.lost += record.number
+            return
+        if len(record.content) != 12 * record.number + 8 * known.width:
+            raise ValueError("its length does not fit its streams")
+        self._whole.add(numbers)
+        self._records.setdefault(numbers, []).append(record)
+
+    def _set(self, numbers: bytes) -> _Set | None:
+        streams = [self._defined.get(number) for number in np.frombuffer(numbers, np.uint32).tolist()]
+        whole = [defined for defined in streams if defined is not None]
+        if len(whole) < len(streams):
+            return None
+        known = self._sets[numbers] = _Set(whole, sum(len(layout) for _, layout in whole))
+        return known
+
+    def _joined(self, numbers: bytes, records: Sequence[Plain]) -> Iterator[Rows]:
+        count = records[0].number
+        positions = np.array([record.position for record in records], dtype=np.int64)
+        times = np.frombuffer(
+            b"".join([record.content[4 * count : 12 * count] for record in records]), np.int64
+        ).reshape(len(records), count)
+        words = self._words(numbers, records)
+        at = 0
+        for i, (stream, layout) in enumerate(self._sets[numbers].streams):
+            values = words[:, at : at + len(layout)].view(np.float64)
+            yield Rows(stream, layout, positions, times[:, i], values)
+            at += len(layout)
+
+    def _words(self, numbers: bytes, records: Sequence[Plain]) -> NDArray[np.uint64]:
+        head = 12 * records[0].number
+        planes = np.frombuffer(b"".join([record.content[head:] for record in records]), np.uint8)
+        planes = planes.reshape(len(records), 8, -1)
+        words = planes.transpose(0, 2, 1).copy().view(np.uint64)[:, :, 0]
+        if records[0].kind == ROWS:
+            words[0] ^= self._last[numbers]
+        keys = [i for i, record in enumerate(records) if record.kind == KEY and i]
+        for first, last in zip([0, *keys], [*keys, len(records)], strict=True):
+            np.bitwise_xor.accumulate(words[first:last], axis=0, out=words[first:last])
+        self._last[numbers] = words[-1].copy()
+        return words
+
+
+def _delta(old: tuple[Key, ...], new: tuple[Key, ...]) -> dict[str, Any]:
+    place = {key: i for i, key in enumerate(old)}
+    places = [place.get(key) for key in new]
+    stay = [at for at in places if at is not None]
+    if stay != sorted(stay):
+        return {"ended": list(range(len(old))), "added": list(enumerate(new))}
+    return {
+        "ended": sorted(set(range(len(old))).difference(stay)),
+        "added": [(i, new[i]) for i, at in enumerate(places) if at is None],
+    }
+
+
+def _changed(old: tuple[Key, ...], said: Mapping[str, Any]) -> tuple[Key, ...]:
+    ended = set(said["ended"])
+    series = [key for i, key in enumerate(old) if i not in ended]
+    for i, key in said["added"]:
+        series.insert(i, _pairs(key))
+    return tuple(series)
+
+
+def _pairs(said: Any) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in said)
+
+
+def _json(said: Any) -> bytes:
+    return _pressed(msgspec.json.encode(said))
+
+
+def _pressed(content: bytes) -> bytes:
+    return bytes(cramjam.zstd.compress(content, level=LEVEL))

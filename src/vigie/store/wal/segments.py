@@ -1,0 +1,139 @@
+"""Reads log segments: records are found again behind damage, checked and unpacked one step ahead."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from vigie.store.errors import Damaged
+from vigie.store.series.layout import Layout, Layouts
+from vigie.store.wal.records import Decoder, Deletion, Plain, Rows, unpacked
+
+MAGIC = b"VIGLOG2\n"
+MARK = b"\xf5vg\n"  # before every record, to find the next one behind damage
+LENGTH = struct.Struct("<I")
+HEADER = struct.Struct("<4sII")  # mark, length of the payload, checksum of length and payload
+SHIFT = 40  # a position is the segment's number and, in the lower bits, the byte in it
+AT_ONCE = 256 << 20  # bytes of plain records: about a segment, since what costs time is each stream
+
+
+class Damage(NamedTuple):
+    """Where a segment makes no sense, and how many bytes from there on are lost."""
+
+    path: Path
+    offset: int
+    lost: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: at byte {self.offset}, {self.lost} bytes lost: {self.reason}"
+
+
+Batch = list[Plain | Damage]
+
+
+def number_of(path: Path) -> int:
+    """Return the number of a segment."""
+    return int(path.stem)
+
+
+def replayed(
+    paths: Sequence[Path], layouts: Layouts, damages: list[Damage]
+) -> Iterator[list[Rows] | tuple[int, Deletion]]:
+    """Yield what segments say; a thread reads, checks and unpacks ahead, which needs no Python."""
+    texts: dict[bytes, Layout] = {}
+    with ThreadPoolExecutor(1, thread_name_prefix="replay") as ahead:
+        for path in paths:
+            decoder = Decoder(layouts, texts)
+            batches = _batches(path)
+            coming = ahead.submit(next, batches, None)
+            while (batch := coming.result()) is not None:
+                coming = ahead.submit(next, batches, None)
+                yield from _decoded(path, decoder, batch, damages)
+            if decoder.lost:
+                damages.append(Damage(path, 0, 0, f"{decoder.lost} rows hang on a damaged record"))
+
+
+def _decoded(
+    path: Path, decoder: Decoder, batch: Batch, damages: list[Damage]
+) -> Iterator[list[Rows] | tuple[int, Deletion]]:
+    for record in batch:
+        if isinstance(record, Damage):
+            damages.append(record)
+            decoder.broken()
+            continue
+        try:
+            deletion = decoder.add(record)
+        except Damaged as error:
+            damages.append(Damage(path, record.position & (1 << SHIFT) - 1, 0, str(error)))
+            decoder.broken()
+            continue
+        if deletion is not None:
+            yield from decoder.take()
+            yield record.position, deletion
+    yield from decoder.take()
+
+
+def _batches(path: Path) -> Iterator[Batch]:
+    base = number_of(path) << SHIFT
+    batch: Batch = []
+    size = 0
+    for found in records_of(path):
+        if isinstance(found, Damage):
+            batch.append(found)
+            continue
+        offset, payload = found
+        try:
+            record = unpacked(base | offset, payload)
+        except Damaged as error:
+            batch.append(Damage(path, offset, len(payload), str(error)))
+            continue
+        batch.append(record)
+        size += len(record.content)
+        if size > AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def records_of(path: Path) -> Iterator[tuple[int, bytes] | Damage]:
+    """Yield every record that is whole with its offset, and what lies between them."""
+    content = path.read_bytes()
+    if not content:
+        return  # the segment was begun and never written to
+    at = len(MAGIC)
+    if not content.startswith(MAGIC):
+        yield Damage(path, 0, min(len(content), at), "it does not begin as a log does")
+    while at < len(content):
+        payload = _payload(content, at)
+        if payload is not None:
+            yield at, payload
+            at += HEADER.size + len(payload)
+            continue
+        after = _next(content, at + 1)
+        torn = after == len(content)
+        reason = "the last record is torn or damaged" if torn else "a record is damaged"
+        yield Damage(path, at, after - at, reason)
+        at = after
+
+
+def _payload(content: bytes, at: int) -> bytes | None:
+    if at + HEADER.size > len(content):
+        return None
+    mark, length, checksum = HEADER.unpack_from(content, at)
+    payload = content[at + HEADER.size : at + HEADER.size + length]
+    if mark != MARK or len(payload) < length:
+        return None
+    return payload if zlib.crc32(payload, zlib.crc32(LENGTH.pack(length))) == checksum else None
+
+
+def _next(content: bytes, at: int) -> int:
+    while (at := content.find(MARK, at)) >= 0:
+        if _payload(content, at) is not None:
+            return at
+        at += 1
+    return len(content)

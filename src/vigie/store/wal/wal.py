@@ -1,0 +1,200 @@
+"""The write-ahead log: numbered segment files of checksummed records, synced on request.
+
+Appending only fills memory. A sync takes what is there, writes it and waits for the disk, while others go on
+appending. What is not synced yet is kept: after a failure it goes into a new segment, since the kernel
+may have forgotten which pages of the old one it lost.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from vigie.store.directory_lock import sync_directory
+from vigie.store.errors import CannotWrite
+from vigie.store.series.layout import Layouts
+from vigie.store.wal.records import Batch, Deletion, Encoder, Rows
+from vigie.store.wal.segments import HEADER, LENGTH, MAGIC, MARK, SHIFT, Damage, number_of, replayed
+
+SEGMENT_BYTES = 64 << 20
+MOST_WAITING = 256 << 20  # bytes of values that may wait for a disk that takes none
+
+
+def segment_of(position: int) -> int:
+    """Return the number of the segment that a position lies in."""
+    return position >> SHIFT
+
+
+class Log:
+    """Guarded by the store's lock, which is never held while the disk is waited for."""
+
+    def __init__(
+        self,
+        directory: Path,
+        layouts: Layouts,
+        segment_bytes: int = SEGMENT_BYTES,
+        guard: threading.RLock | None = None,
+    ) -> None:
+        self._layouts = layouts
+        self._directory = directory
+        self._limit = segment_bytes
+        self._guard = guard or threading.RLock()
+        self._turn = threading.Lock()  # one sync at a time
+        self._file = -1  # nothing is open before the first segment is begun
+        self._number = 0
+        self._synced = 0  # bytes of the segment
+        self._buffer = bytearray()
+        self._unsynced: list[Batch | Deletion] = []
+        self.waiting = 0  # bytes of values that are not synced
+        self._spoiled = False
+        self._encoder = Encoder()
+        directory.mkdir(exist_ok=True)
+        sync_directory(directory.parent)
+
+    @property
+    def position(self) -> int:
+        """Return where the next record will stand."""
+        return self._number << SHIFT | (self._synced + len(self._buffer))
+
+    @property
+    def bytes_on_disk(self) -> int:
+        """Return the size of all segments."""
+        return sum(path.stat().st_size for path in self.paths())
+
+    def replay(self, damages: list[Damage]) -> Iterator[list[Rows] | tuple[int, Deletion]]:
+        """Yield rows in bulk, and deletions with their positions; what is damaged is left out and noted."""
+        yield from replayed(self.paths(), self._layouts, damages)
+        for damage in damages:
+            if damage.lost and damage.offset + damage.lost == damage.path.stat().st_size:
+                os.truncate(damage.path, damage.offset)  # so that a torn end is said once
+
+    def start(self, at_least: int) -> None:
+        """Begin a new segment, with a number that was never used."""
+        known = [number_of(path) for path in self.paths()]
+        number = max([at_least, self._number + 1, *(number + 1 for number in known)])
+        file = self._create(number)
+        with self._guard:
+            self._begin(number, file)
+
+    def rows(self, batch: Batch) -> int:
+        """Take rows that belong together; return where they stand."""
+        if self.waiting > MOST_WAITING:
+            raise CannotWrite(
+                f"{self.waiting} bytes wait for {self._directory}, which takes none; make room on that disk"
+            )
+        self._unsynced.append(batch)
+        self.waiting += batch.values.nbytes
+        return self._encode(batch)
+
+    def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> None:
+        """Take note that targets are gone."""
+        record = Deletion(list(targets))
+        self._unsynced.append(record)
+        self._encode(record)
+
+    def sync(self) -> None:
+        """Return when all that was taken before survives a power cut."""
+        self._sync(renew=False)
+
+    def renew(self) -> None:
+        """Sync, and go on in a new segment, so that the old one can be dropped."""
+        self._sync(renew=True)
+
+    def drop_before(self, number: int) -> int:
+        """Remove the segments below a number; return how many there were."""
+        old = [path for path in self.paths() if number_of(path) < min(number, self._number)]
+        for path in old:
+            path.unlink()
+        return len(old)
+
+    def close(self) -> None:
+        """Sync and let go of the file."""
+        try:
+            self.sync()
+        finally:
+            os.close(self._file)
+            self._file = -1
+
+    def paths(self) -> list[Path]:
+        """Return the segments, the oldest first."""
+        return sorted(self._directory.glob("*.log"))
+
+    def _sync(self, *, renew: bool) -> None:
+        with self._turn:
+            if self._spoiled:
+                self._go_on()
+            full = renew or self._synced + len(self._buffer) > self._limit
+            new = self._create(self._number + 1) if full else -1
+            with self._guard:
+                file, at, content = self._file, self._synced, self._buffer
+                records, self._unsynced = self._unsynced, []
+                waited, self.waiting = self.waiting, 0
+                self._synced, self._buffer = at + len(content), bytearray()
+                if full:
+                    self._begin(self._number + 1, new)
+            try:
+                _write(file, content, at)
+                os.fdatasync(file)
+            except OSError as error:
+                self._fail(file, at, records, waited)
+                raise CannotWrite(f"cannot write to {self._directory}: {error.strerror}") from error
+            finally:
+                if full:
+                    os.close(file)
+
+    def _encode(self, record: Batch | Deletion) -> int:
+        position = self.position
+        if isinstance(record, Deletion):
+            payloads: Iterator[bytes] = iter([self._encoder.deletion(record.targets)])
+        else:
+            payloads = self._encoder.rows(record)
+        for payload in payloads:
+            position = self.position
+            length = LENGTH.pack(len(payload))
+            self._buffer += HEADER.pack(MARK, len(payload), zlib.crc32(payload, zlib.crc32(length)))
+            self._buffer += payload
+        return position
+
+    def _create(self, number: int) -> int:
+        path = self._directory / f"{number:012d}.log"
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_TRUNC, 0o644)
+            sync_directory(self._directory)
+        except OSError as error:
+            raise CannotWrite(f"cannot begin {path}: {error.strerror}") from error
+        return file
+
+    def _begin(self, number: int, file: int) -> None:
+        self._number, self._file, self._synced = number, file, 0
+        self._buffer, self._encoder = bytearray(MAGIC), Encoder()
+
+    def _fail(self, file: int, at: int, records: list[Batch | Deletion], waited: int) -> None:
+        with self._guard:
+            self._unsynced[:0] = records
+            self.waiting += waited
+            self._spoiled = True
+        try:
+            os.ftruncate(file, at)  # so that nobody takes half a record for damage
+        except OSError:
+            pass  # then it is said at the next opening
+
+    def _go_on(self) -> None:
+        """Begin a segment that holds all that is not synced."""
+        new = self._create(self._number + 1)
+        with self._guard:
+            old = self._file
+            self._begin(self._number + 1, new)
+            for record in self._unsynced:
+                self._encode(record)
+            self._spoiled = False
+        os.close(old)
+
+
+def _write(file: int, content: bytes | bytearray, at: int) -> None:
+    view = memoryview(content)
+    while view:
+        done = os.pwrite(file, view, at)
+        view, at = view[done:], at + done

@@ -1,0 +1,205 @@
+"""What several pages have: what needs attention, and tables of jobs, of GPUs, of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from vigie.views.terminal import measures
+from vigie.views.terminal.header import flowing
+from vigie.views.terminal.json_object import Said, route
+from vigie.views.terminal.page import Entry, Row, table, titled, worded
+from vigie.views.terminal.styled_text import Span, line
+from vigie.views.text.style import DIM, tone
+from vigie.views.text.table_layout import Column
+from vigie.views.text.times import lasting
+from vigie.views.text.units import told
+
+Matches = Callable[..., bool]
+SIGNS = {"critical": "X", "warning": "!"}
+LADDER = (("sm", "▉"), ("busy", "▓"), ("process", "▒"), ("held", "·"))
+STEPS = 8  # the length of a job's bar
+WIDE = 140  # columns from which what needs attention is told in a whole sentence
+ATTENTION = (
+    Column(""),
+    Column("what", least=24),
+    Column("where", least=8, rank=1),
+    Column("since", rank=2),
+    Column("hits", least=10, rank=3),
+)
+JOBS = (
+    Column(""),
+    Column("job", rank=1),
+    Column("name", least=8),
+    Column("user", least=6, rank=1),
+    Column("gpus", right=True),
+    Column("for", rank=2),
+    Column("use", rank=1),
+    Column("remark", least=10, rank=3),
+    Column("nodes", least=10, rank=4),
+)
+WAITING = (
+    Column("job"),
+    Column("name", least=8),
+    Column("user", least=6),
+    Column("gpus", right=True),
+    Column("for"),
+    Column("reason", least=10, rank=1),
+)
+GPUS = (
+    Column(""),
+    Column("gpu"),
+    Column("holder", least=12, rank=1),
+    Column("busy", right=True),
+    Column("SM", right=True),
+    Column("memory", right=True),
+    Column("power", right=True, rank=1),
+    Column("temp", right=True, rank=1),
+    Column("clock", right=True, rank=2),
+    Column("health", least=8, tells=True),
+    Column("why", least=12, rank=3),
+)
+
+
+def attention(answer: Said, matches: Matches, most: int, title: str = "Needs attention") -> list[Row]:
+    """Return what needs somebody, the way to it, and what to do."""
+    found = [one for one in answer.parts("attention") if matches(one.text("what"), _where(one), _hits(one))]
+    more = answer.number("attention_more") or 0
+    entries = [_attention(one, answer.number("at_ms"), most) for one in found]
+    head = titled(title, f"and {more:.0f} more: e" if more else "")
+    return [head, *table(ATTENTION, entries, most, head=False)] if entries else []
+
+
+def jobs(
+    title: str, found: Sequence[Said], now: float | None, known: Mapping[str, str], most: int
+) -> list[Row]:
+    """Return a table of jobs that run or have ended."""
+    entries = [_job(job, now, known.get(f"job:{job.text('id')}", "")) for job in found]
+    return (
+        [titled(title, "use: ▉ SM ▓ busy ▒ process · held"), *table(JOBS, entries, most)] if entries else []
+    )
+
+
+def waiting(found: Sequence[Said], now: float | None, most: int) -> list[Row]:
+    """Return a table of jobs that wait."""
+    entries = [
+        Entry(
+            [
+                *_names(job),
+                job.text("wanted_gpus") or "-",
+                _age(job.number("queued_ms") or job.number("start_ms"), now),
+                ": ".join(filter(None, (job.text("reason"), job.text("why")))) or "-",
+            ],
+            f"waiting:{job.text('id')}",
+            route("job", job.text("id")),
+            job.text("why") or job.text("reason"),
+        )
+        for job in found
+    ]
+    return [titled("Waiting"), *table(WAITING, entries, most)] if entries else []
+
+
+def gpus(title: str, found: Sequence[Said], most: int) -> list[Row]:
+    """Return a table of GPUs."""
+    return [titled(title), *table(GPUS, [_gpu(cell) for cell in found], most)] if found else []
+
+
+def facts(title: str, found: Sequence[tuple[str, str]], most: int) -> list[Row]:
+    """Return names and what they are, as many a line as fit."""
+    spans = [line(Span(f"{name} ", DIM), text) for name, text in found if text]
+    rows = [worded(one, f"{title}:{number}", most) for number, one in enumerate(flowing(spans, most - 2))]
+    return [titled(title), *rows] if rows else []
+
+
+def _attention(one: Said, now: float | None, most: int) -> Entry:
+    severity, what, do = one.text("severity"), one.text("what"), one.text("do")
+    short = one.text("title") if most < WIDE else ""
+    age = _age(one.number("since_ms"), now)
+    words = [SIGNS.get(severity, "·"), short or what, _where(one)]
+    words += [f"{age}, over" if one.number("until_ms") else age, _hits(one)]
+    note = " ".join(filter(None, (what if short else "", do)))
+    link = one.text("link")
+    if one.number("until_ms") is None:  # what lasts is best seen as it is now
+        link = link.partition("?")[0]
+    return Entry(words, f"attention:{one.text('id')}", link, note, tone(severity))
+
+
+def _where(one: Said) -> str:
+    where = one.part("where")
+    node, gpu = where.text("node"), where.text("gpu")
+    if node:
+        return f"{node}:{gpu}" if gpu else " ".join(filter(None, (node, where.text("device"))))
+    return f"job {where.text('job')}" if where.text("job") else ""
+
+
+def _hits(one: Said) -> str:
+    hits = one.part("hits")
+    jobs = [job.text("name") or job.text("id") for job in hits.parts("jobs")]
+    count = hits.number("gpus")
+    gpus = [f"{count:.0f} GPU{'s' * (count != 1)}"] if count else []
+    return ", ".join([*jobs, *hits.texts("users"), *gpus])
+
+
+def _job(job: Said, now: float | None, letter: str) -> Entry:
+    start, end = job.number("start_ms"), job.number("end_ms")
+    number, name, user = _names(job)
+    words = [
+        letter or " ",
+        number,
+        name,
+        user,
+        str(len(job.texts("gpus"))),
+        _age(start, end or now),
+        ladder(job),
+    ]
+    remark = job.text("chip")
+    note = job.text("why") or f"job {number} on {' '.join(job.texts('nodes')) or 'no node'}"
+    cells = [*words, remark or "-", ",".join(job.texts("nodes"))]
+    return Entry(cells, f"job:{number}", route("job", number), note)
+
+
+def _names(job: Said) -> list[str]:
+    return [job.text("id"), job.text("name") or "-", job.text("user") or "-"]
+
+
+def ladder(job: Said) -> str:
+    """Return how much of what a job holds is used, and how far, as a bar."""
+    steps = job.part("ladder")
+    held = steps.number("held")
+    if not held:
+        return "-"
+    drawn = ""
+    for name, character in LADDER:
+        share = steps.number(name)
+        if share is not None:
+            upto = round(min(1.0, max(0.0, share / held)) * STEPS)
+            drawn += character * (upto - len(drawn))
+    return drawn
+
+
+def _gpu(cell: Said) -> Entry:
+    node, gpu = cell.text("node"), cell.text("gpu")
+    who = measures.holder(cell)
+    shares = [_told(cell, name, "ratio") for name in ("busy", "sm", "memory")]
+    rest = [_told(cell, name, unit) for name, unit in (("power", "watts"), ("temperature", "celsius"))]
+    why = ", ".join(filter(None, (cell.text("why"), *cell.texts("throttled"))))
+    health = cell.text("health")
+    words = [
+        SIGNS.get(health, "X" if health == "lost" else " "),
+        f"{node}:{gpu}",
+        who or "free",
+        *shares,
+        *rest,
+        _told(cell, "clock", "hertz"),
+        health or measures.ABSENT,
+        why or "-",
+    ]
+    return Entry(words, f"gpu:{node}:{gpu}", route("gpu", node, gpu), why or who, tone(health))
+
+
+def _told(cell: Said, name: str, unit: str) -> str:
+    value = cell.number(name)
+    return measures.ABSENT if value is None else told(value, unit)
+
+
+def _age(begin: float | None, now: float | None) -> str:
+    return "-" if begin is None or now is None else lasting(now - begin)

@@ -1,0 +1,1 @@
+"""What agent and server both speak: codecs only, no sockets."""

@@ -1,0 +1,107 @@
+"""The text formats that a Prometheus reads: 0.0.4 and OpenMetrics 1.0."""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import NamedTuple
+
+from vigie.agent.source_reader import Values
+from vigie.model import Metric, Table, is_absent, series_text
+from vigie.wire.exposition.families import Families
+
+
+class Format(NamedTuple):
+    """A dialect of the exposition."""
+
+    name: str
+    content_type: str
+    end: str
+
+
+TEXT = Format("text", "text/plain; version=0.0.4; charset=utf-8", "")
+OPENMETRICS = Format("openmetrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", "# EOF\n")
+
+
+class Renderer:
+    """Renders tables; everything but the numbers is rendered once per table version."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, str], tuple[Table, str]] = {}
+        self._families = Families()
+
+    def render(self, parts: list[Values], form: Format) -> str:
+        """Return the exposition of these tables."""
+        return "".join([self._part(values, form) for values in self._families.apart(parts)]) + form.end
+
+    def _part(self, values: Values, form: Format) -> str:
+        table, numbers, plain = values
+        if not numbers:
+            return ""
+        key = (table.source, form.name)
+        kept = self._lines.get(key)
+        if kept is None or kept[0] is not table:
+            kept = self._lines[key] = (table, template(table, form))
+        if plain:
+            return kept[1] % numbers
+        return _with_odd_numbers(kept[1], numbers)
+
+
+def template(table: Table, form: Format) -> str:
+    """Return the table's text with %s in place of each number."""
+    blocks = []
+    for family, series in groupby(table.series, key=lambda pair: pair[0].family):
+        for place, (metric, labels) in enumerate(series):
+            if place == 0:
+                blocks.append(_header(metric._replace(name=family), form).replace("%", "%%"))
+            blocks.append(series_text(metric, labels).replace("%", "%%") + " %s\n")
+    return "".join(blocks)
+
+
+def _header(metric: Metric, form: Format) -> str:
+    name, kind = metric.name, metric.kind
+    if form is OPENMETRICS:
+        name, kind = _openmetrics_family(metric)
+    elif kind == "info":
+        kind = "gauge"
+    text = f"# HELP {name} {_escape(metric.help)}\n# TYPE {name} {kind}\n"
+    if form is OPENMETRICS and metric.unit and name.endswith("_" + metric.unit):
+        text += f"# UNIT {name} {metric.unit}\n"
+    return text
+
+
+def _openmetrics_family(metric: Metric) -> tuple[str, str]:
+    # OpenMetrics takes the suffix off the family's name. A counter without it cannot be one there,
+    # and renaming the series would split it in two, so it is honestly "unknown".
+    for kind, suffix in (("counter", "_total"), ("info", "_info")):
+        if metric.kind == kind:
+            if metric.name.endswith(suffix):
+                return metric.name[: -len(suffix)], kind
+            return metric.name, "unknown" if kind == "counter" else "gauge"
+    return metric.name, "unknown" if metric.kind == "untyped" else metric.kind
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _with_odd_numbers(lines: str, numbers: tuple[float, ...]) -> str:
+    """Spell infinities and NaN as the formats want, and leave absent values out."""
+    kept = []
+    places = iter(numbers)
+    for line in lines.split("\n"):
+        if line.startswith("#") or not line:
+            kept.append(line.replace("%%", "%"))
+            continue
+        value = next(places)
+        if not is_absent(value):
+            kept.append(line % _spell(value))
+    return "\n".join(kept)
+
+
+def _spell(value: float) -> str:
+    if value != value:
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return str(value)

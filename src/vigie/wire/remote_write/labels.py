@@ -1,0 +1,99 @@
+"""Labels as they stand in a remote write TimeSeries, and a bounded memory of those seen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from vigie.wire.remote_write.protobuf import BYTES, Malformed, fields, varint
+
+K = TypeVar("K")
+V = TypeVar("V")
+NAME = "__name__"
+MAX_SERIES = 200_000
+
+
+class Recent(Generic[K, V]):
+    """A dictionary of two generations, each of at most half of the entries."""
+
+    def __init__(self, most: int) -> None:
+        self.newer: dict[K, V] = {}
+        self._older: dict[K, V] = {}
+        self._half = max(1, most // 2)
+
+    def get(self, key: K) -> V | None:
+        """Return what is known, and remember it a while longer."""
+        found = self.newer.get(key)
+        if found is None:
+            found = self._older.get(key)
+            if found is not None:
+                self.put(key, found)
+        return found
+
+    def put(self, key: K, value: V) -> None:
+        """Remember; when the newer half is full, the older one goes."""
+        if len(self.newer) >= self._half and key not in self.newer:
+            # Emptied in place, because readers in a hurry hold on to the newer one.
+            self._older = dict(self.newer)
+            self.newer.clear()
+        self.newer[key] = value
+
+
+class Refused(Exception):
+    """Labels that are well formed and yet cannot name a series."""
+
+
+class LabelCache(Recent[bytes, Mapping[str, str]]):
+    """The labels last seen, by their bytes."""
+
+    def __init__(self, most: int = MAX_SERIES) -> None:
+        super().__init__(most)
+
+    def labels(self, section: bytes) -> Mapping[str, str]:
+        """Return the labels, the same object for the same bytes while they are remembered."""
+        found = self.get(section)
+        if found is None:
+            found = read_section(section)
+            self.put(section, found)
+        return found
+
+
+def label_section(labels: Mapping[str, str]) -> bytes:
+    """Return the labels as they stand in a TimeSeries, sorted by name; an empty one is none."""
+    return b"".join(_label(name, value) for name, value in sorted(labels.items()) if value)
+
+
+def _label(name: str, value: str) -> bytes:
+    # A lone surrogate, which a source may take from a file name, has no UTF-8.
+    key, text = name.encode("utf-8", "replace"), value.encode("utf-8", "replace")
+    content = b"\x0a" + varint(len(key)) + key + b"\x12" + varint(len(text)) + text
+    return b"\x0a" + varint(len(content)) + content
+
+
+def read_section(section: bytes) -> dict[str, str]:
+    """Return the labels that these bytes hold, or raise Malformed or Refused."""
+    found: dict[str, str] = {}
+    for _, _, start, stop in fields(section, 0, len(section)):
+        name, value = _read_label(section, start, stop)
+        if not name:
+            raise Refused("a label without a name")
+        if name in found:
+            raise Refused(f"label {name} twice")
+        found[name] = value
+    if not found.get(NAME):
+        raise Refused(f"no label {NAME}")
+    return {name: found[name] for name in sorted(found) if found[name]}
+
+
+def _read_label(data: bytes, at: int, end: int) -> tuple[str, str]:
+    pair = ["", ""]
+    for number, wire, start, stop in fields(data, at, end):
+        if number <= 2:
+            if wire != BYTES:
+                raise Malformed(f"a label's field {number} of wire type {wire}")
+            try:
+                pair[number - 1] = sys.intern(data[start:stop].decode())
+            except UnicodeDecodeError:
+                raise Malformed("a label that is not UTF-8") from None
+    return pair[0], pair[1]

@@ -1,0 +1,34 @@
+"""What a sender of remote write 1.0 tells of a metric.
+
+MetricMetadata { MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5; }
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vigie.wire.remote_write.protobuf import BYTES, VARINT, fields, read_varint
+
+KINDS = ("unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset")
+TEXTS = {2: "name", 4: "help", 5: "unit"}
+
+
+class Told(NamedTuple):
+    """One metric's name, kind, help and unit; what is not told is empty."""
+
+    name: str = ""
+    kind: str = KINDS[0]
+    help: str = ""
+    unit: str = ""
+
+
+def told(body: bytes, at: int, end: int) -> Told:
+    """Return what is told between two places, or raise Malformed; what is unknown is passed over."""
+    found: dict[str, str] = {}
+    for number, wire, start, stop in fields(body, at, end):
+        if number == 1 and wire == VARINT:
+            kind = read_varint(body, start, stop)[0]
+            found["kind"] = KINDS[kind] if kind < len(KINDS) else KINDS[0]
+        elif number in TEXTS and wire == BYTES:
+            found[TEXTS[number]] = body[start:stop].decode(errors="replace")
+    return Told(**found)

@@ -1,0 +1,176 @@
+"""Prometheus remote write 1.0: a WriteRequest in protobuf, both ways, and snappy around it.
+
+    WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
+    TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2; exemplars = 3; histograms = 4; }
+    Label        { string name = 1; string value = 2; }
+    Sample       { double value = 1; int64 timestamp = 2; }
+
+Values pass bit for bit: a stale marker and a NaN stay what they are.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import cramjam
+
+from vigie.wire.remote_write.labels import LabelCache, Refused, label_section
+from vigie.wire.remote_write.metadata import Told, told
+from vigie.wire.remote_write.protobuf import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    Malformed,
+    fields,
+    read_varint,
+    signed,
+    varint,
+)
+
+# What Prometheus and others write for a sample: its field, 16 bytes long, the value, a time of 6 bytes.
+USUAL = struct.Struct("<HBdB")
+USUAL_LENGTH = USUAL.size + 6
+DOUBLE = struct.Struct("<d")
+SAMPLE_HEADS = [b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)]  # by the bytes of a time
+
+Series = tuple[Mapping[str, str], Sequence[int], Sequence[float]]  # labels, times in ms, values
+
+
+class Request(NamedTuple):
+    """What a request holds: its series, what is not taken, what it tells of metrics, what is refused."""
+
+    series: list[Series]
+    exemplars: int
+    histograms: int
+    metadata: list[Told]
+    refused: dict[str, int]  # samples by reason: their labels cannot name a series
+
+
+def encode(series: Iterable[Series]) -> bytes:
+    """Return a WriteRequest; labels are sorted by name."""
+    return b"".join(series_field(label_section(labels), times, values) for labels, times, values in series)
+
+
+def series_field(section: bytes, times: Sequence[int], values: Sequence[float]) -> bytes:
+    """Return one TimeSeries of a WriteRequest, given its labels as they stand on the wire."""
+    if len(times) == 1:
+        samples = _sample(times[0], values[0])
+    else:
+        samples = b"".join([_sample(time, value) for time, value in zip(times, values, strict=True)])
+    return b"\x0a" + varint(len(section) + len(samples)) + section + samples
+
+
+def _sample(time: int, value: float) -> bytes:
+    when = varint(time)
+    return SAMPLE_HEADS[len(when)] + DOUBLE.pack(value) + b"\x10" + when
+
+
+def compress(body: bytes) -> bytes:
+    """Return a body as remote write sends it: one snappy block."""
+    return bytes(cramjam.snappy.compress_raw(body))
+
+
+def decompress(body: bytes, most: int) -> bytes:
+    """Undo `compress`, unless that would give more than so many bytes."""
+    length, _ = read_varint(body, 0, len(body))
+    if length > most:
+        raise Malformed(f"{length} bytes when decompressed, and {most} are the most")
+    try:
+        return bytes(cramjam.snappy.decompress_raw(body))
+    except cramjam.DecompressionError as error:
+        raise Malformed(f"no snappy block: {error}") from None
+
+
+def decode(body: bytes, cache: LabelCache) -> Request:
+    """Return what a decompressed WriteRequest holds, or raise Malformed.
+
+    The same labels give the same object each time, as long as the cache keeps them.
+    """
+    reader = _Reader(body, cache)
+    series, at, end = reader.series, 0, len(body)
+    known, times = cache.newer, reader.times
+    while at < end:
+        # The short way: a series of known labels and one usual sample. Its labels were walked when they
+        # were first seen, so what follows them can only be the sample that stands there.
+        if body[at] == 0x0A and at + USUAL_LENGTH < end:
+            start = at + 2
+            length = body[at + 1]
+            if length > 127:
+                length += (body[start] << 7) - 128
+                start += 1
+            stop = start + length
+            if stop <= end and USUAL_LENGTH <= length < 16_384:
+                labels = known.get(body[start : stop - USUAL_LENGTH])
+                time = times.get(body[stop - 6 : stop])
+                tag, first, value, second = USUAL.unpack_from(body, stop - USUAL_LENGTH)
+                if labels and time and tag == 0x1012 and first == 0x09 and second == 0x10:
+                    series.append((labels, time, (value,)))
+                    at = stop
+                    continue
+        at = reader.read_field(at)
+    return Request(series, reader.exemplars, reader.histograms, reader.metadata, reader.refused)
+
+
+class _Reader:
+    """Takes a request apart, field by field, whatever their order."""
+
+    def __init__(self, body: bytes, cache: LabelCache) -> None:
+        self.series: list[Series] = []
+        self.exemplars = self.histograms = 0
+        self.metadata: list[Told] = []
+        self.refused: dict[str, int] = {}
+        self.times: dict[bytes, tuple[int]] = {}  # by their bytes: most samples of a request share one
+        self._body, self._cache = body, cache
+
+    def read_field(self, at: int) -> int:
+        """Take one field of the request, and return the place after it."""
+        number, wire, start, stop = next(fields(self._body, at, len(self._body)))
+        if number == 1:
+            _expect(wire == BYTES, at)
+            self._read_series(start, stop)
+        elif number == 3:
+            _expect(wire == BYTES, at)
+            self.metadata.append(told(self._body, start, stop))
+        return stop
+
+    def _read_series(self, at: int, end: int) -> None:
+        section, times, values = b"", [], []
+        for number, wire, start, stop in fields(self._body, at, end):
+            if number <= 4:
+                _expect(wire == BYTES, at)
+            if number == 1:
+                section += self._body[at:stop]
+            elif number == 2:
+                time, value = self._read_sample(start, stop)
+                times.append(time)
+                values.append(value)
+            self.exemplars += number == 3
+            self.histograms += number == 4
+            at = stop
+        try:
+            labels = self._cache.labels(section)
+        except Refused as error:
+            self.refused[str(error)] = self.refused.get(str(error), 0) + len(times)
+            return
+        if times:
+            self.series.append((labels, times, values))
+
+    def _read_sample(self, at: int, end: int) -> tuple[int, float]:
+        time, value = 0, 0.0
+        for number, wire, start, stop in fields(self._body, at, end):
+            if number == 1:
+                _expect(wire == FIXED64, at)
+                value = DOUBLE.unpack_from(self._body, start)[0]
+            elif number == 2:
+                _expect(wire == VARINT, at)
+                time = signed(read_varint(self._body, start, stop)[0])
+                if stop - start == 6:
+                    self.times[self._body[start:stop]] = (time,)
+        return time, value
+
+
+def _expect(right: bool, at: int) -> None:
+    if not right:
+        raise Malformed(f"byte {at}: a field of another type than remote write 1.0 has there")

@@ -1,0 +1,75 @@
+"""Tables on the wire: metrics once, series by their metric's number, later versions as differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from vigie.model import Metric
+from vigie.model.table import Series
+from vigie.wire.messages import UNREADABLE, Malformed
+
+
+class _Layout(Struct, array_like=True):
+    metrics: list[tuple[str, str, str, tuple[str, ...]]]
+    series: list[tuple[int, tuple[str, ...]]]
+
+
+class Difference(NamedTuple):
+    """How a table follows from another."""
+
+    added: tuple[Series, ...]
+    places: list[int]
+    ended: list[int]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Layout)
+
+
+def pack(series: Iterable[Series]) -> bytes:
+    """Return the bytes of some series."""
+    numbers: dict[Metric, int] = {}
+    rows = [(numbers.setdefault(metric, len(numbers)), values) for metric, values in series]
+    return _encoder.encode(_Layout([(m.name, m.kind, m.help, m.labels) for m in numbers], rows))
+
+
+def unpack(data: bytes) -> tuple[Series, ...]:
+    """Return the series, or raise Malformed."""
+    try:
+        layout = _decoder.decode(data)
+    except UNREADABLE as error:
+        raise Malformed(f"no layout: {error}") from None
+    metrics = [Metric(*metric) for metric in layout.metrics]
+    if any(not 0 <= number < len(metrics) for number, _ in layout.series):
+        raise Malformed("a layout whose series are of no metric of its own")
+    for number, values in layout.series:
+        if len(values) != len(metrics[number].labels):
+            raise Malformed(f"{metrics[number].name} has labels {metrics[number].labels}, not {values}")
+    return tuple((metrics[number], values) for number, values in layout.series)
+
+
+def difference(old: tuple[Series, ...], new: tuple[Series, ...]) -> Difference | None:
+    """Return how the new table follows from the old one; nothing when that would not save much."""
+    before, after = set(old), set(new)
+    kept = [series for series in old if series in after]
+    if len(kept) * 2 < len(new) or kept != [series for series in new if series in before]:
+        return None
+    places = [place for place, series in enumerate(new) if series not in before]
+    ended = [place for place, series in enumerate(old) if series not in after]
+    return Difference(tuple(new[place] for place in places), places, ended)
+
+
+def apply(old: tuple[Series, ...], change: Difference) -> tuple[Series, ...]:
+    """Return the table that follows, or raise Malformed when it cannot."""
+    gone = set(change.ended)
+    kept = iter([series for place, series in enumerate(old) if place not in gone])
+    added = dict(zip(change.places, change.added, strict=False))
+    length = len(old) - len(gone) + len(added)
+    fits = len(change.places) == len(change.added) == len(added) and len(gone) == len(change.ended)
+    if not fits or not all(0 <= p < length for p in added) or not all(0 <= p < len(old) for p in gone):
+        raise Malformed("a difference that does not fit its table")
+    return tuple(added[place] if place in added else next(kept) for place in range(length))

@@ -54,7 +54,8 @@ OTHERS: tuple[tuple[Metric, ...], ...] = (
     _containers.METRICS, _genv.METRICS, _slurm.METRICS, _triton.METRICS, remote_write.METRICS,
     agent_own.METRICS, bindings.METRICS, agent_own.OUTCOME_METRICS, tracker.METRICS, agent_link.METRICS,
     process_metrics.METRICS, metrics.METRICS, metrics.QUEUE_METRICS, request_log.METRICS,
-    metrics.AUTH_METRICS, metrics.LINK_METRICS, metrics.SCRAPE_METRICS, appender.METRICS, link_session.METRICS,
+    metrics.AUTH_METRICS, metrics.LINK_METRICS, metrics.SCRAPE_METRICS, appender.METRICS,
+    link_session.METRICS,
 )  # fmt: skip
 ANYTHING = "*"  # the name under which a source declares what others write into its files
 # Grafana decides by it which paths and functions it may use; ours follow Prometheus 3.5.

@@ -23,21 +23,21 @@ from vigie.cli import COMMANDS, parser_of
 from vigie.cli.config import toml
 from vigie.cli.settings.flags import every
 from vigie.model import Metric
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server import metrics as server_metrics
 from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Secrets
 from vigie.server.http import request_log
 from vigie.server.http.request_log import Traffic
 from vigie.server.ingest import link_session as link_session
 from vigie.server.openapi.document import COMMON, document
-from vigie.server.run import Plan, application
+from vigie.server.run import ServerConfig, application
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
 from vigie.sources._kernel_patterns import RULES as KERNEL_LINES
-from vigie.sources.core.registry import find
+from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
 from vigie.sources.core.xids import ROWS as XIDS
 from vigie.store.retention import Retention
@@ -82,7 +82,7 @@ MADE = "<!-- Written by `make docs` from the code; edit the code instead. -->"
 
 def metrics_page() -> Iterator[str]:
     """Yield the page of every source and its metrics."""
-    sources = find()
+    sources = find_sources()
     count = sum(len(source.metrics) for source in sources) + len(agent_metrics.METRICS)
     count += sum(len(metrics) for *_, metrics in OTHERS)
     yield f"# Metrics\n\n{MADE}\n"
@@ -127,7 +127,7 @@ def config_page() -> Iterator[str]:
     yield "errors. `vigie config show` prints every effective value and where it came from.\n"
     yield "```toml"
     section = None
-    for setting in every(find()):
+    for setting in every(find_sources()):
         if setting.section != section:
             section = setting.section
             yield f"[{section}]"
@@ -197,8 +197,8 @@ async def _described() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as opened:
         data = Path(home)
         secrets = opened.enter_context(contextlib.closing(Secrets(data)))
-        plan = Plan("127.0.0.1:0", data, Limits(), Retention(), {})
-        return document(application(plan, Callers(secrets), opened, Traffic(), Readiness()).routes)
+        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {})
+        return document(application(plan, Authenticator(secrets), opened, Traffic(), Readiness()).routes)
 
 
 def events_page() -> Iterator[str]:

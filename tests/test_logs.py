@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.common.logs import FIELDS, MARK, JsonLine, Seldom, TextLine, plain
+from vigie.common.logs import FIELDS, MARK, JsonFormatter, RepeatFilter, TextFormatter, plain_text
 
-FORMATTERS = {"text": TextLine(), "json": JsonLine()}
+FORMATTERS = {"text": TextFormatter(), "json": JsonFormatter()}
 
 
 def record(message: str, *values: Any, **rest: Any) -> logging.LogRecord:
@@ -32,7 +32,7 @@ def test_whatever_a_message_holds_it_stays_on_its_line(text: str) -> None:
 
 @given(st.text())
 def test_plain_text_shows_what_it_holds(text: str) -> None:
-    shown = plain(text)
+    shown = plain_text(text)
     assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in shown)
     if text.isprintable():
         assert shown == text
@@ -86,7 +86,7 @@ def test_words_about_tokens_are_no_secrets() -> None:
 
 def test_warning_that_strangers_can_cause_is_said_once_a_minute_and_an_error_always() -> None:
     now = 0.0
-    seldom = Seldom(60.0, lambda: now)
+    seldom = RepeatFilter(60.0, lambda: now)
     assert [seldom.filter(record("junk from %s", n)) for n in range(3)] == [True, False, False]
     assert seldom.filter(record("something else"))
     now = 60.0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml import safe_load  # type: ignore[import-untyped]
 
-from vigie.common.yaml_writer import document
+from vigie.common.yaml_writer import write_yaml
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=12)
 VALUES = st.recursive(
@@ -20,18 +20,18 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_anything_is_read_back_as_it_was(value: Any) -> None:
-    assert safe_load(document(value, "a note\nin two lines")) == value
+    assert safe_load(write_yaml(value, "a note\nin two lines")) == value
 
 
 @given(st.text(max_size=20) | st.text(" \n:-#|a", max_size=12))
 def test_text_never_leaves_its_place(text: str) -> None:
-    first, *rest = document({"a": text, "b": 1}).splitlines()
+    first, *rest = write_yaml({"a": text, "b": 1}).splitlines()
     assert first.startswith("a: ")
     assert rest.pop() == "b: 1"
     assert all(line.startswith("  ") for line in rest)
-    assert safe_load(document({"a": text})) == {"a": text}
+    assert safe_load(write_yaml({"a": text})) == {"a": text}
 
 
 def test_promql_stays_readable() -> None:
-    assert document({"expr": 'up{job="node"} == 0'}) == "expr: 'up{job=\"node\"} == 0'\n"
-    assert document({"expr": 'a == 0\n  or b{c="d"}'}) == 'expr: |-\n  a == 0\n    or b{c="d"}\n'
+    assert write_yaml({"expr": 'up{job="node"} == 0'}) == "expr: 'up{job=\"node\"} == 0'\n"
+    assert write_yaml({"expr": 'a == 0\n  or b{c="d"}'}) == 'expr: |-\n  a == 0\n    or b{c="d"}\n'

@@ -23,7 +23,7 @@ from tests.expositions import parse  # noqa: E402
 from tests.machines import unpacked  # noqa: E402
 
 from bench.programs import Program, free_port, machine, running  # noqa: E402
-from vigie.sources.core.registry import find  # noqa: E402
+from vigie.sources.core.registry import find_sources  # noqa: E402
 
 ROUNDS = 4  # the two take turns, so that both meet the same weather
 
@@ -101,7 +101,7 @@ def shared_collectors() -> list[str]:
     )
     helped = " ".join((asked.stdout + asked.stderr).split())
     theirs = set(re.findall(r"--collector\.(\w+) Enable the \w+ collector \(default: enabled\)", helped))
-    return [source.name for source in find() if source.default and source.name in theirs]
+    return [source.name for source in find_sources() if source.default and source.name in theirs]
 
 
 def measure(programs: list[Program], scrapes: int) -> list[Cost]:

@@ -22,9 +22,9 @@ from bench.programs import Program, free_port, machine, running  # noqa: E402
 from vigie.simulation.nvml import gpu_models  # noqa: E402
 from vigie.simulation.nvml.build import build  # noqa: E402
 from vigie.simulation.nvml.driver import SimulatedDriver  # noqa: E402
-from vigie.sources.core.registry import find  # noqa: E402
+from vigie.sources.core.registry import find_sources  # noqa: E402
 
-NVIDIA = [source.name for source in find() if source.name.startswith("nvidia")]
+NVIDIA = [source.name for source in find_sources() if source.name.startswith("nvidia")]
 
 
 def main() -> None:

@@ -29,11 +29,11 @@ from bench.programs import Program, free_port, machine, running, wait_for  # noq
 from bench.store.fleet import SERIES, Node  # noqa: E402
 from bench.store.questions import NINE, Question, Watch, ask  # noqa: E402
 from bench.store.thousand import INTERVAL, Fleet, load, take  # noqa: E402
-from vigie.agent.link.buffer import Buffer  # noqa: E402
-from vigie.agent.link.client import Link, Peer  # noqa: E402
-from vigie.agent.link.credentials import Credentials  # noqa: E402
+from vigie.agent.link.buffer import LinkBuffer  # noqa: E402
+from vigie.agent.link.client import LinkClient, ServerPeer  # noqa: E402
+from vigie.agent.link.credentials import LinkCredentials  # noqa: E402
 from vigie.agent.link.entries import values_of  # noqa: E402
-from vigie.agent.link.hello import introduction, uptime_ms  # noqa: E402
+from vigie.agent.link.hello import describe_node, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
 from vigie.store.filesystem import FOLDER  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
@@ -55,9 +55,11 @@ class Agent:
         self.name = f"node{number:04d}"
         self.put = 0
         self.sent_at: float | None = None  # when the frame that is waited for was put
-        me = introduction(self.name, cadence, {})._replace(machine_id=self.name)
-        credentials = Credentials(data / self.name / "key", given=(data / "join-token").read_text().strip())
-        self.link = Link(Peer(url, credentials), me, Buffer(None, me.boot_id))
+        me = describe_node(self.name, cadence, {})._replace(machine_id=self.name)
+        credentials = LinkCredentials(
+            data / self.name / "key", given=(data / "join-token").read_text().strip()
+        )
+        self.link = LinkClient(ServerPeer(url, credentials), me, LinkBuffer(None, me.boot_id))
 
     def frame(self, age_ms: int = 0) -> None:
         """Put the next frame, as of so long ago."""

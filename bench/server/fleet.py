@@ -19,21 +19,21 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from bench.programs import Program, free_port, machine, running  # noqa: E402
 from bench.server.scrape import exporting  # noqa: E402
 from vigie.server.api.prometheus.queries import now_ms  # noqa: E402
-from vigie.server.scrape.config import Rules  # noqa: E402
+from vigie.server.scrape.config import ScrapeConfig  # noqa: E402
 from vigie.server.scrape.discovery import Discovery, yaml  # noqa: E402
 from vigie.server.scrape.scraper import Scraper  # noqa: E402
 from vigie.server.scrape.target import target_of  # noqa: E402
-from vigie.server.scrape.target_store import Targets  # noqa: E402
+from vigie.server.scrape.target_store import TargetStore  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 WARM_SECONDS = 14.0  # until each has been scraped once
 AGE_MS = 15 * 86_400_000
 
 
-def ours(targets: Targets, home: Path, seconds: float) -> str:
+def ours(targets: TargetStore, home: Path, seconds: float) -> str:
     """Return what scraping into our store costs."""
     with Store(home / "store") as store:
-        scraper = Scraper(targets, store, Rules(), now_ms, AGE_MS)
+        scraper = Scraper(targets, store, ScrapeConfig(), now_ms, AGE_MS)
         time.sleep(WARM_SECONDS)
         begun, cpu = time.perf_counter(), time.process_time()
         time.sleep(seconds)
@@ -44,7 +44,7 @@ def ours(targets: Targets, home: Path, seconds: float) -> str:
     return f"vigie       {share:6.1%} of a core, {memory:5.0f} MB, {up} of {len(targets.all())} up"
 
 
-def prometheus(program: str, targets: Targets, home: Path, seconds: float) -> str:
+def prometheus(program: str, targets: TargetStore, home: Path, seconds: float) -> str:
     """Return what the same costs a Prometheus."""
     (home / "targets.yaml").write_text(yaml(Discovery(targets.all).entries()))
     config = home / "prometheus.yml"
@@ -68,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(machine())
     with exporting(packed=True) as port, tempfile.TemporaryDirectory() as directory:
-        targets = Targets(Path(directory) / "targets.sqlite")
+        targets = TargetStore(Path(directory) / "targets.sqlite")
         targets.add(
             target_of(f"127.0.0.1:{port}", {"job": "b", "instance": f"n{i}", "__metrics_path__": f"/{i}"})
             for i in range(arguments.targets)

@@ -22,13 +22,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import machine  # noqa: E402
 from bench.store.fleet import Node  # noqa: E402
-from vigie.agent.source_reader import Values  # noqa: E402
-from vigie.common.endpoint import Tls  # noqa: E402
+from vigie.agent.source_reader import TableValues  # noqa: E402
+from vigie.common.endpoint import TlsOptions  # noqa: E402
 from vigie.server.api.prometheus.queries import now_ms  # noqa: E402
 from vigie.server.metrics import ScrapeMetrics  # noqa: E402
-from vigie.server.scrape.config import Rules  # noqa: E402
-from vigie.server.scrape.scrape_loop import Surroundings, TargetLoop  # noqa: E402
-from vigie.server.scrape.series_cache import Catalogue  # noqa: E402
+from vigie.server.scrape.config import ScrapeConfig  # noqa: E402
+from vigie.server.scrape.scrape_loop import ScrapeContext, TargetLoop  # noqa: E402
+from vigie.server.scrape.series_cache import ScrapeCache  # noqa: E402
 from vigie.server.scrape.target import target_of  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 from vigie.wire.exposition.renderer import TEXT, Renderer  # noqa: E402
@@ -44,7 +44,7 @@ def bodies() -> list[bytes]:
     node = Node(1)
     frames = node.frames(node.times(0, 0, STEPS), node.values(STEPS))
     return [
-        renderer.render([Values(table, values, True) for table, values in frame.parts], TEXT).encode()
+        renderer.render([TableValues(table, values, True) for table, values in frame.parts], TEXT).encode()
         for frame in frames
     ]
 
@@ -74,8 +74,14 @@ async def scrape(port: int, store: Store) -> float:
     """Return the CPU milliseconds that one scrape takes."""
     # Scrapes follow each other without a pause, so each gets a time of its own.
     times = iter(range(now_ms(), 1 << 62, 1000))
-    shared = Surroundings(
-        store, Rules(), lambda: next(times), Catalogue(), Tls().context, 1 << 40, ScrapeMetrics()
+    shared = ScrapeContext(
+        store,
+        ScrapeConfig(),
+        lambda: next(times),
+        ScrapeCache(),
+        TlsOptions().context,
+        1 << 40,
+        ScrapeMetrics(),
     )
     loop = TargetLoop(target_of(f"127.0.0.1:{port}", {"job": "bench"}), shared)
     await loop.scrape()

@@ -27,8 +27,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from bench.programs import free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import INTERVAL, Matrix, Node, Times, parts_of  # noqa: E402
 from vigie.query.engine import Engine  # noqa: E402
-from vigie.query.storage import Group, Labels, Load, Matcher  # noqa: E402
-from vigie.store.bulk_load import Loader  # noqa: E402
+from vigie.query.storage import Labels, Load, Matcher, SeriesGroup  # noqa: E402
+from vigie.store.bulk_load import BulkLoader  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 CPU = 'sum by(instance)(rate(node_cpu_seconds_total{mode!="idle"%s}[%s]))'
@@ -58,7 +58,7 @@ QUESTIONS = [
 def load(directory: Path, nodes: int, hours: float, end: int) -> int:
     """Write all nodes into blocks, and return how many samples there are."""
     samples, steps = 0, int(hours * 3_600_000) // INTERVAL
-    with Loader(directory) as loader:
+    with BulkLoader(directory) as loader:
         for number in range(nodes):
             node = Node(number, [part for part in parts_of(number) if part.table == "cpu"])
             times = node.times(end - (steps + 1) * INTERVAL, 0, steps)
@@ -123,7 +123,7 @@ class Raw:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of the series that the matchers fit."""
         return self._store.select(matchers, start, end)
 

@@ -24,8 +24,8 @@ from bench.programs import machine  # noqa: E402
 from bench.store.fleet import Node, Part, parts_of  # noqa: E402
 from vigie.model import Frame, gauge  # noqa: E402
 from vigie.server.pages.queries import GPU_ASKS, NODE_ASKS, PLAIN  # noqa: E402
-from vigie.server.pages.query_batch import Embedded  # noqa: E402
-from vigie.server.query_executor import Readers  # noqa: E402
+from vigie.server.pages.query_batch import LocalRunner  # noqa: E402
+from vigie.server.query_executor import QueryExecutor  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 MINUTES, STEP_MS = 11, 30_000
@@ -97,10 +97,10 @@ def pictures(directory: Path, at: int) -> list[Took]:
 
 
 async def _asked(store: Store, at: int) -> list[Took]:
-    readers, took = Readers(store), []
+    readers, took = QueryExecutor(store), []
     for _ in range(ROUNDS):
         wall, cpu = time.perf_counter(), time.process_time()
-        found = await Embedded(readers).ask(GPU_ASKS | NODE_ASKS, at, PATIENCE)
+        found = await LocalRunner(readers).ask(GPU_ASKS | NODE_ASKS, at, PATIENCE)
         lines = sum(map(len, found.rows.values()))
         took.append(Took(time.perf_counter() - wall, time.process_time() - cpu, lines))
         if found.errors:

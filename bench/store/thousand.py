@@ -31,9 +31,9 @@ from bench.programs import free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import SERIES, Node  # noqa: E402
 from bench.store.questions import HOUR, NINE, Watch, ask  # noqa: E402
 from vigie.model import Frame  # noqa: E402
-from vigie.server.api.prometheus.queries import Question, answer  # noqa: E402
-from vigie.server.maintenance import Lasting  # noqa: E402
-from vigie.server.query_executor import Readers  # noqa: E402
+from vigie.server.api.prometheus.queries import QueryRequest, run_query  # noqa: E402
+from vigie.server.maintenance import GcFreezer  # noqa: E402
+from vigie.server.query_executor import QueryExecutor  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 INTERVAL = 10_000
@@ -72,7 +72,7 @@ def inside(directory: Path, nodes: int, hours: float) -> None:
     load(fleet, store)
     ready = list(fleet.steps(fleet.loaded, LIVE))
     print(f"memory   {_rss():8.0f} MB resident after the load, the bench's own frames included", flush=True)
-    Lasting().look()  # as a server does
+    GcFreezer().look()  # as a server does
     asyncio.run(by_the_clock(fleet, store, ready))
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -107,7 +107,7 @@ def load(fleet: Fleet, store: Store) -> None:
 
 async def by_the_clock(fleet: Fleet, store: Store, ready: list[list[tuple[dict[str, str], Frame]]]) -> None:
     """Take frames when they are due, ask all the while, and print how long each had to wait."""
-    readers, over = Readers(store), threading.Event()
+    readers, over = QueryExecutor(store), threading.Event()
     ingest = Ingest(store, [pair for step in ready for pair in step], INTERVAL / len(fleet.nodes) / 1000)
     upkeep = threading.Thread(target=_upkeep, args=(store, over, ready[0][0][1].time_ms))
     cpu, begin = time.process_time(), time.monotonic()
@@ -117,8 +117,8 @@ async def by_the_clock(fleet: Fleet, store: Store, ready: list[list[tuple[dict[s
     while ingest.is_alive():
         end = ready[0][0][1].time_ms + int((time.monotonic() - begin) * 1000)
         asked = time.perf_counter()
-        question = Question(NINE[0].query, end - HOUR * 1000, end, 60_000)
-        await readers.ask(partial(answer, question, False))
+        question = QueryRequest(NINE[0].query, end - HOUR * 1000, end, 60_000)
+        await readers.ask(partial(run_query, question, False))
         took.append(time.perf_counter() - asked)
     seconds = time.monotonic() - begin
     used = time.process_time() - cpu

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.model import Sample, gauge
 from vigie.simulation.clock import SimulatedClock
 from vigie.sources.core.host import Host
@@ -49,6 +49,6 @@ class Hanging:
         yield VALUE, (self.source.name,), 1.0
 
 
-def reading(source: Source, clock: SimulatedClock | None = None) -> Reading:
+def reading(source: Source, clock: SimulatedClock | None = None) -> SourceReader:
     """Return a reading of a source on this host."""
-    return Reading(source, Host(), clock or SimulatedClock())
+    return SourceReader(source, Host(), clock or SimulatedClock())

@@ -12,13 +12,13 @@ import pytest
 
 from vigie.agent.collector import Collector
 from vigie.agent.loop import Loop
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.common.clock import Clock
 from vigie.simulation.changing_machine import ChangingMachine
 from vigie.simulation.clock import SimulatedClock
-from vigie.sources.core.host import Calls, Host, Roots, Statvfs
-from vigie.sources.core.registry import find
-from vigie.sources.core.tree import Budget
+from vigie.sources.core.host import Host, HostRoots, Statvfs, SystemCalls
+from vigie.sources.core.registry import find_sources
+from vigie.sources.core.tree import FileBudget
 from vigie.wire.exposition.renderer import TEXT, Renderer
 
 pytestmark = pytest.mark.process
@@ -27,26 +27,26 @@ HOUR = 3600
 SOURCES = ("cpu", "filesystem", "loadavg", "meminfo", "netclass", "netdev", "processes", "stat")
 
 
-class SimulatedCalls(Calls):
+class SimulatedCalls(SystemCalls):
     """File systems that are all of one size."""
 
     def statvfs(self, path: str) -> Statvfs:  # noqa: ARG002
         return Statvfs(100, 50, 50, 10, 5, False)
 
 
-def _readings(directory: Path, clock: Clock, budget: Budget) -> list[Reading]:
-    roots = Roots(*(str(directory / name) for name in Roots._fields))
+def _readings(directory: Path, clock: Clock, budget: FileBudget) -> list[SourceReader]:
+    roots = HostRoots(*(str(directory / name) for name in HostRoots._fields))
     readings = []
-    for source in find():
+    for source in find_sources():
         if source.name in SOURCES:
             options = {option.name: option.default for option in source.options}
             host = Host(roots, calls=SimulatedCalls(), options=options, budget=budget)
-            readings.append(Reading(source, host, clock))
+            readings.append(SourceReader(source, host, clock))
     return readings
 
 
 def test_memory_and_files_stay_flat_for_a_day_while_everything_comes_and_goes(tmp_path: Path) -> None:
-    machine, clock, budget = ChangingMachine(tmp_path), SimulatedClock(), Budget(384)
+    machine, clock, budget = ChangingMachine(tmp_path), SimulatedClock(), FileBudget(384)
     machine.step()
     collector = Collector(_readings(tmp_path, clock, budget))
     loop = Loop(collector, clock, cadence=60)

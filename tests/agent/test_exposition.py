@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.agent.source_reader import Values
+from vigie.agent.source_reader import TableValues
 from vigie.model import ABSENT, NAN, Metric, Table, counter, gauge, info, untyped
 from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Renderer
 
 
 def rendered(rows: list[tuple[Metric, tuple[str, ...], float]], form: object = TEXT) -> str:
     table = Table("test", 1, tuple((metric, labels) for metric, labels, _ in rows))
-    values = Values(table, tuple(value for _, _, value in rows))
+    values = TableValues(table, tuple(value for _, _, value in rows))
     return Renderer().render([values], TEXT if form is TEXT else OPENMETRICS)
 
 
@@ -76,7 +76,7 @@ def test_label_values_are_escaped_and_empty_ones_left_out() -> None:
 
 def test_new_version_of_a_table_is_rendered_anew() -> None:
     renderer, metric = Renderer(), gauge("g", "G.", "n")
-    first = Values(Table("t", 1, ((metric, ("a",)),)), (1.0,))
-    second = Values(Table("t", 2, ((metric, ("b",)),)), (2.0,))
+    first = TableValues(Table("t", 1, ((metric, ("a",)),)), (1.0,))
+    second = TableValues(Table("t", 2, ((metric, ("b",)),)), (2.0,))
     assert 'n="a"' in renderer.render([first], TEXT)
     assert 'n="b"' in renderer.render([second], TEXT)

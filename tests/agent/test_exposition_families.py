@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.expositions import parse
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.common.clock import SystemClock
 from vigie.sources.core.host import Host
 from vigie.sources.textfile import SOURCE
@@ -35,7 +35,7 @@ mixed{b="%"} 2
 
 def _said(text: str, directory: Path, form: Format) -> str:
     (directory / "a.prom").write_text(text)
-    reading = Reading(SOURCE, Host(options={"directory": str(directory)}), SystemClock())
+    reading = SourceReader(SOURCE, Host(options={"directory": str(directory)}), SystemClock())
     reading.read()
     return Renderer().render([reading.values], form)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.expositions import parse
-from vigie.agent.source_reader import Values
+from vigie.agent.source_reader import TableValues
 from vigie.model import ABSENT, Table, gauge
 from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Renderer
 
@@ -17,7 +17,11 @@ OTHER = Table("loadavg", 1, ((LOAD, ()),))
 
 
 def test_a_family_of_two_vendors_stands_once() -> None:
-    parts = [Values(AMD, (0.1, 0.2), True), Values(OTHER, (3.0,), True), Values(NVIDIA, (0.4, 0.5), True)]
+    parts = [
+        TableValues(AMD, (0.1, 0.2), True),
+        TableValues(OTHER, (3.0,), True),
+        TableValues(NVIDIA, (0.4, 0.5), True),
+    ]
     text = Renderer().render(parts, TEXT)
     assert text.count("# TYPE vigie_gpu_busy_ratio gauge\n") == 1
     assert text.count("# TYPE vigie_gpu_fan_ratio gauge\n") == 1
@@ -28,14 +32,18 @@ def test_a_family_of_two_vendors_stands_once() -> None:
 
 
 def test_absent_values_of_one_leave_the_others() -> None:
-    parts = [Values(AMD, (ABSENT, 0.2), False), Values(NVIDIA, (0.4, 0.5), True)]
+    parts = [TableValues(AMD, (ABSENT, 0.2), False), TableValues(NVIDIA, (0.4, 0.5), True)]
     assert sorted(parse(Renderer().render(parts, TEXT)).values.values()) == [0.2, 0.4, 0.5]
 
 
 def test_tables_may_change_from_one_scrape_to_the_next() -> None:
     renderer = Renderer()
     for form in (TEXT, OPENMETRICS, TEXT):
-        both = renderer.render([Values(AMD, (0.1, 0.2), True), Values(NVIDIA, (0.4, 0.5), True)], form)
-        one = renderer.render([Values(AMD, (0.1, 0.2), True), Values(Table("nvidia", 2, ()), (), True)], form)
+        both = renderer.render(
+            [TableValues(AMD, (0.1, 0.2), True), TableValues(NVIDIA, (0.4, 0.5), True)], form
+        )
+        one = renderer.render(
+            [TableValues(AMD, (0.1, 0.2), True), TableValues(Table("nvidia", 2, ()), (), True)], form
+        )
         assert both.count("{") == 4
         assert one.count("{") == 2

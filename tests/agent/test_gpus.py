@@ -15,22 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import reading, steady
-from vigie.agent.http.gpu_commands import Gpus
+from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.http.server import Request, Response
-from vigie.agent.http.unix_socket import Peer
-from vigie.agent.source_reader import Reading
+from vigie.agent.http.unix_socket import UnixPeer
+from vigie.agent.source_reader import SourceReader
 from vigie.simulation.clock import SimulatedClock
 from vigie.simulation.nvml import gpu_models
-from vigie.simulation.nvml.build import DCGM, NoCompiler, build
+from vigie.simulation.nvml.build import DCGM, NoCompilerError, build
 from vigie.simulation.nvml.driver import SimulatedDriver
 from vigie.sources import nvidia, nvidia_profiling
-from vigie.sources._nvml.driver import Driver
+from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources.core.host import Host
 from vigie.wire.commands import GPUS_RELEASE
 
 pytestmark = pytest.mark.process
 
-ME = Peer(os.geteuid())
+ME = UnixPeer(os.geteuid())
 
 
 WORDS: st.SearchStrategy[Any] = st.text(max_size=8).filter(
@@ -42,18 +42,18 @@ async def _awaited(answer: Awaitable[tuple[bool, str]]) -> tuple[bool, str]:
     return await answer
 
 
-def answered(gpus: Gpus, path: str, query: str = "") -> Response:
+def answered(gpus: GpuCommands, path: str, query: str = "") -> Response:
     return asyncio.run(gpus.answer(Request(path, query, {}), ME))
 
 
 def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     try:
         simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), gpu_models.h100())
-    except NoCompiler as error:
+    except NoCompilerError as error:
         pytest.skip(str(error))
-    driver = Driver(str(simulated.library), deadline=5)
-    watched = Reading(nvidia.SOURCE, Host(nvml=driver), SimulatedClock())
-    gpus = Gpus([reading(steady("one")), watched])
+    driver = NvmlDriver(str(simulated.library), deadline=5)
+    watched = SourceReader(nvidia.SOURCE, Host(nvml=driver), SimulatedClock())
+    gpus = GpuCommands([reading(steady("one")), watched])
     watched.read()
     assert simulated.held()
     status, body, *_ = answered(gpus, "/gpus/release", "seconds=600")
@@ -76,20 +76,20 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("query", ["", "seconds=0", "seconds=-1", "seconds=nan", "seconds=x", "seconds=1e9"])
 def test_nonsense_for_a_time_is_refused(query: str) -> None:
-    watched = Reading(nvidia.SOURCE, Host(nvml=Driver("libnone.so")), SimulatedClock())
-    assert answered(Gpus([watched]), "/gpus/release", query).status == 400
+    watched = SourceReader(nvidia.SOURCE, Host(nvml=NvmlDriver("libnone.so")), SimulatedClock())
+    assert answered(GpuCommands([watched]), "/gpus/release", query).status == 400
 
 
 @given(st.dictionaries(st.text(max_size=8) | st.sampled_from(["seconds", "by"]), WORDS, max_size=4))
 def test_order_with_nonsense_is_refused_and_breaks_nothing(arguments: dict[str, object]) -> None:
-    watched = Reading(nvidia.SOURCE, Host(nvml=Driver("libnone.so")), SimulatedClock())
+    watched = SourceReader(nvidia.SOURCE, Host(nvml=NvmlDriver("libnone.so")), SimulatedClock())
     arguments["seconds"] = arguments.get("seconds")
-    done, said = asyncio.run(_awaited(Gpus([watched]).orders()[GPUS_RELEASE](arguments)))
+    done, said = asyncio.run(_awaited(GpuCommands([watched]).orders()[GPUS_RELEASE](arguments)))
     assert (done, "seconds should be above 0" in said) == (False, True)
 
 
 def test_agent_without_gpus_says_so() -> None:
-    assert answered(Gpus([reading(steady("one"))]), "/gpus/release", "seconds=1").status == 404
+    assert answered(GpuCommands([reading(steady("one"))]), "/gpus/release", "seconds=1").status == 404
 
 
 def test_profiling_is_paused_for_a_profiler_and_goes_on(tmp_path: Path) -> None:
@@ -97,12 +97,12 @@ def test_profiling_is_paused_for_a_profiler_and_goes_on(tmp_path: Path) -> None:
     try:
         simulated = SimulatedDriver(tmp_path / "driver", build(tmp_path), script)
         shutil.copyfile(build(tmp_path, DCGM), library := tmp_path / "driver" / "libdcgm.so.4")
-    except NoCompiler as error:
+    except NoCompilerError as error:
         pytest.skip(str(error))
-    driver = Driver(str(simulated.library), deadline=5)
+    driver = NvmlDriver(str(simulated.library), deadline=5)
     options = {"dcgm": "/engine", "dcgm_library": str(library), "fields": "1002"}
-    watched = Reading(nvidia_profiling.SOURCE, Host(nvml=driver, options=options), SimulatedClock())
-    gpus = Gpus([watched])
+    watched = SourceReader(nvidia_profiling.SOURCE, Host(nvml=driver, options=options), SimulatedClock())
+    gpus = GpuCommands([watched])
     assert answered(gpus, "/gpus/pause", "seconds=60").status == 409
     watched.read()
     assert watched.values.numbers

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import Hanging, reading, steady
-from vigie.agent.bindings import FACT, HOLDER, MOST, WORD, Holding
+from vigie.agent.bindings import FACT, HOLDER, MOST, WORD, BindingTracker
 from vigie.agent.link.entries import binding_message, binding_of
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Binding, Frame, Sample
 from vigie.sources.core.host import MAX_BINDINGS, Host
 from vigie.sources.core.source import Source, Unavailable
@@ -47,12 +47,12 @@ class Holders:
 class Scene:
     """A source of bindings, and what was told of it."""
 
-    def __init__(self, *others: Reading) -> None:
+    def __init__(self, *others: SourceReader) -> None:
         self.holders = Holders()
         self.reading = reading(self.holders.source)
         self.told: list[Binding] = []
         self.held: Sequence[Binding] | None = None
-        self.holding = Holding([self.reading, *others], [self])
+        self.holding = BindingTracker([self.reading, *others], [self])
         self._now = 0
 
     def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.agent.http import server
-from vigie.agent.http.server import BadRequest, Request, Response, parse
+from vigie.agent.http.server import BadRequestError, Request, Response, parse
 
 
 async def _echo(request: Request) -> Response:
@@ -152,7 +152,7 @@ def test_too_many_connections_are_turned_away() -> None:
 def test_any_head_parses_or_is_refused(head: bytes) -> None:
     try:
         method, request, _ = parse(head)
-    except BadRequest:
+    except BadRequestError:
         return
     assert method in ("GET", "HEAD")
     assert "?" not in request.path

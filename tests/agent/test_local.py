@@ -18,18 +18,18 @@ import pytest
 
 from tests.agent.sources import reading, steady
 from vigie.agent.collector import Collector
-from vigie.agent.http.handlers import Pages
+from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.server import Request, Response
-from vigie.agent.http.unix_handlers import LocalPages
-from vigie.agent.http.unix_socket import LONGEST, CannotListen, Peer, listen
+from vigie.agent.http.unix_handlers import UnixHandlers
+from vigie.agent.http.unix_socket import LONGEST, UnixPeer, UnixSocketError, listen
 from vigie.agent.loop import Loop
 from vigie.cli import _agent_client
 from vigie.simulation.clock import SimulatedClock
 
 NOBODY = 65534
 EVERYBODYS_PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin") or ""
-STRANGER = Peer(NOBODY)
-MINE = Peer(os.geteuid())
+STRANGER = UnixPeer(NOBODY)
+MINE = UnixPeer(os.geteuid())
 
 
 class Way:
@@ -42,26 +42,26 @@ class Way:
         return 200, f"{user} asks {target}".encode()
 
 
-def pages(*links: Way) -> LocalPages:
+def pages(*links: Way) -> UnixHandlers:
     clock = SimulatedClock()
     collector = Collector([reading(steady("one"), clock)])
     loop = Loop(collector, clock, cadence=10)
     # Beyond loopback a token is asked for; over the socket it is not.
-    return LocalPages(Pages("n1", collector, loop, clock, token="secret", loopback=False), links)
+    return UnixHandlers(Handlers("n1", collector, loop, clock, token="secret", loopback=False), links)
 
 
-def answered(target: str, peer: Peer, *links: Way) -> Response:
+def answered(target: str, peer: UnixPeer, *links: Way) -> Response:
     path, _, query = target.partition("?")
     return asyncio.run(pages(*links).answer(Request(path, query, {}), peer))
 
 
-async def echo(request: Request, peer: Peer) -> Response:
+async def echo(request: Request, peer: UnixPeer) -> Response:
     return Response(200, f"{request.path} {peer.uid}".encode())
 
 
 @contextlib.asynccontextmanager
 async def listening(
-    path: Path, handler: Callable[[Request, Peer], Awaitable[Response]] = echo
+    path: Path, handler: Callable[[Request, UnixPeer], Awaitable[Response]] = echo
 ) -> AsyncIterator[None]:
     local = await listen(handler, path)
     try:
@@ -108,7 +108,7 @@ def test_another_user_of_this_machine_is_told_apart() -> None:
 
 @pytest.mark.parametrize("path", ["/", "/metrics", "/status", "/links", "/healthz"])
 def test_own_pages_are_for_root_and_the_owner_and_need_no_token(path: str) -> None:
-    assert answered(path, MINE).status == answered(path, Peer(0)).status == 200
+    assert answered(path, MINE).status == answered(path, UnixPeer(0)).status == 200
     assert answered(path, STRANGER).status == 403
 
 
@@ -116,7 +116,7 @@ def test_anybody_with_a_name_asks_the_server_under_it() -> None:
     assert answered("/server/api/jobs?state=running", STRANGER, Way()).body == (
         b"nobody asks /api/jobs?state=running"
     )
-    assert answered("/server/api/jobs", Peer(4_000_000_000 - 1), Way()).status == 403
+    assert answered("/server/api/jobs", UnixPeer(4_000_000_000 - 1), Way()).status == 403
     assert answered("/server/api/jobs", MINE).status == 503
 
 
@@ -135,16 +135,16 @@ def test_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
 def test_living_agent_keeps_its_socket_and_a_file_its_place(tmp_path: Path) -> None:
     async def test() -> None:
         async with listening(tmp_path / "agent.sock"):
-            with pytest.raises(CannotListen, match="another agent answers"):
+            with pytest.raises(UnixSocketError, match="another agent answers"):
                 await listen(echo, tmp_path / "agent.sock")
             assert (await asyncio.to_thread(_agent_client.asked, [tmp_path / "agent.sock"], "/"))[0] == 200
         (tmp_path / "file").write_text("precious")
-        with pytest.raises(CannotListen, match="is no socket"):
+        with pytest.raises(UnixSocketError, match="is no socket"):
             await listen(echo, tmp_path / "file")
         assert (tmp_path / "file").read_text() == "precious"
-        with pytest.raises(CannotListen, match="too long"):
+        with pytest.raises(UnixSocketError, match="too long"):
             await listen(echo, tmp_path / ("x" * LONGEST))
-        with pytest.raises(CannotListen, match="file"):
+        with pytest.raises(UnixSocketError, match="file"):
             await listen(echo, tmp_path / "file" / "agent.sock")
 
     asyncio.run(test())
@@ -158,5 +158,5 @@ def test_socket_that_was_left_behind_is_no_agent(tmp_path: Path) -> None:
 
 
 def test_no_agent_is_said_with_where_one_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(_agent_client.NoAgent, match=r"no agent answers at .*one\.sock or .*two\.sock"):
+    with pytest.raises(_agent_client.NoAgentError, match=r"no agent answers at .*one\.sock or .*two\.sock"):
         _agent_client.asked([tmp_path / "one.sock", tmp_path / "two.sock"], "/status")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tests.agent.sources import Hanging, reading, steady
 from vigie.agent.collector import Collector
 from vigie.agent.loop import Loop
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.model import Frame, Sample
 from vigie.simulation.clock import SimulatedClock
 from vigie.sources.core.host import Host
@@ -21,7 +21,7 @@ class Run:
     def __init__(self, *sources: Source, cadence: float = 10) -> None:
         self.clock = SimulatedClock(start=1000.5)
         self.frames: list[Frame] = []
-        self.readings: list[Reading] = [reading(source, self.clock) for source in sources]
+        self.readings: list[SourceReader] = [reading(source, self.clock) for source in sources]
         self.collector = Collector(self.readings)
         self.loop = Loop(self.collector, self.clock, cadence=cadence, consumers=[self.frames.append])
 

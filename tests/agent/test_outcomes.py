@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.agent.sources import reading, steady
-from vigie.agent.metrics import REASON, SOURCE, Outcomes
+from vigie.agent.metrics import REASON, SOURCE, SourceOutcomes
 from vigie.model import Sample
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
@@ -27,7 +27,7 @@ class Failing:
 def test_only_what_gives_nothing_is_told_with_state_and_reason() -> None:
     failing = Failing(Unavailable("no such card"))
     both = [reading(steady("good")), reading(failing.source)]
-    outcomes = Outcomes(both)
+    outcomes = SourceOutcomes(both)
     assert outcomes.table()[0].series == ()
     for one in both:
         one.read()
@@ -40,7 +40,7 @@ def test_only_what_gives_nothing_is_told_with_state_and_reason() -> None:
 def test_first_reason_stands_while_the_state_does() -> None:
     failing = Failing(ValueError("line 1"))
     one = reading(failing.source)
-    outcomes = Outcomes([one])
+    outcomes = SourceOutcomes([one])
     for number in range(3):
         failing.error = ValueError(f"line {number}")
         one.read()
@@ -55,5 +55,5 @@ def test_first_reason_stands_while_the_state_does() -> None:
 def test_reason_is_cut_and_can_be_sent() -> None:
     one = reading(Failing(Unavailable("\udcff" + "x" * 1000)).source)
     one.read()
-    reason = Outcomes([one]).table()[0].series[0][1][2]
+    reason = SourceOutcomes([one]).table()[0].series[0][1][2]
     assert len(reason.encode()) <= REASON + 10

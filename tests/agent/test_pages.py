@@ -9,10 +9,10 @@ import pytest
 from tests.agent.sources import failing, reading, steady
 from tests.expositions import parse
 from vigie.agent.collector import Collector
-from vigie.agent.http.handlers import Pages
+from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.server import Request, Response
 from vigie.agent.loop import Loop
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.simulation.clock import SimulatedClock
 from vigie.sources.core.source import Source, Unavailable
 
@@ -22,10 +22,10 @@ class Agent:
 
     def __init__(self, *sources: Source, token: str | None = None, loopback: bool = True) -> None:
         self.clock = SimulatedClock()
-        self.readings: list[Reading] = [reading(source, self.clock) for source in sources]
+        self.readings: list[SourceReader] = [reading(source, self.clock) for source in sources]
         self.collector = Collector(self.readings)
         loop = Loop(self.collector, self.clock, cadence=10)
-        self.pages = Pages("n1", self.collector, loop, self.clock, token=token, loopback=loopback)
+        self.pages = Handlers("n1", self.collector, loop, self.clock, token=token, loopback=loopback)
 
     def get(self, path: str, query: str = "", **headers: str) -> Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}

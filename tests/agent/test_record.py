@@ -9,12 +9,12 @@ import pytest
 from tests.expositions import parse
 from vigie.agent.recorder import record
 from vigie.agent.scrubber import scrub
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.cli import main
 from vigie.common.clock import SystemClock
 from vigie.model import Sample, gauge
-from vigie.sources.core.host import Host, Roots
-from vigie.sources.core.replay import replayed, unpack
+from vigie.sources.core.host import Host, HostRoots
+from vigie.sources.core.replay import replay, unpack
 from vigie.sources.core.source import Source
 
 VALUE = gauge("vigie_value", "V.", "where")
@@ -63,16 +63,16 @@ def test_links_errors_and_empty_places_survive(tmp_path: Path) -> None:
         ]
 
     source = Source("cards", (VALUE,), read)
-    roots = Roots(*(str(machine / name) for name in Roots._fields))
-    list(record([Reading(source, Host(roots), SystemClock())], tape))
+    roots = HostRoots(*(str(machine / name) for name in HostRoots._fields))
+    list(record([SourceReader(source, Host(roots), SystemClock())], tape))
     unpack((tape / "machine.txt").read_text(), str(again))
-    assert read(replayed(str(again))) == [(VALUE, ("card0",), 7)]
+    assert read(replay(str(again))) == [(VALUE, ("card0",), 7)]
     assert os.readlink(again / "sys/class/card0") == "../devices/pci0/card"
 
 
 def test_recorded_error_is_answered_again(tmp_path: Path) -> None:
     unpack("-- sys/a/energy ! EACCES --\n-- sys/a/name --\nx\n", str(tmp_path))
-    host = replayed(str(tmp_path))
+    host = replay(str(tmp_path))
     assert host.sys.text("a/name") == "x"
     assert host.sys.text("a/energy") is None
     assert list(host.notes.values()) == ["Permission denied"]

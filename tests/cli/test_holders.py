@@ -14,7 +14,7 @@ from tests.server.serving import listening
 from vigie.cli import main
 from vigie.model import Binding
 from vigie.server.api.bindings import BindingRoutes
-from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.bindings import BindingStore
 from vigie.views.text.times import lasting
 
 NOW = time.time_ns() // 1_000_000
@@ -23,7 +23,7 @@ HOUR = 3_600_000
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    book = Book(tmp_path_factory.mktemp("book") / "bindings.sqlite")
+    book = BindingStore(tmp_path_factory.mktemp("book") / "bindings.sqlite")
     begin = NOW - 2 * HOUR - 1000
     for gpu in (10, 2):
         book.add("n1", Binding(f"gpu:{gpu}", "job", "17", begin, None, "ada", "slurm", {"name": "train"}))
@@ -88,7 +88,7 @@ def test_narrow_terminal_gets_rows_of_two_lines(
 def test_limit_counts_what_is_told_and_not_what_waits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    book = Book(tmp_path / "bindings.sqlite")
+    book = BindingStore(tmp_path / "bindings.sqlite")
     book.add("n1", Binding("gpu:0", "job", "1", NOW - HOUR, None))
     for job in ("2", "3"):
         book.add("head", Binding("queue", "job", job, NOW, None))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vigie.dashboards import all_dashboards
-from vigie.model.dashboard import Dashboard, Panel, Query, Variable
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Variable
 
 RATE_INTERVAL = "2m"
 _NAME = re.compile(r"\$(\w+)")
@@ -18,7 +18,7 @@ class Question(NamedTuple):
 
     board: Dashboard
     panel: Panel
-    query: Query
+    query: PanelQuery
     text: str
 
     @property

@@ -11,7 +11,7 @@ from tests.dashboards.declared import Faults, faults, labels_of
 from vigie.dashboards import all_dashboards, dashboard
 from vigie.dashboards._choices import A_DISK, A_WIRE
 from vigie.model.dashboard import KINDS, STATES, UNITS, Dashboard
-from vigie.sources.core.registry import find
+from vigie.sources.core.registry import find_sources
 
 BOARDS = pytest.mark.parametrize("board", all_dashboards(), ids=lambda board: board.slug)
 PAGES = {
@@ -90,7 +90,7 @@ def test_every_panel_has_a_unit_a_kind_and_one_sentence_of_why(board: Dashboard)
 def test_sources_that_panels_need_are_there(board: Dashboard) -> None:
     needed = [name for panel in panels(board) for name in re.findall(r"the ([\w, ]+) source\b", panel.needs)]
     named = {word for names in needed for word in re.split(", | or ", names)}
-    assert named <= {source.name for source in find()}
+    assert named <= {source.name for source in find_sources()}
 
 
 @BOARDS

@@ -8,7 +8,7 @@ import pytest
 
 from tests.dashboards.declared import faults
 from tests.findings.alert_examples import EXAMPLES
-from vigie.publishing.alert_rules import ALERTS, MOST, RECORDINGS, Alert
+from vigie.publishing.alert_rules import ALERTS, MOST, RECORDINGS, AlertRule
 
 LABEL = re.compile(r"\{\{ \$labels\.(\w+) \}\}")
 ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
@@ -20,7 +20,7 @@ def test_alerts_are_few_and_named_once() -> None:
 
 
 @ALERT
-def test_alert_says_how_bad_it_is_what_it_is_and_what_to_do(alert: Alert) -> None:
+def test_alert_says_how_bad_it_is_what_it_is_and_what_to_do(alert: AlertRule) -> None:
     assert alert.severity in ("critical", "warning")
     assert re.fullmatch(r"\d+[smh]", alert.lasts)
     assert alert.summary
@@ -29,7 +29,7 @@ def test_alert_says_how_bad_it_is_what_it_is_and_what_to_do(alert: Alert) -> Non
 
 
 @pytest.mark.parametrize("rule", [*ALERTS, *RECORDINGS], ids=lambda rule: rule.name)
-def test_rule_asks_only_for_what_is_declared(rule: Alert) -> None:
+def test_rule_asks_only_for_what_is_declared(rule: AlertRule) -> None:
     assert faults(rule.promql) == []
 
 
@@ -38,5 +38,5 @@ def test_every_alert_has_an_example_that_fires_and_one_that_does_not() -> None:
 
 
 @ALERT
-def test_texts_name_only_labels_that_the_alert_has(alert: Alert) -> None:
+def test_texts_name_only_labels_that_the_alert_has(alert: AlertRule) -> None:
     assert set(LABEL.findall(alert.summary + alert.do)) <= set(EXAMPLES[alert.name].labels)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from vigie.findings.core.registry import all_findings, finding
+from vigie.findings.core.registry import all_findings, find_finding
 from vigie.query.engine import Engine
 from vigie.simulation.memory_storage import MemoryStorage
 
@@ -207,7 +207,7 @@ def made(name: str, given: Iterable[Given]) -> int:
         last = NOW - one.ended * MINUTE
         times = [last - MINUTE * (len(one.values) - 1 - place) for place in range(len(one.values))]
         storage.add({"__name__": one.name, **one.labels}, times, one.values)
-    return len(Engine(storage).instant(finding(name).when, NOW).series)
+    return len(Engine(storage).instant(find_finding(name).when, NOW).series)
 
 
 def test_every_question_has_examples() -> None:

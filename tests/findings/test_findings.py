@@ -11,7 +11,7 @@ import pytest
 from tests.dashboards.declared import faults
 from vigie.findings.core.finding import CRITICAL, INFO, LABELS, WARNING, Finding
 from vigie.findings.core.occurrence import labels_of
-from vigie.findings.core.registry import all_findings, finding
+from vigie.findings.core.registry import all_findings, find_finding
 
 EVENTS = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 # What a sentence may have places for, beside the labels of a sighting.
@@ -55,7 +55,7 @@ def test_names_are_unique_and_what_is_explained_exists() -> None:
     names = Counter(one.name for one in all_findings())
     assert set(names.values()) == {1}
     assert {word for one in all_findings() for word in one.explains} <= set(names)
-    assert finding("node-lost").severity == CRITICAL
+    assert find_finding("node-lost").severity == CRITICAL
 
 
 def test_every_file_of_the_package_has_a_diagnosis_or_is_a_part() -> None:

@@ -9,25 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.findings.core.finding import MINUTE_MS
-from vigie.findings.core.incident import MANY, Trouble, troubles
-from vigie.findings.core.occurrence import Sighting, from_events
-from vigie.findings.core.registry import all_findings, finding
+from vigie.findings.core.incident import MANY, Incident, build_incidents
+from vigie.findings.core.occurrence import Occurrence, from_events
+from vigie.findings.core.registry import all_findings, find_finding
 from vigie.model import Event
 
 NOW = 1_700_000_000_000
 
 
-def seen(name: str, begin: float, end: float | None = None, **labels: str) -> Sighting:
+def seen(name: str, begin: float, end: float | None = None, **labels: str) -> Occurrence:
     """Return a sighting on n1; times are minutes from now."""
     over = None if end is None else NOW + round(end * MINUTE_MS)
-    return Sighting(finding(name), {"instance": "n1", **labels}, NOW + round(begin * MINUTE_MS), over)
+    return Occurrence(find_finding(name), {"instance": "n1", **labels}, NOW + round(begin * MINUTE_MS), over)
 
 
 def nobody(*_: object) -> Sequence[str]:
     return ()
 
 
-def names(found: Sequence[Trouble]) -> list[str]:
+def names(found: Sequence[Incident]) -> list[str]:
     return sorted(one.finding.name for one in found)
 
 
@@ -41,7 +41,7 @@ def told(
 def test_samples_and_event_of_one_thing_are_one_with_the_time_of_the_event() -> None:
     event = told("gpu_throttled", -50.3, "warning", gpu="5", reason="hw_power_brake")
     both = [seen("clock-capped", -50, gpu="5"), *from_events(all_findings(), [event], NOW)]
-    (one,) = troubles(both, nobody)
+    (one,) = build_incidents(both, nobody)
     assert one.begin_ms == NOW + round(-50.3 * MINUTE_MS)
     assert one.end_ms is None
     assert one.gpus == (("n1", "5"),)
@@ -50,21 +50,21 @@ def test_samples_and_event_of_one_thing_are_one_with_the_time_of_the_event() -> 
 
 def test_two_gpus_are_two_troubles_and_many_at_once_are_one() -> None:
     two = [seen("clock-capped", -5, gpu=str(gpu)) for gpu in range(2)]
-    assert len(troubles(two, nobody)) == 2
-    (one,) = troubles([seen("clock-capped", -5, gpu=str(gpu)) for gpu in range(MANY)], nobody)
+    assert len(build_incidents(two, nobody)) == 2
+    (one,) = build_incidents([seen("clock-capped", -5, gpu=str(gpu)) for gpu in range(MANY)], nobody)
     assert len(one.gpus) == MANY
 
 
 def test_many_nodes_lost_one_by_one_are_not_one() -> None:
     lost = [
-        Sighting(finding("node-lost"), {"instance": f"n{node}"}, NOW - node * 20 * MINUTE_MS, None)
+        Occurrence(find_finding("node-lost"), {"instance": f"n{node}"}, NOW - node * 20 * MINUTE_MS, None)
         for node in range(8)
     ]
-    assert len(troubles(lost, nobody)) == 8
+    assert len(build_incidents(lost, nobody)) == 8
 
 
 def test_effects_are_told_with_their_cause_only() -> None:
-    found = troubles(
+    found = build_incidents(
         [
             seen("row-remap-pending", -190, gpu="1"),
             seen("ecc-uncorrected", -190, -130, gpu="1"),
@@ -78,34 +78,34 @@ def test_effects_are_told_with_their_cause_only() -> None:
 
 def test_effect_at_another_place_or_long_after_is_told_by_itself() -> None:
     elsewhere = seen("ecc-uncorrected", -190, -130, gpu="2")
-    assert len(troubles([seen("row-remap-pending", -190, gpu="1"), elsewhere], nobody)) == 2
+    assert len(build_incidents([seen("row-remap-pending", -190, gpu="1"), elsewhere], nobody)) == 2
     over = seen("node-lost", -270, -258)
-    assert names(troubles([over, seen("idle-holder", -245, gpu="0", holder="9")], nobody)) == [
+    assert names(build_incidents([over, seen("idle-holder", -245, gpu="0", holder="9")], nobody)) == [
         "idle-holder",
         "node-lost",
     ]
 
 
 def test_node_that_is_lost_explains_what_is_on_it() -> None:
-    found = troubles([seen("node-lost", -10), seen("gpu-lost", -9, gpu="3")], nobody)
+    found = build_incidents([seen("node-lost", -10), seen("gpu-lost", -9, gpu="3")], nobody)
     assert names(found) == ["node-lost"]
 
 
 def test_node_that_was_stopped_in_order_is_not_lost() -> None:
     stopped = from_events(all_findings(), [told("node_stopped", -10)], NOW)
-    found = troubles([*stopped, seen("node-lost", -10), seen("gpu-lost", -9, gpu="3")], nobody)
+    found = build_incidents([*stopped, seen("node-lost", -10), seen("gpu-lost", -9, gpu="3")], nobody)
     assert names(found) == ["node-stopped"]
     assert found[0].finding.severity == "info"
 
 
 def test_what_was_wrong_long_before_does_not_follow_from_a_node_that_is_lost() -> None:
-    found = troubles([seen("node-lost", -1), seen("rank-hung", -12, gpu="3", holder="42")], nobody)
+    found = build_incidents([seen("node-lost", -1), seen("rank-hung", -12, gpu="3", holder="42")], nobody)
     assert names(found) == ["node-lost", "rank-hung"]
 
 
 def test_flapping_link_takes_over_the_times_at_which_it_was_down() -> None:
     downs = [told("ib_link_down", -140 + n, end=-139.5 + n, device="mlx5_3", port="1") for n in range(3)]
-    found = troubles(
+    found = build_incidents(
         [
             seen("ib-link-flap", -138, -133, device="mlx5_3", port="1"),
             *from_events(all_findings(), downs, NOW),
@@ -117,13 +117,13 @@ def test_flapping_link_takes_over_the_times_at_which_it_was_down() -> None:
 
 
 def test_all_places_of_a_job_are_one_trouble_of_that_job() -> None:
-    found = troubles([seen("idle-holder", -90, gpu=str(gpu), holder="42") for gpu in range(3)], nobody)
+    found = build_incidents([seen("idle-holder", -90, gpu=str(gpu), holder="42") for gpu in range(3)], nobody)
     (one,) = found
     assert (len(one.gpus), one.jobs) == (3, ("42",))
 
 
 def test_hung_rank_explains_that_the_others_spin() -> None:
-    found = troubles(
+    found = build_incidents(
         [
             seen("rank-hung", -12, gpu="3", holder="42"),
             *(seen("spinning", -12, gpu=str(gpu), holder="42") for gpu in range(3)),
@@ -136,7 +136,7 @@ def test_hung_rank_explains_that_the_others_spin() -> None:
 
 def test_moment_needs_somebody_for_a_while_and_is_over_then() -> None:
     fresh, old = told("xid", -20, gpu="0", xid="48"), told("xid", -300, gpu="1", xid="48")
-    found = troubles(from_events(all_findings(), [fresh, old], NOW), nobody)
+    found = build_incidents(from_events(all_findings(), [fresh, old], NOW), nobody)
     assert {one.gpus[0][1]: one.open for one in found} == {"0": True, "1": False}
 
 
@@ -157,7 +157,7 @@ def test_jobs_are_asked_for_by_place_and_time() -> None:
         asked.append(given)
         return ["42"]
 
-    (one,) = troubles([seen("pcie-downgrade", -90, -30, gpu="6")], jobs)
+    (one,) = build_incidents([seen("pcie-downgrade", -90, -30, gpu="6")], jobs)
     assert one.jobs == ("42",)
     assert asked == [("n1", "6", NOW - 90 * MINUTE_MS, NOW - 30 * MINUTE_MS)]
 
@@ -174,10 +174,10 @@ SIGHTINGS = st.builds(
 
 
 @given(st.lists(SIGHTINGS, max_size=12))
-def test_nothing_is_lost_without_a_cause_and_order_does_not_matter(given_: list[Sighting]) -> None:
-    found = troubles(given_, nobody)
+def test_nothing_is_lost_without_a_cause_and_order_does_not_matter(given_: list[Occurrence]) -> None:
+    found = build_incidents(given_, nobody)
     told_ = {one.finding.name for one in found}
     for one in given_:
         causes = {cause.name for cause in all_findings() if one.finding.name in cause.explains}
         assert one.finding.name in told_ or causes & {each.finding.name for each in given_}
-    assert names(troubles(given_[::-1], nobody)) == names(found)
+    assert names(build_incidents(given_[::-1], nobody)) == names(found)

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from vigie.agent.collector import Collector
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.common.clock import SystemClock
-from vigie.sources.core.replay import replayed, unpack
+from vigie.sources.core.replay import replay, unpack
 from vigie.sources.core.source import Source
 
 WRITTEN = 1_700_000_000  # when the text files of every machine were written
@@ -33,7 +33,7 @@ def collected(directory: Path, sources: list[Source]) -> Collector:
         options = {option.name: option.default for option in source.options}
         if "directory" in options:
             options["directory"] = str(directory / "root/textfiles")
-        readings.append(Reading(source, replayed(str(directory), options), SystemClock()))
+        readings.append(SourceReader(source, replay(str(directory), options), SystemClock()))
     collector = Collector(readings)
     collector.refresh_now()
     collector.close()

@@ -12,7 +12,7 @@ from tests.expositions import parse
 from tests.machines import HERE, collected, unpacked
 from vigie.agent.collector import Collector
 from vigie.agent.source_reader import Outcome
-from vigie.sources.core.registry import find
+from vigie.sources.core.registry import find_sources
 from vigie.wire.exposition.renderer import TEXT, Renderer
 
 MACHINES = sorted(path.name for path in HERE.iterdir() if any(path.glob("*.txt")))
@@ -26,7 +26,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     @functools.cache
     def reading(machine: str) -> tuple[Path, Collector]:
         directory = unpacked(machine, tmp_path_factory.mktemp(machine))
-        return directory, collected(directory, find())
+        return directory, collected(directory, find_sources())
 
     return reading
 
@@ -71,7 +71,9 @@ def test_there_are_four_machines_and_each_source_works_on_one() -> None:
                 works.add(line[2:].removesuffix(": ok"))
     # A recording holds files; NVIDIA's driver and AMD's package are none, and tests/sources has stand-ins.
     elsewhere = ("nvidia", "amdsmi")
-    assert {source.name for source in find() if not source.name.startswith(elsewhere)} - works == set()
+    assert {
+        source.name for source in find_sources() if not source.name.startswith(elsewhere)
+    } - works == set()
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -86,7 +88,7 @@ def test_every_series_is_declared_by_a_source(machine: str, read: Read) -> None:
 
 
 def _declared(name: str) -> bool:
-    return any(metric.declares(name) for source in find() for metric in source.metrics)
+    return any(metric.declares(name) for source in find_sources() for metric in source.metrics)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from vigie.common.endpoint import Target
+from vigie.common.endpoint import Endpoint
 
 GOOD = b'[{"targets": ["n1:9797"], "labels": {"instance": "n1", "job": "node"}}]'
 NODES = b'{"nodes": [{"scrape_address": "n1:9797"}, {"scrape_address": ""}, {"scrape_address": ""}]}'
@@ -22,7 +22,7 @@ class Says:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[tuple[Says, Target]]:
+def server() -> Iterator[tuple[Says, Endpoint]]:
     said = Says()
     said.asked = []
 
@@ -44,13 +44,13 @@ def server() -> Iterator[tuple[Says, Target]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield said, Target(f"http://127.0.0.1:{server.server_port}/prefix")
+        yield said, Endpoint(f"http://127.0.0.1:{server.server_port}/prefix")
         server.shutdown()
         thread.join()
 
 
 @pytest.fixture
-def says(server: tuple[Says, Target]) -> tuple[Says, Target]:
+def says(server: tuple[Says, Endpoint]) -> tuple[Says, Endpoint]:
     """Return the server in good health, and where it is."""
     server[0].status, server[0].body, server[0].nodes = 200, GOOD, NODES
     return server

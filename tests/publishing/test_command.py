@@ -9,15 +9,15 @@ import pytest
 
 from tests.publishing.conftest import Says
 from vigie.cli import main
-from vigie.common.endpoint import Target
+from vigie.common.endpoint import Endpoint
 
 
-def _publish(root: Path, target: Target, *flags: str) -> int:
+def _publish(root: Path, target: Endpoint, *flags: str) -> int:
     return main(["publish", str(root), f"--server={target.url}", f"--data={root}-data", *flags])
 
 
 def test_each_file_is_named_as_it_is_written_and_not_again(
-    tmp_path: Path, says: tuple[Says, Target], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, says: tuple[Says, Endpoint], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _publish(tmp_path / "out", says[1]) == 0
     said = capsys.readouterr().out
@@ -32,7 +32,7 @@ def test_each_file_is_named_as_it_is_written_and_not_again(
 
 
 def test_file_of_somebody_else_is_left_alone_and_is_a_failure(
-    tmp_path: Path, says: tuple[Says, Target], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, says: tuple[Says, Endpoint], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "compose.yml").write_text("mine")
     assert _publish(tmp_path, says[1]) == 1
@@ -43,7 +43,7 @@ def test_file_of_somebody_else_is_left_alone_and_is_a_failure(
 
 
 def test_agent_whose_token_nobody_gave_is_named(
-    tmp_path: Path, says: tuple[Says, Target], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, says: tuple[Says, Endpoint], caplog: pytest.LogCaptureFixture
 ) -> None:
     token = tmp_path / "token"
     token.write_text("t\n")
@@ -57,7 +57,7 @@ def test_agent_whose_token_nobody_gave_is_named(
 
 
 def test_more_nodes_without_a_port_than_can_be_asked_for_are_left_out_and_told(
-    tmp_path: Path, says: tuple[Says, Target], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, says: tuple[Says, Endpoint], caplog: pytest.LogCaptureFixture
 ) -> None:
     config = tmp_path / "out" / "prometheus" / "prometheus.yml"
     assert _publish(tmp_path / "out", says[1], "--federate=2") == 0
@@ -68,7 +68,7 @@ def test_more_nodes_without_a_port_than_can_be_asked_for_are_left_out_and_told(
 
 
 def test_token_that_others_can_read_is_refused(
-    tmp_path: Path, says: tuple[Says, Target], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, says: tuple[Says, Endpoint], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "token").write_text("t\n")
     (tmp_path / "token").chmod(0o644)
@@ -86,7 +86,11 @@ def test_token_that_others_can_read_is_refused(
     ],
 )
 def test_trouble_is_told_in_one_line(
-    flags: list[str], why: str, tmp_path: Path, says: tuple[Says, Target], capsys: pytest.CaptureFixture[str]
+    flags: list[str],
+    why: str,
+    tmp_path: Path,
+    says: tuple[Says, Endpoint],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     url = "https://127.0.0.1:1" if "--ca-file=/nonexistent" in flags else says[1].url
     assert main(["publish", str(tmp_path / "out"), f"--server={url}", f"--data={tmp_path}", *flags]) == 1

@@ -12,18 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from yaml import safe_load  # type: ignore[import-untyped]
 
-from vigie.publishing.options import FILE, BadOption, Entry, Options, Tokens, check
+from vigie.publishing.options import (
+    FILE,
+    InvalidOptionError,
+    PublishOptions,
+    PublishTokens,
+    ScrapeEntry,
+    check_options,
+)
 from vigie.publishing.prometheus_config import configuration, targets
 from vigie.query.parser.parse import parse
 
-OPTIONS = Options(Path("/srv/monitoring"), "http://head:8000")
-AGENTS = [Entry([f"10.0.0.{n}:9797"], {"instance": f"n{n}", "job": "node"}) for n in (1, 2)]
-EXPORTER = Entry(["10.0.0.1:9400"], {"instance": "n1", "job": "dcgm-exporter"})
+OPTIONS = PublishOptions(Path("/srv/monitoring"), "http://head:8000")
+AGENTS = [ScrapeEntry([f"10.0.0.{n}:9797"], {"instance": f"n{n}", "job": "node"}) for n in (1, 2)]
+EXPORTER = ScrapeEntry(["10.0.0.1:9400"], {"instance": "n1", "job": "dcgm-exporter"})
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9.-]{0,20}", fullmatch=True)
-NONE = Tokens()
+NONE = PublishTokens()
 
 
-def _jobs(options: Options = OPTIONS, tokens: Tokens = NONE, *entries: Entry) -> dict[str, Any]:
+def _jobs(
+    options: PublishOptions = OPTIONS, tokens: PublishTokens = NONE, *entries: ScrapeEntry
+) -> dict[str, Any]:
     said = safe_load(configuration(options, tokens, entries))
     return {job["job_name"]: job for job in said["scrape_configs"]}
 
@@ -33,7 +42,7 @@ def _secret(job: dict[str, Any]) -> str:
 
 
 def test_agents_token_is_shown_to_agents_and_the_servers_to_the_server() -> None:
-    jobs = _jobs(OPTIONS, Tokens("s", "a"), *AGENTS, EXPORTER)
+    jobs = _jobs(OPTIONS, PublishTokens("s", "a"), *AGENTS, EXPORTER)
     assert {name: _secret(job) for name, job in jobs.items()} == {
         "vigie-agents": "../credentials/agents",
         "vigie-exporters": "",
@@ -47,11 +56,11 @@ def test_agents_token_is_shown_to_agents_and_the_servers_to_the_server() -> None
 
 
 def test_without_tokens_no_credentials_are_asked_for() -> None:
-    assert "credentials" not in configuration(OPTIONS, Tokens(), AGENTS)
+    assert "credentials" not in configuration(OPTIONS, PublishTokens(), AGENTS)
 
 
 def test_node_with_a_token_of_its_own_has_a_job_of_its_own() -> None:
-    jobs = _jobs(OPTIONS, Tokens(nodes={"n1": "t", "gone": "t"}), *AGENTS, EXPORTER)
+    jobs = _jobs(OPTIONS, PublishTokens(nodes={"n1": "t", "gone": "t"}), *AGENTS, EXPORTER)
     assert _secret(jobs["vigie-agent-n1"]) == "../credentials/nodes/n1"
     assert jobs["vigie-agent-n1"]["static_configs"] == [
         {"targets": ["10.0.0.1:9797"], "labels": {"instance": "n1", "job": "node"}}
@@ -62,20 +71,20 @@ def test_node_with_a_token_of_its_own_has_a_job_of_its_own() -> None:
 
 
 def test_what_prometheus_scrapes_is_not_asked_of_the_server_too() -> None:
-    asked = _jobs(OPTIONS, Tokens(), *AGENTS, EXPORTER)["vigie-federation"]["params"]["match[]"]
+    asked = _jobs(OPTIONS, PublishTokens(), *AGENTS, EXPORTER)["vigie-federation"]["params"]["match[]"]
     assert asked == [
         '{job="dcgm-exporter", instance!~"n1"}',
         '{job="node", instance!~"n1|n2"}',
         '{job!~"dcgm-exporter|node|vigie", instance!=""}',
     ]
-    assert "vigie-federation" not in _jobs(OPTIONS._replace(federate=0), Tokens(), *AGENTS)
+    assert "vigie-federation" not in _jobs(OPTIONS._replace(federate=0), PublishTokens(), *AGENTS)
 
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(NAMES, NAMES | st.text(min_size=1, max_size=10)), max_size=4))
 def test_whatever_was_registered_gives_selectors_that_parse(pairs: list[tuple[str, str]]) -> None:
-    entries = [Entry(["h:1"], {"instance": instance, "job": job}) for instance, job in pairs]
-    for selector in _jobs(OPTIONS, Tokens(), *entries)["vigie-federation"]["params"]["match[]"]:
+    entries = [ScrapeEntry(["h:1"], {"instance": instance, "job": job}) for instance, job in pairs]
+    for selector in _jobs(OPTIONS, PublishTokens(), *entries)["vigie-federation"]["params"]["match[]"]:
         parse(selector)
     assert json.loads(targets(entries)) == [entry._asdict() for entry in entries]
 
@@ -104,6 +113,6 @@ def test_address_with_a_prefix_and_a_certificate_is_kept() -> None:
         (OPTIONS._replace(prometheus="http://"), "--prometheus 'http://' should be an address"),
     ],
 )
-def test_what_the_files_cannot_say_is_refused(options: Options, why: str) -> None:
-    with pytest.raises(BadOption, match=re.escape(why)):
-        check(options)
+def test_what_the_files_cannot_say_is_refused(options: PublishOptions, why: str) -> None:
+    with pytest.raises(InvalidOptionError, match=re.escape(why)):
+        check_options(options)

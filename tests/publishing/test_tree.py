@@ -10,9 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vigie.publishing.managed_directory import NOTES, File, write
+from vigie.publishing.managed_directory import NOTES, ManagedFile, write_files
 
-FILES = [File("a/one.yml", "1\n"), File("two.yml", "2\n"), File("secret/three", "3\n", private=True)]
+FILES = [
+    ManagedFile("a/one.yml", "1\n"),
+    ManagedFile("two.yml", "2\n"),
+    ManagedFile("secret/three", "3\n", private=True),
+]
 
 
 def _times(root: Path) -> dict[str, int]:
@@ -20,17 +24,21 @@ def _times(root: Path) -> dict[str, int]:
 
 
 def test_second_time_nothing_is_touched(tmp_path: Path) -> None:
-    assert write(tmp_path, FILES).written == ("a/one.yml", "secret/three", "two.yml")
+    assert write_files(tmp_path, FILES).written == ("a/one.yml", "secret/three", "two.yml")
     before = _times(tmp_path)
-    assert write(tmp_path, FILES) == ((), (), ())
+    assert write_files(tmp_path, FILES) == ((), (), ())
     assert _times(tmp_path) == before
 
 
 def test_only_what_changed_is_written_and_only_what_was_ours_is_removed(tmp_path: Path) -> None:
-    write(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     (tmp_path / "a" / "theirs.yml").write_text("theirs")
     before = _times(tmp_path)
-    assert write(tmp_path, [File("two.yml", "22\n"), FILES[2]]) == (("two.yml",), ("a/one.yml",), ())
+    assert write_files(tmp_path, [ManagedFile("two.yml", "22\n"), FILES[2]]) == (
+        ("two.yml",),
+        ("a/one.yml",),
+        (),
+    )
     assert not (tmp_path / "a" / "one.yml").exists()
     assert (tmp_path / "a" / "theirs.yml").read_text() == "theirs"
     assert _times(tmp_path)[str(tmp_path / "secret" / "three")] == before[str(tmp_path / "secret" / "three")]
@@ -38,45 +46,45 @@ def test_only_what_changed_is_written_and_only_what_was_ours_is_removed(tmp_path
 
 def test_file_that_was_there_before_is_left_alone_until_told_otherwise(tmp_path: Path) -> None:
     (tmp_path / "two.yml").write_text("theirs")
-    assert write(tmp_path, FILES).foreign == ("two.yml",)
+    assert write_files(tmp_path, FILES).foreign == ("two.yml",)
     assert (tmp_path / "two.yml").read_text() == "theirs"
-    assert write(tmp_path, FILES, overwrite=True).written == ("two.yml",)
+    assert write_files(tmp_path, FILES, overwrite=True).written == ("two.yml",)
     assert (tmp_path / "two.yml").read_text() == "2\n"
 
 
 def test_file_that_somebody_changed_is_left_alone_also_when_it_is_no_longer_wanted(tmp_path: Path) -> None:
-    write(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     (tmp_path / "two.yml").write_text("edited")
-    changed = [FILES[0], File("two.yml", "22\n"), FILES[2]]
-    assert write(tmp_path, changed).foreign == ("two.yml",)
-    assert write(tmp_path, [FILES[0]]).removed == ("secret/three",)
+    changed = [FILES[0], ManagedFile("two.yml", "22\n"), FILES[2]]
+    assert write_files(tmp_path, changed).foreign == ("two.yml",)
+    assert write_files(tmp_path, [FILES[0]]).removed == ("secret/three",)
     assert (tmp_path / "two.yml").read_text() == "edited"
 
 
 def test_file_that_was_deleted_is_written_again(tmp_path: Path) -> None:
-    write(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     (tmp_path / "two.yml").unlink()
-    assert write(tmp_path, FILES).written == ("two.yml",)
+    assert write_files(tmp_path, FILES).written == ("two.yml",)
 
 
 def test_private_file_and_its_folder_are_for_their_owner(tmp_path: Path) -> None:
-    write(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     assert (tmp_path / "secret" / "three").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o700
     (tmp_path / "secret" / "three").chmod(0o644)
-    write(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     assert (tmp_path / "secret" / "three").stat().st_mode & 0o777 == 0o600
 
 
 def test_stopped_between_two_files_the_rest_is_still_ours(tmp_path: Path) -> None:
-    write(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     blocked = tmp_path / f".two.yml.{os.getpid()}"
     blocked.mkdir()  # the first file can be written, the last one cannot
     with pytest.raises(OSError, match=r"two\.yml"):
-        write(tmp_path, [File("a/one.yml", "11\n"), File("two.yml", "22\n"), FILES[2]])
+        write_files(tmp_path, [ManagedFile("a/one.yml", "11\n"), ManagedFile("two.yml", "22\n"), FILES[2]])
     blocked.rmdir()
-    again = [File("a/one.yml", "111\n"), File("two.yml", "22\n"), FILES[2]]
-    assert write(tmp_path, again) == (("a/one.yml", "two.yml"), (), ())
+    again = [ManagedFile("a/one.yml", "111\n"), ManagedFile("two.yml", "22\n"), FILES[2]]
+    assert write_files(tmp_path, again) == (("a/one.yml", "two.yml"), (), ())
     assert [path.name for path in tmp_path.rglob(".*")] == [NOTES]
 
 
@@ -86,7 +94,7 @@ def test_garbled_notes_make_nothing_ours(tmp_path_factory: pytest.TempPathFactor
     root = tmp_path_factory.mktemp("garbled")
     (root / NOTES).write_bytes(garbage)
     (root / "two.yml").write_text("theirs")
-    outcome = write(root, FILES)
+    outcome = write_files(root, FILES)
     assert outcome.foreign == ("two.yml",)
     assert outcome.removed == ()
     assert set(json.loads((root / NOTES).read_text())) == {"a/one.yml", "secret/three"}

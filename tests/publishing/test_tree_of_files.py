@@ -12,18 +12,18 @@ from yaml import safe_load  # type: ignore[import-untyped]
 from tests.dashboards.asking import RATE_INTERVAL, everything, fill
 from vigie.dashboards import all_dashboards
 from vigie.publishing.bundle import files, publish
-from vigie.publishing.options import PROMETHEUS, Options, Tokens
+from vigie.publishing.options import PROMETHEUS, PublishOptions, PublishTokens
 from vigie.query.parser.parse import parse
-from vigie.views.grafana.dashboards import Default, board_of
+from vigie.views.grafana.dashboards import DefaultDashboard, build_dashboard
 
-OPTIONS = Options(Path("/srv/monitoring"), "http://head:8000")
-
-
-def _texts(options: Options = OPTIONS, tokens: Tokens | None = None) -> dict[str, str]:
-    return {file.path: file.text for file in files(options, tokens or Tokens(), [])}
+OPTIONS = PublishOptions(Path("/srv/monitoring"), "http://head:8000")
 
 
-def _ini(options: Options) -> configparser.ConfigParser:
+def _texts(options: PublishOptions = OPTIONS, tokens: PublishTokens | None = None) -> dict[str, str]:
+    return {file.path: file.text for file in files(options, tokens or PublishTokens(), [])}
+
+
+def _ini(options: PublishOptions) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(_texts(options)["grafana/grafana.ini"])
     return parser
@@ -60,14 +60,14 @@ def test_dashboards_ask_the_server_first_or_prometheus() -> None:
     assert _first(OPTIONS._replace(data_source=PROMETHEUS)) == ("Prometheus", "http://127.0.0.1:9090")
 
 
-def _first(options: Options) -> tuple[str, str]:
+def _first(options: PublishOptions) -> tuple[str, str]:
     sources = safe_load(_texts(options)["grafana/provisioning/datasources/default.yml"])["datasources"]
     (source,) = [source for source in sources if source["isDefault"]]
     return source["name"], source["url"]
 
 
 def test_no_secret_stands_in_a_file_that_others_may_read() -> None:
-    tokens = Tokens("servers-own", "agents-own", {"n1": "nodes-own"})
+    tokens = PublishTokens("servers-own", "agents-own", {"n1": "nodes-own"})
     made = list(files(OPTIONS, tokens, []))
     private = {file.path: file.text.strip() for file in made if file.private}
     assert private == {
@@ -92,15 +92,17 @@ def test_every_question_in_grafanas_json_is_promql() -> None:
         chosen = {"__rate_interval": RATE_INTERVAL} | {
             each.name: everything(each) for each in board.variables
         }
-        for panel in board_of(board, Default("vigie", "vigie"))["panels"]:
+        for panel in build_dashboard(board, DefaultDashboard("vigie", "vigie"))["panels"]:
             for target in panel.get("targets", ()):
                 parse(fill(target["expr"], chosen))
 
 
 def test_what_is_published_is_there_and_stays_as_it_is(tmp_path: Path) -> None:
     options = OPTIONS._replace(root=tmp_path)
-    assert len(publish(options, Tokens("t"), []).written) == len(list(files(options, Tokens("t"), [])))
+    assert len(publish(options, PublishTokens("t"), []).written) == len(
+        list(files(options, PublishTokens("t"), []))
+    )
     password = (tmp_path / "credentials" / "grafana-admin").read_text()
-    assert publish(options, Tokens("t"), []) == ((), (), ())
+    assert publish(options, PublishTokens("t"), []) == ((), (), ())
     assert (tmp_path / "credentials" / "grafana-admin").read_text() == password
     assert (tmp_path / "grafana" / "data").is_dir()

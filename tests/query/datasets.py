@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.model.nan import ABSENT, NAN, STALE
-from vigie.query.storage import Group, Labels
+from vigie.query.storage import Labels, SeriesGroup
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
@@ -119,7 +119,7 @@ def memory_storage(data: list[Target]) -> MemoryStorage:
         matrix = np.array([[ABSENT if v is None else v for v in each.values] for each in series])
         cut = 60 + 30 * number
         groups += [
-            Group(labels, np.array(times[columns], dtype=np.int64), matrix[:, columns])
+            SeriesGroup(labels, np.array(times[columns], dtype=np.int64), matrix[:, columns])
             for columns in (slice(0, cut), slice(cut, None))
         ]
     return MemoryStorage(groups)

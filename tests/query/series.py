@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import promql_parser
 
-from vigie.query.engine import Answer, Engine
+from vigie.query.engine import Engine, QueryResult
 from vigie.query.selectors import matchers_of
 from vigie.query.semantics import DEFAULT, Semantics
 from vigie.simulation.memory_storage import MemoryStorage
@@ -39,12 +39,12 @@ def engine(
     return Engine(storage(series, step), semantics=semantics)
 
 
-def vector(answer: Answer) -> dict[str, float]:
+def vector(answer: QueryResult) -> dict[str, float]:
     """Return an instant answer as labels and value."""
     return {spelled(labels): float(values[0]) for labels, _, values in answer.series}
 
 
-def matrix(answer: Answer) -> dict[str, list[tuple[int, float]]]:
+def matrix(answer: QueryResult) -> dict[str, list[tuple[int, float]]]:
     """Return an answer over a range as labels and points."""
     return {
         spelled(labels): list(zip(times.tolist(), values.tolist(), strict=True))

@@ -7,12 +7,12 @@ import promql_parser
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, storage, vector
-from vigie.query.aggregation.aggregations import begun, joined
+from vigie.query.aggregation.aggregations import merge, start
 from vigie.query.aggregation.grouping import Grouper, Grouping
 from vigie.query.aggregation.partial_aggregates import FOLDS
 from vigie.query.engine import Engine
-from vigie.query.errors import ExecutionError, TooManySamples
-from vigie.query.limits import Limits
+from vigie.query.errors import ExecutionError, TooManySamplesError
+from vigie.query.limits import QueryLimits
 from vigie.query.vectors import Vector
 
 SERIES: dict[str, list[float | None]] = {
@@ -63,8 +63,8 @@ def test_a_mean_is_a_number_where_the_sum_is_too_large_to_be_one(first: float) -
 def test_a_mean_of_parts_is_that_of_all_where_only_some_groups_go_on(values: list[float]) -> None:
     fold, grouper = FOLDS["avg"], Grouper(parsed("avg by (n) (x)").modifier)
     parts = [[("a", values[0]), ("b", 5.0)], [("c", 7.0), ("a", values[1])], [("a", values[2])]]
-    made = [begun(fold, _column(part), grouper) for part in parts]
-    found = joined(fold, made, 1)
+    made = [start(fold, _column(part), grouper) for part in parts]
+    found = merge(fold, made, 1)
     means = {labels["n"]: value for labels, value in zip(found.labels, found.values[:, 0], strict=True)}
     assert means == pytest.approx({"a": sum(value / 3 for value in values), "b": 5.0, "c": 7.0})
 
@@ -78,9 +78,7 @@ def test_groups_of_one_series_are_what_the_same_fold_makes_of_them(operator: str
         expected = fold.ended(fold.begun(vector, Grouping(vector.labels, every, every)))
         assert np.array_equal(fold.alone(values), expected, equal_nan=True)
         halves = [vector.rows(every[:3]), vector.rows(every[3:])]
-    found = joined(
-        fold, [begun(fold, half, Grouper(parsed("sum by (n) (x)").modifier)) for half in halves], 1
-    )
+    found = merge(fold, [start(fold, half, Grouper(parsed("sum by (n) (x)").modifier)) for half in halves], 1)
     assert [labels["n"] for labels in found.labels] == [str(n) for n in every]
     assert np.array_equal(found.values, expected, equal_nan=True)
 
@@ -150,8 +148,8 @@ def test_a_wrong_parameter_is_refused_even_where_there_is_nothing(query: str) ->
 
 def test_counted_values_cost_a_row_each() -> None:
     series = {f'x{{n="{n}"}}': [n + step / 64 for step in range(50)] for n in range(40)}
-    small = Engine(storage(series), Limits(samples=50_000))  # 40 * 50 samples, but 2000 rows of 50 steps
-    with pytest.raises(TooManySamples):
+    small = Engine(storage(series), QueryLimits(samples=50_000))  # 40 * 50 samples, but 2000 rows of 50 steps
+    with pytest.raises(TooManySamplesError):
         small.range('count_values("v", x)', 0, 49 * MINUTE, MINUTE)
     whole = matrix(small.range('count_values("v", floor(x))', 0, 49 * MINUTE, MINUTE))
     assert len(whole) == 40

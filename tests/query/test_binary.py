@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, vector
-from vigie.query.errors import BadData, ExecutionError
+from vigie.query.errors import BadDataError, ExecutionError
 
 SERIES = {
     'used{node="a",gpu="0"}': [1.0],
@@ -99,5 +99,5 @@ def test_series_that_replace_each_other_may_share_a_match() -> None:
 
 
 def test_fill_modifiers_are_refused() -> None:
-    with pytest.raises(BadData, match="fill"):
+    with pytest.raises(BadDataError, match="fill"):
         engine(SERIES).instant("used + fill(0) total", 0)

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.query.errors import TooManySamples
-from vigie.query.limits import Budget, Limits
+from vigie.query.errors import TooManySamplesError
+from vigie.query.limits import QueryBudget, QueryLimits
 
 
-def budget(samples: int) -> Budget:
-    return Budget(Limits(samples=samples), lambda: 0.0)
+def budget(samples: int) -> QueryBudget:
+    return QueryBudget(QueryLimits(samples=samples), lambda: 0.0)
 
 
 def test_the_total_counts_what_passed_by_and_the_peak_what_was_held_at_once() -> None:
@@ -26,6 +26,6 @@ def test_what_was_let_go_is_free_again() -> None:
     for _ in range(5):
         with one.held(100):
             pass
-    with one.held(60), pytest.raises(TooManySamples), one.held(41):
+    with one.held(60), pytest.raises(TooManySamplesError), one.held(41):
         pass
     one.spend(100)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from vigie.model.nan import ABSENT, NAN, STALE
-from vigie.query.engine import Answer, Engine
+from vigie.query.engine import Engine, QueryResult
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.semantics import Semantics
-from vigie.query.storage import Group, Load, Matcher
+from vigie.query.storage import Load, Matcher, SeriesGroup
 from vigie.simulation.memory_storage import MemoryStorage
 
 NODES, STEP = 24, 15_000
@@ -32,11 +32,11 @@ class Scanned(MemoryStorage):
         return (partial(_given, group) for group in self.select(matchers, start, end))
 
 
-def _given(group: Group) -> Group:
+def _given(group: SeriesGroup) -> SeriesGroup:
     return group
 
 
-def groups() -> list[Group]:
+def groups() -> list[SeriesGroup]:
     """Return counters of nodes with times of their own, with resets, holes, NaN and ends, near zero too."""
     chance = np.random.default_rng(7)
     made = []
@@ -49,11 +49,11 @@ def groups() -> list[Group]:
             values[0, chance.integers(last - 30, last, 3)] = chance.choice([NAN, STALE, ABSENT, np.inf])
         kept = slice(0, 2) if node % 10 == 9 else slice(None)
         labels = [{"__name__": "m", "node": str(node), "n": str(n)} for n in range(height)]
-        made.append(Group(labels, times[kept], np.ascontiguousarray(values[:, kept])))
+        made.append(SeriesGroup(labels, times[kept], np.ascontiguousarray(values[:, kept])))
     return made
 
 
-def points(answer: Answer) -> dict[frozenset[tuple[str, str]], float]:
+def points(answer: QueryResult) -> dict[frozenset[tuple[str, str]], float]:
     return {frozenset(labels.items()): float(values[0]) for labels, _, values in answer.series}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.query.series import MINUTE, engine
 from vigie.query.engine import Engine
-from vigie.query.errors import BadData, ExecutionError
+from vigie.query.errors import BadDataError, ExecutionError
 
 # The kinds of arguments, and the functions that take them: v a vector, m a range, s a number, t a text,
 # d label matchers; ? if the last may be left out, * if it may be repeated.
@@ -81,7 +81,7 @@ def test_documented_function_refuses_other_numbers_of_arguments(name: str, asked
     if fewest and name not in ("label_join", "sort_by_label", "sort_by_label_desc"):
         wrong.append(given[: fewest - 1])
     for arguments in wrong:
-        with pytest.raises(BadData, match="argument"):
+        with pytest.raises(BadDataError, match="argument"):
             asked.instant(f"{name}({', '.join(arguments)})", 0)
 
 
@@ -97,7 +97,7 @@ def test_documented_aggregation_is_answered(name: str, grouping: str, asked: Eng
     inside = AGGREGATIONS[name].format("x")
     assert asked.instant(f"{name}{grouping}({inside})", 0).kind == "vector"
     assert asked.instant(f"{name}({inside}){grouping}", 0).kind == "vector"
-    with pytest.raises(BadData, match="number of arguments"):
+    with pytest.raises(BadDataError, match="number of arguments"):
         asked.instant(f"{name}{grouping}({inside}, x)", 0)
 
 

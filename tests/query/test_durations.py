@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.query.series import MINUTE, engine, matrix, vector
-from vigie.query.parser.durations import worked_out
+from vigie.query.parser.durations import evaluate_duration
 from vigie.query.parser.grammar import NotParsedError
 
 
@@ -41,7 +41,7 @@ from vigie.query.parser.grammar import NotParsedError
     ],
 )
 def test_computed_duration_becomes_a_plain_one(query: str, plain: str) -> None:
-    assert worked_out(query, step=30.0, span=600.0) == plain
+    assert evaluate_duration(query, step=30.0, span=600.0) == plain
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_computed_duration_becomes_a_plain_one(query: str, plain: str) -> None:
 )
 def test_what_is_no_duration_is_bad_data(query: str) -> None:
     with pytest.raises(NotParsedError):
-        worked_out(query)
+        evaluate_duration(query)
 
 
 def test_computed_durations_are_answered() -> None:
@@ -106,4 +106,4 @@ def test_times_of_the_query_are_numbers_too(query: str, instant: float, ranged: 
 @given(st.text(alphabet="x[]()+-*/^%:15ms \"'`offset", max_size=30))
 def test_garbage_is_left_alone_or_refused(text: str) -> None:
     with contextlib.suppress(NotParsedError):
-        assert isinstance(worked_out(text), str)
+        assert isinstance(evaluate_duration(text), str)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.query.generator import Generator
 from tests.query.series import MINUTE, engine, matrix, storage, vector
 from vigie.query.engine import Engine
-from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
-from vigie.query.limits import Limits
+from vigie.query.errors import BadDataError, ExecutionError, QueryError, QueryTimeoutError
+from vigie.query.limits import QueryLimits
 from vigie.query.parser.parse import parse_selector
 from vigie.query.storage import Matcher
 
@@ -56,14 +56,14 @@ def test_steps_run_from_start_to_the_last_that_is_not_after_the_end() -> None:
     ],
 )
 def test_what_cannot_be_parsed_is_bad_data(query: str) -> None:
-    with pytest.raises(BadData, match=r"parse error|error parsing regexp") as caught:
+    with pytest.raises(BadDataError, match=r"parse error|error parsing regexp") as caught:
         engine(SERIES).instant(query, 0)
     assert (caught.value.kind, caught.value.status) == ("bad_data", 400)
 
 
 @pytest.mark.parametrize("query", ["x[5m]", "x[5m:1m]", '"text"'])
 def test_range_query_must_give_numbers_at_steps(query: str) -> None:
-    with pytest.raises(BadData, match="for range query, must be Scalar or instant Vector"):
+    with pytest.raises(BadDataError, match="for range query, must be Scalar or instant Vector"):
         engine(SERIES).range(query, 0, MINUTE, MINUTE)
 
 
@@ -76,12 +76,12 @@ def test_range_query_must_give_numbers_at_steps(query: str) -> None:
     ],
 )
 def test_impossible_steps_are_bad_data(start: int, end: int, step: int, message: str) -> None:
-    with pytest.raises(BadData, match=message):
+    with pytest.raises(BadDataError, match=message):
         engine(SERIES).range("x", start, end, step)
 
 
 def test_query_over_too_many_samples_is_refused() -> None:
-    small = Engine(storage(SERIES), Limits(samples=5))
+    small = Engine(storage(SERIES), QueryLimits(samples=5))
     with pytest.raises(ExecutionError, match="too many samples"):
         small.instant("x[5m]", 2 * MINUTE)
     assert vector(small.instant('x{a="1"}', 0)) == {'x{a="1"}': 1.0}
@@ -92,15 +92,15 @@ def test_query_that_takes_too_long_is_ended() -> None:
         yield from (0.0, 0.5, 2.0)
 
     times = clock()
-    slow = Engine(storage(SERIES), Limits(seconds=1), clock=lambda: next(times))
-    with pytest.raises(QueryTimeout, match="query timed out in expression evaluation") as caught:
+    slow = Engine(storage(SERIES), QueryLimits(seconds=1), clock=lambda: next(times))
+    with pytest.raises(QueryTimeoutError, match="query timed out in expression evaluation") as caught:
         slow.instant("sum(x)", 0)
     assert (caught.value.kind, caught.value.status) == ("timeout", 503)
 
 
 def test_selector_of_the_series_page_is_parsed() -> None:
     assert parse_selector('x{a!~"1|2"}') == [Matcher("__name__", "=", "x"), Matcher("a", "!~", "1|2")]
-    with pytest.raises(BadData, match="expected only a series selector"):
+    with pytest.raises(BadDataError, match="expected only a series selector"):
         parse_selector("rate(x[5m])")
 
 
@@ -173,7 +173,7 @@ def test_any_text_gets_an_answer_or_an_error(text: str) -> None:
     ],
 )
 def test_endless_query_is_answered_or_refused_quickly(query: str) -> None:
-    with contextlib.suppress(BadData):
+    with contextlib.suppress(BadDataError):
         engine(SERIES).instant(query, 0)
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, vector
-from vigie.query.errors import BadData, ExecutionError
+from vigie.query.errors import BadDataError, ExecutionError
 
 SERIES = {"x{}": [2.5], 'y{node="node10"}': [-1.0], 'y{node="node9"}': [3.0], 'y{node="b"}': [math.nan]}
 LEAP = 1_709_210_096.0  # Thursday 29 February 2024, 12:34:56
@@ -164,5 +164,5 @@ def test_pattern_that_would_take_for_ever_does_not() -> None:
 
 
 def test_pattern_that_re2_does_not_know_is_bad_data() -> None:
-    with pytest.raises(BadData):
+    with pytest.raises(BadDataError):
         engine(SERIES).instant(r'y{node=~"(?=a)"}', 0)

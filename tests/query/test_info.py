@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.query.series import MINUTE, engine, matrix, vector
-from vigie.query.errors import BadData, ExecutionError
+from vigie.query.errors import BadDataError, ExecutionError
 
 SERIES: dict[str, list[float | None]] = {
     'up{instance="a",job="j"}': [1.0],
@@ -121,5 +121,5 @@ def test_info_that_contradicts_itself_is_an_error(series: str, message: str) -> 
 
 @pytest.mark.parametrize("argument", ["y", "rate(y[5m])", "sum(y)", '{a="b"} offset 5m', "y{a='b'}"])
 def test_second_argument_must_be_matchers_in_braces(argument: str) -> None:
-    with pytest.raises(BadData, match="expected label selectors only"):
+    with pytest.raises(BadDataError, match="expected label selectors only"):
         engine(SERIES).instant(f"info(up, {argument})", 0)

@@ -6,9 +6,9 @@ import pytest
 
 from tests.query.series import MINUTE, engine, vector
 from vigie.query.engine import Engine
-from vigie.query.errors import BadData, QueryError
-from vigie.query.parser.grammar import parsed
-from vigie.query.parser.parse import formatted
+from vigie.query.errors import BadDataError, QueryError
+from vigie.query.parser.grammar import parse_tree
+from vigie.query.parser.parse import format_query
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_long_row_gives_what_it_does_in_two_short_ones(operator: str, asked: Eng
     ],
 )
 def test_endless_or_wrong_rows_are_bad_data(query: str, reason: str, asked: Engine) -> None:
-    with pytest.raises(BadData, match=reason):
+    with pytest.raises(BadDataError, match=reason):
         asked.instant(query, 0)
 
 
@@ -79,6 +79,6 @@ def test_nesting_beyond_the_stack_is_an_error(asked: Engine) -> None:
 
 def test_row_is_formatted_as_it_is() -> None:
     row = "+".join(["x"] * 200)
-    assert formatted(row) == row
-    assert formatted("sum( x )by(a)") == parsed("sum( x )by(a)").prettify()
-    assert formatted("x[2*step()]") == "x[2*step()]"
+    assert format_query(row) == row
+    assert format_query("sum( x )by(a)") == parse_tree("sum( x )by(a)").prettify()
+    assert format_query("x[2*step()]") == "x[2*step()]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vigie.query.engine import Engine
-from vigie.query.errors import BadData
-from vigie.query.parser.at_modifier import with_near_moments
+from vigie.query.errors import BadDataError
+from vigie.query.parser.at_modifier import clamp_at_modifiers
 from vigie.simulation.memory_storage import MemoryStorage
 
 MINUTE = 60_000
@@ -29,7 +29,7 @@ def test_a_time_before_1970_or_after_9999_finds_nothing(query: str, at: str, eng
 
 @pytest.mark.parametrize("at", ["1e30", "-1e30", "9.3e15", "Inf", "-Inf", "NaN"])
 def test_a_time_that_prometheus_refuses_is_refused(at: str, engine: Engine) -> None:
-    with pytest.raises(BadData, match="out of bounds"):
+    with pytest.raises(BadDataError, match="out of bounds"):
         engine.instant(f"up @ {at}", 30 * MINUTE)
 
 
@@ -37,4 +37,4 @@ def test_a_time_that_prometheus_refuses_is_refused(at: str, engine: Engine) -> N
     "query", ["up @ 1800", "up @ +1800", "up @ end() - 5", 'up{a="@ -5"}', "up @ 1.5e3-up"]
 )
 def test_other_times_and_texts_are_left_alone(query: str) -> None:
-    assert with_near_moments(query) == query
+    assert clamp_at_modifiers(query) == query

@@ -7,13 +7,13 @@ from functools import partial
 
 import pytest
 
-from vigie.query.parallel import MOST, side_by_side
+from vigie.query.parallel import MOST, parallel_map
 
 
 def test_results_come_in_order() -> None:
     tasks = [partial(pow, n, 2) for n in range(100)]
-    assert list(side_by_side(tasks, lambda: True)) == [n * n for n in range(100)]
-    assert list(side_by_side(tasks, lambda: False)) == [n * n for n in range(100)]
+    assert list(parallel_map(tasks, lambda: True)) == [n * n for n in range(100)]
+    assert list(parallel_map(tasks, lambda: False)) == [n * n for n in range(100)]
 
 
 def test_small_tasks_stay_in_their_thread_and_order_holds_when_that_changes() -> None:
@@ -24,7 +24,7 @@ def test_small_tasks_stay_in_their_thread_and_order_holds_when_that_changes() ->
         return number
 
     switching = iter([False, True, True, False, False] * 20)
-    made = list(side_by_side([partial(note, n) for n in range(50)], lambda: next(switching)))
+    made = list(parallel_map([partial(note, n) for n in range(50)], lambda: next(switching)))
     assert made == list(range(50))
     assert threading.get_ident() in seen
 
@@ -38,7 +38,7 @@ def test_only_a_few_tasks_are_taken_in_advance() -> None:
             taken += 1
             yield partial(abs, n)
 
-    results = side_by_side(tasks(), lambda: True)
+    results = parallel_map(tasks(), lambda: True)
     next(results)
     assert taken <= MOST + 3
 
@@ -48,16 +48,16 @@ def test_failure_of_a_task_is_that_of_the_whole() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        list(side_by_side([fail] * 3, lambda: True))
+        list(parallel_map([fail] * 3, lambda: True))
 
 
 def test_forked_child_has_threads_of_its_own() -> None:
-    assert list(side_by_side([partial(abs, -1)], lambda: True)) == [1]
+    assert list(parallel_map([partial(abs, -1)], lambda: True)) == [1]
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            code = 0 if list(side_by_side([partial(abs, -n) for n in range(9)], lambda: True))[8] == 8 else 2
+            code = 0 if list(parallel_map([partial(abs, -n) for n in range(9)], lambda: True))[8] == 8 else 2
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

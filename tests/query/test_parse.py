@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.query.test_engine import WORDS
-from vigie.query.errors import BadData
-from vigie.query.parser.parse import formatted, parse, parse_selector
-from vigie.query.parser.structure import shape_of
+from vigie.query.errors import BadDataError
+from vigie.query.parser.parse import format_query, parse, parse_selector
+from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import tokens
 
 MORE = (
@@ -41,11 +41,11 @@ MORE = (
 @example("x offset min(" * 3)
 @example("\ud800")
 def test_any_text_is_a_tree_or_bad_data(text: str) -> None:
-    with contextlib.suppress(BadData):
+    with contextlib.suppress(BadDataError):
         assert isinstance(parse(text, 15.0, 600.0), promql_parser.Expr)
-    with contextlib.suppress(BadData):
-        assert isinstance(formatted(text), str)
-    with contextlib.suppress(BadData):
+    with contextlib.suppress(BadDataError):
+        assert isinstance(format_query(text), str)
+    with contextlib.suppress(BadDataError):
         parse_selector(text)
 
 
@@ -54,4 +54,4 @@ def test_words_stand_where_they_say(text: str) -> None:
     words = tokens(text)
     assert all(text[word.start : word.end] == word.text for word in words)
     assert all(one.end <= other.start for one, other in pairwise(words))
-    assert shape_of(words).operators <= len(words)
+    assert structure_of(words).operators <= len(words)

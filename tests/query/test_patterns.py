@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.query.parser.grammar import EndlessError
 from vigie.query.parser.parse import parse
-from vigie.query.parser.regex_limits import MOST_SECONDS, refuse_dear_patterns
+from vigie.query.parser.regex_limits import MOST_SECONDS, check_regexes
 from vigie.server.http.requests import Parameters
 
 DEAR = r'a=~"{number}\\pL{{1,180}}"'  # each a different one, that nobody has compiled before
@@ -20,18 +20,18 @@ def dear(count: int, first: int = 0) -> str:
 
 
 def test_a_query_of_dear_patterns_is_refused() -> None:
-    with pytest.raises(BadData, match="patterns take too long to compile"):
+    with pytest.raises(BadDataError, match="patterns take too long to compile"):
         parse(f"x{{{dear(5000)}}}")
 
 
 def test_dear_patterns_of_many_selectors_are_refused_together() -> None:
     fields = b"&".join(b"match[]=x{%b}" % dear(1, number).encode() for number in range(5000))
-    with pytest.raises(BadData, match=r'invalid parameter "match\[\]": the patterns take too long'):
+    with pytest.raises(BadDataError, match=r'invalid parameter "match\[\]": the patterns take too long'):
         Parameters(fields).selectors()
 
 
 def test_the_place_of_an_error_is_not_looked_for_among_dear_patterns() -> None:
-    with pytest.raises(BadData, match=r'"query": parse error'):  # without line and column
+    with pytest.raises(BadDataError, match=r'"query": parse error'):  # without line and column
         parse(f"x{{{dear(5, 7000)}}} + y)")
 
 
@@ -43,6 +43,6 @@ def test_a_few_patterns_and_any_number_of_quick_ones_pass() -> None:
 
 def test_only_patterns_are_looked_at() -> None:
     slow = itertools.count(0.0, MOST_SECONDS * 2).__next__  # a clock by which all takes too long
-    refuse_dear_patterns('x{a="=~", b="!~", c="~~~~~~", d="~"} # =~ "x"', slow)
+    check_regexes('x{a="=~", b="!~", c="~~~~~~", d="~"} # =~ "x"', slow)
     with pytest.raises(EndlessError):
-        refuse_dear_patterns('x{a=~"(", b="~~~~~~"}', slow)
+        check_regexes('x{a=~"(", b="~~~~~~"}', slow)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.query.parser.parse import parse
 
 PLACES = {
@@ -52,7 +52,7 @@ PLACES = {
 
 @pytest.mark.parametrize("query", PLACES)
 def test_error_tells_line_and_column(query: str) -> None:
-    with pytest.raises(BadData, match=rf'^invalid parameter "query": {PLACES[query]}: parse error: '):
+    with pytest.raises(BadDataError, match=rf'^invalid parameter "query": {PLACES[query]}: parse error: '):
         parse(query)
 
 
@@ -67,12 +67,12 @@ def test_error_tells_line_and_column(query: str) -> None:
     ],
 )
 def test_what_the_parser_has_no_words_for_is_said(query: str, words: str) -> None:
-    with pytest.raises(BadData) as caught:
+    with pytest.raises(BadDataError) as caught:
         parse(query)
     assert str(caught.value) == f'invalid parameter "query": {words}'
 
 
 @pytest.mark.parametrize("query", ["x y" + " " * 1000 + "z", "1 > 2 > 3", "+".join(["1"] * 600) + "+"])
 def test_no_place_is_given_where_none_is_known(query: str) -> None:
-    with pytest.raises(BadData, match=r'^invalid parameter "query": parse error: '):
+    with pytest.raises(BadDataError, match=r'^invalid parameter "query": parse error: '):
         parse(query)

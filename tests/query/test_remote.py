@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from vigie.common.endpoint import Target
-from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
-from vigie.query.remote_engine import RemoteEngine, Unavailable
+from vigie.common.endpoint import Endpoint
+from vigie.query.errors import BadDataError, ExecutionError, QueryError, QueryTimeoutError
+from vigie.query.remote_engine import BackendUnavailableError, RemoteEngine
 from vigie.query.storage import Matcher
 
 
@@ -70,7 +70,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def engine(server: Server) -> Iterator[RemoteEngine]:
-    with contextlib.closing(RemoteEngine(Target(server.url + "/prometheus/"))) as engine:
+    with contextlib.closing(RemoteEngine(Endpoint(server.url + "/prometheus/"))) as engine:
         yield engine
 
 
@@ -99,11 +99,11 @@ def test_matchers_become_a_selector(server: Server, engine: RemoteEngine) -> Non
 @pytest.mark.parametrize(
     ("status", "kind", "error"),
     [
-        (400, "bad_data", BadData),
+        (400, "bad_data", BadDataError),
         (422, "execution", ExecutionError),
-        (503, "timeout", QueryTimeout),
+        (503, "timeout", QueryTimeoutError),
         (422, "422", ExecutionError),  # VictoriaMetrics gives the status for a kind
-        (400, "odd", BadData),
+        (400, "odd", BadDataError),
     ],
 )
 def test_errors_of_the_peer_become_ours(
@@ -145,8 +145,8 @@ def test_garbage_is_an_error_and_never_an_accident(server: Server, engine: Remot
 def test_peer_that_hangs_is_a_time_out(server: Server) -> None:
     server.hang = True
     with (
-        contextlib.closing(RemoteEngine(Target(server.url), seconds=0.1)) as engine,
-        pytest.raises(QueryTimeout, match="no answer within"),
+        contextlib.closing(RemoteEngine(Endpoint(server.url), seconds=0.1)) as engine,
+        pytest.raises(QueryTimeoutError, match="no answer within"),
     ):
         engine.instant("x", 0)
 
@@ -154,15 +154,15 @@ def test_peer_that_hangs_is_a_time_out(server: Server) -> None:
 def test_answer_too_large_is_refused(server: Server) -> None:
     server.said = b"x" * 1001
     with (
-        contextlib.closing(RemoteEngine(Target(server.url), most=1000)) as engine,
+        contextlib.closing(RemoteEngine(Endpoint(server.url), most=1000)) as engine,
         pytest.raises(ExecutionError, match="more than 1000 bytes"),
     ):
         engine.instant("x", 0)
 
 
 def test_peer_that_is_not_there_is_said_without_its_password() -> None:
-    with pytest.raises(Unavailable, match="refused") as error:
-        RemoteEngine(Target("http://me:sesame@127.0.0.1:1")).instant("x", 0)
+    with pytest.raises(BackendUnavailableError, match="refused") as error:
+        RemoteEngine(Endpoint("http://me:sesame@127.0.0.1:1")).instant("x", 0)
     assert "sesame" not in str(error.value)
 
 
@@ -183,7 +183,7 @@ def test_connection_that_went_stale_is_made_anew(server: Server, engine: RemoteE
 
 def test_many_at_once_share_a_bounded_number_of_connections(server: Server) -> None:
     server.said = success([])
-    with contextlib.closing(RemoteEngine(Target(server.url), connections=2)) as engine:
+    with contextlib.closing(RemoteEngine(Endpoint(server.url), connections=2)) as engine:
 
         async def ask() -> list[tuple[int, str, bytes]]:
             return await asyncio.gather(*(engine.forward("GET", "/x", "", b"", "") for _ in range(20)))
@@ -195,4 +195,4 @@ def test_many_at_once_share_a_bounded_number_of_connections(server: Server) -> N
 @pytest.mark.parametrize("url", ["prometheus:9090", "ftp://x", "http://", "http://x:port"])
 def test_what_is_no_address_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match=r"URL such as|[Pp]ort"):
-        RemoteEngine(Target(url))
+        RemoteEngine(Endpoint(url))

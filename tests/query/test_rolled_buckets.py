@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
 from vigie.query.rollups.buckets import FEW, FIELDS, Buckets, spans
-from vigie.store.rollups.downsampling import grid, roll
+from vigie.store.rollups.downsampling import downsample, grid
 from vigie.store.rollups.page_codec import buckets_of, page_of
 from vigie.store.series.layout import Layouts
 
@@ -56,7 +56,7 @@ def check(buckets: Buckets, row: int, column: int, expected: dict[str, float]) -
 @given(moments, lines)
 def test_buckets_are_what_a_plain_computation_says(times: list[int], values: list[list[float]]) -> None:
     ends = grid(0, WIDTH * BUCKETS, WIDTH)
-    buckets = roll(np.array(times), np.array(values), ends)
+    buckets = downsample(np.array(times), np.array(values), ends)
     for row, line in enumerate(values):
         for column, end in enumerate(ends.tolist()):
             check(buckets, row, column, plain(times, line, end - WIDTH, end))
@@ -68,7 +68,7 @@ def test_spans_of_buckets_are_what_their_samples_say(
     times: list[int], values: list[list[float]], low: int, count: int, few: int
 ) -> None:
     high = min(BUCKETS, low + count)
-    buckets = roll(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
+    buckets = downsample(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
     with np.errstate(all="ignore"), patch("vigie.query.rollups.buckets.FEW", few):
         wide = spans(buckets, np.array([low]), np.array([high]))
     for row, line in enumerate(values):
@@ -78,7 +78,7 @@ def test_spans_of_buckets_are_what_their_samples_say(
 @settings(max_examples=60)
 @given(moments, lines)
 def test_a_page_gives_back_its_buckets_bit_for_bit(times: list[int], values: list[list[float]]) -> None:
-    buckets = roll(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
+    buckets = downsample(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
     layout = Layouts().of(tuple((("__name__", "ab"[i % 2]), ("i", str(i))) for i in range(len(values))))
     order = layout.by_metric
     page = page_of(Layouts().ordered(layout), buckets.rows(order), WIDTH)

@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.query.test_bundles import NOW, STEP, Scanned, groups
-from vigie.query.batch_storage import together
+from vigie.query.batch_storage import batch_reads
 from vigie.query.engine import LOOKBACK_MS, Engine
-from vigie.query.errors import TooManySamples
-from vigie.query.label_table import JoinedLabels, LabelRows, TableLabels
+from vigie.query.errors import TooManySamplesError
+from vigie.query.label_table import ConcatLabelTable, LabelTable, MatrixLabelTable
 from vigie.query.parser.parse import parse
-from vigie.query.storage import Group, Labels, Load, Matcher
-from vigie.query.subexpression_cache import Shared
+from vigie.query.storage import Labels, Load, Matcher, SeriesGroup
+from vigie.query.subexpression_cache import SubexpressionCache
 from vigie.query.vectors import Vector
 
 QUESTIONS = (
@@ -44,7 +44,7 @@ QUESTIONS = (
 )
 
 
-class Columns(TableLabels):
+class Columns(MatrixLabelTable):
     """The labels of a group as columns."""
 
     @classmethod
@@ -63,11 +63,11 @@ class Columns(TableLabels):
 class Counting(Scanned):
     """Gives label sets as columns, and counts how often it is asked."""
 
-    def __init__(self, groups: Iterable[Group]) -> None:
+    def __init__(self, groups: Iterable[SeriesGroup]) -> None:
         super().__init__(list(groups))
         self.scans = 0
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         return [
             each._replace(labels=Columns.of(each.labels)) for each in super().select(matchers, start, end)
         ]
@@ -77,12 +77,12 @@ class Counting(Scanned):
         return super().scan(matchers, start, end)
 
 
-def both() -> list[Group]:
+def both() -> list[SeriesGroup]:
     """Return two metrics in the same groups, as a node gives them."""
     made = []
     for labels, times, values in groups():
         more = [*labels, *({**each, "__name__": "other"} for each in labels[:2])]
-        made.append(Group(more, times, np.concatenate([values, values[:2][::-1]])))
+        made.append(SeriesGroup(more, times, np.concatenate([values, values[:2][::-1]])))
     return made
 
 
@@ -95,14 +95,17 @@ def numbers(found: tuple[NDArray[np.int64], Vector]) -> dict[tuple[tuple[str, st
 def test_round_answers_as_each_question_alone() -> None:
     plain, store = Scanned(both()), Counting(both())
     trees = [parse(question) for question in QUESTIONS]
-    engine = Engine(together(store, trees, NOW, LOOKBACK_MS, 1_000_000), shared=Shared(trees))
+    engine = Engine(batch_reads(store, trees, NOW, LOOKBACK_MS, 1_000_000), shared=SubexpressionCache(trees))
     for question in QUESTIONS:
         alone = Engine(plain).vector(question, NOW, NOW, 0)
         assert numbers(engine.vector(question, NOW, NOW, 0)) == numbers(alone), question
 
 
 def test_round_over_steps_answers_as_each_question_alone() -> None:
-    plain, engine = Engine(Scanned(both())), Engine(Counting(both()), shared=Shared(map(parse, QUESTIONS)))
+    plain, engine = (
+        Engine(Scanned(both())),
+        Engine(Counting(both()), shared=SubexpressionCache(map(parse, QUESTIONS))),
+    )
     for question in QUESTIONS:
         span = NOW - 10 * STEP, NOW, 2 * STEP
         assert numbers(engine.vector(question, *span)) == numbers(plain.vector(question, *span)), question
@@ -111,7 +114,7 @@ def test_round_over_steps_answers_as_each_question_alone() -> None:
 def test_questions_that_need_the_same_streams_read_them_once() -> None:
     store = Counting(both())
     trees = [parse(question) for question in ("m", "other", "avg_over_time(m[5m])", "none")]
-    engine = Engine(together(store, trees, NOW, LOOKBACK_MS, 1_000_000))
+    engine = Engine(batch_reads(store, trees, NOW, LOOKBACK_MS, 1_000_000))
     for question in ("m", "other", "avg_over_time(m[5m])", "none"):
         engine.vector(question, NOW, NOW, 0)
     assert store.scans == 1
@@ -119,15 +122,15 @@ def test_questions_that_need_the_same_streams_read_them_once() -> None:
 
 def test_what_is_read_together_is_bounded() -> None:
     trees = [parse("m"), parse("other")]
-    engine = Engine(together(Counting(both()), trees, NOW, LOOKBACK_MS, 10))
-    with pytest.raises(TooManySamples):
+    engine = Engine(batch_reads(Counting(both()), trees, NOW, LOOKBACK_MS, 10))
+    with pytest.raises(TooManySamplesError):
         engine.vector("m", NOW, NOW, 0)
 
 
 def test_expression_of_two_questions_is_evaluated_once() -> None:
     store = Counting(both())
     questions = ("sum by (node) (m) > 3", "sum by (node) (m) < 3")
-    engine = Engine(store, shared=Shared(map(parse, questions)))
+    engine = Engine(store, shared=SubexpressionCache(map(parse, questions)))
     for question in questions:
         engine.vector(question, NOW, NOW, 0)
     assert store.scans == 1
@@ -136,7 +139,7 @@ def test_expression_of_two_questions_is_evaluated_once() -> None:
 def test_side_that_cannot_change_the_answer_is_not_read() -> None:
     store = Counting(both())
     question = "(m > 1e9) and on (node) (other > 0)"
-    Engine(store, shared=Shared([])).vector(question, NOW, NOW, 0)
+    Engine(store, shared=SubexpressionCache([])).vector(question, NOW, NOW, 0)
     assert store.scans == 1
     Engine(store).vector(question, NOW, NOW, 0)
     assert store.scans == 3
@@ -145,19 +148,19 @@ def test_side_that_cannot_change_the_answer_is_not_read() -> None:
 def test_joined_labels_are_those_of_their_parts() -> None:
     lists = [group.labels for group in both()]
     plain = [dict(labels) for part in lists for labels in part]
-    whole = JoinedLabels.of([Columns.of(part) for part in lists])
+    whole = ConcatLabelTable.of([Columns.of(part) for part in lists])
     rows = np.array([5, 0, 9, len(plain) - 1])
     _same(whole, plain)
     _same(whole.taken(rows), [plain[row] for row in rows.tolist()])
     few = whole.taken(rows).without(("node",))
     _same(few, [{name: v for name, v in plain[row].items() if name != "node"} for row in rows.tolist()])
     _same(
-        JoinedLabels.of([whole.taken(rows), whole.taken(rows[:2])]),
+        ConcatLabelTable.of([whole.taken(rows), whole.taken(rows[:2])]),
         [plain[i] for i in [5, 0, 9, len(plain) - 1, 5, 0]],
     )
 
 
-def _same(labels: LabelRows, wanted: list[dict[str, str]]) -> None:
+def _same(labels: LabelTable, wanted: list[dict[str, str]]) -> None:
     assert [dict(each) for each in labels] == wanted
     assert [dict(labels[place]) for place in range(len(labels))] == wanted
     for name in ("__name__", "node", "n", "none"):

@@ -7,7 +7,7 @@ from tests.query.series import MINUTE, engine, matrix, storage, vector
 from vigie.model.nan import ABSENT, NAN, STALE
 from vigie.query.engine import Engine
 from vigie.query.semantics import Semantics
-from vigie.query.storage import Group
+from vigie.query.storage import SeriesGroup
 from vigie.simulation.memory_storage import MemoryStorage
 
 TEN = {"x{}": [float(minute) for minute in range(10)]}
@@ -67,7 +67,7 @@ def test_real_nan_is_a_sample() -> None:
 def test_absent_cells_are_holes_that_rows_of_a_group_need_not_share() -> None:
     labels = [{"__name__": "x", "a": str(row)} for row in range(4)]
     values = np.array([[1, 2, 3], [1, ABSENT, 3], [ABSENT, ABSENT, ABSENT], [ABSENT, 2, STALE]])
-    asked = Engine(MemoryStorage([Group(labels, np.array([0, MINUTE, 2 * MINUTE]), values)]))
+    asked = Engine(MemoryStorage([SeriesGroup(labels, np.array([0, MINUTE, 2 * MINUTE]), values)]))
     assert vector(asked.instant("count_over_time(x[5m])", 2 * MINUTE)) == {
         '{a="0"}': 3.0,
         '{a="1"}': 2.0,
@@ -77,10 +77,10 @@ def test_absent_cells_are_holes_that_rows_of_a_group_need_not_share() -> None:
 
 
 def test_series_goes_on_from_one_group_to_the_next() -> None:
-    first = Group(
+    first = SeriesGroup(
         [{"__name__": "x", "a": "1"}, {"__name__": "x", "a": "2"}], np.array([0]), np.array([[1.0], [2.0]])
     )
-    second = Group([{"__name__": "x", "a": "2"}], np.array([MINUTE]), np.array([[3.0]]))
+    second = SeriesGroup([{"__name__": "x", "a": "2"}], np.array([MINUTE]), np.array([[3.0]]))
     asked = Engine(MemoryStorage([first, second]))
     assert vector(asked.instant("sum_over_time(x[5m])", MINUTE)) == {'{a="1"}': 1.0, '{a="2"}': 5.0}
 

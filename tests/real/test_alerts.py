@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.findings.alert_examples import EXAMPLES, Example, Given
 from tests.real.conftest import need, output
-from vigie.common.yaml_writer import document
+from vigie.common.yaml_writer import write_yaml
 from vigie.publishing import prometheus_config
-from vigie.publishing.alert_rules import ALERTS, Alert
+from vigie.publishing.alert_rules import ALERTS, AlertRule
 
 PLACE = re.compile(r"\{\{ \$(?:labels\.(\w+)|value) \}\}")
 
@@ -20,7 +20,7 @@ def test_each_alert_fires_on_its_example_and_is_quiet_on_what_is_near(tmp_path: 
     cases = [_case(alert, example) for alert in ALERTS for example in [EXAMPLES[alert.name]]]
     cases += [_quiet(alert, EXAMPLES[alert.name]) for alert in ALERTS]
     tests = {"rule_files": ["alerts.yml"], "evaluation_interval": "1m", "tests": cases}
-    (tmp_path / "tests.yml").write_text(document(tests))
+    (tmp_path / "tests.yml").write_text(write_yaml(tests))
     done = output(need("promtool"), "test", "rules", str(tmp_path / "tests.yml"))
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -35,17 +35,17 @@ def test_promtool_finds_no_fault_in_the_rules(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _case(alert: Alert, example: Example) -> dict[str, Any]:
+def _case(alert: AlertRule, example: Example) -> dict[str, Any]:
     words = {"summary": _said(alert.summary, example), "description": _said(alert.do, example)}
     fired = {"exp_labels": {**example.labels, "severity": alert.severity}, "exp_annotations": words}
     return _test(alert, example.fires, example.at, [fired])
 
 
-def _quiet(alert: Alert, example: Example) -> dict[str, Any]:
+def _quiet(alert: AlertRule, example: Example) -> dict[str, Any]:
     return _test(alert, example.quiet, example.at, [])
 
 
-def _test(alert: Alert, given: Given, at: str, fired: list[dict[str, Any]]) -> dict[str, Any]:
+def _test(alert: AlertRule, given: Given, at: str, fired: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "name": alert.name,
         "interval": "1m",

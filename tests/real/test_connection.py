@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.real.conftest import need
-from vigie.common.endpoint import Target, Tls
-from vigie.common.http_client import Client, Unreachable
+from vigie.common.endpoint import Endpoint, TlsOptions
+from vigie.common.http_client import HttpClient, UnreachableError
 
 
 class Page(BaseHTTPRequestHandler):
@@ -64,8 +64,8 @@ def server(request: pytest.FixtureRequest, certificates: Path) -> Iterator[tuple
     thread.join()
 
 
-def _status(url: str, tls: Tls) -> int:
-    client = Client(Target(url, tls=tls), seconds=10)
+def _status(url: str, tls: TlsOptions) -> int:
+    client = HttpClient(Endpoint(url, tls=tls), seconds=10)
     try:
         return client.request("GET", "/").status
     finally:
@@ -75,19 +75,19 @@ def _status(url: str, tls: Tls) -> int:
 def test_peer_is_checked_and_we_are_too(server: tuple[str, bool], certificates: Path) -> None:
     url, asks = server
     ca, key = str(certificates / "cert.pem"), str(certificates / "key.pem")
-    us = Tls(ca, ca, key, "peer.test") if asks else Tls(ca, server_name="peer.test")
+    us = TlsOptions(ca, ca, key, "peer.test") if asks else TlsOptions(ca, server_name="peer.test")
     assert _status(url, us) == 204
-    with pytest.raises(Unreachable, match="certificate verify failed"):
+    with pytest.raises(UnreachableError, match="certificate verify failed"):
         _status(url, us._replace(ca_file=""))
-    with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+    with pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
         _status(url, us._replace(server_name=""))
     assert _status(url, us._replace(ca_file="", server_name="", insecure=True)) == 204
     if asks:
-        with pytest.raises(Unreachable):
+        with pytest.raises(UnreachableError):
             _status(url, us._replace(cert_file="", key_file=""))
 
 
 def test_missing_files_are_named() -> None:
-    for tls in (Tls(ca_file="/nowhere/ca"), Tls(cert_file="/nowhere/cert")):
+    for tls in (TlsOptions(ca_file="/nowhere/ca"), TlsOptions(cert_file="/nowhere/cert")):
         with pytest.raises(ValueError, match="/nowhere/"):
-            Target("https://127.0.0.1", tls=tls).check()
+            Endpoint("https://127.0.0.1", tls=tls).check()

@@ -26,12 +26,12 @@ from vigie.cli.demo import made
 from vigie.model.nan import ABSENT_BITS
 from vigie.query.engine import Engine
 from vigie.query.label_table import NAME
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Matcher, Storage
 from vigie.simulation.cluster.history import write_past
 from vigie.simulation.cluster.machines import fleet
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 from vigie.store.filesystem import FOLDER
 from vigie.store.store import Store
 from vigie.wire.remote_write.write_request import Series
@@ -56,7 +56,7 @@ class Sides(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     """Yield both sides with the last minutes of the simulated cluster."""
     folder = tmp_path_factory.mktemp("dashboards")
-    story = Story(fleet(16, 8), NOW, 1)
+    story = Scenario(fleet(16, 8), NOW, 1)
     write_past(story, made(story), folder / "data", HISTORY)
     with Store(folder / "data" / FOLDER) as store, both(folder, store, NOW - HISTORY, NOW) as sides:
         yield sides
@@ -70,7 +70,7 @@ def both(folder: Path, store: Storage, start: int, end: int) -> Iterator[Sides]:
         peer.wait()
         for batch in batches(store, start, end):
             peer.write(batch)
-        yield Sides(peer, Engine(store, Limits(), Semantics.PROMETHEUS_2))
+        yield Sides(peer, Engine(store, QueryLimits(), Semantics.PROMETHEUS_2))
 
 
 def batches(store: Storage, start: int, end: int) -> Iterator[list[Series]]:

@@ -12,11 +12,11 @@ import pytest
 from tests.page_script import page_script
 from tests.real.conftest import output
 from vigie.dashboards import all_dashboards
-from vigie.views.grafana.dashboards import Default, board_of
+from vigie.views.grafana.dashboards import DefaultDashboard, build_dashboard
 from vigie.views.grafana.provisioning import OF_SERVER
 
 HERE = Path(__file__).parents[1] / "grafana"
-ASKS = Default(*OF_SERVER)
+ASKS = DefaultDashboard(*OF_SERVER)
 # Each of these makes one dashboard wrong; tsc must find every one.
 SPOILED = (
     ('"mode": "multi"', '"mode": "multy"'),
@@ -45,7 +45,7 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_dashboard_has_the_types_that_grafana_wants(schema: Path) -> None:
-    made = [json.dumps(board_of(board, ASKS, "http://127.0.0.1:8000")) for board in all_dashboards()]
+    made = [json.dumps(build_dashboard(board, ASKS, "http://127.0.0.1:8000")) for board in all_dashboards()]
     lines = ['import type { Board } from "../types";']
     lines += [f"export const good{number}: Board = {text};" for number, text in enumerate(made)]
     for number, (right, wrong) in enumerate(SPOILED):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.real.conftest import need
-from vigie.model import Happening
+from vigie.model import EventChange
 from vigie.sources._journal import Journal
-from vigie.sources.core.host import Host, Roots
+from vigie.sources.core.host import Host, HostRoots
 from vigie.sources.core.source import Unavailable
 from vigie.sources.kernel_log import SOURCE
 
@@ -41,7 +41,7 @@ def _write(top: Path, *messages: str, transport: str = "kernel", begin: int = 0)
     subprocess.run([WRITER, f"--output={target}", "-"], input=entries, text=True, check=True, timeout=60)
 
 
-def _read(host: Host) -> list[Happening]:
+def _read(host: Host) -> list[EventChange]:
     host.memory.pop("journal", None)  # which is asked at most twice a minute
     assert {labels for metric, labels, _ in SOURCE.read(host) if metric.name.endswith("lines_total")}
     said = list(host.happenings)
@@ -52,7 +52,7 @@ def _read(host: Host) -> list[Happening]:
 def test_kernel_lines_of_the_journal_are_events_once_over_a_restart(root: Path) -> None:
     _write(root, "usb 1-1: new device", XID.format(79))
     _write(root, XID.format(31), transport="syslog")
-    roots = Roots(str(root / "proc"), str(root / "sys"), str(root / "root"))
+    roots = HostRoots(str(root / "proc"), str(root / "sys"), str(root / "root"))
     host = Host(roots)
     found = _read(host)
     assert [(said.event.kind, said.event.where["xid"], said.event.begin_ms) for said in found] == [

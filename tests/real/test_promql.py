@@ -23,9 +23,9 @@ from tests.query.datasets import BASE, INTERVAL, SAMPLES, batches, fill, memory_
 from tests.query.generator import Generator
 from tests.query.test_positions import PLACES
 from tests.real.conftest import need
-from vigie.query.engine import Answer, Engine
+from vigie.query.engine import Engine, QueryResult
 from vigie.query.errors import QueryError
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.query.parser.grammar import nodes
 from vigie.query.parser.parse import parse
 from vigie.query.semantics import Semantics
@@ -111,7 +111,7 @@ def _points(pairs: list[tuple[float, str]]) -> dict[int, float]:
     return {round(moment * 1000): float(value) for moment, value in pairs}
 
 
-def _ours(answer: Answer) -> Said:
+def _ours(answer: QueryResult) -> Said:
     series = [
         (frozenset(labels.items()), dict(zip(times.tolist(), values.tolist(), strict=True)))
         for labels, times, values in answer.series
@@ -172,8 +172,8 @@ def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             peer.write(batch)
         fill(store, data)
         engines = {
-            "memory": Engine(memory_storage(data), Limits(), semantics),
-            "store": Engine(store, Limits(), semantics),
+            "memory": Engine(memory_storage(data), QueryLimits(), semantics),
+            "store": Engine(store, QueryLimits(), semantics),
         }
         yield Sides(peer, engines, request.param)
 

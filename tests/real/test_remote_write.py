@@ -18,15 +18,15 @@ import pytest
 from bench.programs import Program, free_port, running
 
 from tests.real.conftest import get, need
-from vigie.common.endpoint import Target
+from vigie.common.endpoint import Endpoint
 from vigie.model import Frame, Table, gauge
-from vigie.query.errors import BadData, QueryError
+from vigie.query.errors import BadDataError, QueryError
 from vigie.query.remote_engine import RemoteEngine
 from vigie.query.storage import Matcher
-from vigie.sinks.remote_write import Options, RemoteWrite
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
 from vigie.wire.remote_write.write_request import Series
 
-OPTIONS = Options(batch_samples=200, batch_seconds=0.05, first_pause=0.05, longest_pause=0.2)
+OPTIONS = RemoteWriteOptions(batch_samples=200, batch_seconds=0.05, first_pause=0.05, longest_pause=0.2)
 METRIC = gauge("vigie_test_value", "A value.", "n")
 SERIES = 40
 
@@ -39,8 +39,8 @@ class Engine(NamedTuple):
     start: Callable[[], AbstractContextManager[Program]]
     flush: Callable[[], None]  # what was taken can be asked for from here on
 
-    def target(self) -> Target:
-        return Target(f"{self.url}/api/v1/write")
+    def target(self) -> Endpoint:
+        return Endpoint(f"{self.url}/api/v1/write")
 
 
 @pytest.fixture(params=["prometheus", "victoria-metrics"])
@@ -206,7 +206,7 @@ def test_request_whose_answer_is_lost_is_there_once_and_nothing_counts_as_droppe
     begin = round(time.time()) * 1000 - 600_000
     with engine.start(), losing_the_first_answer(f"{engine.url}/api/v1/write") as lossy:
         options = OPTIONS._replace(batch_samples=5 * SERIES, batch_seconds=60)
-        sink = RemoteWrite(Target(lossy), tmp_path / "queue", options)
+        sink = RemoteWrite(Endpoint(lossy), tmp_path / "queue", options)
         for place in range(5):
             sink.write_series(_series(place, begin))
         _until(lambda: sink.state().sent == 5 * SERIES)
@@ -262,7 +262,7 @@ def test_series_that_ends_is_gone_at_once(engine: Engine, tmp_path: Path) -> Non
     begin = round(time.time()) * 1000 - 60_000
     both = Table("test", 1, ((METRIC, ("0",)), (METRIC, ("1",))))
     one = Table("test", 2, ((METRIC, ("0",)),))
-    with engine.start(), contextlib.closing(RemoteEngine(Target(engine.url))) as asked:
+    with engine.start(), contextlib.closing(RemoteEngine(Endpoint(engine.url))) as asked:
         sink = RemoteWrite(engine.target(), tmp_path / "queue", OPTIONS)
         for place, (table, values) in enumerate([(both, (1.0, 1.0)), (both, (2.0, 2.0)), (one, (3.0,))]):
             sink.write(Frame(begin + place * 1000, ((table, values),)), "n1")
@@ -279,7 +279,7 @@ def test_series_that_ends_is_gone_at_once(engine: Engine, tmp_path: Path) -> Non
 
 def test_remote_engine_says_what_the_http_api_says(engine: Engine, tmp_path: Path) -> None:
     begin = round(time.time()) * 1000 - 600_000
-    with engine.start(), contextlib.closing(RemoteEngine(Target(engine.url + "/"))) as asked:
+    with engine.start(), contextlib.closing(RemoteEngine(Endpoint(engine.url + "/"))) as asked:
         sink = RemoteWrite(engine.target(), tmp_path / "queue", OPTIONS)
         for frame in _frames(0, 10, begin):
             sink.write(frame, "n1")
@@ -295,7 +295,7 @@ def test_remote_engine_says_what_the_http_api_says(engine: Engine, tmp_path: Pat
         assert ranged.series[0].times.tolist() == [begin + place * 1000 for place in range(10)]
         assert ranged.series[0].values.tolist() == [place * 200 + 3 for place in range(10)]
         assert asked.instant("1 + 1", begin).series[0].values.tolist() == [2.0]
-        with pytest.raises(BadData if engine.name == "prometheus" else QueryError):
+        with pytest.raises(BadDataError if engine.name == "prometheus" else QueryError):
             asked.instant("sum(", begin)
         body = f"query=1%2B1&time={begin / 1000}".encode()
         form = "application/x-www-form-urlencoded"

@@ -22,7 +22,7 @@ from tests.expositions import parse
 from tests.real.conftest import Start, get, need, output
 from tests.server.scrape.exporter import exporting, said
 from tests.server.scrape.test_scraper import RULES, scraping, wait
-from vigie.common.endpoint import Tls
+from vigie.common.endpoint import TlsOptions
 from vigie.server.api.prometheus.queries import now_ms
 
 SOON = 5.0  # seconds within which an added exporter is scraped
@@ -252,10 +252,10 @@ def _certificate(tmp_path: Path) -> Path:
 def test_exporter_behind_tls_is_scraped_if_it_is_who_it_should_be(certificate: Path, tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    trusting = Tls(str(certificate), server_name="exporter.test")
+    trusting = TlsOptions(str(certificate), server_name="exporter.test")
     for name, tls in {
         "good": trusting,
-        "stranger": Tls(),
+        "stranger": TlsOptions(),
         "other": trusting._replace(server_name="x"),
     }.items():
         home = tmp_path / name

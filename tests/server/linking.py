@@ -19,19 +19,19 @@ from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from vigie.agent.link.buffer import Buffer
-from vigie.agent.link.client import Link, Peer
-from vigie.agent.link.commands import Commands
-from vigie.agent.link.credentials import Credentials
-from vigie.agent.link.hello import Introduction
+from vigie.agent.link.buffer import LinkBuffer
+from vigie.agent.link.client import LinkClient, ServerPeer
+from vigie.agent.link.commands import CommandRunner
+from vigie.agent.link.credentials import LinkCredentials
+from vigie.agent.link.hello import NodeDescription
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.auth.secrets import Secrets
-from vigie.server.cluster.events import Kept, Wanted
-from vigie.server.http.protocols import Connection, LinkProtocol
-from vigie.server.ingest.link_session import PassOn
-from vigie.server.services import Hub
+from vigie.server.cluster.events import EventFilter, StoredEvent
+from vigie.server.http.protocols import LinkProtocol, ServerProtocol
+from vigie.server.ingest.link_session import FrameSink
+from vigie.server.services import LinkHub
 from vigie.store.store import Store
 from vigie.wire import messages
 
@@ -69,7 +69,7 @@ ONE = table("one", (LOAD, ()))
 class Place:
     """A running server and what it has."""
 
-    def __init__(self, hub: Hub, store: Store, secrets: Secrets, port: int) -> None:
+    def __init__(self, hub: LinkHub, store: Store, secrets: Secrets, port: int) -> None:
         self.hub, self.store, self.secrets, self.port = hub, store, secrets, port
 
     @property
@@ -86,8 +86,8 @@ class Place:
                 found.update((time, value) for time, value in pairs if value == value)
         return found
 
-    def events(self, kind: str = "") -> list[Kept]:
-        return self.hub.events.find(Wanted(kind=kind))
+    def events(self, kind: str = "") -> list[StoredEvent]:
+        return self.hub.events.find(EventFilter(kind=kind))
 
     def state(self, node: str) -> str:
         found = self.hub.registry.find(node)
@@ -101,7 +101,7 @@ async def serving(
     clock: Callable[[], int] = now_ms,
     answer_seconds: float = 1.0,
     store_type: type[Store] = Store,
-    pass_on: PassOn | None = None,
+    pass_on: FrameSink | None = None,
 ) -> AsyncIterator[Place]:
     """Serve links."""
     if not directory.exists():
@@ -109,12 +109,12 @@ async def serving(
     with store_type(directory / "store") as store, contextlib.ExitStack() as opened:
         secrets = Secrets(directory)
         opened.callback(secrets.close)
-        hub = Hub(directory, store, secrets, clock, 15 * DAY, answer_seconds, pass_on)
+        hub = LinkHub(directory, store, secrets, clock, 15 * DAY, answer_seconds, pass_on)
         opened.callback(hub.close)
         server = _Quiet(
             uvicorn.Config(
                 Starlette(routes=hub.routes()),
-                http=Connection,
+                http=ServerProtocol,
                 ws=LinkProtocol,
                 ws_per_message_deflate=False,
                 ws_ping_interval=None,
@@ -150,9 +150,9 @@ class _Quiet(uvicorn.Server):
 
 def introduction(
     node: str, start: str = "", boot_id: str = "boot", machine_id: str = "", listen: str = ""
-) -> Introduction:
+) -> NodeDescription:
     who = start or f"start-of-{node}", boot_id, machine_id or f"machine-of-{node}"
-    return Introduction(node, 10.0, {"rack": "r1"}, *who, listen)
+    return NodeDescription(node, 10.0, {"rack": "r1"}, *who, listen)
 
 
 class Agent:
@@ -162,12 +162,14 @@ class Agent:
         self,
         place: Place,
         home: Path,
-        me: Introduction,
+        me: NodeDescription,
         token: str | None = None,
-        commands: Commands | None = None,
+        commands: CommandRunner | None = None,
     ) -> None:
-        credentials = Credentials(home / "key", given=place.secrets.join_token if token is None else token)
-        self.link = Link(Peer(place.url, credentials), me, Buffer(None, me.boot_id), commands)
+        credentials = LinkCredentials(
+            home / "key", given=place.secrets.join_token if token is None else token
+        )
+        self.link = LinkClient(ServerPeer(place.url, credentials), me, LinkBuffer(None, me.boot_id), commands)
         self._running = asyncio.ensure_future(self.link.run())
 
     async def connected(self) -> Agent:

@@ -18,13 +18,13 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.server.known import known_secrets
-from vigie.query.limits import Limits
-from vigie.server.app import Parts, build
-from vigie.server.auth.authenticator import Callers
-from vigie.server.http.protocols import Connection
+from vigie.query.limits import QueryLimits
+from vigie.server.app import AppParts, build
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.http.protocols import ServerProtocol
 from vigie.server.http.responses import Body
-from vigie.server.ingest.remote_write import Writer
-from vigie.server.metrics import Own
+from vigie.server.ingest.remote_write import RemoteWriter
+from vigie.server.metrics import ServerMetrics
 from vigie.server.query_executor import Work
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
@@ -55,7 +55,7 @@ class Said(NamedTuple):
 class Direct:
     """Does the work in a thread, with limits."""
 
-    def __init__(self, store: Store, limits: Limits) -> None:
+    def __init__(self, store: Store, limits: QueryLimits) -> None:
         self._store, self._limits = store, limits
         self.cancelled = threading.Event()
 
@@ -71,7 +71,7 @@ class Direct:
 class Server:
     """A running server."""
 
-    def __init__(self, store: Store, readers: Direct, writer: Writer, port: int) -> None:
+    def __init__(self, store: Store, readers: Direct, writer: RemoteWriter, port: int) -> None:
         self.store, self.readers, self.writer, self.port = store, readers, writer, port
 
     def ask(
@@ -105,7 +105,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def listening(app: ASGIApp, kind: type[Connection] = Connection, most: int | None = None) -> Iterator[int]:
+def listening(
+    app: ASGIApp, kind: type[ServerProtocol] = ServerProtocol, most: int | None = None
+) -> Iterator[int]:
     """Serve an application from a thread, and give its port."""
     server = uvicorn.Server(
         uvicorn.Config(
@@ -132,16 +134,20 @@ def listening(app: ASGIApp, kind: type[Connection] = Connection, most: int | Non
 @contextlib.contextmanager
 def serving(
     directory: Path,
-    limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+    limits: QueryLimits = QueryLimits(),  # noqa: B008 - it cannot be changed
     clock: Callable[[], int] = lambda: NOW,
     kind: type[Store] = Store,
 ) -> Iterator[Server]:
     """Serve an empty store."""
     with kind(directory) as store, known_secrets(TOKEN) as secrets:
         readers = Direct(store, limits)
-        own = Own(lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0)
-        writer = Writer(store, own, clock, 15 * DAY)
-        parts = Parts(readers, writer.write, own, Callers(secrets), limits, {"raw-days": "15"}, "15d", clock)
+        own = ServerMetrics(
+            lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0
+        )
+        writer = RemoteWriter(store, own, clock, 15 * DAY)
+        parts = AppParts(
+            readers, writer.write, own, Authenticator(secrets), limits, {"raw-days": "15"}, "15d", clock
+        )
         try:
             with listening(build(parts)) as port:
                 yield Server(store, readers, writer, port)

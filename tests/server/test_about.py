@@ -10,8 +10,8 @@ import pytest
 
 from tests.server.asgi import Answer, call
 from tests.server.whole import whole
-from vigie.server.api.health import Readiness, room_on
-from vigie.store.filesystem import Space
+from vigie.server.api.health import Readiness, check_free_space
+from vigie.store.filesystem import DiskSpace
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 
@@ -40,7 +40,7 @@ def test_server_is_ready_or_says_why_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("free", "full"), [(0, True), (9, True), (10, False), (900, False)])
 def test_full_disk_is_a_reason(free: int, full: bool) -> None:
     readiness = Readiness()
-    readiness.checks.append(room_on(Path("/data"), lambda _: Space(free, 1000)))
+    readiness.checks.append(check_free_space(Path("/data"), lambda _: DiskSpace(free, 1000)))
     assert bool(readiness.reasons()) == full
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from tests.server.test_process import Process
 from vigie.cli import main
-from vigie.server.http.tls import context_of, fingerprint
+from vigie.server.http.tls import build_context, fingerprint
 
 pytestmark = pytest.mark.process
 
@@ -165,6 +165,6 @@ def test_garbage_is_no_certificate(tmp_path: Path) -> None:
     file = tmp_path / "cert.pem"
     file.write_bytes(b"\xff-----BEGIN CERTIFICATE-----\nnot base64")
     with pytest.raises(ValueError, match=r"cert\.pem"):
-        context_of(str(file), "")
+        build_context(str(file), "")
     with pytest.raises(ValueError, match="no certificate in PEM form"):
         fingerprint(file)

@@ -16,14 +16,14 @@ from starlette.websockets import WebSocket
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Direct
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server import app
 from vigie.server.api.prometheus import remote_backend
-from vigie.server.auth.authenticator import Callers, Doors, identity_of
-from vigie.server.auth.middleware import guarded
+from vigie.server.auth.authenticator import Authenticator, AuthPolicy, identity_of
+from vigie.server.auth.middleware import with_auth
 from vigie.server.auth.secrets import Identity, Secrets
 from vigie.server.http.routes import TABLE
-from vigie.server.metrics import Own
+from vigie.server.metrics import ServerMetrics
 
 OPEN = {"/healthz", "/readyz", "/login", "POST /api/login"}
 SIGNING = {"/login", "/api/login", "/api/logout", "/api/session"}
@@ -92,7 +92,7 @@ def shown(secrets: Secrets) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def everything(secrets: Secrets) -> ASGIApp:
-    return guarded(_routes(), Callers(secrets))
+    return with_auth(_routes(), Authenticator(secrets))
 
 
 def _called(application: ASGIApp, row: str, headers: dict[str, str], **how: Any) -> Answer:
@@ -138,12 +138,12 @@ def test_routes_of_the_server_all_have_a_row_and_want_credentials(secrets: Secre
     async def nothing(*_: Any) -> Any:
         raise AssertionError("nobody was let in")
 
-    own, callers = Own(lambda: (0, 0, 0, 0), lambda: 0), Callers(secrets)
-    asks: Any = Direct(None, Limits())  # type: ignore[arg-type]
+    own, callers = ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0), Authenticator(secrets)
+    asks: Any = Direct(None, QueryLimits())  # type: ignore[arg-type]
     elsewhere: Any = type("", (), {"forward": nothing})()
     for application in (
-        app.build(app.Parts(asks, nothing, own, callers)),
-        remote_backend.build(elsewhere, None, own, callers),
+        app.build(app.AppParts(asks, nothing, own, callers)),
+        remote_backend.backend_routes(elsewhere, None, own, callers),
     ):
         for row in TABLE:
             status = _called(application, row, {"Forwarded": "for=10.0.0.1"}).status
@@ -152,7 +152,7 @@ def test_routes_of_the_server_all_have_a_row_and_want_credentials(secrets: Secre
 
 def test_route_without_a_row_is_an_error(secrets: Secrets) -> None:
     with pytest.raises(ValueError, match=r"/secret has no row"):
-        guarded([Route("/secret", _say)], Callers(secrets))
+        with_auth([Route("/secret", _say)], Authenticator(secrets))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_rule_is_that_of_the_route_which_takes_the_request(secrets: Secrets) -> 
         Route("/api/nodes/{name}", _say, methods=["GET"]),
         Route("/api/nodes/{name}", _say, methods=["DELETE"]),
     ]
-    application = guarded(both, Callers(secrets))
+    application = with_auth(both, Authenticator(secrets))
     assert call(application, "GET", "/api/nodes/n1").status == 200
     assert call(application, "DELETE", "/api/nodes/n1").status == 401
 
@@ -201,15 +201,15 @@ def test_route_learns_who_is_calling(everything: ASGIApp, shown: dict[str, dict[
 
 
 def test_always_refuses_this_machine_too_and_open_lets_anybody_view(secrets: Secrets) -> None:
-    always = guarded(_routes(), Callers(secrets, Doors("always")))
-    anybody = guarded(_routes(), Callers(secrets, Doors("open")))
+    always = with_auth(_routes(), Authenticator(secrets, AuthPolicy("always")))
+    anybody = with_auth(_routes(), Authenticator(secrets, AuthPolicy("open")))
     for row in TABLE:
         assert (_called(always, row, {}).status == 401) == (row not in OPEN)
         assert (_called(anybody, row, {}, client="10.0.0.1").status == 401) == (row in RESTRICTED)
 
 
 def test_configured_name_may_be_viewed_on_this_machine_only(secrets: Secrets) -> None:
-    named = guarded(_routes(), Callers(secrets, Doors(names=("vigie.example",))))
+    named = with_auth(_routes(), Authenticator(secrets, AuthPolicy(names=("vigie.example",))))
     assert call(named, "GET", "/metrics", {"Host": "Vigie.Example:8000"}).status == 200
     assert call(named, "GET", "/metrics", {"Host": "vigie.example"}, client="10.0.0.1").status == 401
     assert call(named, "GET", "/metrics", {"Host": "evil.vigie.example"}).status == 401
@@ -219,7 +219,7 @@ def test_configured_name_may_be_viewed_on_this_machine_only(secrets: Secrets) ->
 def behind(secrets: Secrets) -> ASGIApp:
     """Return an application behind two networks of proxies."""
     networks = (ipaddress.ip_network("10.1.0.0/16"), ipaddress.ip_network("fd00::/64"))
-    return guarded(_routes(), Callers(secrets, Doors("loopback", (), networks, "X-Remote-User")))
+    return with_auth(_routes(), Authenticator(secrets, AuthPolicy("loopback", (), networks, "X-Remote-User")))
 
 
 @pytest.mark.parametrize("client", ["10.1.2.3", "fd00::1"])

@@ -172,8 +172,8 @@ def test_right_password_is_recalled_without_scrypt_until_it_changes(first: Secre
 
 
 def test_recalled_passwords_are_bounded() -> None:
-    checker = passwords.Checker(1)
-    one, other = passwords.hashed("password one"), passwords.hashed("password two")
+    checker = passwords.PasswordChecker(1)
+    one, other = passwords.hash_password("password one"), passwords.hash_password("password two")
     assert checker.check(one, "password one")
     assert checker.check(other, "password two")
     assert not checker.knows(one, "password one")

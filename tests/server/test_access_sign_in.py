@@ -25,10 +25,10 @@ from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
 from vigie.model import Event, series_text
-from vigie.server.auth.authenticator import AT_ONCE, COOKIE, Callers, Doors
-from vigie.server.auth.errors import Refused
-from vigie.server.auth.login_throttle import OF_AN_ADDRESS, Throttle
-from vigie.server.auth.middleware import guarded
+from vigie.server.auth.authenticator import AT_ONCE, COOKIE, Authenticator, AuthPolicy
+from vigie.server.auth.errors import AuthError
+from vigie.server.auth.login_throttle import OF_AN_ADDRESS, LoginThrottle
+from vigie.server.auth.middleware import with_auth
 from vigie.server.auth.secrets import Secrets
 from vigie.server.auth.secrets_file import SecretsFile
 
@@ -42,8 +42,8 @@ async def _say(_: Request) -> Response:
     return PlainTextResponse("done")
 
 
-def _application(callers: Callers) -> ASGIApp:
-    return guarded([Route("/metrics", _say), Route("/add_node", _say, methods=["POST"])], callers)
+def _application(callers: Authenticator) -> ASGIApp:
+    return with_auth([Route("/metrics", _say), Route("/add_node", _say, methods=["POST"])], callers)
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +56,13 @@ def secrets() -> Iterator[Secrets]:
 
 @pytest.fixture(scope="module")
 def app(secrets: Secrets) -> ASGIApp:
-    return _application(Callers(secrets))
+    return _application(Authenticator(secrets))
 
 
 @pytest.fixture
 def fresh(secrets: Secrets) -> ASGIApp:
     """Return an application that has seen no failures, behind a proxy."""
-    return _application(Callers(secrets, Doors("loopback", (), PROXY, "")))
+    return _application(Authenticator(secrets, AuthPolicy("loopback", (), PROXY, "")))
 
 
 def _sign_in(app: ASGIApp, name: str = "admin", password: str = PASSWORD, **how: Any) -> Answer:
@@ -89,7 +89,7 @@ def test_session_outlives_a_restart(secrets: Secrets, app: ASGIApp) -> None:
     cookie = _cookie(_sign_in(app))
     again = Secrets(secrets.admin_file.parent)
     try:
-        restarted = _application(Callers(again))
+        restarted = _application(Authenticator(again))
         assert call(restarted, "GET", "/api/session", cookie, client="10.0.0.1").json["name"] == "admin"
     finally:
         again.close()
@@ -165,7 +165,7 @@ def test_guessing_is_stopped_for_one_client_and_not_for_another(fresh: ASGIApp) 
 
 
 def test_flood_of_passwords_is_turned_away_and_leaves_threads_for_others(secrets: Secrets) -> None:
-    callers = Callers(secrets, waiting=4)
+    callers = Authenticator(secrets, waiting=4)
 
     async def try_all() -> tuple[list[int], int]:
         def connection(number: int) -> HTTPConnection:
@@ -174,7 +174,7 @@ def test_flood_of_passwords_is_turned_away_and_leaves_threads_for_others(secrets
         tries = [callers.sign_in(connection(number), f"name{number}", "x") for number in range(9)]
         flood = asyncio.gather(*tries, return_exceptions=True)
         threads = await asyncio.to_thread(threading.active_count)
-        return sorted(error.status for error in await flood if isinstance(error, Refused)), threads
+        return sorted(error.status for error in await flood if isinstance(error, AuthError)), threads
 
     before = threading.active_count()
     statuses, threads = asyncio.run(try_all())
@@ -183,8 +183,8 @@ def test_flood_of_passwords_is_turned_away_and_leaves_threads_for_others(secrets
 
 
 def test_clients_behind_a_listed_proxy_are_told_apart(secrets: Secrets) -> None:
-    throttle = Throttle()
-    app = _application(Callers(secrets, Doors("loopback", (), PROXY, ""), throttle))
+    throttle = LoginThrottle()
+    app = _application(Authenticator(secrets, AuthPolicy("loopback", (), PROXY, ""), throttle))
     for _ in range(OF_AN_ADDRESS):
         throttle.tries("10.9.9.9", "nobody")
     guesser = {"X-Forwarded-For": "10.0.0.3, 10.9.9.9"}
@@ -279,7 +279,7 @@ def test_endless_body_is_refused(app: ASGIApp) -> None:
 
 def test_secrets_that_cannot_be_read_are_no_open_door(tmp_path: Any) -> None:
     secrets = Secrets(tmp_path)
-    app = _application(Callers(secrets))
+    app = _application(Authenticator(secrets))
     SecretsFile(tmp_path).write("DROP TABLE account")
     cookie = {"Cookie": f"{COOKIE}={secrets.sessions.open('admin')}"}
     assert call(app, "GET", "/metrics", cookie).status == 503
@@ -287,7 +287,7 @@ def test_secrets_that_cannot_be_read_are_no_open_door(tmp_path: Any) -> None:
 
 
 def test_sign_ins_are_counted_and_throttling_is_an_event_that_names_no_account(secrets: Secrets) -> None:
-    callers, told = Callers(secrets), list[Event]()
+    callers, told = Authenticator(secrets), list[Event]()
     callers.tell = told.append
     counted = _application(callers)
     for _ in range(OF_AN_ADDRESS):

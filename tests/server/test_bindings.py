@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.model import Binding
-from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import DAY_MS, PRUNE_EVERY
-from vigie.server.cluster.filters import ENDED, GUESSED, HELD, TOLD, UNHEARD, Wanted
+from vigie.server.cluster.filters import ENDED, GUESSED, HELD, TOLD, UNHEARD, BindingFilter
 
 HOUR = 3_600_000
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
-    made = Book(tmp_path / "bindings.sqlite")
+def book(tmp_path: Path) -> Iterator[BindingStore]:
+    made = BindingStore(tmp_path / "bindings.sqlite")
     yield made
     made.close()
 
@@ -29,24 +29,24 @@ def gpu(index: int, job: str = "17", begin: int = 1000, end: int | None = None, 
     return Binding(f"gpu:{index}", "job", job, begin, end, user, "slurm", {"name": f"job {job}"})
 
 
-def ends(book: Book) -> dict[str, tuple[int | None, int]]:
+def ends(book: BindingStore) -> dict[str, tuple[int | None, int]]:
     return {f"{kept.node} {kept.binding.resource}": (kept.binding.to_ms, kept.how) for kept in book.find()}
 
 
-def test_binding_comes_back_as_it_was_and_twice_is_once(book: Book) -> None:
+def test_binding_comes_back_as_it_was_and_twice_is_once(book: BindingStore) -> None:
     for _ in range(2):
         book.add("n1", gpu(0))
     (kept,) = book.find()
     assert (kept.node, kept.binding, kept.how) == ("n1", gpu(0), TOLD)
 
 
-def test_late_copy_does_not_take_an_end_back(book: Book) -> None:
+def test_late_copy_does_not_take_an_end_back(book: BindingStore) -> None:
     book.add("n1", gpu(0, end=5000))
     book.add("n1", gpu(0))
     assert ends(book) == {"n1 gpu:0": (5000, TOLD)}
 
 
-def test_what_the_node_does_not_hold_any_more_has_ended(book: Book) -> None:
+def test_what_the_node_does_not_hold_any_more_has_ended(book: BindingStore) -> None:
     book.add("n1", gpu(0))
     book.add("n1", gpu(1))
     book.add("n2", gpu(0))
@@ -60,7 +60,7 @@ def test_what_the_node_does_not_hold_any_more_has_ended(book: Book) -> None:
     }
 
 
-def test_lost_node_holds_nothing_until_it_is_back_and_then_what_it_says(book: Book) -> None:
+def test_lost_node_holds_nothing_until_it_is_back_and_then_what_it_says(book: BindingStore) -> None:
     book.add("n1", gpu(0))
     book.add("n1", gpu(1))
     book.part("n1", 7000)
@@ -71,7 +71,7 @@ def test_lost_node_holds_nothing_until_it_is_back_and_then_what_it_says(book: Bo
     assert book.jobs.find()[0].state == "running"
 
 
-def test_told_end_replaces_a_guessed_one(book: Book) -> None:
+def test_told_end_replaces_a_guessed_one(book: BindingStore) -> None:
     book.add("n1", gpu(0))
     book.hold("n1", [], 9000)
     book.add("n1", gpu(0, end=8000))
@@ -94,7 +94,7 @@ TOLD_THINGS = [
 def test_order_and_copies_make_no_difference(
     tmp_path_factory: pytest.TempPathFactory, order: list[Binding], copies: list[Binding]
 ) -> None:
-    book = Book(tmp_path_factory.mktemp("book") / "bindings.sqlite")
+    book = BindingStore(tmp_path_factory.mktemp("book") / "bindings.sqlite")
     for binding in itertools.chain(order, copies):
         book.add("n1", binding)
     found = {
@@ -110,13 +110,13 @@ def test_order_and_copies_make_no_difference(
     }
 
 
-def test_bindings_are_found_by_what_they_are(book: Book) -> None:
+def test_bindings_are_found_by_what_they_are(book: BindingStore) -> None:
     book.add("n1", gpu(0, end=2000))
     book.add("n2", gpu(3, job="18", begin=3000, user="bob"))
     book.add("n2", Binding("node", "container", "c0ffee", 4000, None, "bob"))
 
     def found(**wanted: str | int) -> list[int]:
-        return [kept.binding.from_ms for kept in book.find(Wanted(**wanted))]  # type: ignore[arg-type]
+        return [kept.binding.from_ms for kept in book.find(BindingFilter(**wanted))]  # type: ignore[arg-type]
 
     assert found(node="n2") == [4000, 3000]
     assert found(gpu="3") == found(job="18") == [3000]
@@ -127,7 +127,7 @@ def test_bindings_are_found_by_what_they_are(book: Book) -> None:
     assert found(since_ms=1500, until_ms=1600) == [1000]
 
 
-def test_job_is_one_row_of_all_its_nodes(book: Book) -> None:
+def test_job_is_one_row_of_all_its_nodes(book: BindingStore) -> None:
     book.add("head", Binding("queue", "job", "17", 500, None, "ada", "slurm", {"reason": "Priority"}))
     (waits,) = book.jobs.find()
     assert (waits.state, waits.start_ms, waits.nodes, waits.facts) == (
@@ -139,18 +139,18 @@ def test_job_is_one_row_of_all_its_nodes(book: Book) -> None:
     book.add("head", Binding("queue", "job", "17", 500, 1000, "ada", "slurm"))
     for node, index in itertools.product(("n1", "n2"), (0, 1)):
         book.add(node, gpu(index))
-    (job,) = book.jobs.find(Wanted(node="n2"))
+    (job,) = book.jobs.find(BindingFilter(node="n2"))
     assert (job.id, job.user, job.state, job.source) == ("17", "ada", "running", "slurm")
     assert (job.queued_ms, job.start_ms, job.end_ms) == (500, 1000, None)
     assert (job.nodes, job.gpus) == (["n1", "n2"], ["n1:0", "n1:1", "n2:0", "n2:1"])
     for node, index in itertools.product(("n1", "n2"), (0, 1)):
         book.add(node, gpu(index, end=9000 + index))
-    (job,) = book.jobs.find(Wanted(state="finished", user="ada", gpu="1"))
+    (job,) = book.jobs.find(BindingFilter(state="finished", user="ada", gpu="1"))
     assert (job.end_ms, job.json["name"]) == (9001, "job 17")
-    assert book.jobs.find(Wanted(since_ms=10_000)) == []
+    assert book.jobs.find(BindingFilter(since_ms=10_000)) == []
 
 
-def test_pages_of_jobs_hold_each_once(book: Book) -> None:
+def test_pages_of_jobs_hold_each_once(book: BindingStore) -> None:
     for number in range(7):
         book.add("n1", gpu(0, job=str(number), begin=1000 * (number // 2)))
     pages: list[str] = []
@@ -161,12 +161,12 @@ def test_pages_of_jobs_hold_each_once(book: Book) -> None:
     assert sorted(pages) == [str(number) for number in range(7)]
 
 
-def test_gpu_held_twice_by_one_user_counts_once(book: Book) -> None:
+def test_gpu_held_twice_by_one_user_counts_once(book: BindingStore) -> None:
     book.add("n1", gpu(0, begin=0, end=2 * HOUR))
     book.add("n1", Binding("gpu:0", "container", "c0ffee", HOUR, 3 * HOUR, "ada"))
     book.add("n1", gpu(1, begin=HOUR))
     book.add("n1", gpu(2, job="18", begin=HOUR, user="bob"))
-    ada, bob = sorted(book.users.find(Wanted(), 0, 4 * HOUR), key=lambda user: user.name)
+    ada, bob = sorted(book.users.find(BindingFilter(), 0, 4 * HOUR), key=lambda user: user.name)
     jobs = {"jobs_running": 1, "jobs_waiting": 0}
     assert ada.json == {"user": "ada", "gpus": ["n1:1"], "nodes": ["n1"], **jobs, "gpu_hours": 6.0}
     assert (bob.json["gpu_hours"], bob.json["gpus"]) == (3.0, ["n1:2"])
@@ -180,7 +180,7 @@ spans = st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(0, 60)), 
 def test_hours_are_those_in_which_anything_was_held(
     tmp_path_factory: pytest.TempPathFactory, held: list[tuple[int, int | None]], start: int, length: int
 ) -> None:
-    book = Book(tmp_path_factory.mktemp("book") / "bindings.sqlite")
+    book = BindingStore(tmp_path_factory.mktemp("book") / "bindings.sqlite")
     end = start + length
     hours = set[int]()
     for number, (begin, to) in enumerate(held):
@@ -188,14 +188,14 @@ def test_hours_are_those_in_which_anything_was_held(
         hours |= {hour for hour in range(begin, end if until is None else until) if start <= hour < end}
         ends = None if until is None else until * HOUR
         book.add("n1", Binding("gpu:0", "job", str(number), begin * HOUR, ends, "ada"))
-    wanted = Wanted(since_ms=start * HOUR, until_ms=end * HOUR)
+    wanted = BindingFilter(since_ms=start * HOUR, until_ms=end * HOUR)
     counted = sum(user.json["gpu_hours"] for user in book.users.find(wanted, start * HOUR, end * HOUR))
     book.close()
     assert counted == len(hours)
 
 
 def test_what_ended_long_ago_goes_with_its_job_and_what_is_held_stays(tmp_path: Path) -> None:
-    book = Book(tmp_path / "bindings.sqlite", keep_days=1, most=2)
+    book = BindingStore(tmp_path / "bindings.sqlite", keep_days=1, most=2)
     book.add("n1", gpu(0, job="held", begin=0))
     book.add("n1", gpu(0, job="old", begin=0, end=1))
     for number in range(4):
@@ -207,7 +207,7 @@ def test_what_ended_long_ago_goes_with_its_job_and_what_is_held_stays(tmp_path: 
 
 
 def test_what_nodes_repeat_is_no_reason_to_look_for_what_is_too_old(tmp_path: Path) -> None:
-    class Counting(Book):
+    class Counting(BindingStore):
         pruned = 0
 
         def prune(self, now_ms: int) -> None:
@@ -227,7 +227,7 @@ def test_what_nodes_repeat_is_no_reason_to_look_for_what_is_too_old(tmp_path: Pa
 
 def test_bindings_survive_a_restart(tmp_path: Path) -> None:
     for number in (1, 2):
-        book = Book(tmp_path / "bindings.sqlite")
+        book = BindingStore(tmp_path / "bindings.sqlite")
         book.add("n1", gpu(number))
         book.sync()
         assert len(book.find()) == number

@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.test_holding import Scene, gpu
 from tests.server.linking import Agent, Place, agent, introduction, run, serving, until
-from vigie.agent.bindings import Holding
+from vigie.agent.bindings import BindingTracker
 from vigie.server.cluster.filters import GUESSED, TOLD, UNHEARD
 
 pytestmark = pytest.mark.process
@@ -23,7 +23,7 @@ class Node(Scene):
 
     def __init__(self, agent: Agent) -> None:
         super().__init__()
-        self.holding = Holding([self.reading], [agent.link])
+        self.holding = BindingTracker([self.reading], [agent.link])
 
 
 def test_what_a_source_says_is_kept_with_its_node_and_source(tmp_path: Path) -> None:

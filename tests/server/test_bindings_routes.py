@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from tests.server.asgi import Answer, call
 from vigie.model import Binding
 from vigie.server.api.bindings import BindingRoutes
-from vigie.server.cluster.bindings import Book
+from vigie.server.cluster.bindings import BindingStore
 
 HOUR = 3_600_000
 NOW = 1_000 * HOUR
@@ -22,7 +22,7 @@ NOW = 1_000 * HOUR
 class Scene:
     """The routes over a book."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: BindingStore) -> None:
         self.book = book
         self._app = Starlette(routes=BindingRoutes(book, lambda: NOW).routes())
 
@@ -37,7 +37,7 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    book = Book(tmp_path / "bindings.sqlite")
+    book = BindingStore(tmp_path / "bindings.sqlite")
     for number in range(5):
         user = "ada" if number < 3 else "bob"
         end = None if number % 2 else NOW - HOUR

@@ -10,7 +10,7 @@ import pytest
 from tests.server.asgi import Answer, call
 from tests.server.whole import whole
 from vigie.dashboards import all_dashboards
-from vigie.model.dashboard import Panel, Query, Variable
+from vigie.model.dashboard import Panel, PanelQuery, Variable
 
 
 def ask(data: Path, path: str) -> Answer:
@@ -33,7 +33,7 @@ def test_dashboard_is_an_object_with_the_names_of_its_fields(tmp_path: Path, slu
     assert told["slug"] == slug
     panel = told["sections"][0]["panels"][0]
     assert panel.keys() == set(Panel._fields)
-    assert panel["queries"][0].keys() == set(Query._fields)
+    assert panel["queries"][0].keys() == set(PanelQuery._fields)
     assert all(variable.keys() == set(Variable._fields) for variable in told["variables"])
 
 

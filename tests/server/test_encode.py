@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.query.engine import Answer, Series
-from vigie.query.functions.number_format import spelled
-from vigie.server.api.prometheus.json_encoder import moment, numbers, result
+from vigie.query.engine import QueryResult, ResultSeries
+from vigie.query.functions.number_format import format_number
+from vigie.server.api.prometheus.json_encoder import encode_time, numbers, result
 
 
 def go(value: float) -> str:
@@ -19,7 +19,7 @@ def go(value: float) -> str:
     if math.isfinite(value) and value and not 1e-6 <= abs(value) < 1e21:
         mantissa, _, exponent = repr(value).partition("e")
         return f"{mantissa}e{int(exponent):+03}"
-    return spelled(value)
+    return format_number(value)
 
 
 @given(st.lists(st.floats() | st.integers(-(10**18), 10**18).map(float), max_size=30))
@@ -28,7 +28,7 @@ def test_numbers_in_bulk_are_spelled_as_each_alone(values: list[float]) -> None:
 
 
 def test_moments_have_milliseconds_only_when_there_are_some() -> None:
-    assert [moment(time) for time in (0, 1500, 1_700_000_000_007, -1)] == [
+    assert [encode_time(time) for time in (0, 1500, 1_700_000_000_007, -1)] == [
         "0",
         "1.500",
         "1700000000.007",
@@ -37,10 +37,12 @@ def test_moments_have_milliseconds_only_when_there_are_some() -> None:
 
 
 def test_series_with_other_times_keep_their_own() -> None:
-    def line(name: str, *times: int) -> Series:
-        return Series({"a": name}, np.array(times, dtype=np.int64), np.arange(float(len(times))))
+    def line(name: str, *times: int) -> ResultSeries:
+        return ResultSeries({"a": name}, np.array(times, dtype=np.int64), np.arange(float(len(times))))
 
-    answer = Answer("matrix", [line("x", 0, 1000), line("y", 1000), line("z", 0, 1000)], "", ("careful",))
+    answer = QueryResult(
+        "matrix", [line("x", 0, 1000), line("y", 1000), line("z", 0, 1000)], "", ("careful",)
+    )
     said = json.loads(b"".join(result(answer, 0)))
     assert [series["values"] for series in said["data"]["result"]] == [
         [[0, "0"], [1, "1"]],
@@ -53,11 +55,11 @@ def test_series_with_other_times_keep_their_own() -> None:
 @given(st.lists(st.integers(0, 20_000).map(float) | st.sampled_from([-0.0, 0.5, np.nan, -1.0]), min_size=1))
 def test_small_whole_numbers_of_a_line_are_spelled_as_each_alone(values: list[float]) -> None:
     times = np.arange(len(values)) * 500
-    said = json.loads(b"".join(result(Answer("matrix", [Series({}, times, np.array(values))]), 0)))
+    said = json.loads(b"".join(result(QueryResult("matrix", [ResultSeries({}, times, np.array(values))]), 0)))
     expected = [[time / 1000, go(value)] for time, value in zip(times.tolist(), values, strict=True)]
     assert said["data"]["result"][0]["values"] == expected
 
 
 def test_label_that_utf8_cannot_hold_is_replaced() -> None:
-    answer = Answer("vector", [Series({"a": "\udcff"}, np.array([0]), np.array([1.0]))])
+    answer = QueryResult("vector", [ResultSeries({"a": "\udcff"}, np.array([0]), np.array([1.0]))])
     assert json.loads(b"".join(result(answer, 0)))["data"]["result"][0]["metric"] == {"a": "?"}

@@ -10,12 +10,12 @@ import pytest
 
 from vigie.model import Event
 from vigie.server.cluster.database import DAY_MS, PRUNE_EVERY
-from vigie.server.cluster.events import Events, Wanted
+from vigie.server.cluster.events import EventFilter, EventStore
 
 
 @pytest.fixture
-def events(tmp_path: Path) -> Iterator[Events]:
-    made = Events(tmp_path / "events.sqlite")
+def events(tmp_path: Path) -> Iterator[EventStore]:
+    made = EventStore(tmp_path / "events.sqlite")
     yield made
     made.close()
 
@@ -28,13 +28,13 @@ def begins(found: list[object]) -> list[int]:
     return [kept.event.begin_ms for kept in found]  # type: ignore[attr-defined]
 
 
-def test_event_comes_back_as_it_was(events: Events) -> None:
+def test_event_comes_back_as_it_was(events: EventStore) -> None:
     events.add(xid(1000, end_ms=2000, severity="critical"))
     (kept,) = events.find()
     assert kept.event == xid(1000, end_ms=2000, severity="critical")
 
 
-def test_same_event_again_changes_nothing_and_its_end_is_news(events: Events) -> None:
+def test_same_event_again_changes_nothing_and_its_end_is_news(events: EventStore) -> None:
     events.add(xid(1000))
     number = events.last()
     events.add(xid(1000))
@@ -46,22 +46,22 @@ def test_same_event_again_changes_nothing_and_its_end_is_news(events: Events) ->
     assert len(events.find()) == 1
 
 
-def test_events_are_found_by_what_they_are(events: Events) -> None:
+def test_events_are_found_by_what_they_are(events: EventStore) -> None:
     events.add(xid(1000))
     events.add(xid(2000, node="n2", severity="critical"))
     events.add(xid(3000, kind="oom"))
-    assert begins([*events.find(Wanted(node="n2"))]) == [2000]
-    assert begins([*events.find(Wanted(kind="oom"))]) == [3000]
-    assert begins([*events.find(Wanted(severity="critical"))]) == [2000]
-    assert begins([*events.find(Wanted(since_ms=1500, until_ms=2500))]) == [2000]
+    assert begins([*events.find(EventFilter(node="n2"))]) == [2000]
+    assert begins([*events.find(EventFilter(kind="oom"))]) == [3000]
+    assert begins([*events.find(EventFilter(severity="critical"))]) == [2000]
+    assert begins([*events.find(EventFilter(since_ms=1500, until_ms=2500))]) == [2000]
 
 
-def test_event_that_reaches_into_a_time_span_is_found(events: Events) -> None:
+def test_event_that_reaches_into_a_time_span_is_found(events: EventStore) -> None:
     events.add(xid(1000, end_ms=9000))
-    assert begins([*events.find(Wanted(since_ms=5000, until_ms=6000))]) == [1000]
+    assert begins([*events.find(EventFilter(since_ms=5000, until_ms=6000))]) == [1000]
 
 
-def test_pages_hold_everything_once(events: Events) -> None:
+def test_pages_hold_everything_once(events: EventStore) -> None:
     for node in range(7):
         events.add(xid(1000 * (node // 2), node=f"n{node}"))
     pages, before = [], None
@@ -73,7 +73,7 @@ def test_pages_hold_everything_once(events: Events) -> None:
 
 
 def test_old_and_too_many_events_go(tmp_path: Path) -> None:
-    events = Events(tmp_path / "events.sqlite", keep_days=1, most=3)
+    events = EventStore(tmp_path / "events.sqlite", keep_days=1, most=3)
     for begin in (0, DAY_MS, DAY_MS + 1, DAY_MS + 2, DAY_MS + 3):
         events.add(xid(begin))
     events.prune(DAY_MS + 10)
@@ -83,7 +83,7 @@ def test_old_and_too_many_events_go(tmp_path: Path) -> None:
 
 def test_old_events_go_by_the_clock_of_the_server_as_others_come(tmp_path: Path) -> None:
     with contextlib.closing(
-        Events(tmp_path / "events.sqlite", keep_days=1, clock=lambda: 2 * DAY_MS)
+        EventStore(tmp_path / "events.sqlite", keep_days=1, clock=lambda: 2 * DAY_MS)
     ) as events:
         for begin in (DAY_MS - 1, DAY_MS):
             events.add(xid(begin))
@@ -94,7 +94,7 @@ def test_old_events_go_by_the_clock_of_the_server_as_others_come(tmp_path: Path)
 
 def test_events_survive_a_restart(tmp_path: Path) -> None:
     for begin in (1, 2):
-        events = Events(tmp_path / "events.sqlite")
+        events = EventStore(tmp_path / "events.sqlite")
         events.add(xid(begin))
         events.sync()
         assert len(events.find()) == begin

@@ -9,8 +9,8 @@ import pytest
 from tests.server.asgi import call
 from tests.server.known import known_secrets
 from vigie.server.api.prometheus import remote_backend
-from vigie.server.auth.authenticator import Callers
-from vigie.server.metrics import Own
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.metrics import ServerMetrics
 
 
 class Elsewhere:
@@ -38,6 +38,8 @@ class Elsewhere:
 def test_path_does_not_lead_out_of_the_api(path: str, status: int) -> None:
     engine: Any = Elsewhere()
     with known_secrets("a-token") as secrets:
-        app = remote_backend.build(engine, None, Own(lambda: (0, 0, 0, 0), lambda: 0), Callers(secrets))
+        app = remote_backend.backend_routes(
+            engine, None, ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0), Authenticator(secrets)
+        )
         assert call(app, "GET", path).status == status
     assert engine.asked == ([path] if status == 200 else [])

@@ -20,8 +20,8 @@ from websockets.exceptions import ConnectionClosed
 from tests.server import linking
 from tests.server.serving import listening
 from vigie.server.http import protocols, requests
-from vigie.server.http.protocols import Connection
-from vigie.server.http.requests import answered, body_of, parameters_of
+from vigie.server.http.protocols import ServerProtocol
+from vigie.server.http.requests import body_of, handle_errors, parameters_of
 from vigie.wire import messages
 from vigie.wire.messages import MAX_MESSAGE, Goodbye, Hello, Welcome
 
@@ -46,7 +46,7 @@ async def _hasty_body(request: Request) -> Response:
     return Response(await body_of(request, 10, seconds=0.2))
 
 
-class Hasty(Connection):
+class Hasty(ServerProtocol):
     """A connection with short deadlines."""
 
     head_seconds = answer_seconds = 0.2
@@ -54,7 +54,9 @@ class Hasty(Connection):
 
 def _app() -> Starlette:
     paths = (("/at_once", _at_once), ("/much", _much), ("/form", _form), ("/hasty_body", _hasty_body))
-    return Starlette(routes=[Route(path, answered(made), methods=["GET", "POST"]) for path, made in paths])
+    return Starlette(
+        routes=[Route(path, handle_errors(made), methods=["GET", "POST"]) for path, made in paths]
+    )
 
 
 @pytest.fixture(scope="module")

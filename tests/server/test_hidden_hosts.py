@@ -22,18 +22,18 @@ from tests.server.serving import TOKEN, listening
 from vigie.cli._auth_options import privacy
 from vigie.cli.demo import made
 from vigie.common.config import ConfigError
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Identity
 from vigie.server.http.request_log import Traffic
 from vigie.server.http.routes import TABLE
-from vigie.server.privacy.host_redaction import HiddenHosts
-from vigie.server.privacy.redactor import Mask, Privacy
-from vigie.server.run import Plan, application
+from vigie.server.privacy.host_redaction import HostRedactor
+from vigie.server.privacy.redactor import Privacy, Pseudonyms
+from vigie.server.run import ServerConfig, application
 from vigie.simulation.cluster.history import write_past
 from vigie.simulation.cluster.machines import fleet
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 from vigie.store.retention import Retention
 
 pytestmark = pytest.mark.process
@@ -89,11 +89,11 @@ class Everybody:
 @pytest.fixture(scope="module")
 def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everybody]:
     data = Path(tmp_path_factory.mktemp("data"))
-    story = Story(fleet(16, 1), NOW, 1)
+    story = Scenario(fleet(16, 1), NOW, 1)
     write_past(story, made(story), data, HISTORY)
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
-        callers = Callers(secrets, privacy=Privacy("a key", own=False, hosts=True))
-        plan = Plan("127.0.0.1:0", data, Limits(), Retention(), {}, clock=lambda: NOW)
+        callers = Authenticator(secrets, privacy=Privacy("a key", own=False, hosts=True))
+        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {}, clock=lambda: NOW)
 
         async def start() -> Any:
             return application(plan, callers, opened, Traffic(), Readiness())
@@ -221,7 +221,7 @@ async def nowhere(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 @given(st.sets(WORDS, min_size=1, max_size=4), st.recursive(st.text(max_size=20), st.lists))
 def test_whatever_is_told_names_no_host_and_keeps_its_shape(hosts: set[str], told: Any) -> None:
-    hiding = HiddenHosts(nowhere, Mask(b"key", "", people=False, hosts=True), hosts)
+    hiding = HostRedactor(nowhere, Pseudonyms(b"key", "", people=False, hosts=True), hosts)
     first = min(hosts)
     said = hiding.hidden(
         {"a": [f"on {first}: bad", f"gpu/{first}/3", first], "b": told, "c": [1, None, True]}
@@ -229,4 +229,4 @@ def test_whatever_is_told_names_no_host_and_keeps_its_shape(hosts: set[str], tol
     assert said["c"] == [1, None, True]
     assert isinstance(said["b"], type(told))
     assert all(f" {first}:" not in text and f"/{first}/" not in text for text in said["a"])
-    assert said["a"][2] == Mask(b"key", "").word("node", first)
+    assert said["a"][2] == Pseudonyms(b"key", "").word("node", first)

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from starlette.types import Message
 
-from vigie.server.http.requests import Answer
-from vigie.server.http.responses import PIECE, in_pieces, whole
+from vigie.server.http.requests import ChunkedResponse
+from vigie.server.http.responses import PIECE, join_chunks, split_chunks
 
 
-async def _messages(answer: Answer) -> list[Message]:
+async def _messages(answer: ChunkedResponse) -> list[Message]:
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -27,7 +27,7 @@ async def _messages(answer: Answer) -> list[Message]:
 @pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
 def test_a_body_goes_out_in_pieces_and_the_last_says_so(size: int) -> None:
     body = bytes(range(256)) * (size // 256) + bytes(size % 256)
-    start, *pieces = asyncio.run(_messages(Answer(body, 203, {"Vary": "Accept"}, "text/plain")))
+    start, *pieces = asyncio.run(_messages(ChunkedResponse(body, 203, {"Vary": "Accept"}, "text/plain")))
     assert (start["status"], dict(start["headers"])[b"content-length"]) == (203, b"%d" % size)
     assert b"".join(piece["body"] for piece in pieces) == body
     assert all(len(piece["body"]) <= PIECE for piece in pieces)
@@ -36,7 +36,7 @@ def test_a_body_goes_out_in_pieces_and_the_last_says_so(size: int) -> None:
 
 def test_pieces_go_out_as_they_are() -> None:
     pieces = [b"a" * 3, b"b" * PIECE, b"c"]
-    start, *sent = asyncio.run(_messages(Answer(list(pieces), 200, {}, "text/plain")))
+    start, *sent = asyncio.run(_messages(ChunkedResponse(list(pieces), 200, {}, "text/plain")))
     assert dict(start["headers"])[b"content-length"] == b"%d" % (PIECE + 4)
     assert [(each["body"], each["more_body"]) for each in sent] == [
         (piece, piece != pieces[-1]) for piece in pieces
@@ -47,6 +47,6 @@ def test_pieces_go_out_as_they_are() -> None:
     "parts", [[], [b"one"], [b"one", b"two"], [b"1" * PIECE, b"2"], [b"3"] * (PIECE + 1)]
 )
 def test_parts_are_put_together_to_pieces(parts: list[bytes]) -> None:
-    body = in_pieces(parts)
-    assert whole(body) == b"".join(parts)
+    body = split_chunks(parts)
+    assert join_chunks(body) == b"".join(parts)
     assert isinstance(body, bytes) or all(len(piece) >= PIECE for piece in body[:-1])

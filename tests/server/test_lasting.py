@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from vigie.server.maintenance import Lasting
+from vigie.server.maintenance import GcFreezer
 
 
 class Knot:
@@ -18,7 +18,7 @@ class Knot:
 def test_much_that_came_is_passed_over_from_then_on_and_new_garbage_is_collected() -> None:
     before = gc.get_threshold()
     try:
-        lasting = Lasting()
+        lasting = GcFreezer()
         lasting.look()
         frozen = gc.get_freeze_count()
         lasting.look()

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from vigie.model import Binding
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.filters import Wanted
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.filters import BindingFilter
 
 
 class _Held:
@@ -27,11 +27,11 @@ class _Held:
 
 def test_nobody_who_writes_waits_for_a_long_question(tmp_path: Path) -> None:
     held = _Held()
-    with contextlib.closing(Book(tmp_path / "b")) as book, ThreadPoolExecutor() as threads:
+    with contextlib.closing(BindingStore(tmp_path / "b")) as book, ThreadPoolExecutor() as threads:
         reader = sqlite3.connect(tmp_path / "b", isolation_level=None)  # with a snapshot that it keeps
         reader.execute("begin")
         reader.execute("select * from bindings").fetchall()
-        asking = threads.submit(book.users.find, Wanted(user=held), 0, 10)  # type: ignore[arg-type]
+        asking = threads.submit(book.users.find, BindingFilter(user=held), 0, 10)  # type: ignore[arg-type]
         try:
             assert held.asked.wait(60)
             book.add("n1", Binding("gpu:0", "job", "1", 5, user="ann"))

@@ -29,13 +29,13 @@ from tests.server.linking import (
     table,
     until,
 )
-from vigie.agent.link.commands import Commands
-from vigie.agent.link.entries import Values, packed
+from vigie.agent.link.commands import CommandRunner
+from vigie.agent.link.entries import EncodedFrame, packed
 from vigie.model import ABSENT, Binding, Event
 from vigie.model import Frame as ModelFrame
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.wire import messages
-from vigie.wire.messages import Ack, Command, Frame, Goodbye, Hello, Welcome
+from vigie.wire.messages import Ack, Command, FrameMessage, Goodbye, Hello, Welcome
 
 pytestmark = pytest.mark.process
 
@@ -129,7 +129,7 @@ def test_event_of_a_node_is_kept_once_however_often_it_comes(tmp_path: Path) -> 
 def test_frame_that_cannot_be_stored_is_acknowledged_with_the_reason(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
-            n1.link.buffer.put(Values(1000, 0, ((ONE, packed([1.0])),)))
+            n1.link.buffer.put(EncodedFrame(1000, 0, ((ONE, packed([1.0])),)))
             n1.send(1.0)
             await n1.acknowledged()
             assert n1.link.counts.refused == 1
@@ -148,7 +148,7 @@ def test_older_agent_that_says_only_who_it_is_is_welcome(tmp_path: Path) -> None
             assert isinstance(welcome, Welcome)
             assert welcome.protocol == 1
             await socket.send(msgspec.msgpack.encode({"type": "song", "verse": 1}))
-            await socket.send(messages.encode(Frame(1, now_ms(), 0, [])))
+            await socket.send(messages.encode(FrameMessage(1, now_ms(), 0, [])))
             while not isinstance(message := await said(socket), Ack):
                 assert isinstance(message, Command)
             assert message.sequence == 1
@@ -225,7 +225,7 @@ def test_lying_frames_close_the_connection(tmp_path: Path) -> None:
                 async with raw(place) as socket:
                     await socket.send(messages.encode(Hello(1, "n1", "s")))
                     await until(lambda: place.hub.links.connected == 1)
-                    await socket.send(messages.encode(Frame(1, now_ms(), 0, parts)))
+                    await socket.send(messages.encode(FrameMessage(1, now_ms(), 0, parts)))
                     await heard_out(socket)
                 await until(lambda: place.hub.links.connected == 0)
 
@@ -270,7 +270,7 @@ def test_driver_that_is_loaded_later_is_told_on_the_same_connection(tmp_path: Pa
 
 
 def test_fault_of_ours_does_not_end_a_link_for_good(tmp_path: Path) -> None:
-    class Faulty(Commands):
+    class Faulty(CommandRunner):
         def take(self, command: Command, _: object) -> None:
             raise IndexError(f"no place for {command.name}")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.server.linking import BUSY, ONE, Agent, Place, agent, introduction, run, serving, table, until
-from vigie.agent.link.entries import Values, packed
+from vigie.agent.link.entries import EncodedFrame, packed
 from vigie.agent.link.hello import uptime_ms
 from vigie.model import gauge
 from vigie.query.engine import Engine
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.staleness.view import Overlay
+from vigie.server.staleness.view import StalenessView
 from vigie.wire.messages import RELAYED
 
 pytestmark = pytest.mark.process
@@ -24,11 +24,11 @@ EXPORTED = table(f"{RELAYED}node-exporter", (gauge("up", "Whether it is."), ()),
 
 def made_at(n1: Agent, time: int) -> None:
     """Have the agent send a frame that it made a while ago."""
-    n1.link.buffer.put(Values(time, uptime_ms() - (now_ms() - time), ((ONE, packed([1.0])),)))
+    n1.link.buffer.put(EncodedFrame(time, uptime_ms() - (now_ms() - time), ((ONE, packed([1.0])),)))
 
 
 def values(place: Place, question: str, at: int) -> list[float]:
-    engine = Engine(Overlay(place.store, place.hub.absences))
+    engine = Engine(StalenessView(place.store, place.hub.absences))
     return [float(series.values[0]) for series in engine.instant(question, at).series]
 
 

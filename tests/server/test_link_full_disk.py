@@ -8,7 +8,7 @@ import pytest
 
 from tests.server.linking import agent, run, serving, until
 from vigie.agent.link.client import FIRST_WAIT
-from vigie.store.errors import CannotWrite
+from vigie.store.errors import WriteFailedError
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
@@ -18,7 +18,7 @@ class Full(Store):
     """A store whose disk is full."""
 
     def sync(self) -> None:
-        raise CannotWrite("no space left on device")
+        raise WriteFailedError("no space left on device")
 
 
 def test_nothing_is_acknowledged_that_was_not_synced(tmp_path: Path) -> None:

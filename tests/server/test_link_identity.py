@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.server.linking import ONE, agent, introduction, raw, run, said, serving, until
-from vigie.agent.link.entries import Values, packed
+from vigie.agent.link.entries import EncodedFrame, packed
 from vigie.agent.link.hello import uptime_ms
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.wire import messages, table_codec
-from vigie.wire.messages import Frame, Goodbye, Hello, Table, Welcome
+from vigie.wire.messages import FrameMessage, Goodbye, Hello, TableMessage, Welcome
 
 pytestmark = pytest.mark.process
 
@@ -214,7 +214,7 @@ def test_clock_one_hour_off_is_corrected_and_told(tmp_path: Path) -> None:
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
             now, up = now_ms(), uptime_ms()
             for back in (20_000, 10_000, 0):
-                n1.link.buffer.put(Values(now + HOUR - back, up - back, ((ONE, packed([1.0])),)))
+                n1.link.buffer.put(EncodedFrame(now + HOUR - back, up - back, ((ONE, packed([1.0])),)))
             await n1.acknowledged()
             times = list(place.samples("load"))
             assert len(times) == 3
@@ -233,7 +233,7 @@ def test_clock_that_is_stepped_back_leaves_no_hole_and_no_double(tmp_path: Path)
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
             now, up = now_ms(), uptime_ms()
             for back, wrong in ((30_000, HOUR), (20_000, HOUR), (10_000, 0), (0, 0)):
-                n1.link.buffer.put(Values(now + wrong - back, up - back, ((ONE, packed([1.0])),)))
+                n1.link.buffer.put(EncodedFrame(now + wrong - back, up - back, ((ONE, packed([1.0])),)))
             await n1.acknowledged()
             times = list(place.samples("load"))
             assert all(abs(b - a - 10_000) < 2000 for a, b in itertools.pairwise(times))
@@ -252,8 +252,8 @@ def test_replay_of_a_wrong_clock_after_a_restart_stores_nothing_twice(tmp_path: 
         for _ in range(2):
             async with serving(tmp_path / "s") as place, raw(place) as socket:
                 await socket.send(messages.encode(hello))
-                await socket.send(messages.encode(Table(0, "one", 1, _layout())))
-                frame = Frame(1, made + HOUR, 1_000_000, [(0, packed([1.0]))])
+                await socket.send(messages.encode(TableMessage(0, "one", 1, _layout())))
+                frame = FrameMessage(1, made + HOUR, 1_000_000, [(0, packed([1.0]))])
                 await socket.send(messages.encode(frame))
                 await until(lambda: place.hub.counts.frames)
                 await until(lambda: place.samples("load"))

@@ -17,7 +17,7 @@ from vigie.model import gauge
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.http.protocols import AHEAD, LinkProtocol
 from vigie.wire import messages, table_codec
-from vigie.wire.messages import Ack, Frame, Hello, Table, Welcome
+from vigie.wire.messages import Ack, FrameMessage, Hello, TableMessage, Welcome
 
 pytestmark = pytest.mark.process
 
@@ -32,11 +32,11 @@ def test_frames_sent_without_a_pause_are_all_acknowledged_and_stored_once(tmp_pa
             await dialled.send(messages.encode(Hello(1, "n1", "start")))
             assert isinstance(await said(dialled), Welcome)
             series = ((LOAD, ()), *((WIDE, (str(n),)) for n in range(SERIES - 1)))
-            await dialled.send(messages.encode(Table(0, "wide", 1, table_codec.pack(series))))
+            await dialled.send(messages.encode(TableMessage(0, "wide", 1, table_codec.pack(series))))
             now = now_ms()
             for number in range(1, FRAMES + 1):
                 values = packed([float(number)] * SERIES)
-                frame = Frame(number, now - 1000 * (FRAMES - number), 0, [(0, values)])
+                frame = FrameMessage(number, now - 1000 * (FRAMES - number), 0, [(0, values)])
                 await dialled.send(messages.encode(frame))
             acknowledged = 0
             while acknowledged < FRAMES:

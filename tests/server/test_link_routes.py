@@ -18,8 +18,8 @@ from vigie.model import Event
 from vigie.server.api.events import EventRoutes
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.auth.secrets import Identity
-from vigie.server.cluster.events import Events
-from vigie.server.services import Hub
+from vigie.server.cluster.events import EventStore
+from vigie.server.services import LinkHub
 from vigie.store.store import Store
 from vigie.wire.messages import Hello
 
@@ -45,7 +45,7 @@ class Keys:
 class Scene:
     """The routes over a hub that nobody dials."""
 
-    def __init__(self, hub: Hub, keys: Keys) -> None:
+    def __init__(self, hub: LinkHub, keys: Keys) -> None:
         self.hub, self.keys = hub, keys
         self._app = Starlette(routes=hub.routes())
 
@@ -63,8 +63,8 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     with Store(tmp_path / "store") as store:
         keys = Keys()
 
-        async def made() -> Hub:
-            return Hub(tmp_path, store, keys, now_ms, 1 << 40)
+        async def made() -> LinkHub:
+            return LinkHub(tmp_path, store, keys, now_ms, 1 << 40)
 
         hub = asyncio.run(made())
         yield Scene(hub, keys)
@@ -139,7 +139,7 @@ def test_events_come_page_by_page_and_then_as_they_happen(scene: Scene) -> None:
 
 
 def test_event_that_comes_while_others_are_listed_is_listed_once(tmp_path: Path) -> None:
-    class Busy(Events):
+    class Busy(EventStore):
         def last(self) -> int:
             number = super().last()
             self.add(Event("xid", number, "it fell", {"node": "n1"}))
@@ -165,9 +165,9 @@ def test_full_disk_is_told_as_such(scene: Scene) -> None:
 def test_stop_on_a_full_disk_lets_go_of_everything_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def stopped() -> Hub:
+    async def stopped() -> LinkHub:
         with Store(tmp_path / "store") as store:
-            hub = Hub(tmp_path, store, Keys(), now_ms, 1 << 40)
+            hub = LinkHub(tmp_path, store, Keys(), now_ms, 1 << 40)
             hub.registry.connected(hello("n1"), "10.0.0.1", joined=False)
             hub.absences.frame("n1", now_ms())
             for part in (hub.registry, hub.absences):
@@ -192,7 +192,7 @@ def test_old_events_go_when_the_server_starts(scene: Scene, tmp_path: Path) -> N
     async def again() -> None:
         with (
             Store(tmp_path / "another") as store,
-            contextlib.closing(Hub(tmp_path, store, Keys(), now_ms, 1)),
+            contextlib.closing(LinkHub(tmp_path, store, Keys(), now_ms, 1)),
         ):
             assert len(scene.hub.events.find()) == 1
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
-from vigie.server.ingest.batch_worker import Batches
-from vigie.server.ingest.link_writer import CannotStore, LinkWriter, Outcome
-from vigie.server.staleness.activity import Absences
-from vigie.store.errors import Damaged
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
+from vigie.server.ingest.batch_worker import BatchWorker
+from vigie.server.ingest.link_writer import LinkWriter, Outcome, StoreUnavailableError
+from vigie.server.staleness.activity import ActivityLog
+from vigie.store.errors import CorruptionError
 from vigie.store.store import Store
 
 MANY = 100
@@ -30,7 +30,7 @@ def test_what_comes_behind_a_batch_is_taken_together_and_a_lone_job_at_once() ->
         taken.append(jobs)
         alone.set()
 
-    batches = Batches("test", take, most=10, apart=3600.0)
+    batches = BatchWorker("test", take, most=10, apart=3600.0)
     batches.put(1)
     assert alone.wait(60)
     for job in (2, 3, 4):
@@ -40,21 +40,21 @@ def test_what_comes_behind_a_batch_is_taken_together_and_a_lone_job_at_once() ->
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> Iterator[tuple[Store, Events, Absences, Book]]:
+def parts(tmp_path: Path) -> Iterator[tuple[Store, EventStore, ActivityLog, BindingStore]]:
     with (
         Store(tmp_path / "store") as store,
-        contextlib.closing(Events(tmp_path / "e")) as events,
-        contextlib.closing(Absences(tmp_path / "a", store, lambda: 0)) as absences,
-        contextlib.closing(Book(tmp_path / "b")) as book,
+        contextlib.closing(EventStore(tmp_path / "e")) as events,
+        contextlib.closing(ActivityLog(tmp_path / "a", store, lambda: 0)) as absences,
+        contextlib.closing(BindingStore(tmp_path / "b")) as book,
     ):
         yield store, events, absences, book
 
 
 def test_entry_that_meets_a_damaged_block_is_refused_so_that_it_is_not_sent_for_ever(
-    parts: tuple[Store, Events, Absences, Book],
+    parts: tuple[Store, EventStore, ActivityLog, BindingStore],
 ) -> None:
     def meets_damage() -> None:
-        raise Damaged("a blob's checksum is wrong")
+        raise CorruptionError("a blob's checksum is wrong")
 
     async def test() -> None:
         writer = LinkWriter(*parts)
@@ -68,7 +68,9 @@ def test_entry_that_meets_a_damaged_block_is_refused_so_that_it_is_not_sent_for_
     asyncio.run(test())
 
 
-def test_fault_with_one_entry_costs_only_that_entry(parts: tuple[Store, Events, Absences, Book]) -> None:
+def test_fault_with_one_entry_costs_only_that_entry(
+    parts: tuple[Store, EventStore, ActivityLog, BindingStore],
+) -> None:
     async def test() -> None:
         writer = LinkWriter(*parts)
         outcomes = list[Outcome]()
@@ -84,7 +86,7 @@ def test_fault_with_one_entry_costs_only_that_entry(parts: tuple[Store, Events, 
 
 
 def test_what_the_server_itself_cannot_note_is_said_once(
-    parts: tuple[Store, Events, Absences, Book], caplog: pytest.LogCaptureFixture
+    parts: tuple[Store, EventStore, ActivityLog, BindingStore], caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
         raise sqlite3.OperationalError("database or disk is full")
@@ -100,7 +102,7 @@ def test_what_the_server_itself_cannot_note_is_said_once(
 
 
 def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
-    parts: tuple[Store, Events, Absences, Book],
+    parts: tuple[Store, EventStore, ActivityLog, BindingStore],
 ) -> None:
     async def test() -> None:
         writer = LinkWriter(*parts, close_seconds=0.0)
@@ -126,7 +128,7 @@ def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
             await asyncio.sleep(0)
         assert stored == [0]
         assert outcomes[0] is None
-        assert all(isinstance(outcome, CannotStore) for outcome in outcomes[1:])
+        assert all(isinstance(outcome, StoreUnavailableError) for outcome in outcomes[1:])
         assert own
 
     asyncio.run(test())

@@ -16,21 +16,21 @@ from tests.server.linking import agent, run, serving, until
 from tests.server.serving import TOKEN
 from tests.server.whole import whole
 from vigie.model import counter
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server.api.prometheus.status import metadata
-from vigie.server.ingest.link_tables import Alike
-from vigie.server.ingest.metadata import MOST, MOST_HELP, Described, Family, joined
+from vigie.server.ingest.link_tables import SharedTables
+from vigie.server.ingest.metadata import MOST, MOST_HELP, MetadataCache, MetricMetadata, merge_metadata
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 from vigie.wire import table_codec
 from vigie.wire.remote_write.protobuf import varint
 from vigie.wire.remote_write.write_request import compress
 
-LOAD = Family("gauge", "A load.", "")
+LOAD = MetricMetadata("gauge", "A load.", "")
 
 
-def answer(store: Store, brought: dict[str, Family], name: str = "") -> dict[str, Any]:
-    rows = json.loads(metadata(name, None, brought, False, store, Limits()))["data"]
+def answer(store: Store, brought: dict[str, MetricMetadata], name: str = "") -> dict[str, Any]:
+    rows = json.loads(metadata(name, None, brought, False, store, QueryLimits()))["data"]
     return {metric: tuple(found.values()) for metric, (found,) in rows.items()}
 
 
@@ -58,15 +58,17 @@ def test_metrics_of_agents_and_of_the_server_itself_are_known(tmp_path: Path) ->
 
 def test_who_brings_a_metric_knows_better_unless_he_says_nothing(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
-        known = answer(store, {"node_load1": Family("gauge", "My load.", ""), "up": Family()})
+        known = answer(store, {"node_load1": MetricMetadata("gauge", "My load.", ""), "up": MetricMetadata()})
     assert known["node_load1"] == ("gauge", "My load.", "")
     assert known["up"][0] == "gauge"
 
 
 def test_table_that_comes_by_link_tells_kind_help_and_unit() -> None:
-    alike = Alike()
+    alike = SharedTables()
     alike.series(table_codec.pack([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
-    assert alike.described.families == {"wait_seconds_total": Family("counter", "x" * MOST_HELP, "seconds")}
+    assert alike.described.families == {
+        "wait_seconds_total": MetricMetadata("counter", "x" * MOST_HELP, "seconds")
+    }
 
 
 @pytest.mark.process
@@ -96,7 +98,7 @@ def test_sender_of_remote_write_describes_its_metrics(tmp_path: Path) -> None:
 
 
 def test_too_many_metrics_are_not_kept() -> None:
-    described = Described()
+    described = MetadataCache()
     described.take({f"m{number}": LOAD for number in range(MOST)})
     described.take({"one_more": LOAD})
     assert len(described.families) == MOST
@@ -105,17 +107,22 @@ def test_too_many_metrics_are_not_kept() -> None:
 FAMILIES = st.dictionaries(
     st.sampled_from("abc"),
     st.builds(
-        Family, st.sampled_from(["unknown", "gauge", "counter"]), st.sampled_from(["", "h"]), st.just("")
+        MetricMetadata,
+        st.sampled_from(["unknown", "gauge", "counter"]),
+        st.sampled_from(["", "h"]),
+        st.just(""),
     ),
 )
 
 
 @given(FAMILIES, FAMILIES)
-def test_what_is_known_is_never_forgotten(first: dict[str, Family], then: dict[str, Family]) -> None:
-    described = Described()
+def test_what_is_known_is_never_forgotten(
+    first: dict[str, MetricMetadata], then: dict[str, MetricMetadata]
+) -> None:
+    described = MetadataCache()
     described.take(first)
     described.take(then)
-    assert described.families == joined(first, then)
+    assert described.families == merge_metadata(first, then)
     for name, family in described.families.items():
         told = [each[name] for each in (first, then) if name in each]
         assert (family.kind == "unknown") == all(each.kind == "unknown" for each in told)

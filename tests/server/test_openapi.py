@@ -15,8 +15,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from tests.server.asgi import call
 from tests.server.whole import whole
 from vigie.server.api.prometheus import remote_backend
-from vigie.server.metrics import Own
-from vigie.server.openapi.document import METHODS, Undeclared, declared, document
+from vigie.server.metrics import ServerMetrics
+from vigie.server.openapi.document import METHODS, UndeclaredRouteError, declared, document
 from vigie.server.openapi.operations import OPERATIONS
 
 
@@ -45,7 +45,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     async def make() -> Made:
         with whole(data) as (app, callers, _):
             passing: Any = None
-            elsewhere = remote_backend.build(passing, None, Own(lambda: (0, 0, 0, 0), lambda: 0), callers)
+            elsewhere = remote_backend.backend_routes(
+                passing, None, ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0), callers
+            )
             answer = await asyncio.to_thread(call, app, "GET", "/api/openapi.json")
             return Made(app.routes, elsewhere.routes, answer.json)
 
@@ -65,9 +67,9 @@ def test_undeclared_route_is_named() -> None:
     async def nothing(_: Request) -> Response:
         return Response()
 
-    with pytest.raises(Undeclared, match="GET /nowhere has no row"):
+    with pytest.raises(UndeclaredRouteError, match="GET /nowhere has no row"):
         document([Route("/nowhere", nothing)])
-    with pytest.raises(Undeclared):
+    with pytest.raises(UndeclaredRouteError):
         declared("GET", "/nowhere")
 
 

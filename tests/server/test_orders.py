@@ -14,7 +14,7 @@ import pytest
 
 from tests.server.linking import Agent, Place, introduction, run, serving, until
 from vigie import cli
-from vigie.agent.link.commands import Commands
+from vigie.agent.link.commands import CommandRunner
 from vigie.server.api.nodes import PATH
 from vigie.server.http.routes import ADMIN, rule_of
 from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
@@ -50,7 +50,7 @@ async def asked(place: Place, path: str) -> tuple[int, Any]:
 
 def linked(place: Place, home: Path, driver: Driver, refused: tuple[str, ...] = ()) -> Agent:
     orders = {GPUS_RELEASE: driver.release, GPUS_TAKE: driver.take}
-    return Agent(place, home, introduction("n1"), commands=Commands(orders, refused))
+    return Agent(place, home, introduction("n1"), commands=CommandRunner(orders, refused))
 
 
 def test_order_reaches_the_node_and_its_words_come_back(tmp_path: Path) -> None:

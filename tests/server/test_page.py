@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.auth.authenticator import Callers, Doors
-from vigie.server.auth.middleware import Access, guarded
-from vigie.server.http.not_found import base_of
+from vigie.server.auth.authenticator import Authenticator, AuthPolicy
+from vigie.server.auth.middleware import AuthMiddleware, with_auth
+from vigie.server.http.not_found import base_href
 from vigie.server.http.routes import ADDRESSES
-from vigie.server.web_app import HERE, first_question, page_routes
+from vigie.server.web_app import HERE, preload_path, web_app_routes
 
 SCRIPT = b"console.log('x')" * 100
 INDEX = f"<!doctype html><head>{HERE}<script src='./assets/index-1.js'></script></head>"
@@ -46,9 +46,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def app(built: Path) -> Iterator[Access]:
+def app(built: Path) -> Iterator[AuthMiddleware]:
     with known_secrets(TOKEN) as secrets:
-        yield guarded(page_routes(built), Callers(secrets))
+        yield with_auth(web_app_routes(built), Authenticator(secrets))
 
 
 def addresses() -> list[str]:
@@ -60,12 +60,14 @@ def addresses() -> list[str]:
     return found
 
 
-def get(app: Access, path: str, **headers: str) -> Answer:
+def get(app: AuthMiddleware, path: str, **headers: str) -> Answer:
     return call(app, "GET", path, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 @pytest.mark.parametrize("address", addresses())
-def test_every_address_shows_the_document_with_its_files_below_any_prefix(app: Access, address: str) -> None:
+def test_every_address_shows_the_document_with_its_files_below_any_prefix(
+    app: AuthMiddleware, address: str
+) -> None:
     answer = get(app, address)
     assert answer.status == 200
     base = answer.body.decode().partition('<base href="')[2].partition('"')[0]
@@ -75,12 +77,12 @@ def test_every_address_shows_the_document_with_its_files_below_any_prefix(app: A
 
 
 def test_base_follows_the_address_as_the_browser_wrote_it() -> None:
-    assert base_of({"path": "/job/a/b", "raw_path": b"/job/a%2Fb"}) == "../"
-    assert base_of({"path": "/job/a/b", "raw_path": b"/job/a/b?x=/"}) == "../../"
-    assert base_of({"path": "/"}) == "./"
+    assert base_href({"path": "/job/a/b", "raw_path": b"/job/a%2Fb"}) == "../"
+    assert base_href({"path": "/job/a/b", "raw_path": b"/job/a/b?x=/"}) == "../../"
+    assert base_href({"path": "/"}) == "./"
 
 
-def test_document_names_what_the_page_asks_first_as_the_page_spells_it(app: Access) -> None:
+def test_document_names_what_the_page_asks_first_as_the_page_spells_it(app: AuthMiddleware) -> None:
     said = get(app, "/gpu/gpu%2001/MIG-%C3%A9(1)").body.decode()
     assert (
         '<link rel="preload" as="fetch" crossorigin href="api/outlook/gpus/gpu%2001/MIG-%C3%A9(1)" />' in said
@@ -89,17 +91,17 @@ def test_document_names_what_the_page_asks_first_as_the_page_spells_it(app: Acce
 
 
 @pytest.mark.parametrize("address", ["/job/1?at=1700000000", "/job/a/b", "/dashboards", "/explore?query=up"])
-def test_document_names_no_question_that_the_page_may_not_ask(app: Access, address: str) -> None:
+def test_document_names_no_question_that_the_page_may_not_ask(app: AuthMiddleware, address: str) -> None:
     assert "preload" not in get(app, address).body.decode()
 
 
 @given(st.binary())
 def test_any_address_is_safe_in_the_document(path: bytes) -> None:
-    said = first_question({"raw_path": b"/job/" + path, "path": "", "query_string": b""})
+    said = preload_path({"raw_path": b"/job/" + path, "path": "", "query_string": b""})
     assert said is None or not set(said) & set('"<>& \n')
 
 
-def test_document_loads_nothing_from_elsewhere_and_is_asked_for_anew(app: Access) -> None:
+def test_document_loads_nothing_from_elsewhere_and_is_asked_for_anew(app: AuthMiddleware) -> None:
     answer = get(app, "/")
     policy = answer.header("content-security-policy")
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -108,7 +110,7 @@ def test_document_loads_nothing_from_elsewhere_and_is_asked_for_anew(app: Access
     assert answer.header("cache-control") == "no-cache"
 
 
-def test_files_are_kept_for_good_and_sent_packed(app: Access) -> None:
+def test_files_are_kept_for_good_and_sent_packed(app: AuthMiddleware) -> None:
     packed = get(app, "/assets/index-1.js", accept_encoding="gzip")
     assert packed.header("content-encoding") == "gzip"
     assert "immutable" in packed.header("cache-control")
@@ -119,7 +121,7 @@ def test_files_are_kept_for_good_and_sent_packed(app: Access) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/assets/index-1.js", "/icon.svg"])
-def test_what_the_browser_has_is_not_sent_again(app: Access, path: str) -> None:
+def test_what_the_browser_has_is_not_sent_again(app: AuthMiddleware, path: str) -> None:
     tag = get(app, path).header("etag")
     known = get(app, path, if_none_match=f'"other", W/{tag}')
     assert (known.status, known.body) == (304, b"")
@@ -127,7 +129,7 @@ def test_what_the_browser_has_is_not_sent_again(app: Access, path: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_no_name_leads_out_of_the_folder(app: Access, name: str) -> None:
+def test_no_name_leads_out_of_the_folder(app: AuthMiddleware, name: str) -> None:
     asked = name.partition("?")[0]
     assert get(app, f"/assets/{name}").status != 200 or asked in (
         "index-1.js",
@@ -137,7 +139,7 @@ def test_no_name_leads_out_of_the_folder(app: Access, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["../secret", "..%2F..%2Fsecret", ".", "..", "nothing.js", "index-1.js%00"])
-def test_file_that_is_none_is_not_found(app: Access, name: str) -> None:
+def test_file_that_is_none_is_not_found(app: AuthMiddleware, name: str) -> None:
     answer = get(app, f"/assets/{name}")
     assert answer.status == 404
     assert b"secret" not in answer.body
@@ -145,14 +147,14 @@ def test_file_that_is_none_is_not_found(app: Access, name: str) -> None:
 
 def test_page_that_is_not_built_says_what_to_type(tmp_path: Path) -> None:
     with known_secrets(TOKEN) as secrets:
-        answer = get(guarded(page_routes(tmp_path), Callers(secrets)), "/job/1")
+        answer = get(with_auth(web_app_routes(tmp_path), Authenticator(secrets)), "/job/1")
     assert answer.status == 503
     assert b"pip install ." in answer.body
 
 
 def test_whoever_may_not_look_gets_the_sign_in_at_the_same_address(built: Path) -> None:
     with known_secrets(TOKEN) as secrets:
-        shut = guarded(page_routes(built), Callers(secrets, Doors(auth="always")))
+        shut = with_auth(web_app_routes(built), Authenticator(secrets, AuthPolicy(auth="always")))
         answer = get(shut, "/gpu/n1/0", accept="text/html")
         assert answer.status == 401
         assert b'action="../../api/login"' in answer.body

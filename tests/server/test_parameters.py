@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.server.http.requests import EARLIEST, LATEST, Parameters, label_name
 
 
@@ -39,7 +39,9 @@ def test_time_is_unix_seconds_or_a_calendar_date(text: str, moment: int) -> None
     "text", ["", "x", "nan", "inf", "1e300", "1_0", " 1", "2023-11-14", "2023-13-14T22:13:20Z"]
 )
 def test_other_time_is_refused(text: str) -> None:
-    with pytest.raises(BadData, match=r'invalid parameter "time": cannot parse ".*" to a valid timestamp'):
+    with pytest.raises(
+        BadDataError, match=r'invalid parameter "time": cannot parse ".*" to a valid timestamp'
+    ):
         given_as(time=text).time("time")
 
 
@@ -61,7 +63,7 @@ def test_duration_is_seconds_or_units(text: str, length: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "1m1h", "5 m", "inf", "1e30", "9999999999999y"])
 def test_other_duration_is_refused(text: str) -> None:
-    with pytest.raises(BadData, match='invalid parameter "step": cannot parse'):
+    with pytest.raises(BadDataError, match='invalid parameter "step": cannot parse'):
         given_as(step=text).duration("step")
 
 
@@ -90,7 +92,7 @@ def test_garbage_gives_values_or_the_error_of_a_bad_request(query: bytes, form: 
         for ask in (found.time, found.duration, found.limit):
             ask(found.one("a"))
         found.selectors()
-    except BadData:
+    except BadDataError:
         pass
 
 
@@ -100,5 +102,5 @@ def test_any_text_is_a_time_a_duration_a_limit_or_refused(text: str) -> None:
     for read in (fields.time, fields.duration, fields.limit, lambda _: fields.selectors()):
         try:
             read("a")
-        except BadData:
+        except BadDataError:
             pass

@@ -20,16 +20,16 @@ from tests.server.serving import TOKEN, Said, listening
 from vigie.cli._auth_options import privacy
 from vigie.common.config import ConfigError
 from vigie.model import Binding, Event
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Callers
+from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Identity
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
 from vigie.server.http.request_log import Traffic
 from vigie.server.http.routes import TABLE
-from vigie.server.privacy.redactor import LABELS, Mask, Privacy
-from vigie.server.run import Plan, application
+from vigie.server.privacy.redactor import LABELS, Privacy, Pseudonyms
+from vigie.server.run import ServerConfig, application
 from vigie.store.filesystem import FOLDER
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
@@ -83,7 +83,7 @@ def fill(data: Path) -> None:
     with Store(data / FOLDER) as store:
         store.append_series([*told(BOB, "0"), *told(ADA, "1")])
         store.sync()
-    book, events = Book(data / "bindings.sqlite"), Events(data / "events.sqlite")
+    book, events = BindingStore(data / "bindings.sqlite"), EventStore(data / "events.sqlite")
     for gpu, words in enumerate((BOB, ADA)):
         book.add("n1", held(*words, gpu, None))
         book.add("n1", held(*words, gpu + 2, NOW - 1000))
@@ -139,8 +139,8 @@ def everybody(tmp_path_factory: pytest.TempPathFactory) -> Any:
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         secrets.accounts.add("ada.l", "user")
         secrets.accounts.add("bob.m", "viewer")  # a name does not make a viewer see
-        callers = Callers(secrets, privacy=Privacy("a key", ["team"]))
-        plan = Plan("127.0.0.1:0", data, Limits(), Retention(), {})
+        callers = Authenticator(secrets, privacy=Privacy("a key", ["team"]))
+        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {})
 
         async def made() -> Any:
             return application(plan, callers, opened, Traffic(), Readiness())
@@ -235,14 +235,14 @@ def test_open_hides_nothing_and_admin_is_not_masked() -> None:
 
 
 def test_pseudonyms_of_two_servers_differ() -> None:
-    assert Mask(b"a", "").word("user", "bob") != Mask(b"b", "").word("user", "bob")
+    assert Pseudonyms(b"a", "").word("user", "bob") != Pseudonyms(b"b", "").word("user", "bob")
 
 
 @given(st.dictionaries(st.sampled_from([*LABELS, "instance", "id", "kind"]), st.text(max_size=8)))
 def test_labels_of_others_keep_their_names_and_emptiness_and_hide_their_values(
     labels: dict[str, str],
 ) -> None:
-    seen = Mask(b"key", "ada").labels(labels)
+    seen = Pseudonyms(b"key", "ada").labels(labels)
     if next((labels[name] for name in ("user", "username", "owner") if labels.get(name)), "") == "ada":
         assert seen == labels
         return

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.server.serving import NOW, Server, series, serving
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 
 AT = NOW / 1000
 
@@ -136,7 +136,7 @@ def test_hostile_query_meets_a_limit_and_the_server_goes_on(server: Server, quer
 
 
 def test_limit_on_samples_gives_prometheus_error(tmp_path: Path) -> None:
-    with serving(tmp_path, Limits(samples=10)) as small:
+    with serving(tmp_path, QueryLimits(samples=10)) as small:
         small.store.append_series([series("up", [1.0] * 20)])
         said = small.get("query", query="up[1h]", time=AT)
         assert (said.status, said.json["errorType"]) == (422, "execution")

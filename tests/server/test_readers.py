@@ -20,19 +20,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vigie.query.errors import BadData, ExecutionError, QueryTimeout, TooManySamples
-from vigie.query.limits import Limits
-from vigie.query.rollups.evaluator import RolledGroup
-from vigie.query.storage import Group, Labels, Load, Matcher, Storage
-from vigie.server.http.responses import whole
-from vigie.server.query_executor import ALONE, Readers, Work
+from vigie.query.errors import BadDataError, ExecutionError, QueryTimeoutError, TooManySamplesError
+from vigie.query.limits import QueryLimits
+from vigie.query.rollups.evaluator import RollupGroup
+from vigie.query.storage import Labels, Load, Matcher, SeriesGroup, Storage
+from vigie.server.http.responses import join_chunks
+from vigie.server.query_executor import ALONE, QueryExecutor, Work
 from vigie.simulation.memory_storage import MemoryStorage
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
 HOURS = 10 * 3600.0
 
 
-def _itself(group: Group) -> Group:
+def _itself(group: SeriesGroup) -> SeriesGroup:
     return group
 
 
@@ -60,7 +60,7 @@ class Forkable(MemoryStorage):
     def rolled_since(self, *_: int) -> int:
         return 0
 
-    def rollups(self, *_: object) -> Iterator[RolledGroup]:
+    def rollups(self, *_: object) -> Iterator[RollupGroup]:
         return iter(())
 
     def live_pairs(self) -> Counter[tuple[str, str]]:
@@ -110,9 +110,9 @@ def _has_child() -> bool:
 
 def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS, big: bool = False) -> bytes:
     async def asked() -> bytes:
-        readers = Readers(store, Limits(seconds=HOURS), light=light)
+        readers = QueryExecutor(store, QueryLimits(seconds=HOURS), light=light)
         try:
-            return whole(await readers.ask(work, seconds, big=big))
+            return join_chunks(await readers.ask(work, seconds, big=big))
         finally:
             readers.close()
 
@@ -122,7 +122,7 @@ def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS, 
 def heavy(then: Callable[[], bytes]) -> Work:
     """Return work that is too much for a thread, and so goes on in a child."""
 
-    def work(storage: Storage, limits: Limits) -> bytes:
+    def work(storage: Storage, limits: QueryLimits) -> bytes:
         storage.select(EVERYTHING, 0, 100)
         return then()
 
@@ -157,12 +157,12 @@ def test_a_question_that_reads_more_is_answered_by_a_child(store: Forkable) -> N
 def test_more_is_answered_in_the_server_where_nobody_else_asks(store: Forkable) -> None:
     over = threading.Event()
 
-    def waiting(_: Storage, __: Limits) -> bytes:
+    def waiting(_: Storage, __: QueryLimits) -> bytes:
         over.wait()
         return b""
 
     async def asked() -> list[bytes]:
-        readers = Readers(store, Limits(seconds=HOURS), light=9)
+        readers = QueryExecutor(store, QueryLimits(seconds=HOURS), light=9)
         try:
             alone = await readers.ask(heavy(pid))
             other = asyncio.create_task(readers.ask(waiting))
@@ -170,7 +170,7 @@ def test_more_is_answered_in_the_server_where_nobody_else_asks(store: Forkable) 
             beside = await readers.ask(heavy(pid))
             over.set()
             await other
-            return [whole(each) for each in (alone, beside, await readers.ask(heavy(pid)))]
+            return [join_chunks(each) for each in (alone, beside, await readers.ask(heavy(pid)))]
         finally:
             over.set()
             readers.close()
@@ -184,16 +184,16 @@ def test_a_question_that_is_known_to_be_big_is_not_tried_in_the_server_first(sto
 
 
 def test_a_question_that_makes_more_than_it_reads_is_answered_by_a_child(store: Forkable) -> None:
-    def work(storage: Storage, limits: Limits) -> bytes:
+    def work(storage: Storage, limits: QueryLimits) -> bytes:
         if limits.samples <= 9 * ALONE:
-            raise TooManySamples
+            raise TooManySamplesError
         return pid()
 
     assert ask(store, work, light=9) != pid()
 
 
 def test_a_child_reads_the_store_as_it_was(store: Forkable) -> None:
-    def work(storage: Storage, limits: Limits) -> bytes:
+    def work(storage: Storage, limits: QueryLimits) -> bytes:
         return bytes(storage.select(EVERYTHING, 0, 100)[0].values.tobytes())
 
     assert ask(store, work) == np.arange(10.0).tobytes()
@@ -203,7 +203,9 @@ def test_an_answer_larger_than_a_pipe_comes_whole(store: Forkable) -> None:
     assert ask(store, heavy(lambda: bytes(5_000_000))) == bytes(5_000_000)
 
 
-@pytest.mark.parametrize("error", [BadData("no such thing"), ExecutionError("too odd"), QueryTimeout("slow")])
+@pytest.mark.parametrize(
+    "error", [BadDataError("no such thing"), ExecutionError("too odd"), QueryTimeoutError("slow")]
+)
 def test_what_a_child_refuses_is_refused_in_its_words(store: Forkable, error: Exception) -> None:
     def refuse() -> bytes:
         raise error
@@ -218,11 +220,11 @@ def test_a_killed_child_is_an_error_and_the_next_one_answers(store: Forkable) ->
         return b""
 
     async def asked() -> bytes:
-        readers = Readers(store, light=0)
+        readers = QueryExecutor(store, light=0)
         try:
             with pytest.raises(ExecutionError, match="SIGKILL"):
                 await readers.ask(heavy(die))
-            return whole(await readers.ask(heavy(pid)))
+            return join_chunks(await readers.ask(heavy(pid)))
         finally:
             readers.close()
 
@@ -234,7 +236,7 @@ def test_a_child_that_takes_too_long_is_ended(store: Forkable) -> None:
         threading.Event().wait()
         return b""
 
-    with pytest.raises(QueryTimeout, match="timed out"):
+    with pytest.raises(QueryTimeoutError, match="timed out"):
         ask(store, heavy(wait), seconds=0.01)
 
 
@@ -264,7 +266,7 @@ def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: 
     note = tmp_path / "pid"
 
     async def asked() -> None:
-        readers = Readers(store, light=0)
+        readers = QueryExecutor(store, light=0)
         asking = asyncio.ensure_future(readers.ask(endless(note)))
         while not note.exists():
             await asyncio.sleep(0.001)
@@ -282,7 +284,7 @@ def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkab
     note = tmp_path / "pid"
 
     async def asked() -> None:
-        readers = Readers(store, light=0)
+        readers = QueryExecutor(store, light=0)
         asking = asyncio.ensure_future(readers.ask(endless(note), HOURS))
         while not note.exists():
             await asyncio.sleep(0.001)
@@ -299,7 +301,7 @@ def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
     program = textwrap.dedent("""
         import asyncio, os, threading
         from tests.server.test_readers import Forkable, heavy
-        from vigie.server.query_executor import Readers
+        from vigie.server.query_executor import QueryExecutor
 
         def work():
             print(os.getpid(), flush=True)
@@ -307,7 +309,7 @@ def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
 
         store = Forkable()
         store.add({"__name__": "up"}, [1], [1.0])
-        asyncio.run(Readers(store, light=0).ask(heavy(work)))
+        asyncio.run(QueryExecutor(store, light=0).ask(heavy(work)))
     """)
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -327,11 +329,11 @@ def _runs(process: int) -> bool:
 
 def test_more_questions_than_may_wait_are_refused(store: Forkable) -> None:
     async def asked() -> None:
-        readers = Readers(store, queue=0)
+        readers = QueryExecutor(store, queue=0)
         try:
             await readers.ask(heavy(pid))
         finally:
             readers.close()
 
-    with pytest.raises(QueryTimeout, match="queue"):
+    with pytest.raises(QueryTimeoutError, match="queue"):
         asyncio.run(asked())

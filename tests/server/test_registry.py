@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vigie.model import Event
-from vigie.server.cluster.nodes import Registry, facts
+from vigie.server.cluster.nodes import NodeStore, node_facts
 from vigie.wire.messages import Hello
 
 
@@ -23,7 +23,7 @@ class Scene:
         self.open()
 
     def open(self) -> None:
-        self.registry = Registry(self._path, self.told.append, lambda: self.now)
+        self.registry = NodeStore(self._path, self.told.append, lambda: self.now)
 
     def restart(self) -> None:
         self.registry.close()
@@ -154,14 +154,14 @@ def test_lost_node_that_comes_back_after_a_restart_ends_the_same_event(scene: Sc
 def test_hardware_that_a_node_does_not_tell_of_is_not_missing(scene: Scene) -> None:
     scene.hello(inventory={"gpus": "8", "cpus": "64"})
     scene.hello(inventory={"cpus": "64"})  # its driver is not loaded yet
-    assert facts(scene.registry.nodes()[0])["missing"] == []
+    assert node_facts(scene.registry.nodes()[0])["missing"] == []
     assert "hardware_missing" not in scene.kinds
     scene.registry.equipped("n1", {"gpus": "7", "cpus": "64"})
     scene.registry.equipped("n1", {"gpus": "7", "cpus": "64"})
-    assert facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
+    assert node_facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
     assert scene.kinds.count("hardware_missing") == 1
     scene.restart()
-    assert facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
+    assert node_facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
 
 
 def test_changed_address_is_told(scene: Scene) -> None:
@@ -179,7 +179,7 @@ def test_hardware_that_is_missing_is_told_once(scene: Scene) -> None:
     scene.hello(inventory={"gpus": "7", "memory_bytes": "999000"})
     assert scene.kinds.count("hardware_missing") == 1
     assert "gpus 7 of 8" in next(e.what for e in scene.told if e.kind == "hardware_missing")
-    assert facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
+    assert node_facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
 
 
 def test_removed_node_is_heard_no_more(scene: Scene) -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.real.waiting import until
 from vigie.model import Frame
 from vigie.query.engine import Engine
-from vigie.query.limits import Limits
-from vigie.server.ingest.self_monitoring import SelfWatch
-from vigie.server.metrics import Own
+from vigie.query.limits import QueryLimits
+from vigie.server.ingest.self_monitoring import SelfMonitor
+from vigie.server.metrics import ServerMetrics
 from vigie.store.store import Store
 
 NOW = 1_794_808_800_000
@@ -38,8 +38,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def own_of(store: Store) -> Own:
-    return Own(lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0)
+def own_of(store: Store) -> ServerMetrics:
+    return ServerMetrics(
+        lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0
+    )
 
 
 def clock(start: int = NOW) -> Callable[[], int]:
@@ -48,14 +50,14 @@ def clock(start: int = NOW) -> Callable[[], int]:
 
 def test_what_the_server_says_of_itself_is_stored_and_passed_on(store: Store) -> None:
     passed = Passed()
-    watch = SelfWatch(own_of(store), store, clock(), "head", passed)
+    watch = SelfMonitor(own_of(store), store, clock(), "head", passed)
     until(lambda: passed.frames, "its metrics are stored")
     watch.close()
-    answer = Engine(store, Limits()).instant("vigie_server_build_info", NOW)
+    answer = Engine(store, QueryLimits()).instant("vigie_server_build_info", NOW)
     assert [(series.labels["instance"], series.labels["job"]) for series in answer.series] == [
         ("head", "vigie")
     ]
-    assert Engine(store, Limits()).instant('process_open_fds{job="vigie"}', NOW).series
+    assert Engine(store, QueryLimits()).instant('process_open_fds{job="vigie"}', NOW).series
     assert passed.frames[0][0] == {"instance": "head", "job": "vigie"}
 
 
@@ -63,7 +65,7 @@ def test_store_that_refuses_is_told_once_and_tried_again(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        watch = SelfWatch(own_of(store), store, clock(1 << 62), "head")  # no store takes such a time
+        watch = SelfMonitor(own_of(store), store, clock(1 << 62), "head")  # no store takes such a time
         until(lambda: caplog.messages, "it is told")
         watch.close()
     assert len(caplog.messages) == 1

@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 from tests.server.asgi import call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.auth.authenticator import Callers
-from vigie.server.auth.middleware import guarded
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.auth.middleware import with_auth
 from vigie.server.http.request_log import (
     CONNECTIONS,
     LONGEST,
@@ -41,10 +41,10 @@ async def _say(request: Request) -> Response:
 class Scene:
     """An application that is watched, and what was logged of it."""
 
-    def __init__(self, callers: Callers, caplog: pytest.LogCaptureFixture) -> None:
+    def __init__(self, callers: Authenticator, caplog: pytest.LogCaptureFixture) -> None:
         paths = ("/healthz", "/metrics", "/federate", "/api/v1/labels", "/api/nodes/{name}")
         routes = [Route(path, _say) for path in paths]
-        self._routes = guarded([*routes, Route("/remove_node", _say, methods=["POST"])], callers)
+        self._routes = with_auth([*routes, Route("/remove_node", _say, methods=["POST"])], callers)
         self._caplog, self.traffic, self.app = caplog, Traffic(), self._routes.__call__
 
     def logging(self, everything: bool) -> ASGIApp:
@@ -65,7 +65,7 @@ class Scene:
 def scene(caplog: pytest.LogCaptureFixture) -> Iterator[Scene]:
     caplog.set_level(logging.INFO)
     with known_secrets(TOKEN) as secrets:
-        yield Scene(Callers(secrets), caplog)
+        yield Scene(Authenticator(secrets), caplog)
 
 
 def test_requests_are_counted_by_route_and_status(scene: Scene) -> None:

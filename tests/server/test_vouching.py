@@ -17,16 +17,16 @@ from starlette.routing import Route
 
 from tests.server.linking import Agent, Place, agent, run, serving, until
 from vigie.agent.http.server import Response as AgentResponse
-from vigie.agent.http.unix_handlers import LocalPages
+from vigie.agent.http.unix_handlers import UnixHandlers
 from vigie.agent.http.unix_socket import listen
-from vigie.agent.link.delegated_requests import AT_ONCE, Asking
+from vigie.agent.link.delegated_requests import AT_ONCE, DelegatedRequests
 from vigie.cli import main
 from vigie.model import Binding
-from vigie.server.auth.authenticator import Callers
-from vigie.server.auth.middleware import guarded
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.auth.middleware import with_auth
 from vigie.server.http.routes import TABLE
 from vigie.server.privacy.redactor import Privacy
-from vigie.wire.messages import MAX_MESSAGE, Answer, Ask
+from vigie.wire.messages import MAX_MESSAGE, DelegatedRequest, DelegatedResponse
 
 pytestmark = pytest.mark.process
 
@@ -37,8 +37,8 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 async def vouched(directory: Path, *routes: Route) -> AsyncIterator[tuple[Place, Agent]]:
     """Give a server that hides people from each other, and an agent that vouches."""
     async with serving(directory / "data") as place, agent(place, directory / "a", "n1") as one:
-        callers = Callers(place.secrets, privacy=Privacy("a key"))
-        place.hub.vouching.app = guarded([*place.hub.routes(), *routes], callers)
+        callers = Authenticator(place.secrets, privacy=Privacy("a key"))
+        place.hub.vouching.app = with_auth([*place.hub.routes(), *routes], callers)
         yield place, await one.connected()
 
 
@@ -109,17 +109,17 @@ def test_many_questions_at_once_are_all_answered(tmp_path: Path) -> None:
 
 def test_question_without_a_link_or_an_answer_is_told_so() -> None:
     async def test() -> None:
-        asking = Asking(seconds=0.05)
+        asking = DelegatedRequests(seconds=0.05)
         assert (await asking.ask("ada", "/"))[0] == 503
-        sent: list[Ask] = []
+        sent: list[DelegatedRequest] = []
 
-        async def send(ask: Ask) -> None:
+        async def send(ask: DelegatedRequest) -> None:
             sent.append(ask)
 
         asking.connected(send)
         assert (await asking.ask("ada", "/"))[0] == 504
-        asking.answered(Answer(sent[0].number, 200, b"late"))  # nobody waits for it
-        waiting = asyncio.ensure_future(Asking.ask(asking, "ada", "/"))
+        asking.answered(DelegatedResponse(sent[0].number, 200, b"late"))  # nobody waits for it
+        waiting = asyncio.ensure_future(DelegatedRequests.ask(asking, "ada", "/"))
         await until(lambda: len(sent) == 2)
         asking.disconnected()
         assert (await waiting)[0] == 503
@@ -136,7 +136,7 @@ def test_command_line_asks_through_the_socket_without_any_secret(
         async with vouched(tmp_path) as (place, one):
             place.hub.book.add("n1", Binding("gpu:0", "job", "17", 1000, None, ME))
             place.hub.book.add("n1", Binding("gpu:1", "job", "18", 1000, None, "somebody"))
-            pages = LocalPages(_NoPages(), [one.link])  # type: ignore[arg-type]
+            pages = UnixHandlers(_NoPages(), [one.link])  # type: ignore[arg-type]
             local = await listen(pages.answer, tmp_path / "agent.sock")
             try:
                 for command in ("who", "jobs"):

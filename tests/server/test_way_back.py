@@ -18,9 +18,9 @@ from starlette.types import ASGIApp
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.server.auth.authenticator import Callers, Doors
-from vigie.server.auth.login import MAX_ADDRESS, checked
-from vigie.server.auth.middleware import guarded
+from vigie.server.auth.authenticator import Authenticator, AuthPolicy
+from vigie.server.auth.login import MAX_ADDRESS, check_return_path
+from vigie.server.auth.middleware import with_auth
 from vigie.server.auth.secrets import Secrets
 
 PASSWORD = "correct horse"
@@ -41,7 +41,7 @@ def secrets() -> Iterator[Secrets]:
 
 @pytest.fixture(scope="module")
 def app(secrets: Secrets) -> ASGIApp:
-    return guarded([Route("/job/{id:text}", _say)], Callers(secrets, Doors(auth="always")))
+    return with_auth([Route("/job/{id:text}", _say)], Authenticator(secrets, AuthPolicy(auth="always")))
 
 
 def way_of(answer: Answer) -> str:
@@ -102,6 +102,6 @@ def test_address_that_might_lead_elsewhere_leads_to_the_start(app: ASGIApp, then
 
 @given(st.text(max_size=40) | st.text("./\\%2eEfF:?#@x", max_size=20))
 def test_no_address_leads_to_another_server_or_out_of_the_prefix(then: str) -> None:
-    to = urlsplit(urljoin(f"{PREFIX}api/login", f"../{checked(then)}"))
+    to = urlsplit(urljoin(f"{PREFIX}api/login", f"../{check_return_path(then)}"))
     assert (to.scheme, to.netloc) == ("http", "here")
     assert f"{to.path}/".startswith("/some/where/")

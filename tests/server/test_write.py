@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.server.serving import DAY, NOW, TOKEN, Server, request_of, series, serving
 from tests.store.frames import answer
 from vigie.model.nan import NAN, STALE, bits_of
-from vigie.store.errors import CannotWrite
+from vigie.store.errors import WriteFailedError
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 from vigie.wire.remote_write.write_request import compress, encode
@@ -113,7 +113,7 @@ class FullDisk(Store):
     """A store that cannot write."""
 
     def sync(self) -> None:
-        raise CannotWrite("no space left")
+        raise WriteFailedError("no space left")
 
 
 def test_full_disk_asks_the_sender_to_try_again(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from vigie.simulation.cluster.bindings import bindings
 from vigie.simulation.cluster.events import events
 from vigie.simulation.cluster.incidents import INCIDENTS
 from vigie.simulation.cluster.machines import STORY, fleet
-from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.nodes import SimulatedNode
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.simulation.cluster.workloads import ACCOUNTS, JOBS
 
 NOW = 1_794_800_000_000
@@ -30,8 +30,8 @@ class Seen:
     """All series of one node, found by name and labels."""
 
     def __init__(self, name: str, seed: int = 1) -> None:
-        story = Story(fleet(16), NOW, seed)
-        node = Node(story, story.machines[name], head=name == "cpu01")
+        story = Scenario(fleet(16), NOW, seed)
+        node = SimulatedNode(story, story.machines[name], head=name == "cpu01")
         self._series: dict[str, list[tuple[dict[str, str], Numbers, NDArray[np.int64]]]] = {}
         for stretch in node.stretches(TIMES):
             for place, (metric, labels) in enumerate(stretch.table.series):
@@ -76,8 +76,8 @@ def test_another_seed_gives_other_numbers_but_the_same_story() -> None:
 
 
 def test_time_that_passes_in_pieces_gives_what_it_gives_at_once() -> None:
-    story = Story(fleet(16), NOW, 1)
-    whole, pieces = (Node(story, story.machines["gpu08"], head=False) for _ in range(2))
+    story = Scenario(fleet(16), NOW, 1)
+    whole, pieces = (SimulatedNode(story, story.machines["gpu08"], head=False) for _ in range(2))
     times = TIMES[-60:]
     at_once = {one.table.source: one.values for one in whole.stretches(times)}
     parts = [pieces.stretches(some) for some in (times[:7], times[7:8], times[8:])]
@@ -168,7 +168,7 @@ def test_downgraded_link_and_crowded_cores_are_seen() -> None:
 
 
 def test_every_incident_that_a_source_would_notice_has_its_event() -> None:
-    story = Story(fleet(16), NOW, 1)
+    story = Scenario(fleet(16), NOW, 1)
     told = {(node, event.kind) for node, event in events(story)}
     silent = {
         "starved",
@@ -181,7 +181,7 @@ def test_every_incident_that_a_source_would_notice_has_its_event() -> None:
 
 
 def test_every_gpu_of_a_running_job_is_held() -> None:
-    story = Story(fleet(16), NOW, 1)
+    story = Scenario(fleet(16), NOW, 1)
     held = {(node, one.gpu, one.holder) for node, one in bindings(story, "cpu01") if one.to_ms is None}
     for job in story.jobs:
         for place in job.places if job.end is None else ():
@@ -212,10 +212,12 @@ def test_cast_and_incidents_are_as_rich_as_promised() -> None:
     ("nodes", "gpus"), [(1, 8), (3, 2), (16, 4), pytest.param(40, 8, marks=pytest.mark.process)]
 )
 def test_fleet_of_any_size_can_be_simulated(nodes: int, gpus: int) -> None:
-    story = Story(fleet(nodes, gpus), NOW, 1)
+    story = Scenario(fleet(nodes, gpus), NOW, 1)
     assert len(story.machines) == nodes
     for number, machine in enumerate(story.machines.values()):
-        assert Node(story, machine, head=number == 0).frame(NOW) is not None or machine.name == "gpu14"
+        assert (
+            SimulatedNode(story, machine, head=number == 0).frame(NOW) is not None or machine.name == "gpu14"
+        )
 
 
 def test_story_has_a_mixed_fleet() -> None:

@@ -10,11 +10,19 @@ import pytest
 
 from vigie.cli import demo
 from vigie.model import Frame
-from vigie.simulation.cluster.live import Speaker
+from vigie.simulation.cluster.live import LiveLink
 from vigie.simulation.cluster.machines import fleet
-from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.scenario import Story
-from vigie.simulation.cluster.sizing import HOUR_MS, MINUTE_MS, Pace, TooMuch, check, pace, usual_history
+from vigie.simulation.cluster.nodes import SimulatedNode
+from vigie.simulation.cluster.scenario import Scenario
+from vigie.simulation.cluster.sizing import (
+    HOUR_MS,
+    MINUTE_MS,
+    SendRate,
+    TooLargeError,
+    check,
+    pace,
+    usual_history,
+)
 
 NOW = 1_794_800_000_000
 ROOMY = 10**12
@@ -41,7 +49,7 @@ def test_fleet_of_any_size_has_a_history_and_a_pace(nodes: int) -> None:
 def test_what_is_too_much_is_refused_with_what_to_type(
     nodes: int, hours: float, free: int, says: str
 ) -> None:
-    with pytest.raises(TooMuch, match=says):
+    with pytest.raises(TooLargeError, match=says):
         check(nodes, int(hours * HOUR_MS), free)
 
 
@@ -76,10 +84,10 @@ class Heard:
 
 
 def test_frames_made_at_once_are_those_made_one_by_one() -> None:
-    story = Story(fleet(3), NOW, 1)
+    story = Scenario(fleet(3), NOW, 1)
     heard = Heard()
-    speaker = Speaker(Node(story, story.machines["gpu02"], head=False), heard, Pace(5.0, 3))
-    alone = Node(story, story.machines["gpu02"], head=False)
+    speaker = LiveLink(SimulatedNode(story, story.machines["gpu02"], head=False), heard, SendRate(5.0, 3))
+    alone = SimulatedNode(story, story.machines["gpu02"], head=False)
     times = [NOW + 5000 * turn for turn in range(5)]
     for turn, time in enumerate(times):
         speaker.speak(time + turn % 2)  # turns are not quite even
@@ -93,9 +101,9 @@ def test_frames_made_at_once_are_those_made_one_by_one() -> None:
 
 
 def test_node_that_is_away_says_nothing_until_it_is_back() -> None:
-    story = Story(fleet(16), NOW, 1)
-    lost = Node(story, story.machines["gpu14"], head=False)
-    speaker = Speaker(lost, heard := Heard(), Pace(5.0, 12))
+    story = Scenario(fleet(16), NOW, 1)
+    lost = SimulatedNode(story, story.machines["gpu14"], head=False)
+    speaker = LiveLink(lost, heard := Heard(), SendRate(5.0, 12))
     for turn in range(3):
         speaker.speak(NOW + 5000 * turn)
     assert heard.frames == []

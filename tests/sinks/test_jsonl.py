@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
-from vigie.sinks.core.background_sink import MAX_FRAMES, Feeder
+from vigie.sinks.core.background_sink import MAX_FRAMES, BackgroundSink
 from vigie.sinks.jsonl import JsonLines
 
 METRIC = gauge("g", "G.", "n")
@@ -53,7 +53,7 @@ def test_blocked_destination_costs_the_oldest_frames_and_says_so(caplog: pytest.
         go.wait()
         written.append(given.time_ms)
 
-    feeder = Feeder("test", write)
+    feeder = BackgroundSink("test", write)
     with caplog.at_level(logging.INFO):
         feeder(frame(0, time_ms=0))
         entered.wait()
@@ -73,13 +73,13 @@ def test_failing_destination_is_complained_of_once_and_recovers(caplog: pytest.L
         if full[0]:
             raise OSError(28, "No space left on device")
 
-    feeder = Feeder("test", write)
+    feeder = BackgroundSink("test", write)
     with caplog.at_level(logging.INFO):
         feeder(frame(0))
         feeder(frame(0))
         feeder.close()
         full[0] = False
-        second = Feeder("test", write)
+        second = BackgroundSink("test", write)
         second(frame(0))
         second.close()
     assert caplog.text.count("No space left") == 1

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.sinks.peer import Peer
-from vigie.common.endpoint import Secret, Target
+from vigie.common.endpoint import Endpoint, Secret
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
 from vigie.model.nan import NAN_BITS, STALE_BITS, bits_of
-from vigie.sinks.remote_write import Options, RemoteWrite
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
 
-QUICK = Options(batch_seconds=0.0, first_pause=0.005, longest_pause=0.02, request_seconds=5.0)
+QUICK = RemoteWriteOptions(batch_seconds=0.0, first_pause=0.005, longest_pause=0.02, request_seconds=5.0)
 METRIC = gauge("g", "G.", "n")
 NOW = 1_700_000_000_000
 
@@ -48,7 +48,7 @@ DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 def test_whatever_goes_wrong_every_sample_arrives_once_and_in_order(
     peer: Peer, tmp_path: Path, mood: str
 ) -> None:
-    sink, two = RemoteWrite(Target(peer.url), tmp_path, QUICK), table("a", "b")
+    sink, two = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK), table("a", "b")
     for place in range(20):
         if place % 3 == 1:
             peer.moods.append(mood)
@@ -62,7 +62,7 @@ def test_whatever_goes_wrong_every_sample_arrives_once_and_in_order(
 
 def test_peer_that_hangs_is_left_after_the_deadline(peer: Peer, tmp_path: Path) -> None:
     peer.moods.append("hang")
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK._replace(request_seconds=0.2))
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK._replace(request_seconds=0.2))
     sink.write(frame(0, table("a"), 1.0), "n1")
     peer.wait(lambda: len(peer.taken) == 1)
     sink.close()
@@ -71,7 +71,7 @@ def test_peer_that_hangs_is_left_after_the_deadline(peer: Peer, tmp_path: Path) 
 
 def test_retry_after_is_honoured(peer: Peer, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     peer.moods.append("429:3600")
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     sink.write(frame(0, table("a"), 1.0), "n1")
     peer.wait(lambda: sink.state().failures == 1)
     sink.write(frame(1, table("a"), 2.0), "n1")
@@ -87,7 +87,7 @@ def test_only_refused_samples_are_dropped_and_the_reason_is_said_once(
     bad = {"7", "31"}
     peer.refuse = lambda labels, _: "label n is silly" if dict(labels)["n"] in bad else ""
     names = [str(n) for n in range(50)]
-    sink, many = RemoteWrite(Target(peer.url), tmp_path, QUICK), table(*names)
+    sink, many = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK), table(*names)
     for place in range(3):
         sink.write(frame(place, many, *range(50)), "n1")
     peer.wait(lambda: len(peer.taken) == 3 * 48)
@@ -101,7 +101,7 @@ def test_only_refused_samples_are_dropped_and_the_reason_is_said_once(
 
 def test_out_of_bounds_is_asked_once_a_timestamp_and_not_once_a_sample(peer: Peer, tmp_path: Path) -> None:
     peer.refuse = lambda _, when: "out of bounds" if when < NOW + 2000 else ""
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK._replace(batch_samples=10_000, batch_seconds=3600))
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK._replace(batch_samples=10_000, batch_seconds=3600))
     many = table(*(str(n) for n in range(100)))
     for place in range(4):
         sink.write(frame(place, many, *range(100)), "n1")
@@ -112,7 +112,7 @@ def test_out_of_bounds_is_asked_once_a_timestamp_and_not_once_a_sample(peer: Pee
 
 
 def test_late_sample_goes_apart_and_costs_no_other(peer: Peer, tmp_path: Path) -> None:
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK._replace(batch_seconds=3600))
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK._replace(batch_seconds=3600))
     labels = [{"__name__": "m", "n": str(n)} for n in range(10)]
     sink.write_series([(each, [NOW], [1.0]) for each in labels])
     sink.write_series([(each, [NOW + 1000 - 2000 * (n == 4)], [2.0]) for n, each in enumerate(labels)])
@@ -130,7 +130,7 @@ BATCHED = QUICK._replace(batch_seconds=3600, batch_samples=100_000)
 def many_times(peer: Peer, directory: Path) -> RemoteWrite:
     """Send one request with three times of each of thirty series, and return when all are accounted for."""
     options = BATCHED._replace(batch_samples=90)
-    sink, many = RemoteWrite(Target(peer.url), directory, options), table(*map(str, range(30)))
+    sink, many = RemoteWrite(Endpoint(peer.url), directory, options), table(*map(str, range(30)))
     for place in range(3):
         sink.write(frame(place, many, *range(30)), "n1")
     peer.wait(lambda: sink.state().sent + sum(sink.state().dropped.values()) == 90)
@@ -153,7 +153,7 @@ def test_request_that_arrived_although_its_answer_was_lost_is_not_counted_as_dro
 def test_request_that_was_lost_is_sent_again_however_many_late_samples_it_has(
     peer: Peer, tmp_path: Path
 ) -> None:
-    ahead = RemoteWrite(Target(peer.url), tmp_path / "ahead", QUICK)
+    ahead = RemoteWrite(Endpoint(peer.url), tmp_path / "ahead", QUICK)
     ahead.write(frame(2, table("0", "7", "8"), 0.5, 0.5, 0.5), "n1")
     peer.wait(lambda: len(peer.taken) == 3)
     peer.moods.append("cut")
@@ -166,7 +166,7 @@ def test_request_that_was_lost_is_sent_again_however_many_late_samples_it_has(
 
 
 def test_series_that_is_in_two_tables_is_sent_once(peer: Peer, tmp_path: Path) -> None:
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     one, other = table("a", "b"), table("b", "c", "c")._replace(source="u")
     for place in range(3):
         sink.write(Frame(NOW + place * 1000, ((one, (1.0, 2.0)), (other, (3.0, 4.0, 5.0)))), "n1")
@@ -178,7 +178,7 @@ def test_series_that_is_in_two_tables_is_sent_once(peer: Peer, tmp_path: Path) -
 
 
 def test_frame_that_comes_late_goes_apart_and_ends_nothing(peer: Peer, tmp_path: Path) -> None:
-    sink = RemoteWrite(Target(peer.url), tmp_path, BATCHED)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, BATCHED)
     sink.write(frame(0, table("a", "b"), 1.0, 2.0), "n1")
     sink.write(frame(2, table("a", "b"), 3.0, 4.0), "n1")
     sink.write(frame(1, table("a", version=0), 9.0), "n1")
@@ -191,7 +191,7 @@ def test_frame_that_comes_late_goes_apart_and_ends_nothing(peer: Peer, tmp_path:
 
 def test_node_that_is_far_behind_goes_apart(peer: Peer, tmp_path: Path) -> None:
     peer.refuse = lambda labels, _: "out of bounds" if dict(labels).get("instance") == "n2" else ""
-    sink, one = RemoteWrite(Target(peer.url), tmp_path, BATCHED), table("a")
+    sink, one = RemoteWrite(Endpoint(peer.url), tmp_path, BATCHED), table("a")
     for place in range(3):
         sink.write(frame(place, one, place), "n1")
         sink.write(frame(place - 3600, one, place), "n2")
@@ -202,7 +202,7 @@ def test_node_that_is_far_behind_goes_apart(peer: Peer, tmp_path: Path) -> None:
 
 
 def test_series_that_leaves_its_table_or_has_no_value_is_marked_stale(peer: Peer, tmp_path: Path) -> None:
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     sink.write(frame(0, table("a", "b", "c"), 1.0, 2.0, NAN), "n1")
     sink.write(frame(1, table("a", "b", "c"), 1.0, ABSENT, NAN), "n1")
     sink.write(frame(2, table("a", version=2), 1.0), "n1")
@@ -215,7 +215,7 @@ def test_series_that_leaves_its_table_or_has_no_value_is_marked_stale(peer: Peer
 
 
 def test_clean_stop_ends_every_series(peer: Peer, tmp_path: Path) -> None:
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     sink.write(frame(0, table("a"), 1.0), "n1")
     sink.close()
     (_, first), (when, last) = peer.values(n="a")
@@ -225,7 +225,7 @@ def test_clean_stop_ends_every_series(peer: Peer, tmp_path: Path) -> None:
 
 def test_labels_are_those_of_the_target_with_external_ones_behind(peer: Peer, tmp_path: Path) -> None:
     options = QUICK._replace(external_labels=(("cluster", "c1"), ("n", "never")))
-    sink = RemoteWrite(Target(peer.url), tmp_path, options)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, options)
     odd = Table("odd", 1, ((gauge("g", "G.", "job", "n"), ("mine", "x")),))
     sink.write(Frame(NOW, ((odd, (1.0,)),)), "n1")
     sink.close()
@@ -240,13 +240,13 @@ def test_labels_are_those_of_the_target_with_external_ones_behind(peer: Peer, tm
 
 
 def test_queue_survives_a_restart_and_goes_out_in_order(peer: Peer, tmp_path: Path) -> None:
-    away = Target("http://127.0.0.1:1/api/v1/write")
+    away = Endpoint("http://127.0.0.1:1/api/v1/write")
     for place in range(3):
         sink = RemoteWrite(away, tmp_path, QUICK)
         sink.write_series([({"__name__": "m"}, [NOW + place * 1000], [float(place)])])
         sink.close(0.1)
     assert sink.state().queue_bytes > 0
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     peer.wait(lambda: len(peer.taken) == 3)
     sink.close()
     assert peer.values() == [sent(place, place) for place in range(3)]
@@ -255,14 +255,14 @@ def test_queue_survives_a_restart_and_goes_out_in_order(peer: Peer, tmp_path: Pa
 def test_full_queue_drops_the_oldest_and_counts_them(
     peer: Peer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    away = Target("http://127.0.0.1:1/api/v1/write")
+    away = Endpoint("http://127.0.0.1:1/api/v1/write")
     sink = RemoteWrite(away, tmp_path, QUICK._replace(queue_bytes=4000))
     for place in range(400):
         sink.write_series([({"__name__": "m"}, [NOW + place * 1000], [float(place)])])
     assert sink.state().queue_bytes <= 4000
     dropped = sink.state().dropped["queue full"]
     sink.close(0.1)
-    second = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    second = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     peer.wait(lambda: len(peer.taken) == 400 - dropped)
     second.close()
     assert peer.values() == [sent(place, place) for place in range(dropped, 400)]
@@ -274,8 +274,8 @@ def test_secrets_are_sent_and_never_logged(
 ) -> None:
     (tmp_path / "token").write_text("sesame\n")
     targets = [
-        Target(peer.url, token=Secret(str(tmp_path / "token")), headers=(("X-Scope-OrgID", "one"),)),
-        Target(peer.url.replace("//", "//me:sesame@")),
+        Endpoint(peer.url, token=Secret(str(tmp_path / "token")), headers=(("X-Scope-OrgID", "one"),)),
+        Endpoint(peer.url.replace("//", "//me:sesame@")),
     ]
     caplog.set_level(logging.DEBUG)
     for place, target in enumerate(targets):
@@ -293,7 +293,7 @@ def test_secrets_are_sent_and_never_logged(
 
 
 def test_second_process_on_the_queue_is_refused(peer: Peer, tmp_path: Path) -> None:
-    sink = RemoteWrite(Target(peer.url), tmp_path, QUICK)
+    sink = RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     with pytest.raises(BlockingIOError, match="in use by another process"):
-        RemoteWrite(Target(peer.url), tmp_path, QUICK)
+        RemoteWrite(Endpoint(peer.url), tmp_path, QUICK)
     sink.close()

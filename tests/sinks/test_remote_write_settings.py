@@ -7,7 +7,7 @@ import pytest
 from vigie.cli import _remote_write_options, main, parser_of
 from vigie.cli.settings import flags
 from vigie.common.config import ConfigError
-from vigie.common.endpoint import Secret, Tls
+from vigie.common.endpoint import Secret, TlsOptions
 
 FILE = """[remote_write]
 url = "https://me:sesame@peer/push"
@@ -32,7 +32,7 @@ def test_file_says_where_and_how(tmp_path: Path) -> None:
     assert target.name == "https://me:***@peer/push"
     assert target.headers == (("X-Scope-OrgID", "one"),)
     assert target.token == Secret("/etc/token", "VIGIE_REMOTE_WRITE_TOKEN")
-    assert target.tls == Tls("/etc/ca", insecure=True)
+    assert target.tls == TlsOptions("/etc/ca", insecure=True)
     options = _remote_write_options.options(found)
     assert options.external_labels == (("cluster", "c1"), ("site", "a=b"))
     assert (options.queue_bytes, options.batch_samples) == (2_000_000, 2000)

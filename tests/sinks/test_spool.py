@@ -13,25 +13,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vigie.common.spool import Record, Spool
+from vigie.common.spool import Spool, SpoolRecord
 
 MANY = 1_000_000
 WRITER = """
 import sys
 from pathlib import Path
-from vigie.common.spool import Record, Spool
+from vigie.common.spool import SpoolRecord, Spool
 spool = Spool(Path(sys.argv[1]), 100_000_000)
 for n in range(int(sys.argv[2]), 10**9):
-    spool.put(Record(n, n, b"%d" % n * 50))
+    spool.put(SpoolRecord(n, n, b"%d" % n * 50))
     print(n, flush=True)
 """
 
 
-def record(n: int) -> Record:
-    return Record(n, 1000 + n, b"%d" % n * 20)
+def record(n: int) -> SpoolRecord:
+    return SpoolRecord(n, 1000 + n, b"%d" % n * 20)
 
 
-def drained(spool: Spool) -> list[Record]:
+def drained(spool: Spool) -> list[SpoolRecord]:
     found = []
     while each := spool.peek():
         found.append(each)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model.nan import bits_of, from_bits
-from vigie.sinks._remote_write.template import Template
+from vigie.sinks._remote_write.template import SeriesTemplate
 from vigie.wire.remote_write.labels import LabelCache, label_section
 from vigie.wire.remote_write.write_request import decode, series_field
 
@@ -18,7 +18,7 @@ TIMES = st.integers(-(2**62), 2**62) | st.integers(1_600_000_000_000, 1_900_000_
 def test_template_writes_what_the_encoder_writes(
     sections: list[bytes], time: int, data: st.DataObject
 ) -> None:
-    template = Template(sections, time)
+    template = SeriesTemplate(sections, time)
     places = range(len(sections))
     assert list(template.sections()) == sections
     assert template.fits(time)
@@ -31,13 +31,13 @@ def test_template_writes_what_the_encoder_writes(
 
 def test_labels_of_any_length_are_read_back() -> None:
     sections = [label_section({"__name__": "m" * length}) for length in range(1, 300)]
-    assert list(Template(sections, 1_700_000_000_000).sections()) == sections
+    assert list(SeriesTemplate(sections, 1_700_000_000_000).sections()) == sections
 
 
 def test_values_keep_their_bits() -> None:
     words = [0x7FF8_0000_0000_0001, 0x7FF0_0000_0000_0002, 0x8000_0000_0000_0000]
     sections = [label_section({"__name__": f"m{i}"}) for i in range(3)]
-    body = Template(sections, 1_700_000_000_000).filled(
+    body = SeriesTemplate(sections, 1_700_000_000_000).filled(
         1_700_000_000_000, [from_bits(each) for each in words]
     )
     assert [bits_of(values[0]) for _, _, values in decode(body, LabelCache()).series] == words
@@ -45,4 +45,4 @@ def test_values_keep_their_bits() -> None:
 
 def test_labels_of_every_length_come_back_whole() -> None:
     sections = [b"x" * length for length in [*range(300), *range(16_300, 16_400)]]
-    assert list(Template(sections, 1_700_000_000_000).sections()) == sections
+    assert list(SeriesTemplate(sections, 1_700_000_000_000).sections()) == sections

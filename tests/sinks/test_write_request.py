@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from vigie.model.nan import NAN_BITS, STALE_BITS, from_bits
 from vigie.wire.remote_write.labels import LabelCache, label_section
-from vigie.wire.remote_write.metadata import Told
-from vigie.wire.remote_write.protobuf import Malformed, varint
+from vigie.wire.remote_write.metadata import MetadataTracker
+from vigie.wire.remote_write.protobuf import MalformedProtobufError, varint
 from vigie.wire.remote_write.write_request import Series, compress, decode, decompress, encode, series_field
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300)
@@ -68,7 +68,7 @@ def test_same_labels_are_the_same_object_while_remembered() -> None:
 def test_garbage_is_refused_and_nothing_else_happens(body: bytes) -> None:
     cache = LabelCache()
     for read in (lambda: decode(body, cache), lambda: decompress(body, 1000)):
-        with contextlib.suppress(Malformed):
+        with contextlib.suppress(MalformedProtobufError):
             read()
 
 
@@ -78,7 +78,7 @@ def test_spoiled_request_is_refused_or_read_and_does_not_harm_the_next(data: st.
     decode(GOOD, cache)
     spoiled = bytearray(GOOD * 2)
     spoiled[data.draw(st.integers(0, len(spoiled) - 1))] = data.draw(st.integers(0, 255))
-    with contextlib.suppress(Malformed):
+    with contextlib.suppress(MalformedProtobufError):
         decode(bytes(spoiled[: data.draw(st.integers(0, len(spoiled)))]), cache)
     assert bits(decode(GOOD, cache).series) == bits(
         [({"__name__": "up", "job": "node"}, [10**11 * 17], [1.0])]
@@ -87,12 +87,12 @@ def test_spoiled_request_is_refused_or_read_and_does_not_harm_the_next(data: st.
 
 def test_every_cut_of_a_request_is_refused() -> None:
     for length in range(1, len(GOOD)):
-        with pytest.raises(Malformed):
+        with pytest.raises(MalformedProtobufError):
             decode(GOOD[:length], LabelCache())
 
 
 def test_what_would_be_too_big_is_refused_before_it_is_decompressed() -> None:
-    with pytest.raises(Malformed, match="1099511627776 bytes"):
+    with pytest.raises(MalformedProtobufError, match="1099511627776 bytes"):
         decompress(varint(2**40) + b"\x00", 10**6)
 
 
@@ -108,14 +108,14 @@ def test_exemplars_and_histograms_are_counted_and_left_out() -> None:
 @pytest.mark.parametrize(
     ("content", "meant"),
     [
-        (b"\x08\x02\x12\x01a\x22\x02He\x2a\x01s", Told("a", "gauge", "He", "s")),
-        (b"\x2a\x01s\x12\x01a", Told("a", unit="s")),
-        (b"\x12\x01a\x08\x63", Told("a")),  # a kind of a later version
-        (b"\x12\x01a\x30\x07\x22\x01\xff", Told("a", help="\ufffd")),
-        (b"", Told()),
+        (b"\x08\x02\x12\x01a\x22\x02He\x2a\x01s", MetadataTracker("a", "gauge", "He", "s")),
+        (b"\x2a\x01s\x12\x01a", MetadataTracker("a", unit="s")),
+        (b"\x12\x01a\x08\x63", MetadataTracker("a")),  # a kind of a later version
+        (b"\x12\x01a\x30\x07\x22\x01\xff", MetadataTracker("a", help="\ufffd")),
+        (b"", MetadataTracker()),
     ],
 )
-def test_what_a_sender_tells_of_a_metric_is_read(content: bytes, meant: Told) -> None:
+def test_what_a_sender_tells_of_a_metric_is_read(content: bytes, meant: MetadataTracker) -> None:
     request = decode(GOOD + b"\x1a" + varint(len(content)) + content, LabelCache())
     assert request.metadata == [meant]
     assert len(request.series) == 1
@@ -138,7 +138,7 @@ def test_labels_that_name_no_series_cost_only_themselves(section: bytes, reason:
 
 def test_text_that_is_not_utf8_is_refused() -> None:
     body = series_field(label_section({"__name__": "mmm"}).replace(b"mmm", b"m\xff\xfe"), [1], [1.0])
-    with pytest.raises(Malformed, match="UTF-8"):
+    with pytest.raises(MalformedProtobufError, match="UTF-8"):
         decode(body, LabelCache())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from vigie.model import series_text
 from vigie.sources.core.host import Host
-from vigie.sources.core.replay import replayed, unpack
+from vigie.sources.core.replay import replay, unpack
 from vigie.sources.core.source import Source
 
 Machine = Callable[..., Host]
@@ -22,7 +22,7 @@ def machine(tmp_path: Path) -> Machine:
 
     def make(archive: str, **options: str) -> Host:
         unpack(archive, str(tmp_path))
-        return replayed(str(tmp_path), options)
+        return replay(str(tmp_path), options)
 
     return make
 

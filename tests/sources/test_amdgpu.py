@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.machines import HERE
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._amdgpu_files import chosen_clock, held_back, pcie_generation, ras_counts
+from vigie.sources._amdgpu_files import chosen_clock, pcie_generation, ras_counts, throttle_reasons
 from vigie.sources.amdgpu import SOURCE
-from vigie.sources.core.replay import replayed
+from vigie.sources.core.replay import replay
 from vigie.sources.core.source import Unavailable
 
 MI300X = (HERE / "mi300x/gpus.txt").read_text()
@@ -144,7 +144,7 @@ def test_why_a_card_is_held_back(
     ],
 )
 def test_another_table_tells_nothing(table: bytes) -> None:
-    assert list(held_back(table)) == []
+    assert list(throttle_reasons(table)) == []
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -165,7 +165,7 @@ def test_whatever_a_file_holds_the_others_are_read(
     spoiled = tmp_path / "sys/devices/pci0000:05/0000:05:00.0" / file
     good = spoiled.read_bytes()
     spoiled.write_bytes(data)
-    found = samples(SOURCE, replayed(str(tmp_path)))
+    found = samples(SOURCE, replay(str(tmp_path)))
     spoiled.write_bytes(good)
     assert 1834e6 in [value for text, value in found.items() if text.startswith("vigie_gpu_clock_hertz")]
 

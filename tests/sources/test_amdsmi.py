@@ -13,7 +13,7 @@ from tests.machines import HERE
 from tests.sources.conftest import Samples
 from vigie.sources import amdgpu, amdsmi
 from vigie.sources.core.host import Host
-from vigie.sources.core.replay import ReplayedCalls, replayed, unpack
+from vigie.sources.core.replay import ReplayedCalls, replay, unpack
 from vigie.sources.core.source import Unavailable
 
 MI300X = (HERE / "mi300x/gpus.txt").read_text()
@@ -101,7 +101,7 @@ class Calls(ReplayedCalls):
 
 def _host(directory: Path, package: Package, archive: str = MI300X) -> Host:
     unpack(archive, str(directory))
-    host = replayed(str(directory))
+    host = replay(str(directory))
     host.calls = Calls(directory, package)
     return host
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.sources.conftest import Machine
 from vigie.model import untyped
-from vigie.sources._attributes import Family, count, look_again, measure, unsigned
+from vigie.sources._attributes import AttributeFamily, count, look_again, measure, unsigned
 from vigie.sources.core.tree import printable
 
 
@@ -39,7 +39,7 @@ def test_bytes_that_are_not_utf8_become_printable() -> None:
 
 
 def test_members_are_made_once_and_only_from_words_that_fit() -> None:
-    family = Family(untyped("node_x_*", "The count *."))
+    family = AttributeFamily(untyped("node_x_*", "The count *."))
     assert family["a-b"] is family["a-b"]
     assert family["a-b"] == untyped("node_x_a_b", "The count a_b.")
     assert family["caf\u00e9"] is None
@@ -47,7 +47,7 @@ def test_members_are_made_once_and_only_from_words_that_fit() -> None:
 
 
 def test_a_family_does_not_grow_without_end() -> None:
-    family = Family(untyped("node_x_*", "The count *."))
+    family = AttributeFamily(untyped("node_x_*", "The count *."))
     for number in range(10_000):
         assert family[f"m{number}"] is not None
     assert len(family) < 5000

@@ -7,7 +7,7 @@ import pytest
 from tests.machines import unpacked
 from tests.sources.conftest import Machine, Samples
 from vigie.sources.core.host import Host
-from vigie.sources.core.replay import replayed
+from vigie.sources.core.replay import replay
 from vigie.sources.cpu import SOURCE
 
 
@@ -163,7 +163,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_128_cores_are_all_there(large: str, samples: Samples) -> None:
-    host = replayed(large)
+    host = replay(large)
     found = samples(SOURCE, host)
     assert sum(series.startswith("node_cpu_seconds_total") for series in found) == 128 * 8
     assert sum(series.startswith("node_cpu_guest_seconds_total") for series in found) == 128 * 2
@@ -174,6 +174,6 @@ def test_128_cores_are_all_there(large: str, samples: Samples) -> None:
 
 
 def test_label_values_are_the_same_objects_at_every_read(large: str) -> None:
-    host = replayed(large)
+    host = replay(large)
     first, second = list(SOURCE.read(host)), list(SOURCE.read(host))
     assert all(a[1] is b[1] for a, b in zip(first, second, strict=True))

@@ -60,12 +60,12 @@ def test_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "uptime.py"
     path.write_text(UPTIME)
     path.chmod(0o666)
-    with pytest.raises(registry.BadSource, match="could be changed by another user"):
-        registry.find([str(tmp_path)])
+    with pytest.raises(registry.InvalidSourceError, match="could be changed by another user"):
+        registry.find_sources([str(tmp_path)])
 
 
 @pytest.mark.parametrize(("code", "why"), [("x = 1", "defines no SOURCE"), ("1/0", "ZeroDivisionError")])
 def test_file_without_a_source_is_named(tmp_path: Path, code: str, why: str) -> None:
     (tmp_path / "broken.py").write_text(code)
-    with pytest.raises(registry.BadSource, match=rf"broken\.py.*{why}"):
-        registry.find([str(tmp_path)])
+    with pytest.raises(registry.InvalidSourceError, match=rf"broken\.py.*{why}"):
+        registry.find_sources([str(tmp_path)])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sources.conftest import Machine, Samples
-from vigie.sources.core.host import Calls, Host, Statvfs
+from vigie.sources.core.host import Host, Statvfs, SystemCalls
 from vigie.sources.filesystem import SOURCE
 
 TWO = """\
@@ -23,7 +23,7 @@ DEAD = 'device="nas:/dead",fstype="nfs4",mountpoint="/dead"'
 ROOT = 'device="/dev/sda1",fstype="ext4",mountpoint="/"'
 
 
-class Hanging(Calls):
+class Hanging(SystemCalls):
     """A machine whose /dead answers only once it is let go."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.machines import collected, unpacked
 from vigie.agent.source_reader import Outcome
-from vigie.sources.core.registry import find
+from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
 
 FAIR = (Outcome.OK, Outcome.UNAVAILABLE)
@@ -59,7 +59,7 @@ def test_spoiled_files_never_make_a_source_fail(machine: str, seed: int, tmp_pat
     for path in _files(tmp_path):
         if choice.random() < 0.5:
             path.write_bytes(_spoil(path.read_bytes(), choice))
-    _all_fair(find(), tmp_path)
+    _all_fair(find_sources(), tmp_path)
 
 
 def _all_fair(sources: list[Source], top: Path) -> None:
@@ -107,4 +107,4 @@ def test_any_text_in_a_proc_file_gives_samples_or_a_reason(name: str, text: byte
     path.unlink()
 
 
-SOURCES = [source for source in find() if source.name not in ("textfile",)]
+SOURCES = [source for source in find_sources() if source.name not in ("textfile",)]

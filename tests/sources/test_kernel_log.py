@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vigie.model import Happening, Phase
+from vigie.model import EventChange, Phase
 from vigie.sources._log_files import FIRST_BYTES
-from vigie.sources.core.host import Calls, Host, Roots
+from vigie.sources.core.host import Host, HostRoots, SystemCalls
 from vigie.sources.core.source import Unavailable
 from vigie.sources.kernel_log import MOST_OF_A_KIND, SOURCE
 
@@ -22,7 +22,7 @@ BOOT = NOW - 1_000_000
 XID = "NVRM: Xid (PCI:0000:41:00): {}, pid=1, name=a, text"
 
 
-class Time(Calls):
+class Time(SystemCalls):
     """A machine whose clock stands until it is moved."""
 
     now = NOW / 1000
@@ -53,7 +53,7 @@ class Node:
         (self.top / "proc/uptime").write_text(f"{UPTIME} 0.0\n")
 
     def start(self) -> None:
-        roots = Roots(str(self.top / "proc"), str(self.top / "sys"), str(self.top / "root"))
+        roots = HostRoots(str(self.top / "proc"), str(self.top / "sys"), str(self.top / "root"))
         self.host = Host(roots, calls=self.time)
         self.host.lasting.update(self.lasting)
 
@@ -74,7 +74,7 @@ class Node:
         with self.log.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
 
-    def read(self) -> list[Happening]:
+    def read(self) -> list[EventChange]:
         self.samples = {metric.name: value or 0 for metric, _, value in SOURCE.read(self.host)}
         said = list(self.host.happenings)
         self.host.happenings.clear()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.sources._kernel_patterns import LONGEST, RULES, recognised
+from vigie.sources._kernel_patterns import LONGEST, RULES, match_line
 
 SAMPLES = [
     [part.strip() for part in line.split("|", 4)]
@@ -37,7 +37,7 @@ def _where(text: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(("kind", "severity", "phase", "where", "line"), SAMPLES, ids=[s[4] for s in SAMPLES])
 def test_a_line_tells_its_kind_and_where(kind: str, severity: str, phase: str, where: str, line: str) -> None:
-    found = recognised(line)
+    found = match_line(line)
     assert found is not None
     assert (found.kind, found.severity, found.phase.value) == (kind, severity, phase)
     assert found.where == _where(where)
@@ -63,14 +63,14 @@ def test_every_rule_has_a_sample() -> None:
     ],
 )
 def test_other_lines_tell_nothing(line: str) -> None:
-    assert recognised(line) is None
+    assert match_line(line) is None
 
 
 @given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)))
 def test_whatever_stands_in_the_log_gives_a_finding_or_none(line: str) -> None:
-    found = recognised(line)
+    found = match_line(line)
     assert found is None or all(len(text) <= LONGEST for text in found.where.values())
 
 
 def test_a_long_line_full_of_beginnings_takes_no_time_to_speak_of() -> None:
-    assert recognised("NVRM: NVLink " * 100_000) is None
+    assert match_line("NVRM: NVLink " * 100_000) is None

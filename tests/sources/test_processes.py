@@ -6,9 +6,9 @@ import pytest
 
 from tests.sources.conftest import Machine, Samples
 from vigie.sources import processes
-from vigie.sources.core.host import Host, Roots
+from vigie.sources.core.host import Host, HostRoots
 from vigie.sources.core.replay import unpack
-from vigie.sources.core.tree import Budget
+from vigie.sources.core.tree import FileBudget
 from vigie.sources.processes import SOURCE
 
 
@@ -55,8 +55,8 @@ def test_process_that_ended_or_makes_no_sense_is_not_counted(machine: Machine, s
 
 def test_files_of_processes_are_not_kept_open(tmp_path: Path) -> None:
     unpack(MACHINE, str(tmp_path))
-    budget = Budget(10)
-    host = Host(Roots(*(str(tmp_path / name) for name in Roots._fields)), budget=budget)
+    budget = FileBudget(10)
+    host = Host(HostRoots(*(str(tmp_path / name) for name in HostRoots._fields)), budget=budget)
     for _ in range(2):
         list(SOURCE.read(host))
         host.turn()

@@ -8,10 +8,10 @@ import sys
 from itertools import count
 
 from tests.store.frames import frame
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
-LENGTHS = Lengths(head_rows=8, keep_ms=50, block_ms=200)
+LENGTHS = HeadLimits(head_rows=8, keep_ms=50, block_ms=200)
 NODES = ("n1", "n2", "n3")
 SENSORS = tuple("abcdefgh")
 

@@ -17,12 +17,12 @@ from vigie.store.backup import backup
 from vigie.store.check import check
 from vigie.store.errors import StoreError
 from vigie.store.filesystem import FOLDER
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
 
-SMALL = Lengths(head_rows=4, keep_ms=40, block_ms=100)
+SMALL = HeadLimits(head_rows=4, keep_ms=40, block_ms=100)
 SENSORS = [str(i) for i in range(20)]
 
 

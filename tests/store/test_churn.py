@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tests.store.frames import EVERYTHING, NODE, POWER
 from vigie.model import Frame, Metric, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.blocks.layout_spans import Spans
-from vigie.store.heads.stream import Lengths
+from vigie.store.blocks.layout_spans import LayoutSpans
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.retention import Retention
 from vigie.store.series.layout import Layout
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
 
-LENGTHS = Lengths(head_rows=4, head_ms=400, keep_ms=800, block_ms=1600, kept_series=100)
+LENGTHS = HeadLimits(head_rows=4, head_ms=400, keep_ms=800, block_ms=1600, kept_series=100)
 THREADS = gauge("container_threads", "How many threads it has.", "id", "image")
 MEMORY = gauge("container_memory_bytes", "How much memory it has.", "id", "image")
 STEP = 100
@@ -155,7 +155,7 @@ def test_count_of_series_is_that_of_the_newest_tables(tmp_path: Path) -> None:
 def test_spans_name_every_layout_of_a_time_or_say_that_they_do_not_know(
     chunks: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
-    spans = Spans()
+    spans = LayoutSpans()
     for layout, start, length in chunks:
         spans.add(layout, start, start + length)
     first = data.draw(st.integers(-5, 130))

@@ -20,7 +20,7 @@ from vigie.store.compression.codec import (
     unpack_times,
 )
 from vigie.store.compression.decimals import LEAST
-from vigie.store.errors import Damaged
+from vigie.store.errors import CorruptionError
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
 words = st.lists(special | st.integers(0, 2**64 - 1), max_size=50)
@@ -69,5 +69,5 @@ def test_any_flipped_bit_is_noticed(patterns: list[int], codec: int, data: st.Da
     at = data.draw(st.integers(0, len(blob) * 8 - 1))
     blob[at // 8] ^= 1 << at % 8
     assert faults(bytes(blob))
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptionError):
         unpack_floats(bytes(blob))

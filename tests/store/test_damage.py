@@ -12,9 +12,9 @@ import pytest
 
 from tests.store.frames import EVERYTHING, answer, frame
 from vigie.store.check import check
-from vigie.store.corruption import MOST, Damages
-from vigie.store.errors import CannotWrite, StoreError
-from vigie.store.heads.stream import Lengths
+from vigie.store.corruption import MOST, CorruptionLog
+from vigie.store.errors import StoreError, WriteFailedError
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
@@ -189,16 +189,16 @@ def test_values_that_sqlite_cannot_read_cost_only_themselves_and_hold_up_nobody(
 def maintained(store: Store, now: int) -> None:
     """Have upkeep done that may fail once for each chunk that it cannot remove."""
     for turn in range(4):
-        with contextlib.suppress(CannotWrite):
+        with contextlib.suppress(WriteFailedError):
             store.maintain(now + turn * 61_000)
 
 
 def test_upkeep_goes_on_where_values_cannot_be_removed(tmp_path: Path) -> None:
     filled(tmp_path)
     zero_values(tmp_path / "blocks.sqlite", 1)
-    with Store(tmp_path, retention=Retention(age_ms=300_000), lengths=Lengths(head_rows=1)) as store:
+    with Store(tmp_path, retention=Retention(age_ms=300_000), lengths=HeadLimits(head_rows=1)) as store:
         store.append(NODES[0], frame(500_000, ["a"], [1.0, 2.0]))
-        with pytest.raises(CannotWrite, match="malformed"):
+        with pytest.raises(WriteFailedError, match="malformed"):
             store.maintain(500_000)
         assert [stop for _, _, stop in store._blocks.oldest(99)][-1] == 500_000, "what is new is written"
         maintained(store, 500_000)
@@ -214,7 +214,7 @@ def test_upkeep_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
                 store.append(each, frame(time, SENSORS, [float(time * number % 977) for number in range(80)]))
         store.maintain(6 * hour)
     zero_values(tmp_path / "rollups-5m.sqlite", 1)
-    with Store(tmp_path, lengths=Lengths(head_rows=1)) as store:
+    with Store(tmp_path, lengths=HeadLimits(head_rows=1)) as store:
         store.append(node, frame(90_001, SENSORS, [1.0] * 80))  # late, so that its page is made again
         store.append(node, frame(6 * hour, SENSORS, [1.0] * 80))
         maintained(store, 6 * hour)
@@ -272,7 +272,7 @@ def test_what_is_whole_of_spoilt_rollups_is_kept_where_raw_data_have_gone(tmp_pa
 
 
 def test_damages_are_bounded() -> None:
-    damages = Damages()
+    damages = CorruptionLog()
     for number in range(2 * MOST):
         damages.add(f"chunk {number}")
     assert len(list(damages)) == MOST

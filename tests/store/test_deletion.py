@@ -13,7 +13,7 @@ import pytest
 from tests.store.frames import EVERYTHING, NODE, answer, frame
 from vigie.query.rollups.buckets import FIELDS
 from vigie.query.storage import Matcher
-from vigie.store.errors import CannotWrite
+from vigie.store.errors import WriteFailedError
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
@@ -49,7 +49,7 @@ def test_deletion_that_could_not_be_synced_is_done_by_the_next_upkeep(
         store.flush()
         with monkeypatch.context() as full:
             full.setattr(os, "fdatasync", fails)
-            with pytest.raises(CannotWrite):
+            with pytest.raises(WriteFailedError):
                 store.delete(N1)
         store.append(NODE, frame(30, ["a"], [3, 4]))  # it comes back, under the same name
         store.maintain(30)

@@ -11,10 +11,10 @@ import pytest
 
 from tests.store.frames import EVERYTHING, NODE, Samples, answer, frame
 from vigie.store.errors import StoreError
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
-SMALL = Lengths(head_rows=4, keep_ms=40, block_ms=100)
+SMALL = HeadLimits(head_rows=4, keep_ms=40, block_ms=100)
 SENSORS = [str(i) for i in range(20)]
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import answer, frame
-from vigie.store.heads.stream import LENGTHS, Lengths
+from vigie.store.heads.stream import LENGTHS, HeadLimits
 from vigie.store.store import Store
 
-SMALL = Lengths(head_rows=16, least_rows=4, head_cells=160, head_ms=100_000, keep_ms=20, block_ms=1_000_000)
+SMALL = HeadLimits(
+    head_rows=16, least_rows=4, head_cells=160, head_ms=100_000, keep_ms=20, block_ms=1_000_000
+)
 
 
 def rows_of_chunks(directory: Path) -> set[int]:
@@ -59,7 +61,7 @@ def test_heads_that_grow_while_series_come_are_cut_short(tmp_path: Path) -> None
 
 
 def test_streams_that_began_together_are_merged_one_after_another(tmp_path: Path) -> None:
-    lengths = Lengths(head_rows=2, head_ms=100, keep_ms=20, block_ms=400)
+    lengths = HeadLimits(head_rows=2, head_ms=100, keep_ms=20, block_ms=400)
     merged_at = set()
     with Store(tmp_path, lengths=lengths) as store:
         for step in range(60):

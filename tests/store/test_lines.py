@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS
-from vigie.store.blocks.blob_packing import BESIDE, FULL, HEAD, PAGE, Places, bundled
+from vigie.store.blocks.blob_packing import BESIDE, FULL, HEAD, PAGE, BlobIndex, pack_blobs
 from vigie.store.compression.codec import BAND, QUICK, THOROUGH, Floats, is_dense, seal
-from vigie.store.compression.column_groups import fill_band, pack_bands
-from vigie.store.compression.magnitudes import fill_lines, press_lines, unpress_lines
-from vigie.store.errors import Damaged
+from vigie.store.compression.column_groups import fill_column_group, pack_column_groups
+from vigie.store.compression.magnitudes import compress_lines, decompress_lines, fill_lines
+from vigie.store.errors import CorruptionError
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
 words = special | st.integers(0, 2**64 - 1) | st.floats().map(lambda x: int(np.float64(x).view(np.uint64)))
@@ -45,7 +45,7 @@ def test_any_lines_come_back(
 ) -> None:
     lines, metrics = given_lines
     rows = lines.shape[1]
-    for blob, (start, stop) in zip(pack_bands(lines, metrics, level), metrics, strict=True):
+    for blob, (start, stop) in zip(pack_column_groups(lines, metrics, level), metrics, strict=True):
         part = lines[start:stop].view(np.uint64)
         assert is_dense(blob) == (np.uint64(ABSENT_BITS) not in part)
         first = data.draw(st.integers(0, rows - 1))
@@ -55,7 +55,7 @@ def test_any_lines_come_back(
         )
         wanted = None if some is None else np.array(some, dtype=np.intp)
         out = np.empty((stop - start if some is None else len(some), last - first))
-        fill_band(blob, stop - start, rows, wanted, first, last, out)
+        fill_column_group(blob, stop - start, rows, wanted, first, last, out)
         expected = (part if wanted is None else part[wanted])[:, first:last]
         assert out.view(np.uint64).tolist() == expected.tolist()
 
@@ -63,7 +63,7 @@ def test_any_lines_come_back(
 def test_lines_of_many_sorts_side_by_side_are_pressed_each_by_its_own() -> None:
     steps = np.random.default_rng(1).integers(0, 100, (40, 200)).cumsum(axis=1)
     lines = np.concatenate([steps, steps / 100, steps * 4096.0, np.full((40, 200), 0.3)])
-    (blob,) = pack_bands(lines, [(0, len(lines))], THOROUGH)
+    (blob,) = pack_column_groups(lines, [(0, len(lines))], THOROUGH)
     assert len(blob) < 0.7 * lines.size  # three quarters of them move, by six and a half bits
 
 
@@ -73,10 +73,10 @@ def test_lines_that_climb_and_lines_that_waver_come_back_side_by_side(wanted: li
     lines = chance.integers(-1000, 1000, (100, 64)).astype(np.float64)
     lines[::3] = np.abs(lines[::3]).cumsum(axis=1) * 4096
     lines[1::9] /= 10
-    (blob,) = pack_bands(lines, [(0, 100)], QUICK)
+    (blob,) = pack_column_groups(lines, [(0, 100)], QUICK)
     some = None if wanted is None else np.array(wanted, dtype=np.intp)
     out = np.empty((100 if wanted is None else len(wanted), 64))
-    fill_band(blob, 100, 64, some, 0, 64, out)
+    fill_column_group(blob, 100, 64, some, 0, 64, out)
     assert out.tolist() == (lines if some is None else lines[some]).tolist()
 
 
@@ -84,8 +84,8 @@ def test_small_numbers_beside_large_ones_cost_what_they_cost_alone() -> None:
     chance = np.random.default_rng(1)
     small, large = chance.integers(0, 4, (24, 400)), chance.integers(0, 10**9, (24, 400))
     mixed = np.stack([small, large], axis=1).reshape(48, 400)
-    alone = len(press_lines(small, THOROUGH)) + len(press_lines(large, THOROUGH))
-    assert len(press_lines(mixed, THOROUGH)) < 1.02 * alone
+    alone = len(compress_lines(small, THOROUGH)) + len(compress_lines(large, THOROUGH))
+    assert len(compress_lines(mixed, THOROUGH)) < 1.02 * alone
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32))
@@ -93,30 +93,30 @@ def test_lines_of_any_sizes_come_back_in_their_order(height: int, columns: int, 
     chance = np.random.default_rng(seed)
     sizes = 2 ** chance.integers(0, 62, (height, 1))
     lines = chance.integers(-sizes, sizes, (height, columns))
-    pressed, some = press_lines(lines, QUICK), np.sort(chance.permutation(height)[: height // 2])
-    assert unpress_lines(pressed, height, columns).tolist() == lines.tolist()
+    pressed, some = compress_lines(lines, QUICK), np.sort(chance.permutation(height)[: height // 2])
+    assert decompress_lines(pressed, height, columns).tolist() == lines.tolist()
     few = np.empty((len(some), columns), dtype=np.int64)
     fill_lines(pressed, some, few)
     assert few.tolist() == lines[some].tolist()
 
 
 def test_a_line_that_never_changes_is_one_number() -> None:
-    (blob,) = pack_bands(np.full((1, 100_000), 0.1), [(0, 1)], THOROUGH)
+    (blob,) = pack_column_groups(np.full((1, 100_000), 0.1), [(0, 1)], THOROUGH)
     assert len(blob) < 40
 
 
 blobs_of_any_size = st.lists(st.binary(max_size=20) | st.integers(0, 3 * FULL).map(bytes), max_size=12)
 
 
-def _cut(places: Places, rows: Mapping[int, bytes], blob: int) -> bytes:
+def _cut(places: BlobIndex, rows: Mapping[int, bytes], blob: int) -> bytes:
     place = places.of(blob)
     return place.cut([rows[row] for row in place.rows])
 
 
 @given(blobs_of_any_size)
 def test_bundled_blobs_are_cut_out_again(blobs: list[bytes]) -> None:
-    rows, packed = bundled(blobs)
-    places, there = Places(packed, len(rows)), {len(rows): b"", **dict(enumerate(rows))}
+    rows, packed = pack_blobs(blobs)
+    places, there = BlobIndex(packed, len(rows)), {len(rows): b"", **dict(enumerate(rows))}
     assert [_cut(places, there, i) for i in range(len(places))] == blobs
     assert all((len(row) + HEAD) % PAGE == BESIDE for row in rows[:-1])
 
@@ -126,20 +126,20 @@ def test_a_blob_is_in_two_rows_at_most(rest: int) -> None:
     long = bytes(range(256)) * (FULL // 256 + 8)
     for behind in range(0, PAGE + BESIDE + 61, 61):
         blobs = [long[: FULL + rest], long[:behind], b"end"]
-        rows, packed = bundled(blobs)
-        places = Places(packed, len(rows))
+        rows, packed = pack_blobs(blobs)
+        places = BlobIndex(packed, len(rows))
         assert [_cut(places, dict(enumerate(rows)), i) for i in range(3)] == blobs
 
 
 @given(st.binary(max_size=40), st.integers(0, 9), st.lists(st.binary(max_size=60), max_size=3))
 def test_garbage_in_place_of_places_and_rows_is_said(packed: bytes, count: int, rows: list[bytes]) -> None:
-    places = Places(packed, count)
+    places = BlobIndex(packed, count)
     assert len(places.faults(dict(enumerate(rows)))) >= len(places) - sum(len(row) // 6 for row in rows)
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptionError):
         places.of(len(places))
 
 
 def test_a_whole_bundle_has_no_faults() -> None:
-    rows, packed = bundled([seal(BAND, 0, b"abc"), seal(BAND, 0, bytes(FULL)), seal(BAND, 0, b"")])
-    assert Places(packed, len(rows)).faults(dict(enumerate(rows))) == []
-    assert "a row is missing" in Places(packed, len(rows)).faults({0: rows[0]})
+    rows, packed = pack_blobs([seal(BAND, 0, b"abc"), seal(BAND, 0, bytes(FULL)), seal(BAND, 0, b"")])
+    assert BlobIndex(packed, len(rows)).faults(dict(enumerate(rows))) == []
+    assert "a row is missing" in BlobIndex(packed, len(rows)).faults({0: rows[0]})

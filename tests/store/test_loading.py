@@ -9,8 +9,8 @@ import pytest
 
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.bulk_load import Loader
-from vigie.store.errors import Refused
+from vigie.store.bulk_load import BulkLoader
+from vigie.store.errors import InvalidInputError
 from vigie.store.store import Store
 
 NODE = {"instance": "n1", "job": "node"}
@@ -33,7 +33,7 @@ def said(store: Store) -> list[tuple[dict[str, str], bytes, bytes]]:
 
 
 def test_loaded_rows_are_those_that_were_appended_bit_for_bit(tmp_path: Path) -> None:
-    with Loader(tmp_path / "loaded") as loader:
+    with BulkLoader(tmp_path / "loaded") as loader:
         loader.load(NODE, TABLE, TIMES[:700], VALUES[:700])
         loader.load(NODE, TABLE, TIMES[700:], VALUES[700:])
     with Store(tmp_path / "appended") as appended, Store(tmp_path / "loaded") as loaded:
@@ -44,7 +44,7 @@ def test_loaded_rows_are_those_that_were_appended_bit_for_bit(tmp_path: Path) ->
 
 
 def test_frames_follow_a_loaded_past(tmp_path: Path) -> None:
-    with Loader(tmp_path) as loader:
+    with BulkLoader(tmp_path) as loader:
         loader.load(NODE, TABLE, TIMES, VALUES)
     later = int(TIMES[-1]) + STEP
     with Store(tmp_path) as store:
@@ -58,6 +58,6 @@ def test_frames_follow_a_loaded_past(tmp_path: Path) -> None:
 
 
 def test_directory_with_data_is_refused(tmp_path: Path) -> None:
-    Loader(tmp_path).close()
-    with pytest.raises(Refused, match="has data already"):
-        Loader(tmp_path)
+    BulkLoader(tmp_path).close()
+    with pytest.raises(InvalidInputError, match="has data already"):
+        BulkLoader(tmp_path)

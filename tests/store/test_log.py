@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from vigie.store.recovery import in_order
 from vigie.store.series.layout import Layouts
-from vigie.store.wal.records import KEY_EVERY, Batch, Form, Row, StreamName
-from vigie.store.wal.segments import MAGIC, Damage
-from vigie.store.wal.wal import Log
+from vigie.store.wal.records import KEY_EVERY, RowSet, StreamName, WalBatch, WalRow
+from vigie.store.wal.segments import MAGIC, SegmentDamage
+from vigie.store.wal.wal import WriteAheadLog
 
 LAYOUTS = Layouts()
 series = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6)
@@ -22,11 +22,11 @@ names = st.sampled_from([StreamName((("instance", "n1"),), source, True) for sou
 
 
 @st.composite
-def rows(draw: st.DrawFn) -> Row:
+def rows(draw: st.DrawFn) -> WalRow:
     layout = LAYOUTS.of(tuple((("__name__", name),) for name in draw(series)))
     words = draw(st.lists(st.integers(0, 2**64 - 1), min_size=len(layout), max_size=len(layout)))
     values = np.array(words, dtype=np.uint64).view(np.float64)
-    return Row(draw(names), layout, draw(st.integers(-(2**62), 2**62)), values)
+    return WalRow(draw(names), layout, draw(st.integers(-(2**62), 2**62)), values)
 
 
 batches = st.lists(
@@ -34,17 +34,17 @@ batches = st.lists(
 )
 
 
-def batched(some: list[list[Row]]) -> Iterator[Batch]:
+def batched(some: list[list[WalRow]]) -> Iterator[WalBatch]:
     """Yield them so that some say that they come again, and of these some in two forms, and others do not."""
-    forms: dict[object, Form] = {}
+    forms: dict[object, RowSet] = {}
     for i, rows in enumerate(some):
-        batch = Batch.of(rows)
-        again = forms.setdefault((i % 5 == 4, *batch.form.streams), Form(batch.form.streams, recurs=True))
+        batch = WalBatch.of(rows)
+        again = forms.setdefault((i % 5 == 4, *batch.form.streams), RowSet(batch.form.streams, recurs=True))
         yield batch if i % 3 == 2 else batch._replace(form=again)
 
 
-def written(directory: Path, some: list[list[Row]]) -> Path:
-    log = Log(directory, LAYOUTS)
+def written(directory: Path, some: list[list[WalRow]]) -> Path:
+    log = WriteAheadLog(directory, LAYOUTS)
     log.start(1)
     for batch in batched(some):
         log.rows(batch)
@@ -56,7 +56,7 @@ def written(directory: Path, some: list[list[Row]]) -> Path:
 Plain = list[tuple[StreamName, object, int, list[int]]]
 
 
-def plain(some: list[list[Row]]) -> Plain:
+def plain(some: list[list[WalRow]]) -> Plain:
     """Every row, sorted by stream; a stream's rows in the order of the log."""
     rows = [
         (row.stream, row.layout.series, row.time, row.values.view(np.uint64).tolist())
@@ -66,10 +66,10 @@ def plain(some: list[list[Row]]) -> Plain:
     return sorted(rows, key=lambda row: row[0])
 
 
-def read(directory: Path) -> tuple[Plain, list[Damage]]:
-    damages: list[Damage] = []
+def read(directory: Path) -> tuple[Plain, list[SegmentDamage]]:
+    damages: list[SegmentDamage] = []
     found: Plain = []
-    for entry in Log(directory, LAYOUTS).replay(damages):
+    for entry in WriteAheadLog(directory, LAYOUTS).replay(damages):
         assert isinstance(entry, list)
         for rows in in_order(entry):
             assert (np.diff(rows.positions) > 0).all()
@@ -84,7 +84,7 @@ def read(directory: Path) -> tuple[Plain, list[Damage]]:
 
 @settings(max_examples=50)  # files, on a machine that may be busy
 @given(batches)
-def test_rows_come_back_bit_for_bit_whatever_the_layouts_do(some: list[list[Row]]) -> None:
+def test_rows_come_back_bit_for_bit_whatever_the_layouts_do(some: list[list[WalRow]]) -> None:
     with TemporaryDirectory() as directory:
         written(Path(directory), some)
         assert read(Path(directory)) == (plain(some), [])
@@ -93,7 +93,7 @@ def test_rows_come_back_bit_for_bit_whatever_the_layouts_do(some: list[list[Row]
 @settings(max_examples=40)
 @given(batches, st.data())
 def test_cut_anywhere_the_log_gives_the_records_before_the_cut(
-    some: list[list[Row]], data: st.DataObject
+    some: list[list[WalRow]], data: st.DataObject
 ) -> None:
     with TemporaryDirectory() as directory:
         path = written(Path(directory), some)
@@ -110,7 +110,7 @@ def test_cut_anywhere_the_log_gives_the_records_before_the_cut(
 @settings(max_examples=40)
 @given(batches, st.data())
 def test_flipped_bit_anywhere_costs_nothing_before_it_and_is_said(
-    some: list[list[Row]], data: st.DataObject
+    some: list[list[WalRow]], data: st.DataObject
 ) -> None:
     with TemporaryDirectory() as directory:
         path = written(Path(directory), some)
@@ -132,7 +132,7 @@ def test_flipped_bit_costs_rows_only_up_to_the_next_key(tmp_path: Path) -> None:
     layout = LAYOUTS.of(((("__name__", "a"),),))
     streams = [StreamName((("instance", name),), "cpu", True) for name in ("n1", "n2")]
     count = 4 * KEY_EVERY
-    some = [[Row(s, layout, time, np.array([time + 0.5]))] for time in range(count) for s in streams]
+    some = [[WalRow(s, layout, time, np.array([time + 0.5]))] for time in range(count) for s in streams]
     path = written(tmp_path, some)
     content = bytearray(path.read_bytes())
     content[record_ends(some)[KEY_EVERY] + 20] ^= 1
@@ -149,9 +149,9 @@ def test_flipped_bit_costs_rows_only_up_to_the_next_key(tmp_path: Path) -> None:
 def test_garbage_is_cut_and_said(garbage: bytes, with_magic: bool) -> None:
     with TemporaryDirectory() as directory:
         assume(with_magic or not garbage.startswith(MAGIC))
-        log = Log(Path(directory), LAYOUTS)
+        log = WriteAheadLog(Path(directory), LAYOUTS)
         (Path(directory) / "000000000007.log").write_bytes((MAGIC if with_magic else b"") + garbage)
-        damages: list[Damage] = []
+        damages: list[SegmentDamage] = []
         assert [entry for entry in log.replay(damages) if entry] == []
         assert bool(damages) == bool(garbage)
 
@@ -159,10 +159,10 @@ def test_garbage_is_cut_and_said(garbage: bytes, with_magic: bool) -> None:
 def test_damage_in_one_segment_costs_nothing_in_the_next(tmp_path: Path) -> None:
     layout = LAYOUTS.of(((("__name__", "a"),),))
     stream = StreamName((("instance", "n1"),), "cpu", True)
-    log = Log(tmp_path, LAYOUTS, segment_bytes=1)
+    log = WriteAheadLog(tmp_path, LAYOUTS, segment_bytes=1)
     log.start(1)
     for time in range(3):
-        log.rows(Batch.of([Row(stream, layout, time, np.array([float(time)]))]))
+        log.rows(WalBatch.of([WalRow(stream, layout, time, np.array([float(time)]))]))
         log.sync()
     log.close()
     first = min(tmp_path.glob("*.log"))
@@ -172,10 +172,10 @@ def test_damage_in_one_segment_costs_nothing_in_the_next(tmp_path: Path) -> None
     assert [damage.path for damage in damages] == [first]
 
 
-def record_ends(some: list[list[Row]]) -> list[int]:
+def record_ends(some: list[list[WalRow]]) -> list[int]:
     """Where in the file each batch ends."""
     with TemporaryDirectory() as directory:
-        log = Log(Path(directory), LAYOUTS)
+        log = WriteAheadLog(Path(directory), LAYOUTS)
         log.start(1)
         ends = []
         for batch in batched(some):

@@ -10,13 +10,13 @@ from tests.store.frames import NODE, answer, frame
 from vigie.model import STALE
 from vigie.model.nan import ABSENT_BITS, bits_of, from_bits
 from vigie.query.storage import Matcher
-from vigie.store.errors import Refused
-from vigie.store.heads.stream import Lengths
+from vigie.store.errors import InvalidInputError
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
-TINY = Lengths(head_rows=20, keep_ms=5, block_ms=50)
+TINY = HeadLimits(head_rows=20, keep_ms=5, block_ms=50)
 
 
 def series(name: str, times: list[int], values: list[float], instance: str = "n1") -> Samples:
@@ -157,7 +157,7 @@ def test_loose_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path
     "samples", [Samples({"a": "b"}, [1], [1.0]), Samples({"__name__": "x"}, [1, 2], [1.0])]
 )
 def test_samples_that_make_no_sense_are_refused(tmp_path: Path, samples: Samples) -> None:
-    with Store(tmp_path) as store, pytest.raises(Refused):
+    with Store(tmp_path) as store, pytest.raises(InvalidInputError):
         store.append_series([samples])
 
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tests.store.frames import NODE
 from vigie.model import Frame, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.corruption import Damages
-from vigie.store.errors import BadMatcher
+from vigie.store.corruption import CorruptionLog
+from vigie.store.errors import InvalidMatcherError
 from vigie.store.heads.stream import LENGTHS, Stream
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
-from vigie.store.series.matcher import Condition
-from vigie.store.series.schema import outline_with
+from vigie.store.series.matcher import CompiledMatcher
+from vigie.store.series.schema import extend_schema
 from vigie.store.store import Store
 from vigie.store.wal.records import StreamName
 
@@ -91,15 +91,15 @@ def test_matchers_mean_what_they_mean_in_prometheus(
 
 @pytest.mark.parametrize(("operator", "value"), [("=~", "("), ("!~", "(?=a)"), ("~", "a")])
 def test_matcher_that_makes_no_sense_is_refused(store: Store, operator: str, value: str) -> None:
-    with pytest.raises(BadMatcher):
+    with pytest.raises(InvalidMatcherError):
         store.select([Matcher("gpu", operator, value)], 0, 9)
 
 
 @given(st.text("ab.*\n", max_size=5), st.text("ab.*\n", max_size=5))
 def test_regular_expressions_are_anchored_at_both_ends(literal: str, value: str) -> None:
     pattern = re.escape(literal)
-    assert Condition(Matcher("x", "=~", pattern)).test(value) == (literal == value)
-    assert Condition(Matcher("x", "!~", pattern)).test(value) == (literal != value)
+    assert CompiledMatcher(Matcher("x", "=~", pattern)).test(value) == (literal == value)
+    assert CompiledMatcher(Matcher("x", "!~", pattern)).test(value) == (literal != value)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, unique=True), max_size=8), st.data())
@@ -108,12 +108,12 @@ def test_names_of_streams_find_what_looking_at_every_stream_finds(
 ) -> None:
     index = Index()
     for number, names in enumerate(names_of_streams):
-        stream = Stream(StreamName((("i", f"{number}"),), "s", True), Layouts(), LENGTHS, Damages())
+        stream = Stream(StreamName((("i", f"{number}"),), "s", True), Layouts(), LENGTHS, CorruptionLog())
         index.add(stream)
-        index.note(stream, outline_with({name: frozenset({"__name__"}) for name in names}))
+        index.note(stream, extend_schema({name: frozenset({"__name__"}) for name in names}))
     pattern = data.draw(st.sampled_from(["a", "a|b", "a|b|c|d|e|f", "[a-c]", ".+", "a|", ".*", "x|y"]))
     operator = data.draw(st.sampled_from(["=", "=~", "!=", "!~"]))
-    condition = Condition(Matcher("__name__", operator, pattern))
+    condition = CompiledMatcher(Matcher("__name__", operator, pattern))
     found = {one.target["i"] for one in index.find([Matcher("__name__", operator, pattern)])}
     fitting = {f"{i}" for i, names in enumerate(names_of_streams) if any(map(condition.test, names))}
     assert found >= fitting

@@ -12,13 +12,13 @@ import pytest
 from tests.store.frames import NODE, answer, frame
 from vigie.store import compaction
 from vigie.store.blocks.chunk import Chunk, Piece, merge
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.series.layout import Layouts
 from vigie.store.store import Store
 
 STEP = 10_000
 HOUR = 1000 * STEP
-LENGTHS = Lengths(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=HOUR, block_ms=24 * STEP)
+LENGTHS = HeadLimits(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=HOUR, block_ms=24 * STEP)
 ROWS = 60
 
 

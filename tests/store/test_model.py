@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.store.frames import EVERYTHING, Model, answer, frame
 from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, from_bits
 from vigie.query.storage import Matcher
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
-TINY = Lengths(head_rows=3, keep_ms=5, block_ms=10)
+TINY = HeadLimits(head_rows=3, keep_ms=5, block_ms=10)
 nodes = st.sampled_from(["n1", "n2"]).map(lambda name: {"instance": name, "job": "node"})
 sensors = st.lists(st.sampled_from("abcde"), unique=True, max_size=4)
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS])

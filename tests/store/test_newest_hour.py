@@ -7,14 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.store.frames import NODE, Samples, answer, frame
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
 STEP = 10_000
 ROWS = 40
 LAST = ROWS * STEP
-LENGTHS = Lengths(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=20 * STEP, block_ms=10**9)
+LENGTHS = HeadLimits(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=20 * STEP, block_ms=10**9)
 
 
 def stored(directory: Path) -> Samples:

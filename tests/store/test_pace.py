@@ -8,20 +8,20 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.store.frames import NODE, frame
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
-from vigie.store.throttle import Pace
+from vigie.store.throttle import MaintenanceThrottle
 
 LONG = 600.0  # seconds
 
 
-def _go_on(pace: Pace, gone_on: threading.Event) -> None:
+def _go_on(pace: MaintenanceThrottle, gone_on: threading.Event) -> None:
     if pace.goes_on():
         gone_on.set()
 
 
 def test_upkeep_waits_until_the_last_question_is_answered() -> None:
-    pace, gone_on = Pace(patience=LONG), threading.Event()
+    pace, gone_on = MaintenanceThrottle(patience=LONG), threading.Event()
     with pace.asked():
         with pace.asked():
             thread = threading.Thread(target=_go_on, args=(pace, gone_on))
@@ -32,14 +32,14 @@ def test_upkeep_waits_until_the_last_question_is_answered() -> None:
 
 
 def test_upkeep_goes_on_at_once_where_nobody_asks_and_not_when_the_store_closes() -> None:
-    pace = Pace(patience=LONG)
+    pace = MaintenanceThrottle(patience=LONG)
     assert pace.goes_on()
     pace.end()
     assert not pace.goes_on()
 
 
 def test_a_round_has_only_so_much_patience_in_all_and_the_next_one_has_its_own() -> None:
-    pace = Pace(patience=0.01)
+    pace = MaintenanceThrottle(patience=0.01)
     with pace.asked():
         assert pace.goes_on()
         assert pace.goes_on(), "whoever asks on and on holds up no round for good"
@@ -48,7 +48,7 @@ def test_a_round_has_only_so_much_patience_in_all_and_the_next_one_has_its_own()
 
 
 def test_upkeep_that_waits_ends_when_the_store_closes() -> None:
-    pace, gone_on = Pace(patience=LONG), threading.Event()
+    pace, gone_on = MaintenanceThrottle(patience=LONG), threading.Event()
     with pace.asked():
         thread = threading.Thread(target=_go_on, args=(pace, gone_on))
         thread.start()
@@ -58,7 +58,7 @@ def test_upkeep_that_waits_ends_when_the_store_closes() -> None:
 
 
 def test_a_question_that_fails_holds_up_nothing() -> None:
-    pace = Pace(patience=LONG)
+    pace = MaintenanceThrottle(patience=LONG)
     try:
         with pace.asked():
             raise ValueError
@@ -67,7 +67,7 @@ def test_a_question_that_fails_holds_up_nothing() -> None:
 
 
 def test_upkeep_is_done_beside_questions_without_an_end(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=Lengths(head_rows=4, least_rows=4)) as store, store.asked():
+    with Store(tmp_path, lengths=HeadLimits(head_rows=4, least_rows=4)) as store, store.asked():
         for step in range(1, 9):
             store.append(NODE, frame(step * 1000, ["a"], [step, step]))
         store.maintain(8000)

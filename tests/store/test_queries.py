@@ -9,9 +9,9 @@ import pytest
 
 from tests.store.frames import Model, frame
 from vigie.model.nan import from_bits
-from vigie.query.engine import Answer, Engine
-from vigie.query.errors import TooManySamples
-from vigie.query.limits import Limits
+from vigie.query.engine import Engine, QueryResult
+from vigie.query.errors import TooManySamplesError
+from vigie.query.limits import QueryLimits
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.store import Store
 
@@ -61,7 +61,7 @@ def _fill(store: Store, model: Model) -> None:
     store.sync()
 
 
-def _plain(answer: Answer) -> list[tuple[object, ...]]:
+def _plain(answer: QueryResult) -> list[tuple[object, ...]]:
     rows = [
         # Sums may be taken in another order, and NaN is not equal to itself.
         (sorted(s.labels.items()), s.times.tolist(), [f"{value:.12g}" for value in s.values])
@@ -98,8 +98,8 @@ def test_aggregation_holds_only_a_few_nodes_at_a_time(both: tuple[Store, MemoryS
     end = START + STEPS * STEP
     one_node = 4 * STEPS + 4 * 31
     for query in ("sum(power_watts)", "max by (sensor) (abs(rate(power_watts[2m])) * 3)"):
-        Engine(both[0], Limits(samples=one_node)).range(query, START, end, 60_000)
-        with pytest.raises(TooManySamples):
-            Engine(both[1], Limits(samples=one_node)).range(query, START, end, 60_000)
-        with pytest.raises(TooManySamples):
-            Engine(both[0], Limits(samples=one_node // 2)).range(query, START, end, 60_000)
+        Engine(both[0], QueryLimits(samples=one_node)).range(query, START, end, 60_000)
+        with pytest.raises(TooManySamplesError):
+            Engine(both[1], QueryLimits(samples=one_node)).range(query, START, end, 60_000)
+        with pytest.raises(TooManySamplesError):
+            Engine(both[0], QueryLimits(samples=one_node // 2)).range(query, START, end, 60_000)

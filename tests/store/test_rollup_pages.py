@@ -14,7 +14,7 @@ from tests.store.frames import NODE, frame
 from vigie.model import Frame, Table, gauge
 from vigie.query.rollups.buckets import FIELDS, Buckets
 from vigie.query.storage import Matcher
-from vigie.store.rollups.downsampling import grid, roll
+from vigie.store.rollups.downsampling import downsample, grid
 from vigie.store.rollups.page_codec import buckets_of, page_of
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.store import Store
@@ -43,7 +43,7 @@ def rolled(draw: st.DrawFn) -> Buckets:
         line = np.array(draw(st.lists(kind, min_size=rows, max_size=rows)))
         lines.append(np.sort(line) if draw(st.booleans()) else line)
     with np.errstate(all="ignore"):
-        return roll(times.astype(np.int64), np.array(lines), grid(START, START + 6 * HOUR, 5 * MINUTE))
+        return downsample(times.astype(np.int64), np.array(lines), grid(START, START + 6 * HOUR, 5 * MINUTE))
 
 
 @settings(max_examples=50, print_blob=False)
@@ -68,7 +68,7 @@ def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
 def test_sums_know_decimals_that_only_a_sample_in_between_has() -> None:
     times = START + np.arange(1, 5, dtype=np.int64) * MINUTE
     values = np.array([[2.5, 2.75, 2.625, 3.5]] * len(LAYOUT))
-    page = page_of(LAYOUT, roll(times, values, grid(START, START + 5 * MINUTE, 5 * MINUTE)), 5 * MINUTE)
+    page = page_of(LAYOUT, downsample(times, values, grid(START, START + 5 * MINUTE, 5 * MINUTE)), 5 * MINUTE)
     found = buckets_of(page, np.arange(len(LAYOUT)), 5 * MINUTE, FIELDS)
     assert (found.total == 11.375).all()
     assert (found.lost == 2.75).all()
@@ -77,7 +77,9 @@ def test_sums_know_decimals_that_only_a_sample_in_between_has() -> None:
 def test_a_spike_costs_the_sums_beside_it_nothing() -> None:
     times = START + np.arange(1, 11, dtype=np.int64) * MINUTE
     values = np.array([[1.0, 7.0, 2.0, 9.0, 4.0, 1e15, 3.0, 5.0, 1.0, 2.0]] * len(LAYOUT))
-    page = page_of(LAYOUT, roll(times, values, grid(START, START + 10 * MINUTE, 5 * MINUTE)), 5 * MINUTE)
+    page = page_of(
+        LAYOUT, downsample(times, values, grid(START, START + 10 * MINUTE, 5 * MINUTE)), 5 * MINUTE
+    )
     found = buckets_of(page, np.arange(len(LAYOUT)), 5 * MINUTE, FIELDS)
     assert (np.broadcast_to(found.total, (len(LAYOUT), 2))[:, 0] == 23.0).all()
 

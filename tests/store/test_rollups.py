@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 from tests.store.frames import NODE, frame
-from vigie.query.engine import Answer, Engine
+from vigie.query.engine import Engine, QueryResult
 from vigie.query.rollups.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.retention import Retention
-from vigie.store.rollups.tier import Claim, Made
+from vigie.store.rollups.tier import BuiltPages, TierClaim
 from vigie.store.store import Store
-from vigie.store.throttle import Pace
+from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.records import StreamName
 
 pytestmark = pytest.mark.process
@@ -61,7 +61,7 @@ def numbers(store: Store) -> list[list[int]]:
     return [[number for number, *_ in tier.blocks.oldest(1000)] for tier in store._rollups.tiers]
 
 
-def points(answer: Answer) -> list[tuple[list[int], list[str]]]:
+def points(answer: QueryResult) -> list[tuple[list[int], list[str]]]:
     return [(s.times.tolist(), [f"{each:.9g}" for each in s.values]) for s in answer.series]
 
 
@@ -107,8 +107,8 @@ def test_a_late_row_is_known_after_a_restart_though_another_page_was_made_since(
         fill(store, HOURS * 60 + 1, HOURS * 60 + 10)
         maker, (stream,) = store._rollups._maker, store._index
         page = START + 12 * HOUR
-        newest = Claim(stream.name, page, END + 10 * STEP)
-        maker._make(0, [(stream, newest)], store._guard, Pace())
+        newest = TierClaim(stream.name, page, END + 10 * STEP)
+        maker._make(0, [(stream, newest)], store._guard, MaintenanceThrottle())
         expected = buckets(store, 300_000)
         assert expected["count"][20] == 5.0
     with Store(tmp_path) as store:
@@ -328,7 +328,7 @@ def test_a_late_row_while_its_page_is_made_is_not_lost(
         tier = store._rollups.tiers[0]
         write = tier.write
 
-        def late(batch: Sequence[Made]) -> dict[StreamName, int]:
+        def late(batch: Sequence[BuiltPages]) -> dict[StreamName, int]:
             fill(store, 100, 100)
             return write(batch)
 

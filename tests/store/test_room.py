@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
-from vigie.store.errors import CannotWrite, StoreError
-from vigie.store.filesystem import Space, refuse_remote
-from vigie.store.heads.stream import Lengths
+from vigie.store.errors import StoreError, WriteFailedError
+from vigie.store.filesystem import DiskSpace, refuse_remote
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
 
 SENSORS = [str(i) for i in range(500)]
-SMALL = Lengths(head_rows=8, keep_ms=80, block_ms=200)
+SMALL = HeadLimits(head_rows=8, keep_ms=80, block_ms=200)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_file_system_that_fills_is_said_loses_nothing_acknowledged_and_goes_on(s
                 store.sync()
                 acknowledged.append(time)
                 store.maintain(time)
-            except CannotWrite as error:
+            except WriteFailedError as error:
                 failures += 1
                 reasons.add(str(error))
                 assert len(times_of(store)) >= len(acknowledged), "it keeps answering"
@@ -74,13 +74,13 @@ def times_of(store: Store) -> set[int]:
 
 def test_little_room_is_said_once_and_hardly_any_refuses_until_there_is_some(tmp_path: Path) -> None:
     free, said = [50], list[str]()
-    with Store(tmp_path, space=lambda _: Space(free[0], 1000), warn=said.append) as store:
+    with Store(tmp_path, space=lambda _: DiskSpace(free[0], 1000), warn=said.append) as store:
         store.append(NODE, frame(10, ["a"], [1, 2]))
         for free[0] in (40, 30, 5):
             store.maintain(10)
         assert len(said) == 1
         assert "40 of 1000 bytes are free" in said[0]
-        with pytest.raises(CannotWrite, match="5 of 1000 bytes are free"):
+        with pytest.raises(WriteFailedError, match="5 of 1000 bytes are free"):
             store.append(NODE, frame(20, ["a"], [1, 2]))
         assert len(answer(store, EVERYTHING)) == 2
         free[0] = 500

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import frame
-from vigie.query.storage import Group, Matcher
-from vigie.store.blocks.blob_packing import FULL, Places, bundled
-from vigie.store.blocks.blob_reader import Shelf
-from vigie.store.errors import Damaged
-from vigie.store.heads.stream import Lengths
+from vigie.query.storage import Matcher, SeriesGroup
+from vigie.store.blocks.blob_packing import FULL, BlobIndex, pack_blobs
+from vigie.store.blocks.blob_reader import BlobReader
+from vigie.store.errors import CorruptionError
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
 POWER = [Matcher("__name__", "=", "power_watts")]
@@ -21,7 +21,7 @@ def _put(store: Store, node: str, time: int, source: str, sensors: str) -> None:
     store.append({"instance": node, "job": "node"}, frame(time, sensors, [1.0] * 2 * len(sensors), source))
 
 
-def _sensors(groups: list[Group], node: str) -> list[list[str]]:
+def _sensors(groups: list[SeriesGroup], node: str) -> list[list[str]]:
     return sorted(
         sorted(labels["sensor"] for labels in group.labels)
         for group in groups
@@ -52,27 +52,27 @@ def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follo
         return [(number, b"%d" % number) for number in numbers if number != 33]
 
     places = b"".join((FULL * row).to_bytes(4, "little") for row in range(4))  # each in a row of its own
-    shelf = Shelf(read, [(first, Places(places, 4)) for first in (10, 20, 30)])
+    shelf = BlobReader(read, [(first, BlobIndex(places, 4)) for first in (10, 20, 30)])
     assert [shelf.blob(place, 2) for place in (1, 2)] == [b"22", b"32"]
     assert asked == [(22, 32)]
     assert shelf.blob(0, 2) == b"12"
     assert shelf.blob(1, 2) == b"22"  # again, after it was handed out
-    with pytest.raises(Damaged, match="33"):
+    with pytest.raises(CorruptionError, match="33"):
         shelf.blob(2, 3)
 
 
 def test_a_blob_that_ends_in_the_next_row_is_put_together() -> None:
     blobs = [bytes([i]) * FULL for i in range(4)]
-    rows, places = bundled(blobs)
+    rows, places = pack_blobs(blobs)
     stored = dict(enumerate(rows, 10))
-    shelf = Shelf(
-        lambda _, *numbers: [(each, stored[each]) for each in numbers], [(10, Places(places, len(rows)))]
+    shelf = BlobReader(
+        lambda _, *numbers: [(each, stored[each]) for each in numbers], [(10, BlobIndex(places, len(rows)))]
     )
     assert [shelf.blob(0, i) for i in range(4)] == blobs
 
 
 def test_layouts_that_a_question_saw_are_not_read_from_disk_again(tmp_path: Path) -> None:
-    lengths = Lengths(kept_series=1)
+    lengths = HeadLimits(kept_series=1)
     with Store(tmp_path, lengths=lengths) as store:
         for node in ("n1", "n2", "n3"):
             _put(store, node, 1000, "one", node)  # no two have the same series

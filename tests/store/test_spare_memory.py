@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from vigie.store.malloc_trim import EVERY_MS, SpareMemory
+from vigie.store.malloc_trim import EVERY_MS, MallocTrim
 
 PIECE, PIECES = 1000, 60_000  # bytes: more than Python manages by itself, less than a mapping of its own
 
@@ -15,7 +15,7 @@ def resident() -> int:
 
 
 def test_holes_among_what_stays_are_given_back_when_it_is_time() -> None:
-    spare, stays = SpareMemory(), list[list[bytes]]()
+    spare, stays = MallocTrim(), list[list[bytes]]()
     freed = list[int]()
     for now in (0, 1, EVERY_MS, 2):
         pieces = [bytes(PIECE) for _ in range(PIECES)]

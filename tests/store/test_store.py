@@ -14,12 +14,19 @@ from vigie.model import ABSENT, NAN, STALE, Frame, Table, gauge
 from vigie.model.nan import NAN_BITS, STALE_BITS, bits_of
 from vigie.query.storage import Matcher, Storage
 from vigie.store.directory_lock import FORMAT
-from vigie.store.errors import CannotWrite, Damaged, Locked, NewerFormat, OlderFormat, Refused
-from vigie.store.heads.stream import Lengths
+from vigie.store.errors import (
+    CorruptionError,
+    DirectoryLockedError,
+    InvalidInputError,
+    NewerFormatError,
+    OlderFormatError,
+    WriteFailedError,
+)
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
-SMALL = Lengths(head_rows=4, keep_ms=20, block_ms=100)
+SMALL = HeadLimits(head_rows=4, keep_ms=20, block_ms=100)
 
 
 @pytest.fixture
@@ -131,13 +138,13 @@ def test_series_that_moves_to_another_table_has_not_ended(store: Store) -> None:
 
 
 def test_frame_that_does_not_fit_its_table_is_refused_and_leaves_nothing(store: Store) -> None:
-    with pytest.raises(Refused, match="2 series, but 1 values"):
+    with pytest.raises(InvalidInputError, match="2 series, but 1 values"):
         store.append(NODE, frame(10, ["a"], [1]))
-    with pytest.raises(Refused, match="not a time"):
+    with pytest.raises(InvalidInputError, match="not a time"):
         store.append(NODE, frame(1 << 62, ["a"], [1, 2]))
-    with pytest.raises(Refused, match="Unicode"):
+    with pytest.raises(InvalidInputError, match="Unicode"):
         store.append(NODE, frame(10, ["\ud800"], [1, 2]))
-    with pytest.raises(Refused, match="has labels"):
+    with pytest.raises(InvalidInputError, match="has labels"):
         store.append(NODE, Frame(10, ((Table("s", 1, ((POWER, ()),)), (1.0,)),)))
     assert answer(store) == {}
 
@@ -170,7 +177,7 @@ def test_deleted_node_is_gone_at_once_and_after_restart_and_may_come_back(tmp_pa
         store.flush()
     with Store(tmp_path) as store:
         assert len(answer(store)) == 4
-        with pytest.raises(Refused):
+        with pytest.raises(InvalidInputError):
             store.delete([])
 
 
@@ -214,7 +221,7 @@ def test_log_is_dropped_once_its_rows_are_in_blocks(tmp_path: Path) -> None:
 
 
 def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> None:
-    with Store(tmp_path), pytest.raises(Locked, match=f"process {os.getpid()};"):
+    with Store(tmp_path), pytest.raises(DirectoryLockedError, match=f"process {os.getpid()};"):
         Store(tmp_path)
     with Store(tmp_path):
         pass
@@ -222,7 +229,9 @@ def test_second_store_on_the_directory_is_refused_by_name(tmp_path: Path) -> Non
 
 def test_newer_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "format").write_text(f"{FORMAT + 1}\n")
-    with pytest.raises(NewerFormat, match=f"format {FORMAT + 1}, this vigie knows formats up to {FORMAT}"):
+    with pytest.raises(
+        NewerFormatError, match=f"format {FORMAT + 1}, this vigie knows formats up to {FORMAT}"
+    ):
         Store(tmp_path)
 
 
@@ -247,7 +256,7 @@ def test_a_store_stays_what_it_began_as(tmp_path: Path, format_version: int, ban
 
 def test_older_format_is_refused_with_what_to_type_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "format").write_text("1\n")
-    with pytest.raises(OlderFormat, match=f"format 1, .* mv {tmp_path} {tmp_path}.old"):
+    with pytest.raises(OlderFormatError, match=f"format 1, .* mv {tmp_path} {tmp_path}.old"):
         Store(tmp_path)
     assert (tmp_path / "format").read_text() == "1\n"
     assert not list(tmp_path.glob("*.sqlite"))
@@ -286,7 +295,7 @@ def test_late_frame_for_a_damaged_block_costs_only_itself(tmp_path: Path) -> Non
         store.flush()
     spoil_values(tmp_path)
     with Store(tmp_path) as store:
-        with pytest.raises(Damaged, match="checksum"):
+        with pytest.raises(CorruptionError, match="checksum"):
             store.append(NODE, frame(15, ["a"], [1, 2]))
         store.append(NODE, frame(30, ["a"], [1, 2]))
     with Store(tmp_path) as store:
@@ -303,7 +312,7 @@ def test_late_frame_for_a_damaged_block_costs_none_of_its_other_tables(tmp_path:
     spoil_values(tmp_path)
     parts = [frame(15, [source], [1, 2], source).parts[0] for source in ("one", "two")]
     with Store(tmp_path) as store:
-        with pytest.raises(Damaged, match=r"a late frame of .* at 15 is lost"):
+        with pytest.raises(CorruptionError, match=r"a late frame of .* at 15 is lost"):
             store.append(NODE, Frame(15, tuple(parts)))
         assert line(store, "power_watts", "two") == {10: bits_of(1.5), 15: bits_of(1), 20: bits_of(1.5)}
         assert any("late frames of" in damage for damage in store.damages)
@@ -340,7 +349,7 @@ def test_full_disk_is_a_clear_error_and_nothing_is_forgotten(tmp_path: Path) -> 
         store.append(NODE, frame(10, ["a"], [1, 2]))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
         try:
-            with pytest.raises(CannotWrite, match="File too large"):
+            with pytest.raises(WriteFailedError, match="File too large"):
                 store.sync()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -366,7 +375,7 @@ def test_failed_sync_acknowledges_nothing_and_the_next_one_all(
         monkeypatch.setattr(os, "fdatasync", fails_twice)
         for time in (20, 30):
             store.append(NODE, frame(time, ["a"], [time, 2]))
-            with pytest.raises(CannotWrite, match="Input/output error"):
+            with pytest.raises(WriteFailedError, match="Input/output error"):
                 store.sync()
         store.append(NODE, frame(40, ["a"], [40, 2]))
         store.sync()

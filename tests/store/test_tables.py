@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from vigie.model import Table, gauge
 from vigie.model.table import Series
-from vigie.store.errors import Refused
+from vigie.store.errors import InvalidInputError
 from vigie.store.series.layout import Layouts
-from vigie.store.series.table_layout import shape_of
+from vigie.store.series.table_layout import table_layout
 
 TAKEN = {"instance": "n1"}
 THREADS = gauge("threads", "How many there are.", "id", "image")
@@ -27,8 +27,8 @@ def test_a_version_has_the_same_shape_beside_the_one_before(versions: list[list[
     before = None
     for version, series in enumerate(versions):
         table = Table("containers", version, tuple(series))
-        alone = shape_of(LAYOUTS, table, TAKEN)
-        before = shape_of(LAYOUTS, table, TAKEN, before)
+        alone = table_layout(LAYOUTS, table, TAKEN)
+        before = table_layout(LAYOUTS, table, TAKEN, before)
         assert before.layout is alone.layout
         assert (before.kept is None) == (alone.kept is None)
         if before.kept is not None and alone.kept is not None:
@@ -38,9 +38,9 @@ def test_a_version_has_the_same_shape_beside_the_one_before(versions: list[list[
 @pytest.mark.parametrize("values", [("a",), ("a", "\ud800")])
 def test_what_is_new_in_a_version_is_refused_as_in_the_first(values: tuple[str, ...]) -> None:
     good = (THREADS, ("a", "b"))
-    before = shape_of(LAYOUTS, Table("containers", 1, (good,)), TAKEN)
-    with pytest.raises(Refused):
-        shape_of(LAYOUTS, Table("containers", 2, (good, (THREADS, values))), TAKEN, before)
+    before = table_layout(LAYOUTS, Table("containers", 1, (good,)), TAKEN)
+    with pytest.raises(InvalidInputError):
+        table_layout(LAYOUTS, Table("containers", 2, (good, (THREADS, values))), TAKEN, before)
 
 
 @given(st.lists(st.lists(texts, max_size=4), min_size=2, max_size=6))

@@ -10,15 +10,15 @@ import numpy as np
 from tests.sinks.peer import Peer
 from tests.store.frames import EVERYTHING, NODE, Model, Samples, answer, frame
 from tests.store.test_loose import series
-from vigie.common.endpoint import Target
+from vigie.common.endpoint import Endpoint
 from vigie.model import ABSENT, NAN, STALE
 from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of
-from vigie.sinks.remote_write import Options, RemoteWrite
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
 from vigie.store.compression.codec import absent
-from vigie.store.heads.stream import Lengths
+from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
-SHORT = Lengths(head_rows=10, keep_ms=5, block_ms=50)
+SHORT = HeadLimits(head_rows=10, keep_ms=5, block_ms=50)
 ROWS = 200
 VALUES = (1.5, NAN, STALE, ABSENT, -0.0, ABSENT, NAN, 2.5, ABSENT, STALE)
 
@@ -75,7 +75,7 @@ def passed_on(store: Store, queue: Path) -> Samples:
     """Return what a peer has of all that the store has."""
     arrived: Samples = {}
     with Peer() as peer:
-        sink = RemoteWrite(Target(peer.url), queue, Options(batch_seconds=0.0))
+        sink = RemoteWrite(Endpoint(peer.url), queue, RemoteWriteOptions(batch_seconds=0.0))
         for group in store.select(EVERYTHING, 0, ROWS):
             for labels, line in zip(group.labels, group.values, strict=True):
                 there = np.flatnonzero(~absent(np.ascontiguousarray(line)))

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
-from vigie.store.heads.stream import Lengths
-from vigie.store.read.chunk_cache import Lines, Unpacked
+from vigie.store.heads.stream import HeadLimits
+from vigie.store.read.chunk_cache import CachedLines, ChunkCache
 from vigie.store.store import Store
 
-SMALL = Lengths(head_rows=4, head_ms=1000, keep_ms=50, block_ms=10_000)
+SMALL = HeadLimits(head_rows=4, head_ms=1000, keep_ms=50, block_ms=10_000)
 SENSORS = ["a", "b", "c"]
 
 
-def lines(number: float) -> Lines:
-    return Lines(np.full((1, 128), number), sparse=False)  # 1 KiB
+def lines(number: float) -> CachedLines:
+    return CachedLines(np.full((1, 128), number), sparse=False)  # 1 KiB
 
 
 def fill(store: Store, first: int, last: int) -> None:
@@ -29,7 +29,7 @@ def fill(store: Store, first: int, last: int) -> None:
 
 
 def test_what_was_not_asked_for_longest_goes_first() -> None:
-    unpacked = Unpacked(3 * 1024)
+    unpacked = ChunkCache(3 * 1024)
     for number in (1, 2, 3):
         unpacked.put((number, b""), lines(number))
     assert unpacked.find([(1, b"")]) != [None]
@@ -39,18 +39,18 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
 
 
 def test_what_is_asked_for_once_is_not_kept_and_what_is_asked_for_again_is() -> None:
-    unpacked = Unpacked()
+    unpacked = ChunkCache()
     assert [unpacked.wants((number, b"")) for number in (1, 2, 1)] == [False, False, True]
 
 
 def test_what_was_asked_for_once_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vigie.store.read.chunk_cache.MOST_ASKED", 2)
-    unpacked = Unpacked()
+    unpacked = ChunkCache()
     assert [unpacked.wants((number, b"")) for number in (1, 2, 3, 1, 3)] == [False, False, False, False, True]
 
 
 def test_what_is_kept_cannot_be_changed() -> None:
-    unpacked = Unpacked()
+    unpacked = ChunkCache()
     unpacked.put((1, b""), lines(1))
     (kept,) = unpacked.find([(1, b"")])
     assert kept is not None
@@ -59,7 +59,7 @@ def test_what_is_kept_cannot_be_changed() -> None:
 
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent() -> None:
-    unpacked = Unpacked()
+    unpacked = ChunkCache()
     held = threading.Thread(target=unpacked._guard.acquire)
     held.start()
     held.join()

@@ -9,20 +9,20 @@ import pytest
 
 from tests.dashboards.asking import panels
 from vigie.dashboards import all_dashboards
-from vigie.model.dashboard import KINDS, UNITS, Dashboard, Panel, Query, Section, Threshold, Variable
+from vigie.model.dashboard import KINDS, UNITS, Dashboard, Panel, PanelQuery, Section, Threshold, Variable
 from vigie.publishing.bundle import HOME
-from vigie.views.grafana.dashboards import Default, board_of, uid
+from vigie.views.grafana.dashboards import DefaultDashboard, build_dashboard, uid
 from vigie.views.grafana.data_links import WAYS
 from vigie.views.grafana.field_config import UNITS as GRAFANA_UNITS
 from vigie.views.grafana.field_config import steps
 from vigie.views.grafana.panels import shown
 
-ASKS = Default("vigie", "vigie")
+ASKS = DefaultDashboard("vigie", "vigie")
 BOARDS = pytest.mark.parametrize("board", all_dashboards(), ids=lambda board: board.slug)
 
 
 def _made(board: Dashboard) -> list[dict[str, Any]]:
-    return [panel for panel in board_of(board, ASKS)["panels"] if panel["type"] != "row"]
+    return [panel for panel in build_dashboard(board, ASKS)["panels"] if panel["type"] != "row"]
 
 
 @BOARDS
@@ -37,7 +37,7 @@ def test_every_panel_is_there_with_its_words_its_unit_and_its_questions(board: D
 
 @BOARDS
 def test_no_panel_lies_on_another_or_outside(board: Dashboard) -> None:
-    made = board_of(board, ASKS)["panels"]
+    made = build_dashboard(board, ASKS)["panels"]
     assert len({panel["id"] for panel in made}) == len(made)
     places = [panel["gridPos"] for panel in made]
     assert all(place["x"] >= 0 and place["x"] + place["w"] <= 24 for place in places)
@@ -51,25 +51,29 @@ def test_names_are_unique_and_fit_grafana() -> None:
     boards = all_dashboards()
     assert len({uid(board) for board in boards}) == len(boards)
     assert all(len(uid(board)) <= 40 for board in boards)
-    titles = [board_of(board, ASKS)["title"] for board in boards]
+    titles = [build_dashboard(board, ASKS)["title"] for board in boards]
     assert sorted({title for title in titles if titles.count(title) > 1}) == []
     assert HOME in {board.slug for board in boards}
 
 
 @BOARDS
 def test_every_variable_that_is_asked_with_is_there(board: Dashboard) -> None:
-    listed = board_of(board, ASKS)["templating"]["list"]
+    listed = build_dashboard(board, ASKS)["templating"]["list"]
     assert [each["name"] for each in listed] == ["datasource", *(each.name for each in board.variables)]
 
 
 def test_every_kind_and_unit_of_ours_has_one_of_grafanas() -> None:
     assert set(GRAFANA_UNITS) == set(UNITS)
     for kind in KINDS:
-        assert shown(Panel("t", "w", (Query("up"),), kind=kind))["type"]
+        assert shown(Panel("t", "w", (PanelQuery("up"),), kind=kind))["type"]
 
 
 def test_column_with_a_unit_of_its_own_keeps_it() -> None:
-    two = (Query("a", "up for", "seconds"), Query("b", "{{instance}}", "bytes"), Query("c", "n"))
+    two = (
+        PanelQuery("a", "up for", "seconds"),
+        PanelQuery("b", "{{instance}}", "bytes"),
+        PanelQuery("c", "n"),
+    )
     made = shown(Panel("t", "w", two, kind="table"))["fieldConfig"]["overrides"]
     assert [(each["matcher"]["options"], each["properties"][0]["value"]) for each in made[:2]] == [
         ("up for", "s"),
@@ -87,11 +91,11 @@ def test_series_lead_to_the_dashboards_of_what_they_are_of() -> None:
     for way in WAYS:
         assert set(way.chosen) <= boards[way.slug]
     for kind in ("band", "lines", "bars"):
-        panel = Panel("t", "w", (Query("a", "{{instance}}:{{gpu}}"),), kind=kind)
+        panel = Panel("t", "w", (PanelQuery("a", "{{instance}}:{{gpu}}"),), kind=kind)
         made = shown(panel)["fieldConfig"]["defaults"]["links"]
         assert [link["title"] for link in made] == ["This GPU", "This node"]
     assert made[1]["url"] == "/d/vigie-node?${__url_time_range}&var-node=${__field.labels.instance}"
-    mixed = (Query("a", "{{instance}}"), Query("b", "all"))
+    mixed = (PanelQuery("a", "{{instance}}"), PanelQuery("b", "all"))
     assert "links" not in shown(Panel("t", "w", mixed))["fieldConfig"]["defaults"]
     table = shown(Panel("t", "w", mixed, kind="table"))["fieldConfig"]["overrides"]
     assert [each["matcher"]["options"] for each in table] == ["gpu", "instance", "holder", "user"]
@@ -113,7 +117,7 @@ def test_thresholds_begin_where_ours_do_from_above_and_from_below() -> None:
 
 
 def test_what_is_missing_is_said_and_never_drawn_as_zero() -> None:
-    made = shown(Panel("t", "w", (Query("up"),), needs="the nvidia source"))
+    made = shown(Panel("t", "w", (PanelQuery("up"),), needs="the nvidia source"))
     assert made["fieldConfig"]["defaults"]["noValue"] == "no data: needs the nvidia source"
     assert made["fieldConfig"]["defaults"]["custom"]["spanNulls"] is False
 
@@ -121,10 +125,10 @@ def test_what_is_missing_is_said_and_never_drawn_as_zero() -> None:
 def test_all_of_several_is_the_pattern_that_also_matches_what_a_label_may_lack() -> None:
     node = Variable("node", "Nodes", metric="up", by="instance", multi=True)
     boards = [_board(node), _board(node._replace(optional=True)), _board(node._replace(multi=False))]
-    made = [board_of(board, ASKS)["templating"]["list"][1] for board in boards]
+    made = [build_dashboard(board, ASKS)["templating"]["list"][1] for board in boards]
     assert [each.get("allValue") for each in made] == [".+", ".*", None]
     assert made[0]["query"]["query"] == "label_values(up, instance)"
 
 
 def _board(*variables: Variable) -> Dashboard:
-    return Dashboard("s", "t", "x", (Section("a", (Panel("p", "w", (Query("up"),)),)),), variables)
+    return Dashboard("s", "t", "x", (Section("a", (Panel("p", "w", (PanelQuery("up"),)),)),), variables)

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from tests.views import outlooks
 from vigie.views.terminal.help import HELP
 from vigie.views.terminal.measures import MEASURES
-from vigie.views.terminal.render import Seen, everything, frame, page_of
-from vigie.views.terminal.routes import Route
-from vigie.views.terminal.state import State, Visit, pressed
-from vigie.views.terminal.styled_text import Line, Look, encoded, length, plain
+from vigie.views.terminal.render import ScreenState, everything, frame, page_of
+from vigie.views.terminal.routes import PageRoute
+from vigie.views.terminal.state import UiState, Visit, pressed
+from vigie.views.terminal.styled_text import Line, TerminalStyle, encoded, length, plain
 
-PAGES: dict[Route, Callable[[], dict[str, Any]]] = {
-    Route(): outlooks.cluster,
-    Route("node", ("gpu02",)): outlooks.node_page,
-    Route("gpu", ("gpu02", "3")): outlooks.gpu_page,
-    Route("job", ("1",)): outlooks.job_page,
-    Route("user", ("bob",)): outlooks.user_page,
-    Route("events"): outlooks.events_page,
+PAGES: dict[PageRoute, Callable[[], dict[str, Any]]] = {
+    PageRoute(): outlooks.cluster,
+    PageRoute("node", ("gpu02",)): outlooks.node_page,
+    PageRoute("gpu", ("gpu02", "3")): outlooks.gpu_page,
+    PageRoute("job", ("1",)): outlooks.job_page,
+    PageRoute("user", ("bob",)): outlooks.user_page,
+    PageRoute("events"): outlooks.events_page,
 }
-CLUSTER = Route()
+CLUSTER = PageRoute()
 ROUTES = st.sampled_from(sorted(PAGES))
 GARBAGE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
@@ -35,13 +35,15 @@ GARBAGE = st.recursive(
 )
 
 
-def screen(state: State, seen: Seen, columns: int = 80, rows: int = 24) -> list[Line]:
+def screen(state: UiState, seen: ScreenState, columns: int = 80, rows: int = 24) -> list[Line]:
     return frame(state, seen, page_of(state, seen, columns, rows), columns, rows)
 
 
-def shown(route: Route = CLUSTER, columns: int = 80, rows: int = 24, **given: Any) -> str:
-    state = State((Visit(route, **given),))
-    return "\n".join(plain(line, Look()) for line in screen(state, Seen(PAGES[route]()), columns, rows))
+def shown(route: PageRoute = CLUSTER, columns: int = 80, rows: int = 24, **given: Any) -> str:
+    state = UiState((Visit(route, **given),))
+    return "\n".join(
+        plain(line, TerminalStyle()) for line in screen(state, ScreenState(PAGES[route]()), columns, rows)
+    )
 
 
 def test_cluster_fits_a_small_terminal_with_everything_that_matters() -> None:
@@ -59,8 +61,8 @@ def test_cluster_fits_a_small_terminal_with_everything_that_matters() -> None:
 def test_every_measure_draws_what_is_known_and_hatches_what_is_not() -> None:
     tiles = {}
     for number, measure in enumerate(MEASURES):
-        state = State(measure=number)
-        lines = [plain(line, Look()) for line in screen(state, Seen(outlooks.cluster()))]
+        state = UiState(measure=number)
+        lines = [plain(line, TerminalStyle()) for line in screen(state, ScreenState(outlooks.cluster()))]
         tiles[measure.name] = next(line for line in lines if line.startswith("  gpu01")).split()[1:4]
     assert tiles == {
         "holder": ["AAAAAAAA", "gpu02", "bbbX····"],
@@ -77,38 +79,40 @@ def test_every_measure_draws_what_is_known_and_hatches_what_is_not() -> None:
     ("route", "words"),
     [
         (
-            Route("node", ("gpu02",)),
+            PageRoute("node", ("gpu02",)),
             ["Node gpu02", "gpu02:3", "python", "rapl", "only root may read it", "1d1h"],
         ),
         (
-            Route("gpu", ("gpu02", "3")),
+            PageRoute("gpu", ("gpu02", "3")),
             ["GPU gpu02:3", "XID 79, fallen", "remapped rows", "train-2", "gpu02:0"],
         ),
-        (Route("job", ("1",)), ["Job 1  train-1", "Rank 5 is slow.", "1.2 GHz", "clock", "limit 1d"]),
-        (Route("user", ("bob",)), ["User bob", "scancel 2", "train-2", "gpu02:3"]),
+        (PageRoute("job", ("1",)), ["Job 1  train-1", "Rank 5 is slow.", "1.2 GHz", "clock", "limit 1d"]),
+        (PageRoute("user", ("bob",)), ["User bob", "scancel 2", "train-2", "gpu02:3"]),
     ],
-    ids=lambda value: value.kind if isinstance(value, Route) else "",
+    ids=lambda value: value.kind if isinstance(value, PageRoute) else "",
 )
-def test_page_says_what_there_is(route: Route, words: list[str]) -> None:
+def test_page_says_what_there_is(route: PageRoute, words: list[str]) -> None:
     text = shown(route, rows=60)
     for word in words:
         assert word in text
 
 
 def test_cluster_says_how_to_reach_what_it_has_no_room_for_and_events_lists_everything() -> None:
-    seen = Seen(outlooks.cluster() | {"attention_more": 2})
+    seen = ScreenState(outlooks.cluster() | {"attention_more": 2})
     assert "Needs attention  and 2 more: e" in "\n".join(
-        plain(line, Look()) for line in screen(State(), seen)
+        plain(line, TerminalStyle()) for line in screen(UiState(), seen)
     )
-    text = shown(Route("events"))
+    text = shown(PageRoute("events"))
     assert "9 things need you." in text
     assert "gpu02:8" in text
     assert "a link flapped" in text
-    assert "nothing matches" in shown(Route("events"), words="nobody")
+    assert "nothing matches" in shown(PageRoute("events"), words="nobody")
 
 
 def test_odd_rank_comes_with_the_jobs_median() -> None:
-    assert "clock 1.2 GHz, the job's median 2.0 GHz" in shown(Route("job", ("1",)), chosen="rank:5:gpu01:5")
+    assert "clock 1.2 GHz, the job's median 2.0 GHz" in shown(
+        PageRoute("job", ("1",)), chosen="rank:5:gpu01:5"
+    )
 
 
 def test_filter_leaves_what_has_all_its_words() -> None:
@@ -119,8 +123,8 @@ def test_filter_leaves_what_has_all_its_words() -> None:
 
 
 def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
-    seen = Seen(outlooks.cluster(), "http://n1:8000: Connection refused", outlooks.NOW)
-    lines = [plain(line, Look()) for line in screen(State(), seen)]
+    seen = ScreenState(outlooks.cluster(), "http://n1:8000: Connection refused", outlooks.NOW)
+    lines = [plain(line, TerminalStyle()) for line in screen(UiState(), seen)]
     assert lines[0].endswith("lost")
     assert "gpu01 AAAAAAAA" in "\n".join(lines)
     assert lines[-1].startswith("no answer since ")
@@ -128,26 +132,28 @@ def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
 
 
 def test_page_of_another_moment_says_so() -> None:
-    state = State((Visit(Route(at="1794808200")),))
-    assert "not now (t: now)" in plain(screen(state, Seen(outlooks.cluster()))[0], Look())
+    state = UiState((Visit(PageRoute(at="1794808200")),))
+    assert "not now (t: now)" in plain(screen(state, ScreenState(outlooks.cluster()))[0], TerminalStyle())
 
 
 def test_plain_look_is_ascii_of_the_same_width() -> None:
     for route, answer in PAGES.items():
-        state = State((Visit(route),))
-        for line in screen(state, Seen(answer()), 120, 60):
-            drawn = encoded(line, Look(colour=False, ascii=True))
+        state = UiState((Visit(route),))
+        for line in screen(state, ScreenState(answer()), 120, 60):
+            drawn = encoded(line, TerminalStyle(colour=False, ascii=True))
             assert drawn.isascii()
-            assert len(plain(line, Look(ascii=True))) <= 120
+            assert len(plain(line, TerminalStyle(ascii=True))) <= 120
 
 
 def test_cluster_without_gpus_shows_its_nodes_by_cpu() -> None:
     answer = outlooks.cluster() | {"nodes": [outlooks.node("n1", []), outlooks.node("n2", [], cpu=None)]}
-    text = "\n".join(plain(line, Look()) for line in screen(State(), Seen(answer)))
+    text = "\n".join(plain(line, TerminalStyle()) for line in screen(UiState(), ScreenState(answer)))
     assert "Nodes  no GPUs are known" in text
     assert "n1 cpu 31%  n2 cpu ░" in text
     empty = answer | {"nodes": []}
-    assert "vigie nodes join" in "\n".join(plain(line, Look()) for line in screen(State(), Seen(empty)))
+    assert "vigie nodes join" in "\n".join(
+        plain(line, TerminalStyle()) for line in screen(UiState(), ScreenState(empty))
+    )
 
 
 def test_help_fits_a_small_terminal() -> None:
@@ -156,14 +162,19 @@ def test_help_fits_a_small_terminal() -> None:
 
 
 def test_without_colour_the_choice_is_still_marked() -> None:
-    lines = [encoded(line, Look(colour=False)) for line in screen(State(), Seen(outlooks.cluster()))]
+    lines = [
+        encoded(line, TerminalStyle(colour=False))
+        for line in screen(UiState(), ScreenState(outlooks.cluster()))
+    ]
     assert sum("7m" in line for line in lines) == 1
     assert not any("31m" in line or "33m" in line for line in lines)
 
 
 def test_everything_is_printed_once_without_keys() -> None:
-    state, seen = State(), Seen(outlooks.cluster())
-    lines = [plain(line, Look()) for line in everything(state, seen, page_of(state, seen, 80, 0), 80)]
+    state, seen = UiState(), ScreenState(outlooks.cluster())
+    lines = [
+        plain(line, TerminalStyle()) for line in everything(state, seen, page_of(state, seen, 80, 0), 80)
+    ]
     assert lines[-1].split() == ["3", "train-3", "ada", "64", "3h", "Priority"]
 
 
@@ -175,9 +186,9 @@ def test_everything_is_printed_once_without_keys() -> None:
     st.lists(st.sampled_from(["down", "right", "tab", "m", "?"])),
 )
 def test_screen_is_exactly_as_high_and_never_wider_than_the_terminal(
-    route: Route, columns: int, rows: int, keys: list[str]
+    route: PageRoute, columns: int, rows: int, keys: list[str]
 ) -> None:
-    state, seen = State((Visit(route),)), Seen(PAGES[route]())
+    state, seen = UiState((Visit(route),)), ScreenState(PAGES[route]())
     for key in keys:
         state = pressed(state, key, page_of(state, seen, columns, rows), rows)
     lines = screen(state, seen, columns, rows)
@@ -187,14 +198,16 @@ def test_screen_is_exactly_as_high_and_never_wider_than_the_terminal(
 
 @settings(max_examples=80, deadline=None)
 @given(ROUTES, st.data(), st.integers(1, 120))
-def test_odd_answer_costs_no_more_than_what_is_odd(route: Route, data: st.DataObject, columns: int) -> None:
+def test_odd_answer_costs_no_more_than_what_is_odd(
+    route: PageRoute, data: st.DataObject, columns: int
+) -> None:
     answer = copy.deepcopy(PAGES[route]())
     for _ in range(3):
         spoil(answer, data)
-    lines = screen(State((Visit(route),)), Seen(answer), columns, 50)
+    lines = screen(UiState((Visit(route),)), ScreenState(answer), columns, 50)
     assert all(length(line) <= columns for line in lines)
     assert not any(
-        char in encoded(line, Look(colour=False)).replace("\x1b[", "")
+        char in encoded(line, TerminalStyle(colour=False)).replace("\x1b[", "")
         for line in lines
         for char in "\x1b\n\x07"
     )
@@ -218,4 +231,4 @@ def spoil(value: Any, data: st.DataObject) -> None:
 @settings(deadline=None)
 def test_answer_that_is_nothing_of_the_kind_is_an_empty_page(answer: object) -> None:
     for route in PAGES:
-        assert len(screen(State((Visit(route),)), Seen(answer))) == 24
+        assert len(screen(UiState((Visit(route),)), ScreenState(answer))) == 24

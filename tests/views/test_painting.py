@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.views.terminal.screen import changes, written
-from vigie.views.terminal.styled_text import Line, Look, Span, clipped, highlighted, plain
+from vigie.views.terminal.styled_text import Line, TerminalStyle, TextSpan, clipped, highlighted, plain
 from vigie.views.text.style import COLOURS
 
 ROWS = 4
-SPANS = st.builds(Span, st.text("ab 日█…", max_size=12), st.sampled_from(["", *sorted(COLOURS)]))
+SPANS = st.builds(TextSpan, st.text("ab 日█…", max_size=12), st.sampled_from(["", *sorted(COLOURS)]))
 LINES = st.lists(SPANS, max_size=4).map(tuple)
 FRAMES = st.lists(st.lists(LINES, min_size=ROWS, max_size=ROWS), min_size=1, max_size=4)
 
@@ -28,7 +28,7 @@ def test_changes_alone_give_the_same_picture(
     screen = pyte.Screen(columns, ROWS)
     screen.reset_mode(7, private=True)  # no wrapping, as vigie top asks for
     stream = pyte.Stream(screen)
-    look = Look(ascii=ascii_only)
+    look = TerminalStyle(ascii=ascii_only)
     before: list[str] = []
     for frame in frames:
         lines = [clipped(line, columns) for line in frame]
@@ -39,8 +39,8 @@ def test_changes_alone_give_the_same_picture(
 
 
 def test_what_did_not_change_is_not_written() -> None:
-    before = written([(Span("one"),), (Span("two"),)], 10, Look())
-    wanted = written([(Span("one"),), (Span("2"),)], 10, Look())
+    before = written([(TextSpan("one"),), (TextSpan("two"),)], 10, TerminalStyle())
+    wanted = written([(TextSpan("one"),), (TextSpan("2"),)], 10, TerminalStyle())
     assert changes(before, wanted) == "\x1b[2;1H2\x1b[K"
     assert changes(before, before) == ""
 
@@ -48,4 +48,4 @@ def test_what_did_not_change_is_not_written() -> None:
 @given(LINES, st.integers(0, 20), st.integers(0, 20))
 def test_choosing_marks_and_changes_no_words(line: Line, start: int, size: int) -> None:
     marked = highlighted(line, start, start + size)
-    assert plain(marked, Look()) == plain(line, Look())
+    assert plain(marked, TerminalStyle()) == plain(line, TerminalStyle())

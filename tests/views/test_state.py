@@ -6,32 +6,32 @@ from typing import Any
 
 from tests.views import outlooks
 from vigie.views.terminal import selection
-from vigie.views.terminal.page import Page
-from vigie.views.terminal.render import Seen, page_of
-from vigie.views.terminal.routes import Route, parsed
-from vigie.views.terminal.state import MOST_VISITS, State, Visit, pressed
+from vigie.views.terminal.page import TerminalPage
+from vigie.views.terminal.render import ScreenState, page_of
+from vigie.views.terminal.routes import PageRoute, parsed
+from vigie.views.terminal.state import MOST_VISITS, UiState, Visit, pressed
 
 HEIGHT = 10
 
 
-def page(state: State, answer: dict[str, Any] | None = None) -> Page:
-    return page_of(state, Seen(answer or outlooks.cluster()), 80, 24)
+def page(state: UiState, answer: dict[str, Any] | None = None) -> TerminalPage:
+    return page_of(state, ScreenState(answer or outlooks.cluster()), 80, 24)
 
 
-def after(*keys: str, state: State | None = None) -> State:
-    state = state or State()
+def after(*keys: str, state: UiState | None = None) -> UiState:
+    state = state or UiState()
     for key in keys:
         state = pressed(state, key, page(state), HEIGHT)
     return state
 
 
-def chosen(state: State) -> str:
+def chosen(state: UiState) -> str:
     spot = selection.chosen(page(state), state.here.chosen, state.here.row)
     return spot.key if spot else ""
 
 
 def test_arrows_go_through_attention_map_and_jobs() -> None:
-    assert chosen(State()) == "attention:xid:gpu02:3"
+    assert chosen(UiState()) == "attention:xid:gpu02:3"
     assert chosen(after("down")) == "node:gpu01"
     assert chosen(after("down", "right")) == "node:gpu02"
     assert chosen(after("j", "l", "l", "l")) == "job:1"
@@ -50,34 +50,34 @@ def test_tab_goes_from_section_to_section_and_round() -> None:
 
 def test_enter_opens_what_is_chosen_and_escape_goes_back_to_it() -> None:
     opened = after("down", "right", "enter")
-    assert opened.here.route == Route("node", ("gpu02",))
+    assert opened.here.route == PageRoute("node", ("gpu02",))
     back = after("esc", state=opened)
-    assert (back.here.route, chosen(back)) == (Route(), "node:gpu02")
-    assert after("tab", "tab", "enter").here.route == Route("job", ("1",))
+    assert (back.here.route, chosen(back)) == (PageRoute(), "node:gpu02")
+    assert after("tab", "tab", "enter").here.route == PageRoute("job", ("1",))
 
 
 def test_what_lasts_opens_as_it_is_now() -> None:
-    assert after("enter").here.route == Route("gpu", ("gpu02", "3"))
+    assert after("enter").here.route == PageRoute("gpu", ("gpu02", "3"))
 
 
 def test_what_is_over_opens_at_its_minute_and_t_comes_back_to_now() -> None:
     answer = outlooks.cluster()
     answer["attention"][0]["until_ms"] = outlooks.NOW
-    opened = pressed(State(), "enter", page(State(), answer), HEIGHT)
-    assert opened.here.route == Route("gpu", ("gpu02", "3"), "1794808200000")
-    assert after("t", state=opened).here.route == Route("gpu", ("gpu02", "3"))
+    opened = pressed(UiState(), "enter", page(UiState(), answer), HEIGHT)
+    assert opened.here.route == PageRoute("gpu", ("gpu02", "3"), "1794808200000")
+    assert after("t", state=opened).here.route == PageRoute("gpu", ("gpu02", "3"))
 
 
 def test_digit_opens_that_gpu_of_the_chosen_node() -> None:
-    assert after("down", "right", "5").here.route == Route("gpu", ("gpu02", "5"))
-    assert after("5").here.route == Route()
+    assert after("down", "right", "5").here.route == PageRoute("gpu", ("gpu02", "5"))
+    assert after("5").here.route == PageRoute()
 
 
 def test_e_opens_everything_that_was_found_and_escape_comes_back() -> None:
     opened = after("e")
-    assert opened.here.route == parsed("events") == Route("events")
+    assert opened.here.route == parsed("events") == PageRoute("events")
     assert after("e", state=opened) == opened
-    assert after("esc", state=opened).here.route == Route()
+    assert after("esc", state=opened).here.route == PageRoute()
 
 
 def test_measure_goes_round_both_ways() -> None:
@@ -114,17 +114,17 @@ def test_chosen_stays_chosen_when_other_rows_come_and_go() -> None:
 
 
 def test_visits_are_bounded() -> None:
-    state = State()
+    state = UiState()
     for number in range(3 * MOST_VISITS):
-        state = after("home", "down", "enter", state=state.at(Visit(Route("job", (str(number),)))))
+        state = after("home", "down", "enter", state=state.at(Visit(PageRoute("job", (str(number),)))))
     assert len(state.visits) <= MOST_VISITS + 1
 
 
 def test_links_are_those_of_the_web_page() -> None:
-    assert parsed("") == Route()
-    assert parsed("node/a%2Fb") == Route("node", ("a/b",))
-    assert parsed("gpu/n1/0?at=17") == Route("gpu", ("n1", "0"), "17")
-    assert Route("node", ("a/b",), "17").path == "api/outlook/nodes/a%2Fb?at=17"
+    assert parsed("") == PageRoute()
+    assert parsed("node/a%2Fb") == PageRoute("node", ("a/b",))
+    assert parsed("gpu/n1/0?at=17") == PageRoute("gpu", ("n1", "0"), "17")
+    assert PageRoute("node", ("a/b",), "17").path == "api/outlook/nodes/a%2Fb?at=17"
     assert parsed("dashboard/jobs") is None
     assert parsed("gpu/n1") is None
 
@@ -132,6 +132,6 @@ def test_links_are_those_of_the_web_page() -> None:
 def test_link_that_only_the_web_page_has_is_said_so() -> None:
     answer = outlooks.cluster()
     answer["attention"][0]["link"] = "dashboard/jobs"
-    state = pressed(State(), "enter", page(State(), answer), HEIGHT)
-    assert state.here.route == Route()
+    state = pressed(UiState(), "enter", page(UiState(), answer), HEIGHT)
+    assert state.here.route == PageRoute()
     assert "in a browser: /dashboard/jobs" in state.remark

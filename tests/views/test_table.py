@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from vigie.views.text import output
 from vigie.views.text.events import lines as event_lines
 from vigie.views.text.table import table
-from vigie.views.text.table_layout import Column, layout
+from vigie.views.text.table_layout import TableColumn, layout
 from vigie.views.text.text_width import width
-from vigie.views.text.units import told
+from vigie.views.text.units import format_quantity
 
 COLUMNS = (
-    Column("node"),
-    Column("state", tells=True),
-    Column("name", least=6, rank=1),
-    Column("why", least=8, rank=2),
+    TableColumn("node"),
+    TableColumn("state", tells=True),
+    TableColumn("name", least=6, rank=1),
+    TableColumn("why", least=8, rank=2),
 )
 ROWS = [["n1", "up", "segmentation", "-"], ["node-two", "lost", "x", "nothing was heard of it"]]
 
@@ -27,7 +27,11 @@ SHAPES = st.integers(1, 6).flatmap(
     lambda count: st.tuples(
         st.lists(
             st.builds(
-                Column, st.text("abc日", max_size=8), st.integers(0, 12), st.integers(0, 3), st.booleans()
+                TableColumn,
+                st.text("abc日", max_size=8),
+                st.integers(0, 12),
+                st.integers(0, 3),
+                st.booleans(),
             ),
             min_size=count,
             max_size=count,
@@ -71,7 +75,7 @@ def test_what_does_not_fit_stands_on_a_second_line() -> None:
 
 @given(SHAPES, st.integers(1, 100))
 def test_no_line_is_wider_than_asked_and_every_column_is_shown_once(
-    shape: tuple[list[Column], list[list[str]]], most: int
+    shape: tuple[list[TableColumn], list[list[str]]], most: int
 ) -> None:
     columns, rows = shape
     assert all(width(line) <= most for line in table(columns, rows, most))
@@ -167,4 +171,4 @@ def test_what_an_encoding_cannot_say_is_a_question_mark() -> None:
     ],
 )
 def test_number_is_told_with_its_unit(value: float, unit: str, text: str) -> None:
-    assert told(value, unit) == text
+    assert format_quantity(value, unit) == text

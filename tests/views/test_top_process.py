@@ -144,9 +144,9 @@ def test_ctrl_c_ends_it_with_the_terminal_as_it_was(port: int) -> None:
 def test_terminal_is_given_back_when_something_breaks() -> None:
     terminal = Terminal(80, 24)
     broken = (
-        "from vigie.views.terminal.styled_text import Look\n"
+        "from vigie.views.terminal.styled_text import TerminalStyle\n"
         "from vigie.views.terminal.screen import Screen\n"
-        "with Screen(Look()): 1 / 0"
+        "with Screen(TerminalStyle()): 1 / 0"
     )
     with inside(terminal, [sys.executable, "-c", broken]) as process:
         assert process.wait(PATIENCE) == 1

@@ -13,9 +13,9 @@ from tests.web.conftest import Watched
 from tests.web.programs import NOW
 from vigie.cli.demo import truth
 from vigie.simulation.cluster.machines import fleet
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 
-INCIDENTS = truth(Story(fleet(16, 8), int(datetime.fromisoformat(NOW).timestamp() * 1000), 1))
+INCIDENTS = truth(Scenario(fleet(16, 8), int(datetime.fromisoformat(NOW).timestamp() * 1000), 1))
 WORDS = {
     "clock-cap": "held down",
     "xid-79": "fallen off the bus",

@@ -11,23 +11,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from vigie.agent.bindings import Holding
+from vigie.agent.bindings import BindingTracker
 from vigie.agent.collector import Collector
-from vigie.agent.events.state_file import Memory
-from vigie.agent.events.tracker import Happenings
+from vigie.agent.events.state_file import EventStateFile
+from vigie.agent.events.tracker import EventTracker
 from vigie.agent.http import server, unix_socket
-from vigie.agent.http.gpu_commands import Gpus
-from vigie.agent.http.handlers import Pages
-from vigie.agent.http.unix_handlers import LocalPages
+from vigie.agent.http.gpu_commands import GpuCommands
+from vigie.agent.http.handlers import Handlers
+from vigie.agent.http.unix_handlers import UnixHandlers
 from vigie.agent.loop import Consumer, Loop, OwnTable
-from vigie.agent.metrics import Outcomes
+from vigie.agent.metrics import SourceOutcomes
 from vigie.agent.source_reader import Outcome
 from vigie.common import listen
 from vigie.common.clock import SystemClock
-from vigie.common.listen import is_loopback, split
+from vigie.common.listen import is_loopback, split_address
 from vigie.common.systemd import notify
 from vigie.model import Binding, Event, Frame
-from vigie.sinks.core.background_sink import Feeder
+from vigie.sinks.core.background_sink import BackgroundSink
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 UNLINK_SECONDS = 5.0
 
 
-class CannotStart(Exception):
+class AgentStartError(Exception):
     """The agent cannot run as asked; the message says why and what to type."""
 
 
-class Link(Protocol):
+class LinkHandle(Protocol):
     """A way to a server."""
 
     def __call__(self, frame: Frame) -> None:
@@ -67,7 +67,7 @@ class Link(Protocol):
         """Keep what was not sent."""
 
 
-class Relay(Protocol):
+class ExporterRelay(Protocol):
     """What reads other exporters with each frame."""
 
     def __call__(self, frame: Frame) -> None:
@@ -77,7 +77,7 @@ class Relay(Protocol):
         """End."""
 
 
-class Plan(NamedTuple):
+class AgentConfig(NamedTuple):
     """What to run, resolved from the configuration."""
 
     node: str
@@ -85,30 +85,30 @@ class Plan(NamedTuple):
     token: str | None
     cadence: float
     collector: Collector
-    feeders: Sequence[Feeder] = ()
+    feeders: Sequence[BackgroundSink] = ()
     tables: Sequence[OwnTable] = ()
-    links: Sequence[Link] = ()
-    relay: Relay | None = None
+    links: Sequence[LinkHandle] = ()
+    relay: ExporterRelay | None = None
     socket: Path | None = None  # for commands on this machine
     memory: Path | None = None  # what was told is known there after a restart
 
 
-async def run(plan: Plan) -> None:
+async def run(plan: AgentConfig) -> None:
     """Run until SIGINT or SIGTERM."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     clock = SystemClock()
-    holding = Holding(plan.collector.readings, plan.links)
-    happenings = Happenings(plan.collector.readings, plan.links, Memory(plan.memory))
+    holding = BindingTracker(plan.collector.readings, plan.links)
+    happenings = EventTracker(plan.collector.readings, plan.links, EventStateFile(plan.memory))
     consumers: list[Consumer] = [*plan.feeders, *plan.links, holding, happenings]
     if plan.relay:
         consumers.append(plan.relay)
     loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=consumers)
-    outcomes = Outcomes(plan.collector.readings)
+    outcomes = SourceOutcomes(plan.collector.readings)
     tables = [outcomes.table, holding.table, happenings.table, *plan.tables]
-    host, port = split(plan.listen)
-    pages = Pages(
+    host, port = split_address(plan.listen)
+    pages = Handlers(
         plan.node,
         plan.collector,
         loop,
@@ -146,7 +146,7 @@ async def run(plan: Plan) -> None:
     log.info("stopped")
 
 
-async def _unlink(links: Sequence[Link], running: Sequence[asyncio.Future[None]]) -> None:
+async def _unlink(links: Sequence[LinkHandle], running: Sequence[asyncio.Future[None]]) -> None:
     """Let every link end by itself within a moment; what is not acknowledged goes to the disk."""
     for link in links:
         link.stop()
@@ -158,31 +158,31 @@ async def _unlink(links: Sequence[Link], running: Sequence[asyncio.Future[None]]
         link.close()
 
 
-async def _listen(pages: Pages, host: str, port: int) -> asyncio.Server:
+async def _listen(pages: Handlers, host: str, port: int) -> asyncio.Server:
     try:
         return await server.serve(pages.answer, host, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            who = listen.holder(port)
-            raise CannotStart(
+            who = listen.port_holder(port)
+            raise AgentStartError(
                 f"port {port} is taken by {who}; choose another: vigie agent --listen {host}:{port + 1}"
             ) from None
-        raise CannotStart(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        raise AgentStartError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
-async def _listen_locally(plan: Plan, pages: Pages) -> unix_socket.Local | None:
+async def _listen_locally(plan: AgentConfig, pages: Handlers) -> unix_socket.UnixServer | None:
     """Listen for commands, where that is possible; the agent does its work without them too."""
     if plan.socket is None:
         return None
-    gpus = Gpus(plan.collector.readings)
+    gpus = GpuCommands(plan.collector.readings)
     try:
-        return await unix_socket.listen(LocalPages(pages, plan.links, gpus).answer, plan.socket)
-    except unix_socket.CannotListen as error:
+        return await unix_socket.listen(UnixHandlers(pages, plan.links, gpus).answer, plan.socket)
+    except unix_socket.UnixSocketError as error:
         log.warning("no socket for commands on this machine: %s", error)
         return None
 
 
-def _announce(plan: Plan, server: asyncio.Server) -> None:
+def _announce(plan: AgentConfig, server: asyncio.Server) -> None:
     host, port = server.sockets[0].getsockname()[:2]
     readings = plan.collector.readings
     working = [reading for reading in readings if reading.outcome is Outcome.OK]

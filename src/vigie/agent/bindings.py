@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Binding, Frame, Table, info
 from vigie.sources.core.tree import printable
 
@@ -29,17 +29,17 @@ JITTER_MS = 1000  # by which a source may tell the same beginning differently
 Key = tuple[str, str, str]
 
 
-class Holds(Protocol):
+class BindingListener(Protocol):
     """What wants to know who holds what."""
 
     def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         """Take what has begun and ended, and all that is held now."""
 
 
-class Holding:
+class BindingTracker:
     """Tells, after each tick, which bindings have begun and which have ended."""
 
-    def __init__(self, readings: Sequence[Reading], listeners: Sequence[Holds] = ()) -> None:
+    def __init__(self, readings: Sequence[SourceReader], listeners: Sequence[BindingListener] = ()) -> None:
         self._readings, self._listeners = readings, listeners
         self._held: dict[Key, Binding] = {}
         self._ended: OrderedDict[Key, int] = OrderedDict()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from vigie.agent.source_reader import Reading, Values
+from vigie.agent.source_reader import SourceReader, TableValues
 from vigie.sources.core.lane import Call, Lane, run_all
 
 QUICK_DEADLINE = 2.0
@@ -18,14 +18,14 @@ class _Turn(NamedTuple):
     """Sources to be read on a lane, by the call that does it."""
 
     lane: Lane
-    calls: Mapping[Call, Reading]
+    calls: Mapping[Call, SourceReader]
 
 
 class Collector:
     """Refreshes readings with a deadline each; one that hangs is left behind."""
 
     def __init__(
-        self, readings: list[Reading], *, quick: float = QUICK_DEADLINE, slow: float = SLOW_DEADLINE
+        self, readings: list[SourceReader], *, quick: float = QUICK_DEADLINE, slow: float = SLOW_DEADLINE
     ) -> None:
         self.readings = readings
         self._quick = Lane("quick sources", quick)
@@ -33,15 +33,15 @@ class Collector:
         self._fresh = Lane("all sources", slow)  # for whoever wants everything at once
         self._under_way: set[asyncio.Future[None]] = set()
 
-    def values(self) -> list[Values]:
+    def values(self) -> list[TableValues]:
         """Return what every source last gave."""
         return [reading.values for reading in self.readings]
 
-    async def refresh_quick(self, readings: Iterable[Reading]) -> None:
+    async def refresh_quick(self, readings: Iterable[SourceReader]) -> None:
         """Read those of these sources that are quick."""
         await self._read(_turn(self._quick, (one for one in readings if not one.source.slow)))
 
-    def refresh_in_turn(self, readings: Sequence[Reading]) -> asyncio.Future[None]:
+    def refresh_in_turn(self, readings: Sequence[SourceReader]) -> asyncio.Future[None]:
         """Read the quick ones of these sources, then the slow ones; what is returned is done after all.
 
         Not side by side: two threads that read fight for the interpreter's lock at every system call.
@@ -55,7 +55,7 @@ class Collector:
         """Wait for the quick sources whose turn has come already."""
         await self._begin([_Turn(self._quick, {})])
 
-    async def refresh_all(self, readings: Iterable[Reading]) -> None:
+    async def refresh_all(self, readings: Iterable[SourceReader]) -> None:
         """Read all these sources, one after the other; those that another lane is reading are waited for.
 
         They share a lane: two threads that both read small files fight for the interpreter's lock at
@@ -118,7 +118,7 @@ class _Watch:
         self._timer.cancel()
 
 
-def _turn(lane: Lane, readings: Iterable[Reading]) -> _Turn:
+def _turn(lane: Lane, readings: Iterable[SourceReader]) -> _Turn:
     return _Turn(lane, {reading.read: reading for reading in readings if not reading.busy})
 
 

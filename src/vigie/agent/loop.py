@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from vigie.agent.collector import Collector
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.common.clock import Clock
 from vigie.model import Frame, Table
 
@@ -63,7 +63,7 @@ class Loop:
             await self._collector.quick_are_read()
         self._emit(time_ms)
 
-    def _take_due(self, now: float) -> list[Reading]:
+    def _take_due(self, now: float) -> list[SourceReader]:
         waiting = self._slow is not None and not self._slow.done()
         due = [
             reading
@@ -73,7 +73,7 @@ class Loop:
         self._taken.update(dict.fromkeys(due, now))
         return due
 
-    def _pause(self, reading: Reading) -> float:
+    def _pause(self, reading: SourceReader) -> float:
         """Return how long a source is left alone; half a cadence less, for a tick that comes early."""
         seconds = max(reading.source.every, self._cadence)
         if reading.outcome is Outcome.UNAVAILABLE and reading.in_a_row >= ABSENT_READS:

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Sequence
 
 import vigie
-from vigie.agent.source_reader import Outcome, Reading, Values
+from vigie.agent.source_reader import Outcome, SourceReader, TableValues
 from vigie.common import process_metrics
 from vigie.model import ABSENT, Metric, Table, counter, gauge, info
 from vigie.model.table import Series
@@ -44,10 +44,10 @@ AGENT_METRICS = (
 METRICS: tuple[Metric, ...] = SOURCE_METRICS + AGENT_METRICS
 
 
-class Outcomes:
+class SourceOutcomes:
     """Makes the table."""
 
-    def __init__(self, readings: Sequence[Reading]) -> None:
+    def __init__(self, readings: Sequence[SourceReader]) -> None:
         self._readings = readings
         self._said: dict[str, tuple[str, str]] = {}
         self._table = Table("outcomes", 0, ())
@@ -69,17 +69,17 @@ class Outcomes:
         return self._table, (1.0,) * len(said)
 
 
-class Own:
+class AgentMetrics:
     """Makes the agent's own table, freshly at every scrape."""
 
-    def __init__(self, readings: Sequence[Reading]) -> None:
+    def __init__(self, readings: Sequence[SourceReader]) -> None:
         self.scrapes = 0
         self._readings = readings
         self._slow = [reading for reading in readings if reading.source.slow]
-        self._process = process_metrics.Process()
+        self._process = process_metrics.ProcessMetrics()
         self._table = Table("agent", 1, tuple(self._series()))
 
-    def values(self, now: float, frames: int) -> Values:
+    def values(self, now: float, frames: int) -> TableValues:
         """Return the table as of this moment of the monotonic clock."""
         readings = self._readings
         pending = Outcome.PENDING
@@ -91,7 +91,7 @@ class Own:
         numbers.append(sum([reading.errors for reading in readings]))
         numbers.append(sum([len(reading.values.numbers) for reading in readings]))
         plain = all(reading.outcome is not pending for reading in readings)
-        return Values(self._table, (*numbers, *self._process.values()), plain)
+        return TableValues(self._table, (*numbers, *self._process.values()), plain)
 
     def _series(self) -> Iterator[Series]:
         for metric in SOURCE_METRICS:

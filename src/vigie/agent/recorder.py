@@ -11,21 +11,21 @@ from typing import Any, TypeVar
 
 from vigie.agent.collector import Collector
 from vigie.agent.scrubber import scrub
-from vigie.agent.source_reader import Outcome, Reading
-from vigie.sources.core.host import Calls, Roots, Statvfs
+from vigie.agent.source_reader import Outcome, SourceReader
+from vigie.sources.core.host import HostRoots, Statvfs, SystemCalls
 from vigie.sources.core.timex import Timex
 from vigie.sources.core.tree import Note, Take, Tree
 
 T = TypeVar("T")
 
 
-def record(readings: Sequence[Reading], directory: Path) -> Iterator[str]:
+def record(readings: Sequence[SourceReader], directory: Path) -> Iterator[str]:
     """Write DIRECTORY/machine.txt, and yield lines that tell what was done."""
     directory.mkdir(parents=True, exist_ok=True)
     film = Film()
     for reading in readings:
         host = reading.host
-        for name in Roots._fields:
+        for name in HostRoots._fields:
             top = getattr(host, name).top
             setattr(host, name, RecordingTree(top, name, film, host.note))
         host.calls = RecordingCalls(film)
@@ -51,7 +51,7 @@ class Film:
         self.links: dict[str, str] = {}
         self.errors: dict[str, str] = {}
         self.places: dict[str, bool] = {}
-        self.calls: dict[str, Any] = {"page_size": Calls.page_size, "ticks": Calls.ticks}
+        self.calls: dict[str, Any] = {"page_size": SystemCalls.page_size, "ticks": SystemCalls.ticks}
 
     def archive(self) -> str:
         """Return the archive; its format is told in vigie.sources.core.replay."""
@@ -133,7 +133,7 @@ class RecordingTree(Tree):
         return here
 
 
-class RecordingCalls(Calls):
+class RecordingCalls(SystemCalls):
     """Makes the calls, and remembers their answers."""
 
     def __init__(self, film: Film) -> None:

@@ -30,7 +30,7 @@ class Outcome(enum.Enum):
     HUNG = "hung"
 
 
-class Values(NamedTuple):
+class TableValues(NamedTuple):
     """A table and its numbers, swapped as one so that no reader sees half of each."""
 
     table: Table
@@ -38,7 +38,7 @@ class Values(NamedTuple):
     plain: bool = False  # whether every number is finite, so that it can be printed as it is
 
 
-class Reading:
+class SourceReader:
     """Reads one source, and keeps what came of it; a failing source costs only itself."""
 
     def __init__(self, source: Source, host: Host, clock: Clock) -> None:
@@ -47,7 +47,7 @@ class Reading:
         self.outcome = Outcome.PENDING
         self.reason = ""
         self.in_a_row = 0  # reads that ended so
-        self.values = Values(Table(source.name, 0, ()), ())
+        self.values = TableValues(Table(source.name, 0, ()), ())
         self.bindings: tuple[Binding, ...] = ()
         self.read_at = float("-inf")  # monotonic
         self.duration = 0.0
@@ -118,7 +118,7 @@ class Reading:
             table = Table(self.source.name, next(self._versions), series)
         else:
             table = self.values.table
-        self.values = Values(table, self._layout.arrange(numbers), plain)
+        self.values = TableValues(table, self._layout.arrange(numbers), plain)
 
     def _keep_present(self, samples: list[Sample]) -> None:
         present = [sample for sample in samples if sample[2] is not None]
@@ -151,7 +151,7 @@ class Reading:
 
     def _clear(self) -> None:
         if self.values.table.series:
-            self.values = Values(Table(self.source.name, next(self._versions), ()), ())
+            self.values = TableValues(Table(self.source.name, next(self._versions), ()), ())
             self._layout = _Layout((), ())
 
     def _became(self, outcome: Outcome, reason: str) -> None:

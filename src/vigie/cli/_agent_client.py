@@ -13,7 +13,7 @@ from vigie.cli.settings import flags
 SECONDS = 130.0  # a little more than a query may take
 
 
-class NoAgent(Exception):
+class NoAgentError(Exception):
     """No agent answers on this machine; the message says where one was looked for."""
 
 
@@ -28,11 +28,11 @@ def asked(places: list[Path], target: str, seconds: float = SECONDS) -> tuple[in
         except (FileNotFoundError, ConnectionRefusedError):
             continue
         except (OSError, http.client.HTTPException) as error:
-            raise NoAgent(f"{place}: {error}") from None
+            raise NoAgentError(f"{place}: {error}") from None
         finally:
             client.close()
     where = f"at {' or '.join(map(str, places))}" if places else "here: its socket is off (agent.socket)"
-    raise NoAgent(f"no agent answers {where}")
+    raise NoAgentError(f"no agent answers {where}")
 
 
 def is_there(places: list[Path]) -> bool:

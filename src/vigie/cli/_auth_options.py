@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from vigie.common.config import ConfigError
-from vigie.common.token_file import token_of
-from vigie.server.auth.authenticator import Doors
+from vigie.common.token_file import read_token
+from vigie.server.auth.authenticator import AuthPolicy
 from vigie.server.auth.passwords import first_line
 from vigie.server.http.tls import Certificate
 from vigie.server.privacy.redactor import Privacy
 
 
-def doors(values: Mapping[str, Any]) -> Doors:
+def doors(values: Mapping[str, Any]) -> AuthPolicy:
     """Return the ways in, or raise ConfigError that says which settings do not fit."""
     proxies = tuple(map(ipaddress.ip_network, values["proxies"]))
     if values["proxy_user_header"] and not proxies:
         raise ConfigError("server.proxy_user_header needs server.proxies, the addresses that may set it")
     names = tuple(name.lower() for name in values["names"])
-    return Doors(values["auth"], names, proxies, values["proxy_user_header"], values["vouching"])
+    return AuthPolicy(values["auth"], names, proxies, values["proxy_user_header"], values["vouching"])
 
 
 def tls(values: Mapping[str, Any]) -> Certificate | None:
@@ -41,7 +41,7 @@ def privacy(values: Mapping[str, Any], data: Path) -> Privacy:
             f"server.{'privacy = own' if own else 'hide_hosts'} needs the embedded store: "
             "answers of server.store are not ours"
         )
-    return Privacy(token_of(data / "privacy-key"), values["privacy_labels"], own=own, hosts=hosts)
+    return Privacy(read_token(data / "privacy-key"), values["privacy_labels"], own=own, hosts=hosts)
 
 
 def admin_password(values: Mapping[str, Any]) -> str:

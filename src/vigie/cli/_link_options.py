@@ -6,17 +6,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vigie.agent.exporters.catalog import exporters
+from vigie.agent.exporters.catalog import parse_exporters
 from vigie.agent.exporters.relay import Relay
-from vigie.agent.link.buffer import Buffer
-from vigie.agent.link.client import Link, Peer
-from vigie.agent.link.commands import Commands
-from vigie.agent.link.credentials import Credentials, directory_of
-from vigie.agent.link.hello import Introduction, introduction
+from vigie.agent.link.buffer import LinkBuffer
+from vigie.agent.link.client import LinkClient, ServerPeer
+from vigie.agent.link.commands import CommandRunner
+from vigie.agent.link.credentials import LinkCredentials, credentials_directory
+from vigie.agent.link.hello import NodeDescription, describe_node
 from vigie.agent.link.metrics import LinkTable
 from vigie.cli.settings import flags
 from vigie.common.config import ConfigError
-from vigie.common.endpoint import Secret, Tls
+from vigie.common.endpoint import Secret, TlsOptions
 from vigie.common.listen import is_loopback
 from vigie.common.spool import Spool
 from vigie.wire.commands import Order
@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 def parts(
     settings: flags.Settings, node: str, token: str, orders: Mapping[str, Order]
-) -> tuple[list[Link], LinkTable]:
+) -> tuple[list[LinkClient], LinkTable]:
     """Return the links, and what they say of themselves; keys and backlogs stand in the data directory."""
     values = settings.section("link")
     labels = dict(pair.split("=", 1) for pair in values["labels"])
     listen = settings["listen"]
-    me = introduction(node, settings["cadence"], labels, "" if is_loopback(listen) else listen)
+    me = describe_node(node, settings["cadence"], labels, "" if is_loopback(listen) else listen)
     me = me._replace(sysfs=Path(settings["sysfs"]))
     if token:
         log.warning("--token can be read in the list of processes; use --token-file or $VIGIE_TOKEN")
@@ -39,18 +39,18 @@ def parts(
     prints = _for_each(values["server"], values["fingerprint"], "link.fingerprint")
     links = []
     for url, file, fingerprint in zip(values["server"], files, prints, strict=True):
-        directory = directory_of(flags.data_directory(settings), url)
-        credentials = Credentials(directory / "key", Secret(file, "VIGIE_TOKEN"), token)
-        peer = Peer(url, credentials, Tls(ca_file=values["ca_file"]), fingerprint)
+        directory = credentials_directory(flags.data_directory(settings), url)
+        credentials = LinkCredentials(directory / "key", Secret(file, "VIGIE_TOKEN"), token)
+        peer = ServerPeer(url, credentials, TlsOptions(ca_file=values["ca_file"]), fingerprint)
         buffer = _buffer(directory, me, int(values["buffer_megabytes"] * 1e6))
-        links.append(Link(peer, me, buffer, Commands(orders, values["refuse"])))
+        links.append(LinkClient(peer, me, buffer, CommandRunner(orders, values["refuse"])))
     return links, LinkTable(links)
 
 
-def relay(settings: flags.Settings, links: Sequence[Link]) -> Relay | None:
+def relay(settings: flags.Settings, links: Sequence[LinkClient]) -> Relay | None:
     """Return what sends to the servers what other exporters of this node say, if that is wanted."""
     values = settings.section("exporters")
-    return Relay(exporters(values["look_for"]), links) if values["relay"] else None
+    return Relay(parse_exporters(values["look_for"]), links) if values["relay"] else None
 
 
 def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[str]:
@@ -64,11 +64,11 @@ def _for_each(servers: Sequence[str], given: Sequence[str], key: str) -> list[st
     return list(given)
 
 
-def _buffer(directory: Path, me: Introduction, most: int) -> Buffer:
+def _buffer(directory: Path, me: NodeDescription, most: int) -> LinkBuffer:
     try:
-        return Buffer(Spool(directory / "backlog", most), me.boot_id)
+        return LinkBuffer(Spool(directory / "backlog", most), me.boot_id)
     except BlockingIOError:
         raise  # another agent runs on this directory
     except OSError as error:
         log.warning("what the server misses waits in memory only: %s", error)
-        return Buffer(None, me.boot_id)
+        return LinkBuffer(None, me.boot_id)

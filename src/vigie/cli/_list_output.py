@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from vigie.cli import _server_client
 from vigie.views.text import output
 from vigie.views.text.table import table
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 
 A_PAGE = 1000
 
@@ -36,7 +36,7 @@ def rows(
             answer = json.loads(body)
             found += filter(wanted, answer[what])
         except (ValueError, KeyError, TypeError):
-            raise _server_client.Unanswered("the answer is not that of a vigie server") from None
+            raise _server_client.ServerRequestError("the answer is not that of a vigie server") from None
         cursor = answer.get("next", "")
         if not cursor:
             break
@@ -48,7 +48,7 @@ def show(found: Sequence[Mapping[str, Any]]) -> None:
     output.show(map(json.dumps, found))
 
 
-def show_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def show_table(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]]) -> None:
     """Print a table that fits where it is printed."""
     most, colour = output.columns(sys.stdout), output.colourful(sys.stdout)
     output.show(table(columns, rows, most, colour))

@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 
 from vigie.cli import _argument_types, _server_client
-from vigie.common.endpoint import Tls
-from vigie.publishing.options import FILE, HTTP, PROMETHEUS, SERVER, Options
-from vigie.publishing.publisher import Publisher, Whom
+from vigie.common.endpoint import TlsOptions
+from vigie.publishing.options import FILE, HTTP, PROMETHEUS, SERVER, PublishOptions
+from vigie.publishing.publisher import Publisher, PublishTarget
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what is published, and for whom."""
-    defaults = Options(Path(), "")
+    defaults = PublishOptions(Path(), "")
     parser.add_argument(
         "--server",
         metavar="URL",
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def publisher(arguments: argparse.Namespace, data: Path | None) -> Publisher:
     """Return what publishes as the flags say; `data` is the server's directory, if it is here."""
     ca_file = str(arguments.ca_file.resolve()) if arguments.ca_file else ""
-    options = Options(
+    options = PublishOptions(
         arguments.directory.resolve(),
         arguments.address or arguments.server,
         arguments.prometheus,
@@ -92,5 +92,7 @@ def publisher(arguments: argparse.Namespace, data: Path | None) -> Publisher:
         arguments.interval,
         ca_file,
     )
-    whom = Whom(arguments.server, data, arguments.token_file, arguments.scrape_tokens, Tls(ca_file=ca_file))
+    whom = PublishTarget(
+        arguments.server, data, arguments.token_file, arguments.scrape_tokens, TlsOptions(ca_file=ca_file)
+    )
     return Publisher(options, whom, arguments.overwrite, arguments.reload)

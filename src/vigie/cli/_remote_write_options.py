@@ -6,17 +6,19 @@ import logging
 from pathlib import Path
 
 from vigie.cli.settings import flags
-from vigie.common.endpoint import Secret, Target, Tls
-from vigie.sinks.core.background_sink import Feeder
-from vigie.sinks.remote_write import Options, RemoteWrite, RemoteWriteTable
+from vigie.common.endpoint import Endpoint, Secret, TlsOptions
+from vigie.sinks.core.background_sink import BackgroundSink
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteMetrics, RemoteWriteOptions
 
 log = logging.getLogger(__name__)
 
 
-def parts(settings: flags.Settings, node: str) -> tuple[Feeder, RemoteWriteTable]:
+def parts(settings: flags.Settings, node: str) -> tuple[BackgroundSink, RemoteWriteMetrics]:
     """Return the feeder and what it says of itself; what waits is kept under the agent's data directory."""
     sink = sink_of(settings, flags.data_directory(settings) / "remote-write")
-    return Feeder("remote write", lambda frame: sink.write(frame, node), sink.close), RemoteWriteTable(sink)
+    return BackgroundSink(
+        "remote write", lambda frame: sink.write(frame, node), sink.close
+    ), RemoteWriteMetrics(sink)
 
 
 def sink_of(settings: flags.Settings, queue: Path) -> RemoteWrite:
@@ -26,23 +28,25 @@ def sink_of(settings: flags.Settings, queue: Path) -> RemoteWrite:
     return RemoteWrite(target(settings), queue, options(settings))
 
 
-def target(settings: flags.Settings) -> Target:
+def target(settings: flags.Settings) -> Endpoint:
     """Return the peer and what its requests carry."""
     values = settings.section("remote_write")
-    return Target(
+    return Endpoint(
         values["url"],
         tuple(_pair(each, ":") for each in values["headers"]),
         values["user"],
         Secret(values["password_file"], "VIGIE_REMOTE_WRITE_PASSWORD"),
         Secret(values["token_file"], "VIGIE_REMOTE_WRITE_TOKEN"),
-        Tls(*(values[name] for name in ("ca_file", "cert_file", "key_file", "server_name", "insecure"))),
+        TlsOptions(
+            *(values[name] for name in ("ca_file", "cert_file", "key_file", "server_name", "insecure"))
+        ),
     )
 
 
-def options(settings: flags.Settings) -> Options:
+def options(settings: flags.Settings) -> RemoteWriteOptions:
     """Return how to send."""
     values = settings.section("remote_write")
-    return Options(
+    return RemoteWriteOptions(
         external_labels=tuple(_pair(each, "=") for each in values["external_labels"]),
         queue_bytes=int(values["queue_megabytes"] * 1e6),
         batch_samples=int(values["batch_samples"]),

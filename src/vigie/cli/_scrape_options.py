@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from vigie.common.config import ConfigError
-from vigie.common.endpoint import Secret, Tls
-from vigie.server.scrape.config import Credentials, Rules, networks
+from vigie.common.endpoint import Secret, TlsOptions
+from vigie.server.scrape.config import ScrapeConfig, ScrapeCredentials, networks
 
 MOST_SECONDS = 10.0
 
 
-def rules(values: dict[str, Any]) -> Rules:
+def rules(values: dict[str, Any]) -> ScrapeConfig:
     """Return how the server scrapes, or raise ConfigError that says which settings do not fit."""
     if values["timeout"] > values["interval"]:
         raise ConfigError("scrape.timeout should not be longer than scrape.interval")
-    return Rules(
+    return ScrapeConfig(
         interval=values["interval"],
         timeout=values["timeout"] or min(MOST_SECONDS, values["interval"]),
         most_samples=int(values["sample_limit"]),
@@ -25,7 +25,7 @@ def rules(values: dict[str, Any]) -> Rules:
         honor_labels=values["honor_labels"],
         honor_times=values["honor_timestamps"],
         credentials=_credentials(values),
-        tls=Tls(
+        tls=TlsOptions(
             values["ca_file"],
             values["cert_file"],
             values["key_file"],
@@ -40,7 +40,7 @@ def file_sd(values: dict[str, Any]) -> Path | None:
     return Path(values["file_sd"]) if values["file_sd"] else None
 
 
-def _credentials(values: dict[str, Any]) -> Credentials:
+def _credentials(values: dict[str, Any]) -> ScrapeCredentials:
     password = Secret(values["password_file"], "VIGIE_SCRAPE_PASSWORD")
     token = Secret(values["token_file"], "VIGIE_SCRAPE_TOKEN")
     given = values["user"] or token.file or os.environ.get(token.variable)
@@ -49,4 +49,4 @@ def _credentials(values: dict[str, Any]) -> Credentials:
         raise ConfigError(
             "scrape.secrets_for should say which hosts are shown the credentials, such as 10.0.0.0/8"
         )
-    return Credentials(values["user"], password, token, hosts)
+    return ScrapeCredentials(values["user"], password, token, hosts)

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from vigie.cli import _agent_client
 from vigie.cli.settings import flags
 from vigie.common import listen
-from vigie.common.token_file import kept_token
-from vigie.server.server_address import Whereabouts, found
+from vigie.common.token_file import load_or_create_token
+from vigie.server.server_address import ServerAddress, read_address
 from vigie.views.text.text_width import clean
 
 DEFAULT, AGENT = "http://127.0.0.1:8000", "agent"
@@ -30,11 +30,11 @@ DISTRUST = (
 )
 
 
-class Unanswered(Exception):
+class ServerRequestError(Exception):
     """The server gave no answer; the message says why and what to type."""
 
 
-class Away(Unanswered):
+class ServerUnreachableError(ServerRequestError):
     """The server cannot be reached, or is being stopped; it may come back."""
 
 
@@ -71,7 +71,7 @@ def asked(
     send = partial(_sent, method, url, form, seconds=seconds, context=server.context())
     try:
         status, body = send(token)
-    except Unanswered:
+    except ServerRequestError:
         if arguments.server == DEFAULT and _agent_client.is_there(_agent_client.places(arguments)):
             # The server is elsewhere, and the agent knows where.
             return _by_agent(arguments, method, path, form, seconds)
@@ -80,17 +80,19 @@ def asked(
         status, body = send("")  # the token is another server's; looking may be free
     if status == 200:
         return body
-    raise (Away if status in PASSING else Unanswered)(f"{server.url} says {status}: {_reason(body)}")
+    raise (ServerUnreachableError if status in PASSING else ServerRequestError)(
+        f"{server.url} says {status}: {_reason(body)}"
+    )
 
 
-def place(arguments: argparse.Namespace) -> Whereabouts:
+def place(arguments: argparse.Namespace) -> ServerAddress:
     """Return where the server is, and how it is known if it is the one of this machine."""
-    here = found(arguments.data or flags.default_data())
-    given = Whereabouts(arguments.server.rstrip("/"))
+    here = read_address(arguments.data or flags.default_data())
+    given = ServerAddress(arguments.server.rstrip("/"))
     if here is None or given.url not in (DEFAULT, here.url):
         return given
     # One that is gone left it, too: at the usual address there may be another, which --data does not mean.
-    return here if arguments.data or listen.owners(urlsplit(here.url).port or 0) else given
+    return here if arguments.data or listen.port_owners(urlsplit(here.url).port or 0) else given
 
 
 def _by_agent(
@@ -98,15 +100,17 @@ def _by_agent(
 ) -> bytes:
     """Return what the server of this machine's agent answers to us, for whom the agent vouches."""
     if method == "DELETE" or (method == "POST" and form is None):
-        raise Unanswered("by way of the agent one may look only; changes need --server and a token")
+        raise ServerRequestError("by way of the agent one may look only; changes need --server and a token")
     query = f"{'&' if '?' in path else '?'}{form.decode()}" if form else ""
     try:
         status, body = _agent_client.asked(_agent_client.places(arguments), f"/server/{path}{query}", seconds)
-    except _agent_client.NoAgent as error:
-        raise Away(f"{error}; to start one: vigie agent --server URL") from None
+    except _agent_client.NoAgentError as error:
+        raise ServerUnreachableError(f"{error}; to start one: vigie agent --server URL") from None
     if status == 200:
         return body
-    raise (Away if status in PASSING else Unanswered)(f"by way of the agent: {status}: {_reason(body)}")
+    raise (ServerUnreachableError if status in PASSING else ServerRequestError)(
+        f"by way of the agent: {status}: {_reason(body)}"
+    )
 
 
 def _sent(
@@ -126,13 +130,13 @@ def _sent(
         with error:
             return error.code, error.read()
     except http.client.HTTPException as error:
-        raise Away(
+        raise ServerUnreachableError(
             f"{url}: no answer as HTTP has it ({error!r}); is --server the address of a server?"
         ) from None
     except OSError as error:
         reason = getattr(error, "reason", None) or error
         advice = DISTRUST if isinstance(reason, ssl.SSLCertVerificationError) else AWAY
-        raise Away(f"{url}: {reason}; {advice}") from None
+        raise ServerUnreachableError(f"{url}: {reason}; {advice}") from None
 
 
 def _opener(url: str, context: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
@@ -150,7 +154,7 @@ def _local_token(arguments: argparse.Namespace, url: str) -> str:
         return ""
     file = (arguments.data or flags.default_data()) / "server-token"
     try:
-        return "" if here and is_held_by_another(url, file) else kept_token(file)
+        return "" if here and is_held_by_another(url, file) else load_or_create_token(file)
     except OSError:
         return ""
 
@@ -165,7 +169,7 @@ def is_held_by_another(url: str, token: Path) -> bool:
 
     While the server is away, anybody on this machine could listen in its place.
     """
-    strangers = listen.owners(urlsplit(url).port or 80) - {0, token.stat().st_uid}
+    strangers = listen.port_owners(urlsplit(url).port or 80) - {0, token.stat().st_uid}
     if strangers:
         print(f"{url} is held by uid {min(strangers)}, so it is not shown {token}", file=sys.stderr)
     return bool(strangers)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from vigie.agent import agent
 from vigie.agent.collector import Collector
-from vigie.agent.http.gpu_commands import Gpus
+from vigie.agent.http.gpu_commands import GpuCommands
 from vigie.agent.loop import OwnTable
 from vigie.agent.source_reader import Outcome
 from vigie.cli.settings import flags
 from vigie.cli.settings.flags import Settings
 from vigie.common import listen, logs
 from vigie.common.token_file import scrape_token
-from vigie.sinks.core.background_sink import Feeder
+from vigie.sinks.core.background_sink import BackgroundSink
 from vigie.sinks.jsonl import JsonLines
 from vigie.sources.core.replay import unpack
 from vigie.wire.exposition.renderer import TEXT, Renderer
@@ -38,7 +38,7 @@ LINK_FLAGS = (
     ("--fingerprint", "fingerprint", "SHA256", "of the server's certificate, which alone is trusted then"),
     ("--label", "labels", "NAME=VALUE", "a word about this node, such as rack=r1; may be repeated"),
 )
-ERRORS = (*flags.ERRORS, agent.CannotStart, ValueError)
+ERRORS = (*flags.ERRORS, agent.AgentStartError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,29 +105,31 @@ def _record(settings: Settings, directory: Path) -> int:
     return 0
 
 
-def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Plan:
+def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.AgentConfig:
     node = flags.node_name(settings)
-    feeders: list[Feeder] = []
+    feeders: list[BackgroundSink] = []
     tables: list[OwnTable] = []
     if settings["log_json"]:
         sink = JsonLines(settings["log_json"], node)
-        feeders.append(Feeder(f"JSON lines to {settings['log_json']}", sink.write))
+        feeders.append(BackgroundSink(f"JSON lines to {settings['log_json']}", sink.write))
     if settings.values["remote_write.url"].value:
         from vigie.cli import _remote_write_options  # only when used: it needs an HTTP client and snappy
 
         feeder, table = _remote_write_options.parts(settings, node)
         feeders.append(feeder)
         tables.append(table)
-    links: Sequence[agent.Link] = ()
-    relay: agent.Relay | None = None
+    links: Sequence[agent.LinkHandle] = ()
+    relay: agent.ExporterRelay | None = None
     if settings.section("link")["server"]:
         from vigie.cli import _link_options  # only when used: it needs a WebSocket client
 
-        found, link_table = _link_options.parts(settings, node, join_token, Gpus(collector.readings).orders())
+        found, link_table = _link_options.parts(
+            settings, node, join_token, GpuCommands(collector.readings).orders()
+        )
         links, relay = found, _link_options.relay(settings, found)
         tables.append(link_table)
     token = _token(settings)
-    return agent.Plan(
+    return agent.AgentConfig(
         node,
         settings["listen"],
         token,

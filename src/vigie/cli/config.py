@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from vigie.cli.settings import flags
-from vigie.common.redaction import redacted
+from vigie.common.redaction import redact_url
 
 EXAMPLE = "examples:\n  vigie config show\n  vigie config show --json"
 ERRORS = flags.ERRORS
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = flags.effective(arguments)
     if arguments.json:
         every = {key: value._asdict() for key, value in settings.values.items()}
-        print(redacted(json.dumps(every, indent=2)))
+        print(redact_url(json.dumps(every, indent=2)))
         return 0
     section = None
     for setting in settings.settings:
@@ -39,4 +39,4 @@ def run(arguments: argparse.Namespace) -> int:
 
 def toml(value: Any) -> str:
     """Return a value as TOML writes it."""
-    return redacted(json.dumps(value))
+    return redact_url(json.dumps(value))

@@ -16,13 +16,13 @@ from pathlib import Path
 from vigie.cli import _argument_types
 from vigie.cli import server as server_command
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.run import Plan
+from vigie.server.run import ServerConfig
 from vigie.simulation.cluster.history import head_of, write_past
-from vigie.simulation.cluster.live import Present
+from vigie.simulation.cluster.live import LiveNodes
 from vigie.simulation.cluster.machines import fleet
 from vigie.simulation.cluster.metrics.server import TARGET
-from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.nodes import SimulatedNode
+from vigie.simulation.cluster.scenario import Scenario
 from vigie.simulation.cluster.sizing import check, pace, usual_history
 
 EXAMPLE = """examples:
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the past, then run until it is stopped."""
     history_ms = arguments.history or usual_history(arguments.nodes)
     now = now_ms() if arguments.now is None else arguments.now
-    story = Story(fleet(arguments.nodes, arguments.gpus), now, arguments.seed)
+    story = Scenario(fleet(arguments.nodes, arguments.gpus), now, arguments.seed)
     if arguments.truth:
         json.dump(truth(story), sys.stdout, indent=2)
         print()
@@ -81,20 +81,20 @@ def run(arguments: argparse.Namespace) -> int:
         live = f"live nodes speak every {pace(len(nodes)).seconds:g} s"
         _write(story, nodes, plan, history_ms, f"its clock stands still at {_iso(now)}" if stands else live)
         if stands:
-            server_command.serve(plan._replace(clock=lambda: now, itself=""), Beside(None), clean)
+            server_command.serve(plan._replace(clock=lambda: now, itself=""), DemoCompanion(None), clean)
         else:
-            server_command.serve(plan, Beside(Present(story, nodes, plan.data)), clean)
+            server_command.serve(plan, DemoCompanion(LiveNodes(story, nodes, plan.data)), clean)
     return 0
 
 
-def made(story: Story) -> list[Node]:
+def made(story: Scenario) -> list[SimulatedNode]:
     """Return the nodes of a story, one of which has the scheduler beside it."""
-    plain = [Node(story, machine, head=False) for machine in story.machines.values()]
+    plain = [SimulatedNode(story, machine, head=False) for machine in story.machines.values()]
     head = head_of(plain)
-    return [Node(story, node.machine, head=node.machine.name == head) for node in plain]
+    return [SimulatedNode(story, node.machine, head=node.machine.name == head) for node in plain]
 
 
-def truth(story: Story) -> list[dict[str, object]]:
+def truth(story: Scenario) -> list[dict[str, object]]:
     """Return what goes wrong, where and when."""
     found = []
     for incident in story.incidents:
@@ -105,10 +105,10 @@ def truth(story: Story) -> list[dict[str, object]]:
     return found
 
 
-class Beside:
+class DemoCompanion:
     """Says where the server is, and runs the agents of a cluster whose clock goes on."""
 
-    def __init__(self, agents: Present | None) -> None:
+    def __init__(self, agents: LiveNodes | None) -> None:
         self._agents = agents
 
     def start(self, address: str) -> None:
@@ -123,7 +123,9 @@ class Beside:
             await self._agents.stop()
 
 
-def _write(story: Story, nodes: list[Node], plan: Plan, history_ms: int, then: str) -> None:
+def _write(
+    story: Scenario, nodes: list[SimulatedNode], plan: ServerConfig, history_ms: int, then: str
+) -> None:
     begun = time.monotonic()
     log.info(
         "a simulated cluster: %d nodes, %s of history; nothing of it is real", len(nodes), _hours(history_ms)
@@ -131,11 +133,11 @@ def _write(story: Story, nodes: list[Node], plan: Plan, history_ms: int, then: s
     if (plan.data / "nodes.sqlite").exists():
         raise ValueError(f"{plan.data} has data already; give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_past(story, nodes, plan.data, history_ms, Progress(len(nodes)))
+    write_past(story, nodes, plan.data, history_ms, DemoProgress(len(nodes)))
     log.info("its past was made in %.1f s; %s", time.monotonic() - begun, then)
 
 
-class Progress:
+class DemoProgress:
     """Says now and then how far it is, when it takes long."""
 
     def __init__(self, whole: int) -> None:

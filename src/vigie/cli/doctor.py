@@ -13,7 +13,7 @@ from typing import Any
 import vigie
 from vigie.agent.collector import Collector
 from vigie.agent.http.status import status
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.cli import _agent_client
 from vigie.cli.settings import flags
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if any(_failed(reading) for reading in readings) else 0
 
 
-def report(node: str, readings: Sequence[Reading]) -> None:
+def report(node: str, readings: Sequence[SourceReader]) -> None:
     """Print the report for a person."""
     who = "root" if os.geteuid() == 0 else f"uid {os.geteuid()}, not root"
     python = platform.python_version()
@@ -87,9 +87,9 @@ def _running(settings: flags.Settings) -> dict[str, Any]:
     place = flags.socket_path(settings)
     try:
         if place is None:
-            raise _agent_client.NoAgent("its socket is off (agent.socket)")
+            raise _agent_client.NoAgentError("its socket is off (agent.socket)")
         status, body = _agent_client.asked([place], "/links")
-    except _agent_client.NoAgent as error:
+    except _agent_client.NoAgentError as error:
         return {"running": None, "reason": str(error)}
     if status != 200:
         return {"running": True, "reason": body.decode(errors="replace").strip()}
@@ -106,7 +106,7 @@ def _told(running: dict[str, Any]) -> Iterator[str]:
         yield f"{link['server']}: {state}; {link['waiting_bytes']} bytes wait"
 
 
-def advice(readings: Sequence[Reading]) -> Iterator[str]:
+def advice(readings: Sequence[SourceReader]) -> Iterator[str]:
     """Yield what would give more, as commands to type."""
     denied = [reading.source.name for reading in readings if _denied(reading)]
     if denied and os.geteuid() != 0:
@@ -117,10 +117,10 @@ def advice(readings: Sequence[Reading]) -> Iterator[str]:
             yield f"{name}: leave it out with --no-sources {name}, and send us: vigie agent --record DIR"
 
 
-def _failed(reading: Reading) -> bool:
+def _failed(reading: SourceReader) -> bool:
     return reading.outcome in (Outcome.ERROR, Outcome.HUNG)
 
 
-def _denied(reading: Reading) -> bool:
+def _denied(reading: SourceReader) -> bool:
     reasons: list[Any] = [reading.reason, *reading.host.notes.values()]
     return any("ermission" in reason for reason in reasons)

@@ -19,7 +19,7 @@ EXAMPLE = """examples:
   vigie events                                    the last 50
   vigie events --since 1d --severity critical
   vigie events --node n17 --follow                and what happens from now on"""
-ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 EVERY_SECONDS = 2.0
 MOST = 1000  # that a server tells at once
 SEVERITIES = ("info", "warning", "critical")
@@ -70,7 +70,7 @@ def _follow(arguments: argparse.Namespace, filters: Mapping[str, Any], last: int
         time.sleep(EVERY_SECONDS)
         try:
             answer = _asked(arguments, {**filters, "after": last, "limit": MOST})
-        except _server_client.Away as error:
+        except _server_client.ServerUnreachableError as error:
             if not away:
                 print(f"vigie events: {error}", file=sys.stderr)
             away = True
@@ -85,7 +85,7 @@ def _asked(arguments: argparse.Namespace, parameters: Mapping[str, Any]) -> dict
         answer: dict[str, Any] = json.loads(body)
         answer["events"], answer["last"]
     except (ValueError, KeyError, TypeError):
-        raise _server_client.Unanswered("the answer is not that of a vigie server") from None
+        raise _server_client.ServerRequestError("the answer is not that of a vigie server") from None
     return answer
 
 

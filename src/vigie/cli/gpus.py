@@ -20,7 +20,7 @@ EXAMPLE = """examples:
   vigie gpus pause --for 5m                       give DCGM's counters to a profiler, for every client
   vigie gpus resume
   vigie gpus release --node n17 --for 1h          on another node, for admins; also take"""
-ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         target += f"?{urlencode({'seconds': arguments.length / 1000})}"
     try:
         status, body = _agent_client.asked(_agent_client.places(arguments), target)
-    except _agent_client.NoAgent as error:
-        raise _server_client.Unanswered(
+    except _agent_client.NoAgentError as error:
+        raise _server_client.ServerRequestError(
             f"{error}; to start one: vigie agent; on another node: --node NODE"
         ) from None
     said = body.decode(errors="replace").rstrip()

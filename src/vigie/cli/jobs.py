@@ -8,23 +8,23 @@ from typing import Any
 
 from vigie.cli import _argument_types, _list_output, _server_client
 from vigie.cli.settings import flags
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import lasting, since
 
 EXAMPLE = """examples:
   vigie jobs                                      those that run or wait
   vigie jobs --state finished --user ada
   vigie jobs --state all --node n17 --json"""
-ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 COLUMNS = (
-    Column("job"),
-    Column("state"),
-    Column("user", least=6, rank=1),
-    Column("name", least=8, rank=2),
-    Column("gpus"),
-    Column("nodes", least=8, rank=4),
-    Column("for"),
-    Column("reason", least=8, rank=3),
+    TableColumn("job"),
+    TableColumn("state"),
+    TableColumn("user", least=6, rank=1),
+    TableColumn("name", least=8, rank=2),
+    TableColumn("gpus"),
+    TableColumn("nodes", least=8, rank=4),
+    TableColumn("for"),
+    TableColumn("reason", least=8, rank=3),
 )
 NOW = ("running", "waiting", "unknown")
 STATES = ("now", "all", "running", "waiting", "finished", "unknown")

@@ -14,10 +14,10 @@ from urllib.parse import quote
 from vigie.cli import _list_output, _server_client
 from vigie.cli.settings import flags
 from vigie.common import config
-from vigie.common.listen import is_loopback, split
-from vigie.common.token_file import kept_token
-from vigie.server.server_address import Whereabouts, found
-from vigie.views.text.table_layout import Column
+from vigie.common.listen import is_loopback, split_address
+from vigie.common.token_file import load_or_create_token
+from vigie.server.server_address import ServerAddress, read_address
+from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import since
 
 EXAMPLE = """examples:
@@ -26,16 +26,16 @@ EXAMPLE = """examples:
   vigie nodes add n17                             expect it, and print the line to paste there
   vigie nodes remove n17                          it is no member any more, and its key is void
   vigie nodes join                                on the server: the line to paste on a node"""
-ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 STATES = ("added", "up", "late", "lost", "stopped", "removed")
 COLUMNS = (
-    Column("node"),
-    Column("state", tells=True),
-    Column("last heard"),
-    Column("address", least=9, rank=2),
-    Column("version", least=5, rank=3),
-    Column("labels", least=8, rank=4),
-    Column("missing", least=8, rank=1),
+    TableColumn("node"),
+    TableColumn("state", tells=True),
+    TableColumn("last heard"),
+    TableColumn("address", least=9, rank=2),
+    TableColumn("version", least=5, rank=3),
+    TableColumn("labels", least=8, rank=4),
+    TableColumn("missing", least=8, rank=1),
 )
 
 
@@ -131,13 +131,13 @@ def _join(arguments: argparse.Namespace) -> int:
     values = settings.section("server")
     directory = flags.data_directory(settings, "server")
     try:
-        token = kept_token(directory / "join-token")
+        token = load_or_create_token(directory / "join-token")
     except FileNotFoundError:
         raise ValueError(
             f"{directory} has no join token: start the server once, or name its directory with --data"
         ) from None
     # What it was started with last tells more than the configuration: flags, and a port that was free.
-    here = found(directory) or Whereabouts("", values["listen"], values["tls_cert"])
+    here = read_address(directory) or ServerAddress("", values["listen"], values["tls_cert"])
     where = arguments.address or _address(here)
     if arguments.json:
         print(json.dumps({"token": token, "server": where, "fingerprint": _fingerprint(here.certificate)}))
@@ -146,8 +146,8 @@ def _join(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _address(here: Whereabouts) -> str:
-    _, port = split(here.listen)
+def _address(here: ServerAddress) -> str:
+    _, port = split_address(here.listen)
     scheme = "https" if here.certificate else "http"
     if is_loopback(here.listen):
         print(

@@ -12,7 +12,7 @@ from pathlib import Path
 from vigie.cli import _publish_options, _server_client
 from vigie.cli.settings import flags
 from vigie.common import logs
-from vigie.publishing.managed_directory import Outcome
+from vigie.publishing.managed_directory import WriteOutcome
 from vigie.publishing.publisher import ERRORS as TROUBLES
 
 EXAMPLE = """examples:
@@ -72,7 +72,7 @@ def _data(arguments: argparse.Namespace) -> Path | None:
         return data
 
 
-def _tell(root: Path, as_json: bool, outcome: Outcome) -> None:
+def _tell(root: Path, as_json: bool, outcome: WriteOutcome) -> None:
     if as_json:
         print(json.dumps(outcome._asdict()), flush=True)
         return

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from vigie.cli import _argument_types, _list_output, _server_client
-from vigie.cli._server_client import Unanswered, asked
+from vigie.cli._server_client import ServerRequestError, asked
 from vigie.cli.settings import flags
 from vigie.views.text import output
 from vigie.views.text.sparkline import sparkline
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 
 EXAMPLE = """examples:
   vigie query up
@@ -23,7 +23,7 @@ EXAMPLE = """examples:
 POINTS, LEAST_POINTS = 60, 10
 LENGTH = 9  # of numbers that are told as they came
 PLACES = ("instance", "node", "gpu", "device", "user")  # labels that say which; others mostly say the same
-ERRORS = (*flags.ERRORS, Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, ServerRequestError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def _read(body: bytes) -> dict[str, Any]:
         said: dict[str, Any] = json.loads(body)
         said["data"]["resultType"]
     except (ValueError, KeyError, TypeError):
-        raise Unanswered(
+        raise ServerRequestError(
             "the answer is not that of Prometheus's API; is --server the address of one?"
         ) from None
     return said
@@ -108,13 +108,13 @@ def _show(data: Mapping[str, Any]) -> None:
         output.show(["no series"])
         return
     values = ("value",) if kind == "vector" else ("min", "max", "last", "points")
-    _list_output.show_table([*map(_label, names), *map(Column, values)], rows)
+    _list_output.show_table([*map(_label, names), *map(TableColumn, values)], rows)
 
 
-def _label(name: str) -> Column:
+def _label(name: str) -> TableColumn:
     if name == "__name__":
-        return Column("metric", least=12, rank=3)
-    return Column(name, least=8, rank=0 if name in PLACES else 2)
+        return TableColumn("metric", least=12, rank=3)
+    return TableColumn(name, least=8, rank=0 if name in PLACES else 2)
 
 
 def _cells(series: Mapping[str, Any], points: int) -> list[str]:

@@ -17,13 +17,13 @@ from vigie.cli.settings import flags
 from vigie.cli.settings.access import ACCESS
 from vigie.common import config, logs
 from vigie.common.config import ConfigError
-from vigie.common.endpoint import Secret, Target
-from vigie.common.listen import CannotStart
-from vigie.common.redaction import redacted
-from vigie.query.limits import Limits
+from vigie.common.endpoint import Endpoint, Secret
+from vigie.common.listen import ListenError
+from vigie.common.redaction import redact_url
+from vigie.query.limits import QueryLimits
 from vigie.query.remote_engine import RemoteEngine
 from vigie.server import run as server
-from vigie.server.api.prometheus.remote_backend import WriteOn
+from vigie.server.api.prometheus.remote_backend import WriteForwarder
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
@@ -34,7 +34,7 @@ EXAMPLE = """examples:
   vigie server --data /srv/vigie --raw-days 30          elsewhere, and for longer
   vigie server --store http://127.0.0.1:9090            read from a Prometheus instead
   vigie server --remote-write http://peer/api/v1/write  pass on what comes by remote write"""
-ERRORS = (*flags.ERRORS, CannotStart, StoreError, SecretsError, ValueError)
+ERRORS = (*flags.ERRORS, ListenError, StoreError, SecretsError, ValueError)
 SETTINGS = (*config.SERVER, *ACCESS)
 
 
@@ -53,7 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(
-    plan: server.Plan, beside: server.Beside | None = None, last: Callable[[], object] = lambda: None
+    plan: server.ServerConfig,
+    beside: server.Companion | None = None,
+    last: Callable[[], object] = lambda: None,
 ) -> None:
     """Run until it is stopped, and end the process then, as everything is stored and closed.
 
@@ -67,25 +69,25 @@ def serve(
         os._exit(0)
 
 
-def prepared(arguments: argparse.Namespace) -> server.Plan:
+def prepared(arguments: argparse.Namespace) -> server.ServerConfig:
     """Return what to run, and log as the settings say."""
     settings = flags.effective(arguments, SETTINGS)
     values = settings.section("server")
     logs.configure(values["log_level"], values["log_format"])
     logging.getLogger("uvicorn").setLevel("WARNING")
-    logging.getLogger("uvicorn.error").addFilter(logs.Seldom())
+    logging.getLogger("uvicorn.error").addFilter(logs.RepeatFilter())
     # It says so of connections that were refused with an answer or cut off by a stop, which is no error.
     logging.getLogger("uvicorn.error").addFilter(lambda said: "without completing" not in said.getMessage())
     return _plan(settings)
 
 
-def _plan(settings: flags.Settings) -> server.Plan:
+def _plan(settings: flags.Settings) -> server.ServerConfig:
     values = settings.section("server")
-    limits = Limits(int(values["query_samples"]), int(values["query_points"]), values["query_timeout"])
+    limits = QueryLimits(int(values["query_samples"]), int(values["query_points"]), values["query_timeout"])
     retention = Retention(int(values["raw_days"] * 86_400_000), int(values["store_gigabytes"] * 1e9) or None)
-    flag_values = {name.replace("_", "-"): redacted(str(value)) for name, value in values.items()}
+    flag_values = {name.replace("_", "-"): redact_url(str(value)) for name, value in values.items()}
     data = flags.data_directory(settings, "server")
-    plan = server.Plan(
+    plan = server.ServerConfig(
         values["listen"],
         data,
         limits,
@@ -107,10 +109,10 @@ def _plan(settings: flags.Settings) -> server.Plan:
         raise ConfigError("server.store_write needs server.store, the address to read from")
     if values["store"]:
         reading = RemoteEngine(_peer(values["store"]), values["query_timeout"])
-        writing = WriteOn(_peer(values["store_write"])) if values["store_write"] else None
+        writing = WriteForwarder(_peer(values["store_write"])) if values["store_write"] else None
         plan = plan._replace(reading=reading, writing=writing)
     return plan
 
 
-def _peer(url: str) -> Target:
-    return Target(url, token=Secret(variable="VIGIE_STORE_TOKEN"))
+def _peer(url: str) -> Endpoint:
+    return Endpoint(url, token=Secret(variable="VIGIE_STORE_TOKEN"))

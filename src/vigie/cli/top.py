@@ -12,15 +12,15 @@ import sys
 from vigie.cli import _argument_types, _server_client
 from vigie.cli.settings import flags
 from vigie.views.terminal import app
-from vigie.views.terminal.poller import NoAnswer
-from vigie.views.terminal.styled_text import Look
+from vigie.views.terminal.poller import NoResponseError
+from vigie.views.terminal.styled_text import TerminalStyle
 from vigie.views.text import output
 
 EXAMPLE = """examples:
   vigie top                                       ? shows the keys, q quits
   vigie top --server http://head:8000
   vigie top --once                                print it once, for a file or a mail"""
-ERRORS = (*flags.ERRORS, _server_client.Unanswered, NoAnswer, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, NoResponseError, ValueError)
 SECONDS = 10.0  # that an answer may take
 
 
@@ -46,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         output.show([json.dumps(first)])
         return 0
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    look = Look(output.colourful(sys.stdout) and not arguments.plain, arguments.plain or encoding != "utf8")
+    look = TerminalStyle(
+        output.colourful(sys.stdout) and not arguments.plain, arguments.plain or encoding != "utf8"
+    )
     drawable = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if arguments.once or not drawable:
         output.show(app.once(lambda _: first, look, shutil.get_terminal_size().columns))
@@ -59,16 +61,18 @@ def _asked(arguments: argparse.Namespace, path: str) -> object:
     try:
         return json.loads(_server_client.asked(arguments, "GET", path, seconds=SECONDS))
     except (OSError, http.client.HTTPException) as error:
-        raise NoAnswer(f"{arguments.server}: {error}") from None
-    except _server_client.Unanswered as error:
-        raise NoAnswer(str(error)) from None
+        raise NoResponseError(f"{arguments.server}: {error}") from None
+    except _server_client.ServerRequestError as error:
+        raise NoResponseError(str(error)) from None
     except json.JSONDecodeError:
-        raise NoAnswer(f"{arguments.server}: the answer is not that of a vigie server") from None
+        raise NoResponseError(f"{arguments.server}: the answer is not that of a vigie server") from None
 
 
 def _asked_on(arguments: argparse.Namespace, path: str) -> object:
     """Ask again; by now the reader knows where, so that a line has room for why there is no answer."""
     try:
         return _asked(arguments, path)
-    except NoAnswer as error:
-        raise NoAnswer(str(error).removeprefix(f"{_server_client.place(arguments).url}/{path}: ")) from None
+    except NoResponseError as error:
+        raise NoResponseError(
+            str(error).removeprefix(f"{_server_client.place(arguments).url}/{path}: ")
+        ) from None

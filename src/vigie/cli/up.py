@@ -15,10 +15,10 @@ from pathlib import Path
 
 from vigie.cli import server as server_command
 from vigie.common import listen
-from vigie.common.listen import on_this_machine
-from vigie.common.token_file import kept_token
+from vigie.common.listen import local_url
+from vigie.common.token_file import load_or_create_token
 from vigie.server.http.tls import fingerprint
-from vigie.server.run import Beside, Plan
+from vigie.server.run import Companion, ServerConfig
 
 EXAMPLE = """examples:
   vigie up                                        http://127.0.0.1:8000, with data within seconds
@@ -57,25 +57,25 @@ def run(arguments: argparse.Namespace) -> int:
     if plan.flags.get("tls-cert"):
         flags += ["--fingerprint", fingerprint(Path(plan.flags["tls-cert"]))]
     flags += ["--log-format", plan.flags["log-format"]]  # they share a log
-    beside: list[Beside] = [LocalAgent(plan.data, flags)]
+    beside: list[Companion] = [LocalAgent(plan.data, flags)]
     if arguments.publish:
         beside.append(_publishing(arguments, plan))
-    server_command.serve(plan, Together(beside))
+    server_command.serve(plan, ServerAndAgent(beside))
     return 0
 
 
-def _publishing(arguments: argparse.Namespace, plan: Plan) -> Beside:
-    from vigie.publishing.background import Publishing  # only when used
+def _publishing(arguments: argparse.Namespace, plan: ServerConfig) -> Companion:
+    from vigie.publishing.background import BackgroundPublisher  # only when used
 
-    return Publishing(
+    return BackgroundPublisher(
         arguments.publish.resolve(), plan.data, plan.flags.get("tls-cert", ""), arguments.anonymous_viewer
     )
 
 
-class Together:
+class ServerAndAgent:
     """Several things that run beside the server; the last that began ends first."""
 
-    def __init__(self, parts: Sequence[Beside]) -> None:
+    def __init__(self, parts: Sequence[Companion]) -> None:
         self._parts = parts
 
     def start(self, address: str) -> None:
@@ -100,7 +100,7 @@ class LocalAgent:
     def start(self, address: str) -> None:
         """Start the agent of a server that listens there."""
         print(address, flush=True)
-        flags = [*self._flags, "--server", on_this_machine(address), "--listen", f"127.0.0.1:{_free_port()}"]
+        flags = [*self._flags, "--server", local_url(address), "--listen", f"127.0.0.1:{_free_port()}"]
         self._keeping = asyncio.ensure_future(self._keep([*flags, "--data", str(self._data)]))
 
     async def stop(self) -> None:
@@ -126,7 +126,11 @@ class LocalAgent:
                 "vigie",
                 "agent",
                 *flags,
-                env={**os.environ, "VIGIE_TOKEN": kept_token(self._data / "join-token"), "NOTIFY_SOCKET": ""},
+                env={
+                    **os.environ,
+                    "VIGIE_TOKEN": load_or_create_token(self._data / "join-token"),
+                    "NOTIFY_SOCKET": "",
+                },
                 # An agent whose server was killed would hold its name and its port.
                 preexec_fn=lambda: library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM),
             )
@@ -145,7 +149,7 @@ def _free_port() -> int:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
-                log.warning("port %d is taken by %s", port, listen.holder(port))
+                log.warning("port %d is taken by %s", port, listen.port_holder(port))
             else:
                 return port
     return 0

@@ -20,7 +20,7 @@ from vigie.server.auth.accounts import ROLES, Account, Accounts
 from vigie.server.auth.passwords import MOST, first_line
 from vigie.server.auth.secrets_file import SecretsError, SecretsFile
 from vigie.server.auth.tokens import Tokens
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 
 EXAMPLE = """examples:
   vigie users list
@@ -29,7 +29,7 @@ EXAMPLE = """examples:
   vigie users add prometheus --role writer              the same, for remote write
   vigie users passwd admin --password-file /run/secrets/admin"""
 ERRORS = (*flags.ERRORS, SecretsError, ValueError)
-COLUMNS = (Column("name"), Column("role"), Column("signs in by"), Column("since"))
+COLUMNS = (TableColumn("name"), TableColumn("role"), TableColumn("signs in by"), TableColumn("since"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,21 +8,21 @@ from typing import Any
 
 from vigie.cli import _argument_types, _list_output, _server_client
 from vigie.cli.settings import flags
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import since
 
 EXAMPLE = """examples:
   vigie who                                       everything that is held
   vigie who --node n17                            on one node
   vigie who --user ada --json"""
-ERRORS = (*flags.ERRORS, _server_client.Unanswered, ValueError)
+ERRORS = (*flags.ERRORS, _server_client.ServerRequestError, ValueError)
 COLUMNS = (
-    Column("node", least=8, rank=1),
-    Column("what"),
-    Column("user", least=6, rank=2),
-    Column("holder", least=10, rank=1),
-    Column("name", least=8, rank=3),
-    Column("for"),
+    TableColumn("node", least=8, rank=1),
+    TableColumn("what"),
+    TableColumn("user", least=6, rank=2),
+    TableColumn("holder", least=10, rank=1),
+    TableColumn("name", least=8, rank=3),
+    TableColumn("for"),
 )
 MOST = 1_000_000  # that a server keeps
 FILTERS = {

@@ -7,7 +7,7 @@ import logging
 log = logging.getLogger(__name__)
 
 
-class Complaint:
+class ChangeLogger:
     """The present complaint about one destination; an empty one means that all is well."""
 
     def __init__(self, name: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vigie.common.logs import FORMS, LEVELS
-from vigie.common.redaction import redacted
-from vigie.sources.core.source import Option, Source
+from vigie.common.redaction import redact_url
+from vigie.sources.core.source import Source, SourceOption
 
 
 class ConfigError(Exception):
@@ -309,7 +309,7 @@ def source_settings(sources: Iterable[Source]) -> tuple[Setting, ...]:
     )
 
 
-def _checked(option: Option) -> Callable[[Any], str]:
+def _checked(option: SourceOption) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         option.check(text(value))
         return str(value)
@@ -371,7 +371,7 @@ def _effective(
     try:
         return Value(setting.check(given), origin)
     except ValueError as error:
-        raise ConfigError(f"{origin}: {setting.key} = {redacted(repr(given))} {error}") from None
+        raise ConfigError(f"{origin}: {setting.key} = {redact_url(repr(given))} {error}") from None
 
 
 def _dotted(content: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

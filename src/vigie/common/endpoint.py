@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from vigie.common.redaction import redacted
+from vigie.common.redaction import redact_url
 
 
 class Secret(NamedTuple):
@@ -25,7 +25,7 @@ class Secret(NamedTuple):
         return os.environ.get(self.variable, "") if self.variable else ""
 
 
-class Tls(NamedTuple):
+class TlsOptions(NamedTuple):
     """Whom to trust, who we are, and the name the peer must have when it is not that of its address."""
 
     ca_file: str = ""
@@ -52,7 +52,7 @@ class Tls(NamedTuple):
         return context
 
 
-class Target(NamedTuple):
+class Endpoint(NamedTuple):
     """A peer's URL with what its requests carry."""
 
     url: str
@@ -60,12 +60,12 @@ class Target(NamedTuple):
     user: str = ""
     password: Secret = Secret()
     token: Secret = Secret()
-    tls: Tls = Tls()
+    tls: TlsOptions = TlsOptions()
 
     @property
     def name(self) -> str:
         """Return the address as it may be logged."""
-        return redacted(self.url)
+        return redact_url(self.url)
 
     def parts(self) -> SplitResult:
         """Return the URL's parts, or raise ValueError that says what is wrong with it."""

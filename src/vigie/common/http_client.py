@@ -9,24 +9,24 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vigie.common.endpoint import Target
+from vigie.common.endpoint import Endpoint
 
 MAX_ANSWER = 64 << 20
 
 
-class Unreachable(Exception):
+class UnreachableError(Exception):
     """No answer: the message says what happened to the connection."""
 
 
-class TooSlow(Unreachable):
+class DeadlineError(UnreachableError):
     """No whole answer before the deadline."""
 
 
-class TooLarge(Unreachable):
+class ResponseTooLargeError(UnreachableError):
     """An answer larger than allowed."""
 
 
-class Reply(NamedTuple):
+class HttpResponse(NamedTuple):
     """An answer, whatever its status."""
 
     status: int
@@ -34,10 +34,10 @@ class Reply(NamedTuple):
     body: bytes
 
 
-class Client:
+class HttpClient:
     """One connection to a peer, opened when needed; not for several threads at once."""
 
-    def __init__(self, target: Target, seconds: float, most: int = MAX_ANSWER) -> None:
+    def __init__(self, target: Endpoint, seconds: float, most: int = MAX_ANSWER) -> None:
         self._target = target
         self._seconds = seconds
         self._most = most
@@ -46,13 +46,13 @@ class Client:
 
     def request(
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
-    ) -> Reply:
+    ) -> HttpResponse:
         """Return the answer to one request, or raise Unreachable; a stale connection is made anew once."""
         end = time.monotonic() + self._seconds
         try:
             every = {**self._target.request_headers(), **(headers or {})}
         except OSError as error:
-            raise Unreachable(f"cannot read a secret: {error}") from None
+            raise UnreachableError(f"cannot read a secret: {error}") from None
         while True:
             again = self._used
             try:
@@ -60,11 +60,11 @@ class Client:
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self.close()
                 if time.monotonic() >= end:
-                    raise TooSlow(f"no answer within {self._seconds:g} s") from None
+                    raise DeadlineError(f"no answer within {self._seconds:g} s") from None
                 # Peers close idle connections, which shows only when the next request is sent.
                 if not again or isinstance(error, TimeoutError):
-                    raise Unreachable(str(error) or type(error).__name__) from None
-            except Unreachable:
+                    raise UnreachableError(str(error) or type(error).__name__) from None
+            except UnreachableError:
                 self.close()
                 raise
 
@@ -79,7 +79,9 @@ class Client:
         if self._connection:
             _cut(self._connection)
 
-    def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str], end: float) -> Reply:
+    def _exchange(
+        self, method: str, path: str, body: bytes, headers: Mapping[str, str], end: float
+    ) -> HttpResponse:
         connection = self._connection = self._connection or self._opened()
         # A time-out of the socket is for each read; only closing it ends an answer that drips.
         watch = threading.Timer(max(0.0, end - time.monotonic()), _cut, [connection])
@@ -90,9 +92,9 @@ class Client:
             answer = connection.getresponse()
             content = answer.read(self._most + 1)
             if len(content) > self._most:
-                raise TooLarge(f"an answer of more than {self._most} bytes")
+                raise ResponseTooLargeError(f"an answer of more than {self._most} bytes")
             if time.monotonic() >= end:
-                raise TooSlow(f"no whole answer within {self._seconds:g} s")
+                raise DeadlineError(f"no whole answer within {self._seconds:g} s")
             if answer.length:
                 raise http.client.IncompleteRead(content, answer.length)
         finally:
@@ -100,7 +102,9 @@ class Client:
         self._used = not answer.will_close
         if answer.will_close:
             self.close()
-        return Reply(answer.status, {name.lower(): value for name, value in answer.getheaders()}, content)
+        return HttpResponse(
+            answer.status, {name.lower(): value for name, value in answer.getheaders()}, content
+        )
 
     def _opened(self) -> http.client.HTTPConnection:
         parts = self._target.parts()
@@ -113,7 +117,7 @@ class Client:
 class _TlsConnection(http.client.HTTPSConnection):
     """TLS that may ask for another name than the address has."""
 
-    def __init__(self, host: str, port: int | None, target: Target, seconds: float) -> None:
+    def __init__(self, host: str, port: int | None, target: Endpoint, seconds: float) -> None:
         self._ours = target.tls.context()
         super().__init__(host, port, timeout=seconds, context=self._ours)
         self._name = target.tls.server_name or host

@@ -18,38 +18,38 @@ LISTENING = "0A"
 TRIES = 20  # ports
 
 
-class CannotStart(Exception):
+class ListenError(Exception):
     """The server cannot run as asked; the message says why and what to type."""
 
 
-def listening(listen: str) -> socket.socket:
+def bind_or_next(listen: str) -> socket.socket:
     """Return a socket on the address, or on the next free port."""
-    host, port = split(listen)
+    host, port = split_address(listen)
     taken = ""
     for offset in range(TRIES):
         try:
             bound = _bound(host, port + offset)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise CannotStart(f"cannot listen on {host}:{port}: {_reason(error)}; see --listen") from None
-            taken = taken or f"port {port} is taken by {holder(port)}"
+                raise ListenError(f"cannot listen on {host}:{port}: {_reason(error)}; see --listen") from None
+            taken = taken or f"port {port} is taken by {port_holder(port)}"
         else:
             if taken:
                 log.warning("%s; port %d is used instead", taken, port + offset)
             return bound
-    raise CannotStart(
+    raise ListenError(
         f"{taken}, and so are all up to {port + TRIES - 1}; choose another: --listen {host}:PORT"
     )
 
 
-def address(bound: socket.socket, encrypted: bool) -> str:
+def socket_url(bound: socket.socket, encrypted: bool) -> str:
     """Return where the socket is reached."""
     host, port = bound.getsockname()[:2]
     scheme = "https" if encrypted else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def on_this_machine(address: str) -> str:
+def local_url(address: str) -> str:
     """Return where programs on this machine find a server that may listen everywhere."""
     return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
@@ -68,7 +68,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return bound
 
 
-def holder(port: int, proc: Path = Path("/proc")) -> str:
+def port_holder(port: int, proc: Path = Path("/proc")) -> str:
     """Return "NAME (pid N)" of the process that listens on the port, as far as we may look."""
     inodes = {f"socket:[{row[9]}]" for row in _listening(port, proc)}
     for pid in filter(str.isdecimal, os.listdir(proc)):
@@ -81,7 +81,7 @@ def holder(port: int, proc: Path = Path("/proc")) -> str:
     return "another process"
 
 
-def owners(port: int, proc: Path = Path("/proc")) -> set[int]:
+def port_owners(port: int, proc: Path = Path("/proc")) -> set[int]:
     """Return the uids of those who listen on the port; anybody may look at that."""
     return {int(row[7]) for row in _listening(port, proc)}
 
@@ -96,7 +96,7 @@ def _listening(port: int, proc: Path) -> list[list[str]]:
     return [row for row in rows if row[1].endswith(f":{port:04X}") and row[3] == LISTENING]
 
 
-def split(listen: str) -> tuple[str, int]:
+def split_address(listen: str) -> tuple[str, int]:
     """Return host and port of an address; [::1]:9797 loses its brackets."""
     host, _, port = listen.rpartition(":")
     return host.strip("[]"), int(port)
@@ -104,7 +104,7 @@ def split(listen: str) -> tuple[str, int]:
 
 def is_loopback(listen: str) -> bool:
     """Tell whether only this machine can reach the address."""
-    host, _ = split(listen)
+    host, _ = split_address(listen)
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

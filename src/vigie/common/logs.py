@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from vigie.common.redaction import redacted
+from vigie.common.redaction import redact_url
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMS = ("text", "json")
@@ -27,26 +27,26 @@ NOT_PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     """Log from this level on, in this form, to standard error unless another stream is given."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLine() if form == "json" else TextLine())
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a text that stays on one line and shows what it holds."""
     return NOT_PLAIN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-class TextLine(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """Time, level and message; a traceback in marked lines below."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         when = _time(record).strftime("%Y-%m-%d %H:%M:%S") + f",{int(record.msecs):03d}"
         line = f"{when} {record.levelname} {_message(record)}"
-        return "\n".join([line, *(MARK + plain(row) for row in _traceback(record).splitlines())])
+        return "\n".join([line, *(MARK + plain_text(row) for row in _traceback(record).splitlines())])
 
 
-class JsonLine(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """An object a line: time, level, logger, message, and what the record tells one by one."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -63,7 +63,7 @@ class JsonLine(logging.Formatter):
         return json.dumps(told)
 
 
-class Seldom(logging.Filter):
+class RepeatFilter(logging.Filter):
     """Lets each warning of a logger through once a minute: strangers can cause them as often as they like."""
 
     def __init__(self, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -87,10 +87,10 @@ def _time(record: logging.LogRecord) -> datetime:
 
 
 def _message(record: logging.LogRecord) -> str:
-    return plain(redacted(record.getMessage()))
+    return plain_text(redact_url(record.getMessage()))
 
 
 def _traceback(record: logging.LogRecord) -> str:
     if not record.exc_info or record.exc_info[0] is None:
         return ""
-    return redacted(logging.Formatter().formatException(record.exc_info))
+    return redact_url(logging.Formatter().formatException(record.exc_info))

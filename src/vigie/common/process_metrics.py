@@ -24,7 +24,7 @@ METRICS: tuple[Metric, ...] = (
 NO_LIMIT = float(2**64)
 
 
-class Process:
+class ProcessMetrics:
     """Reads the values of the metrics, in their order."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ MAX_RECORD = 32 << 20
 SEGMENTS = 16  # so many of them make up a full queue: what is dropped is a sixteenth
 
 
-class Record(NamedTuple):
+class SpoolRecord(NamedTuple):
     """Some samples, ready to be sent, and when they were put here."""
 
     samples: int
@@ -31,14 +31,14 @@ class Record(NamedTuple):
     body: bytes
 
 
-class Segment:
+class SpoolSegment:
     """One file of records, in order."""
 
     def __init__(self, path: Path, number: int) -> None:
         self.path, self.number = path, number
         self.bytes = path.stat().st_size if path.exists() else 0
 
-    def records(self, offset: int) -> Iterator[tuple[Record, int]]:
+    def records(self, offset: int) -> Iterator[tuple[SpoolRecord, int]]:
         """Yield the whole records from a place on, each with the place after it."""
         with self.path.open("rb") as file:
             file.seek(offset)
@@ -50,7 +50,7 @@ class Segment:
                 if len(body) < length or _checksum(samples, time_ms, body) != checksum:
                     return
                 offset += HEADER.size + length
-                yield Record(samples, time_ms, body), offset
+                yield SpoolRecord(samples, time_ms, body), offset
 
     def samples(self, offset: int) -> int:
         """Return how many samples can still be read behind a place."""
@@ -75,8 +75,8 @@ class Spool:
         self._position = os.open(directory / "position", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._offset = self._kept_offset()
         self._output: int | None = None
-        self._waiting: deque[Record] = deque()  # in memory, while the disk does not take them
-        self._next: tuple[Record, int] | None = None
+        self._waiting: deque[SpoolRecord] = deque()  # in memory, while the disk does not take them
+        self._next: tuple[SpoolRecord, int] | None = None
 
     @property
     def bytes(self) -> int:
@@ -90,7 +90,7 @@ class Spool:
             return self._next[0].time_ms
         return self._waiting[0].time_ms if self._waiting else None
 
-    def put(self, record: Record) -> None:
+    def put(self, record: SpoolRecord) -> None:
         """Add a record behind all others."""
         self._waiting.append(record)
         try:
@@ -105,7 +105,7 @@ class Spool:
         while self.bytes > self._most and len(self._segments) > 1:
             self._drop_oldest()
 
-    def peek(self) -> Record | None:
+    def peek(self) -> SpoolRecord | None:
         """Return the oldest record, which stays until it is taken."""
         while self._next is None and self._segments:
             oldest = self._segments[0]
@@ -122,7 +122,7 @@ class Spool:
             return self._next[0]
         return self._waiting[0] if self._waiting else None
 
-    def take(self, record: Record) -> None:
+    def take(self, record: SpoolRecord) -> None:
         """Be done with the oldest record, unless it was dropped meanwhile."""
         if self.peek() != record:
             return
@@ -139,7 +139,7 @@ class Spool:
         os.close(self._position)
         os.close(self._lock)
 
-    def _write(self, record: Record) -> None:
+    def _write(self, record: SpoolRecord) -> None:
         if self._output is None or self._segments[-1].bytes >= self._most // SEGMENTS:
             self._begin_segment()
         assert self._output is not None
@@ -159,7 +159,7 @@ class Spool:
         output = os.open(path, flags, 0o600)
         self._close_output()
         self._output = output
-        self._segments.append(Segment(path, number))
+        self._segments.append(SpoolSegment(path, number))
 
     def _close_output(self) -> None:
         output, self._output = self._output, None
@@ -215,9 +215,9 @@ def _checksum(samples: int, time_ms: int, body: bytes) -> int:
     return zlib.crc32(body, zlib.crc32(struct.pack("<Iq", samples, time_ms)))
 
 
-def _found(directory: Path) -> list[Segment]:
+def _found(directory: Path) -> list[SpoolSegment]:
     paths = sorted(path for path in directory.glob("*.queue") if path.stem.isdecimal())
-    return [Segment(path, int(path.stem)) for path in paths]
+    return [SpoolSegment(path, int(path.stem)) for path in paths]
 
 
 def _locked(directory: Path) -> int:
@@ -232,5 +232,5 @@ def _locked(directory: Path) -> int:
     return lock
 
 
-def _size(records: deque[Record]) -> int:
+def _size(records: deque[SpoolRecord]) -> int:
     return sum(len(record.body) for record in records)

@@ -12,14 +12,14 @@ from pathlib import Path
 def scrape_token(data: Path) -> tuple[str, Path]:
     """Return the token that a scraper beyond loopback must show, and its file."""
     path = data / "scrape-token"
-    return token_of(path), path
+    return read_token(path), path
 
 
-def token_of(path: Path) -> str:
+def read_token(path: Path) -> str:
     """Return the token that the file holds; both are made, for the owner's eyes only, when missing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        return kept_token(path)
+        return load_or_create_token(path)
     except FileNotFoundError:
         pass
     descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # for nobody else's eyes
@@ -33,10 +33,10 @@ def token_of(path: Path) -> str:
         pass
     finally:
         os.unlink(partial)
-    return kept_token(path)
+    return load_or_create_token(path)
 
 
-def kept_token(path: Path) -> str:
+def load_or_create_token(path: Path) -> str:
     """Return the token of a file that is there already."""
     with path.open() as file:
         if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:

@@ -11,7 +11,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _NOT_WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))  # to YAML 1.1
 
 
-def document(value: Any, note: str = "") -> str:
+def write_yaml(value: Any, note: str = "") -> str:
     """Return mappings, lists, texts and numbers as one document, under a note to whoever reads it."""
     lines = [f"# {line}" for line in note.splitlines()]
     return "\n".join([*lines, *_block(value)]) + "\n"
@@ -65,14 +65,14 @@ def _inline(value: Any) -> str:
         return f"[{', '.join(map(_inline, value))}]"
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
-    return quoted(value) if isinstance(value, str) else str(value)
+    return quote(value) if isinstance(value, str) else str(value)
 
 
 def _key(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _NOT_WORDS else quoted(text)
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _NOT_WORDS else quote(text)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return the text in quotes: in single ones, which need no escapes, where that is easier to read."""
     if ('"' in text or "\\" in text) and text.isprintable():
         return "'" + text.replace("'", "''") + "'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.model.dashboard import Panel, Query, Threshold
+from vigie.model.dashboard import Panel, PanelQuery, Threshold
 
 WINDOW = "[$__rate_interval]"
 RATIO_HIGH = (Threshold(0.9, "warning"), Threshold(0.97, "critical"))
@@ -15,12 +15,14 @@ NOT_UP = (Threshold(0, "critical", below=True),)
 
 def one(title: str, why: str, unit: str, promql: str, legend: str = "", **rest: Any) -> Panel:
     """Return a panel with a single query."""
-    return Panel(title, why, (Query(promql, legend),), unit, **rest)
+    return Panel(title, why, (PanelQuery(promql, legend),), unit, **rest)
 
 
 def some(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
     """Return a panel with several queries, by legend."""
-    return Panel(title, why, tuple(Query(promql, legend) for legend, promql in queries.items()), unit, **rest)
+    return Panel(
+        title, why, tuple(PanelQuery(promql, legend) for legend, promql in queries.items()), unit, **rest
+    )
 
 
 def rate(metric: str, selector: str = "") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.dashboards._choices import NAME
-from vigie.model.dashboard import Panel, Query
+from vigie.model.dashboard import Panel, PanelQuery
 
 # A GPU that ran something for less of the last five minutes does not work.
 WORKING = "avg_over_time(vigie_gpu_busy_ratio[5m]) >= bool 0.05"
@@ -25,7 +25,7 @@ def held_and_working(who: str, holders: str) -> Panel:
     return Panel(
         f"GPUs held and working, {who}",
         "A gap between the two is paid for and does nothing: look for one that stays.",
-        (Query(held(holders), "held"), Query(working(holders), "working")),
+        (PanelQuery(held(holders), "held"), PanelQuery(working(holders), "working")),
         "count",
         floor=0,
         needs=NEEDS,
@@ -37,7 +37,7 @@ def share_of_each(title: str, why: str, promql: str) -> Panel:
     return Panel(
         title,
         why,
-        (Query(promql, NAME),),
+        (PanelQuery(promql, NAME),),
         "ratio",
         "band",
         floor=0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import RATIO_HIGH, rate
 from vigie.dashboards._choices import ON_HOST
-from vigie.model.dashboard import Panel, Query
+from vigie.model.dashboard import Panel, PanelQuery
 
 DISKS = f'{ON_HOST}, device!~"loop.*|ram.*|dm-.*"'
 WIRES = f'{ON_HOST}, device!~"lo|veth.*|docker.*|br-.*|cni.*"'
@@ -21,7 +21,7 @@ CPU = Panel(
     "CPU by mode",
     "User is work; much system, iowait or steal is time that the work did not get.",
     (
-        Query(
+        PanelQuery(
             f"sum by (mode) ({rate('node_cpu_seconds_total', _AT_WORK)})"
             f' / scalar(count(node_cpu_seconds_total{{{ON_HOST}, mode="idle"}}))',
             "{{mode}}",
@@ -36,14 +36,14 @@ MEMORY = Panel(
     "Memory",
     "What programs took is what counts: free memory is used for files and given back when needed.",
     (
-        Query(
+        PanelQuery(
             f"node_memory_MemTotal_bytes{{{ON_HOST}}} - node_memory_MemAvailable_bytes{{{ON_HOST}}}", "taken"
         ),
-        Query(
+        PanelQuery(
             f"node_memory_Cached_bytes{{{ON_HOST}}} + node_memory_Buffers_bytes{{{ON_HOST}}}",
             "files",
         ),
-        Query(f"node_memory_MemTotal_bytes{{{ON_HOST}}}", "there is"),
+        PanelQuery(f"node_memory_MemTotal_bytes{{{ON_HOST}}}", "there is"),
     ),
     "bytes",
     floor=0,
@@ -52,9 +52,9 @@ PRESSURE = Panel(
     "Pressure",
     "The share of time in which something waited: memory above nothing is the beginning of trouble.",
     (
-        Query(rate("node_pressure_cpu_waiting_seconds_total", ON_HOST), "CPU"),
-        Query(rate("node_pressure_io_waiting_seconds_total", ON_HOST), "I/O"),
-        Query(rate("node_pressure_memory_waiting_seconds_total", ON_HOST), "memory"),
+        PanelQuery(rate("node_pressure_cpu_waiting_seconds_total", ON_HOST), "CPU"),
+        PanelQuery(rate("node_pressure_io_waiting_seconds_total", ON_HOST), "I/O"),
+        PanelQuery(rate("node_pressure_memory_waiting_seconds_total", ON_HOST), "memory"),
     ),
     "ratio",
     floor=0,
@@ -64,8 +64,8 @@ DISK_IO = Panel(
     "Disk I/O",
     "A level that stays at what the disk can give is what the job waits for.",
     (
-        Query(rate("node_disk_read_bytes_total", DISKS), "{{device}} read"),
-        Query(rate("node_disk_written_bytes_total", DISKS), "{{device}} written"),
+        PanelQuery(rate("node_disk_read_bytes_total", DISKS), "{{device}} read"),
+        PanelQuery(rate("node_disk_written_bytes_total", DISKS), "{{device}} written"),
     ),
     "bytes/s",
     floor=0,
@@ -74,7 +74,7 @@ SPACE = Panel(
     "Space used",
     "A full file system stops jobs at their next write: look for lines that only climb.",
     (
-        Query(
+        PanelQuery(
             f"1 - node_filesystem_avail_bytes{{{REAL}}} / node_filesystem_size_bytes{{{REAL}}}",
             "{{mountpoint}}",
         ),
@@ -88,8 +88,8 @@ NETWORK = Panel(
     "Network",
     "Ethernet carries files and control: near the interface's speed everything else becomes slow.",
     (
-        Query(f"{rate('node_network_receive_bytes_total', WIRES)}", "{{device}} in"),
-        Query(f"{rate('node_network_transmit_bytes_total', WIRES)}", "{{device}} out"),
+        PanelQuery(f"{rate('node_network_receive_bytes_total', WIRES)}", "{{device}} in"),
+        PanelQuery(f"{rate('node_network_transmit_bytes_total', WIRES)}", "{{device}} out"),
     ),
     "bytes/s",
     floor=0,
@@ -98,8 +98,8 @@ INFINIBAND = Panel(
     "InfiniBand",
     "Ports of one node carry alike: one that is silent while the others work is the odd one.",
     (
-        Query(rate("node_infiniband_port_data_received_bytes_total", ON_HOST), "{{device}} in"),
-        Query(rate("node_infiniband_port_data_transmitted_bytes_total", ON_HOST), "{{device}} out"),
+        PanelQuery(rate("node_infiniband_port_data_received_bytes_total", ON_HOST), "{{device}} in"),
+        PanelQuery(rate("node_infiniband_port_data_transmitted_bytes_total", ON_HOST), "{{device}} out"),
     ),
     "bytes/s",
     floor=0,
@@ -109,8 +109,8 @@ TEMPERATURES = Panel(
     "Temperatures",
     "One sensor or GPU far above the rest points at a fan, a filter or a bad seat.",
     (
-        Query(f"vigie_gpu_temperature_celsius{{{ON_HOST}}}", "GPU {{gpu}}"),
-        Query(f"node_hwmon_temp_celsius{{{ON_HOST}}}", "{{chip}} {{sensor}}"),
+        PanelQuery(f"vigie_gpu_temperature_celsius{{{ON_HOST}}}", "GPU {{gpu}}"),
+        PanelQuery(f"node_hwmon_temp_celsius{{{ON_HOST}}}", "{{chip}} {{sensor}}"),
     ),
     "celsius",
     needs="the hwmon source, or a GPU's",
@@ -119,8 +119,8 @@ POWER = Panel(
     "Power",
     "What the parts draw: GPUs of one job alike, and the whole below what the rack can cool.",
     (
-        Query(f"vigie_gpu_power_watts{{{ON_HOST}}}", "GPU {{gpu}}"),
-        Query(rate("node_rapl_package_joules_total", ON_HOST), "CPU package {{index}}"),
+        PanelQuery(f"vigie_gpu_power_watts{{{ON_HOST}}}", "GPU {{gpu}}"),
+        PanelQuery(rate("node_rapl_package_joules_total", ON_HOST), "CPU package {{index}}"),
     ),
     "watts",
     floor=0,

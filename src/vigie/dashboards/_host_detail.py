@@ -6,7 +6,7 @@ from vigie.dashboards._build import ANY_BAD, one, rate, some
 from vigie.dashboards._choices import ON_HOST
 from vigie.dashboards._host import DISKS as REAL_DISKS
 from vigie.dashboards._host import REAL, WIRES, meminfo
-from vigie.model.dashboard import Panel, Query
+from vigie.model.dashboard import Panel, PanelQuery
 
 _PROCESSES = "the processes source (`--with-sources processes`)"
 
@@ -184,9 +184,9 @@ NETWORK = (
         "Interfaces, as they are set",
         "Nodes of one kind should be set alike: a smaller MTU on one of them breaks or slows large packets.",
         (
-            Query(f"node_network_mtu_bytes{{{WIRES}}}", "MTU", "bytes"),
-            Query(f"node_network_transmit_queue_length{{{WIRES}}}", "queue", "count"),
-            Query(f"node_network_carrier{{{WIRES}}}", "carrier", "bool"),
+            PanelQuery(f"node_network_mtu_bytes{{{WIRES}}}", "MTU", "bytes"),
+            PanelQuery(f"node_network_transmit_queue_length{{{WIRES}}}", "queue", "count"),
+            PanelQuery(f"node_network_carrier{{{WIRES}}}", "carrier", "bool"),
         ),
         kind="table",
     ),
@@ -264,16 +264,16 @@ CLOCK = (
         "How the clock is steered",
         "Nodes of one kind are alike: one whose frequency is far off has a bad oscillator.",
         (
-            Query(f"node_timex_estimated_error_seconds{{{ON_HOST}}}", "probably off by", "seconds"),
-            Query(
+            PanelQuery(f"node_timex_estimated_error_seconds{{{ON_HOST}}}", "probably off by", "seconds"),
+            PanelQuery(
                 f"(node_timex_frequency_adjustment_ratio{{{ON_HOST}}} - 1) * 1e6",
                 "frequency, off by millionths",
                 "count",
             ),
-            Query(f"node_timex_loop_time_constant{{{ON_HOST}}}", "time constant", "count"),
-            Query(f"node_timex_tick_seconds{{{ON_HOST}}}", "tick", "seconds"),
-            Query(f"node_timex_tai_offset_seconds{{{ON_HOST}}}", "TAI is ahead by", "seconds"),
-            Query(f"node_timex_status{{{ON_HOST}}}", "status, as bits", "count"),
+            PanelQuery(f"node_timex_loop_time_constant{{{ON_HOST}}}", "time constant", "count"),
+            PanelQuery(f"node_timex_tick_seconds{{{ON_HOST}}}", "tick", "seconds"),
+            PanelQuery(f"node_timex_tai_offset_seconds{{{ON_HOST}}}", "TAI is ahead by", "seconds"),
+            PanelQuery(f"node_timex_status{{{ON_HOST}}}", "status, as bits", "count"),
         ),
         kind="table",
         wide=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import ANY, NOT_UP, RATIO_HIGH, one, rate
 from vigie.dashboards._choices import A_WIRE, HOW, NODES, ON_HOST, ON_NODE
 from vigie.dashboards._held import held_and_working
-from vigie.model.dashboard import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _GPU_NEEDS = "the nvidia or amdgpu source"
 _IB_NEEDS = "the infiniband source"
@@ -92,19 +92,23 @@ _TABLES = (
         "Every node",
         "Sort by a column: the first rows are the fullest, hottest or emptiest machines.",
         (
-            Query(f"max by (instance) (time() - node_boot_time_seconds{{{ON_HOST}}})", "up for", "seconds"),
-            Query(f"1 - avg by (instance) ({_IDLE})", "CPU", "ratio"),
-            Query(f"max by (instance) ({_MEMORY})", "memory", "ratio"),
-            Query(f"max by (instance) (node_memory_MemTotal_bytes{{{ON_HOST}}})", "memory, total", "bytes"),
-            Query(f"max by (instance) ({_SWAP})", "swap", "ratio"),
-            Query(f"max by (instance) ({_DISK})", "disk at /", "ratio"),
-            Query(f"count by (instance) (vigie_gpu_info{{{ON_NODE}}})", "GPUs", "count"),
-            Query(f"avg by (instance) (vigie_gpu_busy_ratio{{{ON_NODE}}})", "GPUs busy", "ratio"),
-            Query(f"avg by (instance) ({_FULL})", "GPU memory", "ratio"),
-            Query(
+            PanelQuery(
+                f"max by (instance) (time() - node_boot_time_seconds{{{ON_HOST}}})", "up for", "seconds"
+            ),
+            PanelQuery(f"1 - avg by (instance) ({_IDLE})", "CPU", "ratio"),
+            PanelQuery(f"max by (instance) ({_MEMORY})", "memory", "ratio"),
+            PanelQuery(
+                f"max by (instance) (node_memory_MemTotal_bytes{{{ON_HOST}}})", "memory, total", "bytes"
+            ),
+            PanelQuery(f"max by (instance) ({_SWAP})", "swap", "ratio"),
+            PanelQuery(f"max by (instance) ({_DISK})", "disk at /", "ratio"),
+            PanelQuery(f"count by (instance) (vigie_gpu_info{{{ON_NODE}}})", "GPUs", "count"),
+            PanelQuery(f"avg by (instance) (vigie_gpu_busy_ratio{{{ON_NODE}}})", "GPUs busy", "ratio"),
+            PanelQuery(f"avg by (instance) ({_FULL})", "GPU memory", "ratio"),
+            PanelQuery(
                 f"sum by (instance) (vigie_gpu_memory_total_bytes{{{ON_NODE}}})", "GPU memory, total", "bytes"
             ),
-            Query(f"sum by (instance) (vigie_gpu_power_watts{{{ON_NODE}}})", "GPU power", "watts"),
+            PanelQuery(f"sum by (instance) (vigie_gpu_power_watts{{{ON_NODE}}})", "GPU power", "watts"),
         ),
         kind="table",
         wide=True,

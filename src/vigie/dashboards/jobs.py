@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import one
 from vigie.dashboards._held import NEEDS, WORKING, held_and_working
-from vigie.model.dashboard import Dashboard, Panel, Query, Section, Variable
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section, Variable
 
 _JOBS = 'vigie_holder_info{kind="job", holder=~"$job", user=~"$user", gpu!=""}'
 _VARIABLES = (
@@ -30,13 +30,15 @@ _NOW = (
         "Every running job",
         "Means of five minutes: the last rows by busy or SM hold GPUs and do little with them.",
         (
-            Query(f"count by (holder, user) ({_JOBS})", "GPUs", "count"),
-            Query(joined("sum", WORKING), "GPUs working", "count"),
-            Query(joined("avg", "avg_over_time(vigie_gpu_busy_ratio[5m])"), "busy", "ratio"),
-            Query(joined("avg", "avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m])"), "SM", "ratio"),
-            Query(joined("avg", "avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[5m])"), "tensor", "ratio"),
-            Query(joined("sum", "vigie_gpu_memory_used_bytes"), "GPU memory", "bytes"),
-            Query(joined("sum", "vigie_gpu_power_watts"), "power", "watts"),
+            PanelQuery(f"count by (holder, user) ({_JOBS})", "GPUs", "count"),
+            PanelQuery(joined("sum", WORKING), "GPUs working", "count"),
+            PanelQuery(joined("avg", "avg_over_time(vigie_gpu_busy_ratio[5m])"), "busy", "ratio"),
+            PanelQuery(joined("avg", "avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m])"), "SM", "ratio"),
+            PanelQuery(
+                joined("avg", "avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[5m])"), "tensor", "ratio"
+            ),
+            PanelQuery(joined("sum", "vigie_gpu_memory_used_bytes"), "GPU memory", "bytes"),
+            PanelQuery(joined("sum", "vigie_gpu_power_watts"), "power", "watts"),
         ),
         kind="table",
         wide=True,

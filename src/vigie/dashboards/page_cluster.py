@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import rate
 from vigie.dashboards._choices import A_WIRE, OF_AGENTS
 from vigie.dashboards._held import held_and_working
-from vigie.model.dashboard import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _SENT = rate("node_infiniband_port_data_transmitted_bytes_total", OF_AGENTS)
 _OUT = rate("node_network_transmit_bytes_total", f"{OF_AGENTS}, {A_WIRE}")
@@ -23,8 +23,8 @@ DASHBOARD = Dashboard(
                     "Power of all GPUs",
                     "Power follows work: a fall while GPUs stay held means that they wait for something.",
                     (
-                        Query("sum(vigie_gpu_power_watts)", "drawn"),
-                        Query("sum(vigie_gpu_power_limit_watts)", "allowed"),
+                        PanelQuery("sum(vigie_gpu_power_watts)", "drawn"),
+                        PanelQuery("sum(vigie_gpu_power_limit_watts)", "allowed"),
                     ),
                     "watts",
                     floor=0,
@@ -34,8 +34,8 @@ DASHBOARD = Dashboard(
                     "Fabric traffic",
                     "Jobs over many nodes give a steady level; a fall to nothing is a hang or a lost link.",
                     (
-                        Query(f"sum({_SENT})", "InfiniBand"),
-                        Query(
+                        PanelQuery(f"sum({_SENT})", "InfiniBand"),
+                        PanelQuery(
                             f"sum({_OUT})",
                             "Ethernet",
                         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.dashboards._choices import A_GPU, A_GPU_NODE, ON_GPU
-from vigie.model.dashboard import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _NEEDS = "the nvidia or amdgpu source"
 
@@ -12,10 +12,10 @@ _CHARTS = (
         "Activity",
         "Busy high with SM low means few or small kernels; DRAM high with tensor low, memory-bound ones.",
         (
-            Query(f"vigie_gpu_busy_ratio{{{ON_GPU}}}", "busy"),
-            Query(f"DCGM_FI_PROF_SM_ACTIVE{{{ON_GPU}}}", "SM"),
-            Query(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{{{ON_GPU}}}", "tensor"),
-            Query(f"DCGM_FI_PROF_DRAM_ACTIVE{{{ON_GPU}}}", "DRAM"),
+            PanelQuery(f"vigie_gpu_busy_ratio{{{ON_GPU}}}", "busy"),
+            PanelQuery(f"DCGM_FI_PROF_SM_ACTIVE{{{ON_GPU}}}", "SM"),
+            PanelQuery(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{{{ON_GPU}}}", "tensor"),
+            PanelQuery(f"DCGM_FI_PROF_DRAM_ACTIVE{{{ON_GPU}}}", "DRAM"),
         ),
         "ratio",
         floor=0,
@@ -26,9 +26,9 @@ _CHARTS = (
         "Memory by process",
         "A process that only grows leaks; memory that no process owns up to is left over or hidden.",
         (
-            Query(f"vigie_gpu_process_memory_bytes{{{ON_GPU}}}", "process {{pid}}"),
-            Query(f"vigie_gpu_memory_used_bytes{{{ON_GPU}}}", "taken"),
-            Query(f"vigie_gpu_memory_total_bytes{{{ON_GPU}}}", "there is"),
+            PanelQuery(f"vigie_gpu_process_memory_bytes{{{ON_GPU}}}", "process {{pid}}"),
+            PanelQuery(f"vigie_gpu_memory_used_bytes{{{ON_GPU}}}", "taken"),
+            PanelQuery(f"vigie_gpu_memory_total_bytes{{{ON_GPU}}}", "there is"),
         ),
         "bytes",
         floor=0,
@@ -38,8 +38,8 @@ _CHARTS = (
         "Power and its limit",
         "Power at the limit costs clock; power at idle while held means that nothing is computed.",
         (
-            Query(f"vigie_gpu_power_watts{{{ON_GPU}}}", "drawn"),
-            Query(f"vigie_gpu_power_limit_watts{{{ON_GPU}}}", "allowed"),
+            PanelQuery(f"vigie_gpu_power_watts{{{ON_GPU}}}", "drawn"),
+            PanelQuery(f"vigie_gpu_power_limit_watts{{{ON_GPU}}}", "allowed"),
         ),
         "watts",
         floor=0,
@@ -49,9 +49,9 @@ _CHARTS = (
         "Temperature",
         "Near the slowdown line the clock falls: look for a rise that its siblings do not have.",
         (
-            Query(f"vigie_gpu_temperature_celsius{{{ON_GPU}}}", "GPU"),
-            Query(f"vigie_gpu_memory_temperature_celsius{{{ON_GPU}}}", "memory"),
-            Query(f"DCGM_FI_DEV_SLOWDOWN_TEMP{{{ON_GPU}}}", "slows down at"),
+            PanelQuery(f"vigie_gpu_temperature_celsius{{{ON_GPU}}}", "GPU"),
+            PanelQuery(f"vigie_gpu_memory_temperature_celsius{{{ON_GPU}}}", "memory"),
+            PanelQuery(f"DCGM_FI_DEV_SLOWDOWN_TEMP{{{ON_GPU}}}", "slows down at"),
         ),
         "celsius",
         needs=_NEEDS,
@@ -60,14 +60,14 @@ _CHARTS = (
         "Clock, and when it is held back",
         "The coloured parts say what held it back: power, heat or the hardware itself.",
         (
-            Query(f"vigie_gpu_clock_hertz{{{ON_GPU}}}", "clock"),
-            Query(
+            PanelQuery(f"vigie_gpu_clock_hertz{{{ON_GPU}}}", "clock"),
+            PanelQuery(
                 f"(vigie_gpu_throttled{{{ON_GPU}}} == 1)"
                 f" * on (instance, gpu) group_left () vigie_gpu_clock_hertz{{{ON_GPU}}}",
                 "held back: {{reason}}",
                 state="warning",
             ),
-            Query(f"DCGM_FI_DEV_MAX_SM_CLOCK{{{ON_GPU}}} * 1e6", "at most"),
+            PanelQuery(f"DCGM_FI_DEV_MAX_SM_CLOCK{{{ON_GPU}}} * 1e6", "at most"),
         ),
         "hertz",
         floor=0,
@@ -77,10 +77,10 @@ _CHARTS = (
         "PCIe and NVLink",
         "PCIe busy all the time means that data is copied to and fro; NVLink goes with the steps of a job.",
         (
-            Query(f"DCGM_FI_PROF_PCIE_TX_BYTES{{{ON_GPU}}}", "PCIe out"),
-            Query(f"DCGM_FI_PROF_PCIE_RX_BYTES{{{ON_GPU}}}", "PCIe in"),
-            Query(f"DCGM_FI_PROF_NVLINK_TX_BYTES{{{ON_GPU}}}", "NVLink out"),
-            Query(f"DCGM_FI_PROF_NVLINK_RX_BYTES{{{ON_GPU}}}", "NVLink in"),
+            PanelQuery(f"DCGM_FI_PROF_PCIE_TX_BYTES{{{ON_GPU}}}", "PCIe out"),
+            PanelQuery(f"DCGM_FI_PROF_PCIE_RX_BYTES{{{ON_GPU}}}", "PCIe in"),
+            PanelQuery(f"DCGM_FI_PROF_NVLINK_TX_BYTES{{{ON_GPU}}}", "NVLink out"),
+            PanelQuery(f"DCGM_FI_PROF_NVLINK_RX_BYTES{{{ON_GPU}}}", "NVLink in"),
         ),
         "bytes/s",
         floor=0,

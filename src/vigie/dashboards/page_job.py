@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.dashboards._build import rate
 from vigie.dashboards._choices import A_DISK, A_JOB, NAME, OF_AGENTS, OF_JOB
 from vigie.dashboards._held import share_of_each
-from vigie.model.dashboard import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _GPU = f"and on (instance, gpu) {OF_JOB}"
 _HOST = f"and on (instance) {OF_JOB}"
@@ -20,8 +20,8 @@ _CHARTS = (
         "SM and tensor activity",
         "Ranks of one step should move together: one below the band slows all the others.",
         (
-            Query(f"DCGM_FI_PROF_SM_ACTIVE {_GPU}", f"SM {NAME}"),
-            Query(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE {_GPU}", f"tensor {NAME}"),
+            PanelQuery(f"DCGM_FI_PROF_SM_ACTIVE {_GPU}", f"SM {NAME}"),
+            PanelQuery(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE {_GPU}", f"tensor {NAME}"),
         ),
         "ratio",
         "band",
@@ -32,7 +32,7 @@ _CHARTS = (
     Panel(
         "GPU memory",
         "A slow climb ends in an out-of-memory error; a rank with much less has another share of the model.",
-        (Query(f"vigie_gpu_memory_used_bytes {_GPU}", NAME),),
+        (PanelQuery(f"vigie_gpu_memory_used_bytes {_GPU}", NAME),),
         "bytes",
         "band",
         floor=0,
@@ -41,7 +41,7 @@ _CHARTS = (
     Panel(
         "GPU power",
         "Power tells work from waiting where activity does not: a rank far below the median only waits.",
-        (Query(f"vigie_gpu_power_watts {_GPU}", NAME),),
+        (PanelQuery(f"vigie_gpu_power_watts {_GPU}", NAME),),
         "watts",
         "band",
         floor=0,
@@ -51,8 +51,8 @@ _CHARTS = (
         "Fabric, sent",
         "All nodes send alike in each step: silence on all of them is a hang, on one of them a bad link.",
         (
-            Query(f"sum by (instance) ({_SENT}) {_HOST}", "InfiniBand {{instance}}"),
-            Query(
+            PanelQuery(f"sum by (instance) ({_SENT}) {_HOST}", "InfiniBand {{instance}}"),
+            PanelQuery(
                 f"sum by (instance) (max by (instance, gpu) (DCGM_FI_PROF_NVLINK_TX_BYTES) {_GPU})",
                 "NVLink {{instance}}",
             ),
@@ -66,8 +66,8 @@ _CHARTS = (
         "CPU and I/O wait of its nodes",
         "I/O wait or full cores while the GPUs sink mean that data does not come fast enough.",
         (
-            Query(f"1 - avg by (instance) ({_IDLE}) {_HOST}", "busy {{instance}}"),
-            Query(f"avg by (instance) ({_IOWAIT}) {_HOST}", "I/O wait {{instance}}"),
+            PanelQuery(f"1 - avg by (instance) ({_IDLE}) {_HOST}", "busy {{instance}}"),
+            PanelQuery(f"avg by (instance) ({_IOWAIT}) {_HOST}", "I/O wait {{instance}}"),
         ),
         "ratio",
         "band",
@@ -78,7 +78,7 @@ _CHARTS = (
         "Disk read of its nodes",
         "Reading goes in waves with the epochs: a flat line at the disk's limit starves the GPUs.",
         (
-            Query(
+            PanelQuery(
                 f"sum by (instance) ({_READ}) {_HOST}",
                 "{{instance}}",
             ),
@@ -98,7 +98,7 @@ _MORE = (
     Panel(
         "GPU clock",
         "One rank with a lower clock is held back by power or heat and makes the rest wait.",
-        (Query(f"vigie_gpu_clock_hertz {_GPU}", NAME),),
+        (PanelQuery(f"vigie_gpu_clock_hertz {_GPU}", NAME),),
         "hertz",
         "band",
         floor=0,
@@ -107,7 +107,7 @@ _MORE = (
     Panel(
         "GPU temperature",
         "One far above its siblings has a cooling problem that will cost clock.",
-        (Query(f"vigie_gpu_temperature_celsius {_GPU}", NAME),),
+        (PanelQuery(f"vigie_gpu_temperature_celsius {_GPU}", NAME),),
         "celsius",
         "band",
         needs="the nvidia or amdgpu source",
@@ -116,7 +116,7 @@ _MORE = (
         "Memory of its nodes",
         "A share that only grows ends with the kernel killing the job.",
         (
-            Query(
+            PanelQuery(
                 f"1 - {_LEFT} {_HOST}",
                 "{{instance}}",
             ),

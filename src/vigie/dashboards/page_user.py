@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._choices import A_USER, OF_USER
 from vigie.dashboards._held import held_and_working, share_of_each
-from vigie.model.dashboard import Dashboard, Panel, Query, Section
+from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _GPU = f"and on (instance, gpu) {OF_USER}"
 
@@ -23,7 +23,7 @@ _CHARTS = (
     Panel(
         "Power",
         "What these GPUs draw in all: compare the level with the days on which work went well.",
-        (Query(f"sum(vigie_gpu_power_watts {_GPU})", "drawn"),),
+        (PanelQuery(f"sum(vigie_gpu_power_watts {_GPU})", "drawn"),),
         "watts",
         floor=0,
         needs="the nvidia or amdgpu source",

@@ -13,10 +13,10 @@ IDLE = f"""(max by (instance, gpu, holder, user) ({_HELD} and {_HELD} offset 1h)
   unless on (instance, gpu) (max_over_time(vigie_gpu_processes[1h]) == 0))"""
 
 
-def of_jobs(expression: str) -> str:
+def with_job(expression: str) -> str:
     """Return what is known of GPUs for each job that holds them: jobs may share a GPU."""
     return f"{JOBS} * on (instance, gpu) group_left () {expression}"
 
 
 # Was busy at some time of the last hours, for the same job.
-WORKED = f"(max_over_time(({of_jobs(BUSY)})[6h:10m]) > 0.1)"
+WORKED = f"(max_over_time(({with_job(BUSY)})[6h:10m]) > 0.1)"

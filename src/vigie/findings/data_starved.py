@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vigie.findings._job_promql import of_jobs
+from vigie.findings._job_promql import with_job
 from vigie.findings.core.finding import MINUTE_MS, WARNING, Finding
 
-_BUSY = of_jobs("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[10m]))")
+_BUSY = with_job("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[10m]))")
 FINDING = Finding(
     name="data-starved",
     title="waits for data",

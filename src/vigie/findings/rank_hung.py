@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vigie.findings._job_promql import of_jobs
+from vigie.findings._job_promql import with_job
 from vigie.findings.core.finding import CRITICAL, MINUTE_MS, Finding
 
-_BUSY = of_jobs("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[5m]))")
-_WORKING = of_jobs("max by (instance, gpu) (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m]))")
+_BUSY = with_job("max by (instance, gpu) (avg_over_time(vigie_gpu_busy_ratio[5m]))")
+_WORKING = with_job("max by (instance, gpu) (avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m]))")
 FINDING = Finding(
     name="rank-hung",
     title="one rank hangs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.findings._job_promql import of_jobs
+from vigie.findings._job_promql import with_job
 from vigie.findings.core.finding import MINUTE_MS, WARNING, Finding
 
 FINDING = Finding(
@@ -11,7 +11,7 @@ FINDING = Finding(
     severity=WARNING,
     what="Job {job} looks busy and computes nothing on {gpus}: it seems to hang in a collective.",
     do="Look what its processes do (`py-spy dump`); if nothing moves, cancel it: `scancel {job_id}`.",
-    when=of_jobs("""max by (instance, gpu) (
+    when=with_job("""max by (instance, gpu) (
     (min_over_time(vigie_gpu_busy_ratio[10m]) > 0.9)
     and on (instance, gpu) (max_over_time(DCGM_FI_PROF_SM_ACTIVE[10m]) < 0.12))"""),
     lag_ms=10 * MINUTE_MS,

@@ -1,7 +1,7 @@
 """The vocabulary everybody shares: it imports nothing of ours and does no I/O."""
 
 from vigie.model.binding import Binding
-from vigie.model.event import Event, Happening, Phase
+from vigie.model.event import Event, EventChange, Phase
 from vigie.model.frame import Frame
 from vigie.model.metric import Metric, Sample, counter, gauge, info, untyped
 from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
@@ -15,8 +15,8 @@ __all__ = [
     "STALE",
     "Binding",
     "Event",
+    "EventChange",
     "Frame",
-    "Happening",
     "Metric",
     "Node",
     "Phase",

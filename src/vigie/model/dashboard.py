@@ -26,7 +26,7 @@ UNITS = (
 )
 
 
-class Query(NamedTuple):
+class PanelQuery(NamedTuple):
     """PromQL that may hold `$variables` and `$__rate_interval`; the legend names series: `{{gpu}}`.
 
     Its own unit, where it has one, goes before the panel's: columns of a table differ. With a state, what
@@ -58,7 +58,7 @@ class Panel(NamedTuple):
 
     title: str
     why: str
-    queries: tuple[Query, ...]
+    queries: tuple[PanelQuery, ...]
     unit: str = ""
     kind: str = "lines"
     thresholds: tuple[Threshold, ...] = ()

@@ -15,7 +15,7 @@ class Phase(Enum):
     ENDS = "ends"
 
 
-class Happening(NamedTuple):
+class EventChange(NamedTuple):
     """An event with its phase; a state is known by its kind and where, so its end needs no `what`."""
 
     event: Event

@@ -30,7 +30,7 @@ from vigie.sources.core.xids import ROWS as XIDS
 MOST = 20  # nobody reads more
 
 
-class Alert(NamedTuple):
+class AlertRule(NamedTuple):
     """One alert; its texts name labels as Prometheus's templates do."""
 
     name: str
@@ -41,7 +41,7 @@ class Alert(NamedTuple):
     do: str
 
 
-class Recording(NamedTuple):
+class RecordingRule(NamedTuple):
     """A series that is computed ahead."""
 
     name: str
@@ -63,10 +63,10 @@ PLACES = {
 }
 
 
-def _of(finding: Finding, lasts: str, summary: str) -> Alert:
+def _of(finding: Finding, lasts: str, summary: str) -> AlertRule:
     """Return the alert of a finding: the same question, severity and advice as on the page."""
     name = "".join(word.capitalize() for word in finding.name.split("-"))
-    return Alert(name, finding.severity, finding.when, lasts, summary, finding.do.format_map(PLACES))
+    return AlertRule(name, finding.severity, finding.when, lasts, summary, finding.do.format_map(PLACES))
 
 
 def _new(series: str, window: str) -> str:
@@ -81,7 +81,7 @@ GRAVE_XIDS = "|".join(str(row.number) for row in XIDS if row.severity == CRITICA
 ALERTS = (
     _of(node_lost.FINDING, "2m", f"{NODE} is not heard any more"),
     _of(gpu_lost.FINDING, "1m", f"{GPU} does not answer any more"),
-    Alert(
+    AlertRule(
         "Xid",
         CRITICAL,
         _new(f'vigie_xid_errors_total{{xid=~"{GRAVE_XIDS}"}}', "15m"),
@@ -104,7 +104,7 @@ ALERTS = (
     _of(oom_kill.FINDING, "0s", f"the kernel of {NODE} killed a process for want of memory"),
     _of(disk_full.FINDING, "10m", f"{{{{ $labels.mountpoint }}}} of {NODE} is full"),
     _of(clock_skew.FINDING, "10m", f"the clock of {NODE} is off by {{{{ $value }}}} s"),
-    Alert(
+    AlertRule(
         "ExporterDown",
         WARNING,
         'up{job!="node"} == 0',
@@ -112,7 +112,7 @@ ALERTS = (
         f"{{{{ $labels.job }}}} of {NODE} does not answer",
         "Its last error is in Prometheus's list of targets, and in /api/v1/targets of the server.",
     ),
-    Alert(
+    AlertRule(
         "StoreDamaged",
         CRITICAL,
         "vigie_server_store_damages > 0",
@@ -139,10 +139,10 @@ ACROSS = {
 }
 
 
-def _recordings() -> Iterator[Recording]:
+def _recordings() -> Iterator[RecordingRule]:
     for name, promql in ACROSS.items():
         for how in ("avg", "min", "max"):
-            yield Recording(f"instance:{name}:{how}", f"{how} by (instance) ({promql})")
+            yield RecordingRule(f"instance:{name}:{how}", f"{how} by (instance) ({promql})")
 
 
 RECORDINGS = tuple(_recordings())

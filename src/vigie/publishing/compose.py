@@ -6,15 +6,15 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from vigie.common.yaml_writer import document
-from vigie.publishing.options import Options
+from vigie.common.yaml_writer import write_yaml
+from vigie.publishing.options import PublishOptions
 from vigie.views.grafana.provisioning import NOTE
 
 HOW = "docker compose up -d"
 FOLDERS = ("prometheus/data", "grafana/data")  # made here, so that they belong to the user of the containers
 
 
-def compose(options: Options) -> str:
+def compose(options: PublishOptions) -> str:
     """Return compose.yml; paths are the same inside and outside, so that every file fits both."""
     listens = urlsplit(options.prometheus).netloc
     config = f"{options.root}/prometheus"
@@ -30,10 +30,10 @@ def compose(options: Options) -> str:
         "grafana": _service(options, options.grafana_image, "grafana/data")
         | {"environment": _paths(options)},
     }
-    return document({"services": services}, f"{NOTE}\nTo run it: {HOW}")
+    return write_yaml({"services": services}, f"{NOTE}\nTo run it: {HOW}")
 
 
-def _paths(options: Options) -> dict[str, str]:
+def _paths(options: PublishOptions) -> dict[str, str]:
     """Return the paths once more: the image sets these variables, and they win over grafana.ini."""
     root = f"{options.root}/grafana"
     return {
@@ -45,7 +45,7 @@ def _paths(options: Options) -> dict[str, str]:
     }
 
 
-def _service(options: Options, image: str, data: str) -> dict[str, Any]:
+def _service(options: PublishOptions, image: str, data: str) -> dict[str, Any]:
     mounts = [f"{options.root}:{options.root}:ro", f"{options.root}/{data}:{options.root}/{data}"]
     if options.ca_file:
         mounts.append(f"{options.ca_file}:{options.ca_file}:ro")

@@ -13,7 +13,7 @@ NOTES = ".vigie-published"  # what we wrote, by path: how a file of ours is told
 MOST_NOTES = 16 << 20
 
 
-class File(NamedTuple):
+class ManagedFile(NamedTuple):
     """A file by its path in the directory; one that is private is for its owner's eyes only."""
 
     path: str
@@ -21,7 +21,7 @@ class File(NamedTuple):
     private: bool = False
 
 
-class Outcome(NamedTuple):
+class WriteOutcome(NamedTuple):
     """What became of it, by path."""
 
     written: tuple[str, ...]
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     foreign: tuple[str, ...]  # left alone, as it is not what we wrote there
 
 
-def write(root: Path, files: Iterable[File], overwrite: bool = False) -> Outcome:
+def write_files(root: Path, files: Iterable[ManagedFile], overwrite: bool = False) -> WriteOutcome:
     """Make the directory hold these files; what we once wrote and is no longer among them goes."""
     root.mkdir(parents=True, exist_ok=True)
     wanted = {file.path: file for file in files}
@@ -53,7 +53,7 @@ def write(root: Path, files: Iterable[File], overwrite: bool = False) -> Outcome
     after |= {path: notes[path] for path in sorted(foreign & notes.keys())}
     if after != notes:
         _save_notes(root / NOTES, after)
-    return Outcome(tuple(stale), tuple(gone), tuple(sorted(foreign)))
+    return WriteOutcome(tuple(stale), tuple(gone), tuple(sorted(foreign)))
 
 
 def _ours(root: Path, path: str, notes: Mapping[str, list[str]]) -> bool:
@@ -73,7 +73,7 @@ def _hash_of(path: Path) -> str | None:
         return None
 
 
-def _write(path: Path, file: File) -> None:
+def _write(path: Path, file: ManagedFile) -> None:
     """Write a file so that a reader sees the old one or the new one, and no other."""
     path.parent.mkdir(mode=0o700 if file.private else 0o755, parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -109,4 +109,4 @@ def _inside(name: str) -> bool:
 
 
 def _save_notes(path: Path, notes: Mapping[str, list[str]]) -> None:
-    _write(path, File(path.name, json.dumps(dict(sorted(notes.items())), indent=0) + "\n"))
+    _write(path, ManagedFile(path.name, json.dumps(dict(sorted(notes.items())), indent=0) + "\n"))

@@ -12,7 +12,7 @@ SERVER, PROMETHEUS = "server", "prometheus"
 HTTP, FILE = "http", "file"
 
 
-class Options(NamedTuple):
+class PublishOptions(NamedTuple):
     """What is asked."""
 
     root: Path  # absolute: Grafana wants absolute paths
@@ -35,7 +35,7 @@ class Options(NamedTuple):
         return urlsplit(self.address.rstrip("/"))
 
 
-class Tokens(NamedTuple):
+class PublishTokens(NamedTuple):
     """The secrets that are shown: to the server, to every agent, and to some agents by the node's name."""
 
     server: str = ""
@@ -43,7 +43,7 @@ class Tokens(NamedTuple):
     nodes: Mapping[str, str] = {}
 
 
-class Entry(NamedTuple):
+class ScrapeEntry(NamedTuple):
     """A target with its labels, as the server's discovery tells it."""
 
     targets: Sequence[str]
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
         return self.labels.get("job") == "node"
 
 
-class BadOption(ValueError):
+class InvalidOptionError(ValueError):
     """Something that cannot be published; the message says why and what to type."""
 
 
@@ -63,17 +63,19 @@ _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z_.-]+):[0-9]{1,5}")
 _TROUBLE = frozenset("$;#\"'`\\%")  # Grafana, compose or YAML take these for something else
 
 
-def check(options: Options) -> None:
+def check_options(options: PublishOptions) -> None:
     """Raise BadOption for what Grafana's and Prometheus's files cannot say."""
     found = set(str(options.root)) & _TROUBLE
     if found or not str(options.root).isprintable():
-        raise BadOption(f"{options.root} cannot be published to: its name holds {' '.join(sorted(found))}")
+        raise InvalidOptionError(
+            f"{options.root} cannot be published to: its name holds {' '.join(sorted(found))}"
+        )
     for name, place in (("--grafana", options.grafana_listen), ("--alertmanager", options.alertmanager)):
         if place and not _PLACE.fullmatch(place):
-            raise BadOption(f"{name} {place!r} should be a host and a port such as 127.0.0.1:9093")
+            raise InvalidOptionError(f"{name} {place!r} should be a host and a port such as 127.0.0.1:9093")
     for name, url in (("--address", options.address), ("--prometheus", options.prometheus)):
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or set(url) & _TROUBLE - {"%"}:
-            raise BadOption(f"{name} {url!r} should be an address such as http://127.0.0.1:8000")
+            raise InvalidOptionError(f"{name} {url!r} should be an address such as http://127.0.0.1:8000")
         if parts.username or parts.password:
-            raise BadOption(f"{name} should hold no password: everybody may read what is published")
+            raise InvalidOptionError(f"{name} should hold no password: everybody may read what is published")

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from vigie.common.yaml_writer import document
+from vigie.common.yaml_writer import write_yaml
 from vigie.publishing.alert_rules import ALERTS, RECORDINGS
-from vigie.publishing.options import HTTP, Entry, Options, Tokens
+from vigie.publishing.options import HTTP, PublishOptions, PublishTokens, ScrapeEntry
 from vigie.views.grafana.provisioning import NOTE
 
 Json = dict[str, Any]
@@ -20,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SECRETS = "../credentials"  # seen from prometheus.yml
 
 
-def configuration(options: Options, tokens: Tokens, entries: Sequence[Entry]) -> str:
+def configuration(options: PublishOptions, tokens: PublishTokens, entries: Sequence[ScrapeEntry]) -> str:
     """Return prometheus.yml."""
     every = f"{options.interval:g}s"
     said: Json = {
@@ -31,10 +31,10 @@ def configuration(options: Options, tokens: Tokens, entries: Sequence[Entry]) ->
         manager = {"static_configs": [{"targets": [options.alertmanager]}]}
         said["alerting"] = {"alertmanagers": [manager]}
     said["scrape_configs"] = list(_jobs(options, tokens, entries))
-    return document(said, NOTE)
+    return write_yaml(said, NOTE)
 
 
-def targets(entries: Iterable[Entry]) -> str:
+def targets(entries: Iterable[ScrapeEntry]) -> str:
     """Return the file for file_sd_configs."""
     return json.dumps([entry._asdict() for entry in entries], indent=1) + "\n"
 
@@ -51,16 +51,16 @@ def alerts() -> str:
         }
         for alert in ALERTS
     ]
-    return document({"groups": [{"name": "vigie", "rules": rules}]}, NOTE)
+    return write_yaml({"groups": [{"name": "vigie", "rules": rules}]}, NOTE)
 
 
 def recordings() -> str:
     """Return the recording rules."""
     rules = [{"record": rule.name, "expr": rule.promql} for rule in RECORDINGS]
-    return document({"groups": [{"name": "vigie-recordings", "interval": "1m", "rules": rules}]}, NOTE)
+    return write_yaml({"groups": [{"name": "vigie-recordings", "interval": "1m", "rules": rules}]}, NOTE)
 
 
-def _jobs(options: Options, tokens: Tokens, entries: Sequence[Entry]) -> Iterator[Json]:
+def _jobs(options: PublishOptions, tokens: PublishTokens, entries: Sequence[ScrapeEntry]) -> Iterator[Json]:
     """Yield the jobs: only agents are shown the agents' token, whoever else was registered."""
     found = _discovered(options, tokens)
     apart = [entry for entry in entries if entry.is_agent and entry.labels["instance"] in tokens.nodes]
@@ -82,14 +82,14 @@ def _jobs(options: Options, tokens: Tokens, entries: Sequence[Entry]) -> Iterato
         yield federation | {"honor_labels": True, "params": {"match[]": list(_unscraped(entries))}}
 
 
-def _discovered(options: Options, tokens: Tokens) -> Json:
+def _discovered(options: PublishOptions, tokens: PublishTokens) -> Json:
     if options.discovery != HTTP:
         return {"file_sd_configs": [{"files": ["targets.json"], "refresh_interval": "30s"}]}
     asked: Json = {"url": f"{options.address.rstrip('/')}/sd/prometheus", "refresh_interval": "30s"}
     return {"http_sd_configs": [asked | _to_server(options, tokens)]}
 
 
-def _of_server(name: str, path: str, options: Options, tokens: Tokens) -> Json:
+def _of_server(name: str, path: str, options: PublishOptions, tokens: PublishTokens) -> Json:
     server = options.server
     port = server.port or (443 if server.scheme == "https" else 80)
     host = server.hostname or ""
@@ -104,7 +104,7 @@ def _of_server(name: str, path: str, options: Options, tokens: Tokens) -> Json:
     }
 
 
-def _to_server(options: Options, tokens: Tokens) -> Json:
+def _to_server(options: PublishOptions, tokens: PublishTokens) -> Json:
     said = _shown("server" if tokens.server else "")
     return said | ({"tls_config": {"ca_file": options.ca_file}} if options.ca_file else {})
 
@@ -118,7 +118,7 @@ def _by_job(action: str) -> Json:
     return {"source_labels": ["job"], "regex": AGENT, "action": action}
 
 
-def _unscraped(entries: Iterable[Entry]) -> Iterator[str]:
+def _unscraped(entries: Iterable[ScrapeEntry]) -> Iterator[str]:
     """Yield selectors of what the server has from nodes that have no port for a Prometheus."""
     scraped: defaultdict[str, set[str]] = defaultdict(set)
     scraped[AGENT], scraped[ITSELF] = set(), set()

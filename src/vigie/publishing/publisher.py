@@ -8,53 +8,55 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.common.endpoint import Target, Tls
-from vigie.common.token_file import kept_token
+from vigie.common.endpoint import Endpoint, TlsOptions
+from vigie.common.token_file import load_or_create_token
 from vigie.publishing import server_client, tokens
 from vigie.publishing.bundle import publish
-from vigie.publishing.managed_directory import Outcome
-from vigie.publishing.options import BadOption, Entry, Options, Tokens
+from vigie.publishing.managed_directory import WriteOutcome
+from vigie.publishing.options import InvalidOptionError, PublishOptions, PublishTokens, ScrapeEntry
 from vigie.server.auth.secrets_file import SecretsError
 
 log = logging.getLogger(__name__)
 
-ERRORS = (server_client.Unanswered, BadOption, SecretsError, OSError, ValueError)
+ERRORS = (server_client.ServerClientError, InvalidOptionError, SecretsError, OSError, ValueError)
 READ_AT_START = ("prometheus/prometheus.yml", "prometheus/rules/")  # what Prometheus does not look at again
 
 
-class Whom(NamedTuple):
+class PublishTarget(NamedTuple):
     """The server to ask, and where secrets are."""
 
     url: str
     data: Path | None = None  # its directory, if it is here
     token_file: Path | None = None  # of a viewer
     scrape_tokens: Path | None = None  # a file for all agents, or a directory with a file for each node
-    tls: Tls = Tls()
+    tls: TlsOptions = TlsOptions()
 
 
 class Publisher:
     """Asks a server and writes the files."""
 
-    def __init__(self, options: Options, whom: Whom, overwrite: bool = False, reload: bool = False) -> None:
+    def __init__(
+        self, options: PublishOptions, whom: PublishTarget, overwrite: bool = False, reload: bool = False
+    ) -> None:
         self._options, self._whom = options, whom
         self._overwrite, self._reload = overwrite, reload
         self._said: dict[str, str] = {}
 
-    def once(self) -> Outcome:
+    def once(self) -> WriteOutcome:
         """Publish, or raise one of ERRORS."""
         tokens = self._tokens()
         server = self._target(tokens.server)
-        found, portless = server_client.entries(server), server_client.portless(server)
-        self._say_once("tokens", untold(found, tokens))
+        found, portless = server_client.fetch_entries(server), server_client.fetch_portless(server)
+        self._say_once("tokens", describe_missing_tokens(found, tokens))
         self._say_once("nodes", _too_many(portless, self._options.federate))
         options = self._options if portless <= self._options.federate else self._options._replace(federate=0)
         outcome = publish(options, tokens, found, self._overwrite)
         self._say_once("foreign", _left_alone(outcome))
         if self._reload and any(path.startswith(READ_AT_START) for path in outcome.written):
-            self._say_once("reload", server_client.reload(Target(self._options.prometheus)))
+            self._say_once("reload", server_client.reload(Endpoint(self._options.prometheus)))
         return outcome
 
-    def watch(self, stop: threading.Event, seconds: float, tell: Callable[[Outcome], None]) -> None:
+    def watch(self, stop: threading.Event, seconds: float, tell: Callable[[WriteOutcome], None]) -> None:
         """Publish every so many seconds until stopped; trouble is logged once, and passes by itself."""
         while not stop.is_set():
             try:
@@ -70,22 +72,22 @@ class Publisher:
             if line:
                 log.warning("%s", line)
 
-    def _tokens(self) -> Tokens:
+    def _tokens(self) -> PublishTokens:
         whom = self._whom
-        return tokens.tokens(self._options.root, whom.token_file, whom.scrape_tokens, self._new_token)
+        return tokens.load_tokens(self._options.root, whom.token_file, whom.scrape_tokens, self._new_token)
 
     def _new_token(self) -> str:
         """Return a token for looking if the server's directory is here, and no other server's."""
         data = self._whom.data
         try:
-            admin = kept_token(data / "server-token") if data else ""
+            admin = load_or_create_token(data / "server-token") if data else ""
         except (OSError, ValueError):
             return ""
-        return tokens.viewer_token(data) if data and server_client.accepts(self._target(admin)) else ""
+        return tokens.viewer_token(data) if data and server_client.accepts_token(self._target(admin)) else ""
 
-    def _target(self, token: str) -> Target:
+    def _target(self, token: str) -> Endpoint:
         headers = (("Authorization", f"Bearer {token}"),) if token else ()
-        return Target(self._whom.url, headers=headers, tls=self._whom.tls)
+        return Endpoint(self._whom.url, headers=headers, tls=self._whom.tls)
 
 
 def _too_many(portless: int, most: int) -> str:
@@ -97,13 +99,13 @@ def _too_many(portless: int, most: int) -> str:
     )
 
 
-def _left_alone(outcome: Outcome) -> str:
+def _left_alone(outcome: WriteOutcome) -> str:
     if not outcome.foreign:
         return ""
     return f"left alone, as it is not what was published there: {', '.join(outcome.foreign)}; see --overwrite"
 
 
-def untold(entries: list[Entry], tokens: Tokens) -> str:
+def describe_missing_tokens(entries: list[ScrapeEntry], tokens: PublishTokens) -> str:
     """Return what a person should know: agents that may ask for a token that nobody gave us."""
     names = [entry.labels["instance"] for entry in entries if entry.is_agent and not tokens.agents]
     without = [name for name in names if name not in tokens.nodes]

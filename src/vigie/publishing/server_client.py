@@ -6,72 +6,72 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.common.endpoint import Target
-from vigie.common.http_client import Client, Reply, Unreachable
-from vigie.publishing.options import Entry
+from vigie.common.endpoint import Endpoint
+from vigie.common.http_client import HttpClient, HttpResponse, UnreachableError
+from vigie.publishing.options import ScrapeEntry
 
 SECONDS = 15.0
 MOST = 64 << 20
 
 
-class Unanswered(Exception):
+class ServerClientError(Exception):
     """The server did not say what it should; the message says why and what to type."""
 
 
-def entries(server: Target) -> list[Entry]:
+def fetch_entries(server: Endpoint) -> list[ScrapeEntry]:
     """Return everything that can be scraped, as the server knows it."""
     reply = _asked(server, "/sd/prometheus")
     if reply.status == 401:
-        raise Unanswered(
+        raise ServerClientError(
             f"{server.name} does not take the token; a viewer's, by --token-file, is made by: "
             "vigie users add publish --token (what was published before is in DIR/credentials/server)"
         )
     if reply.status != 200:
-        raise Unanswered(f"{server.name}/sd/prometheus says {reply.status}: is this vigie's server?")
+        raise ServerClientError(f"{server.name}/sd/prometheus says {reply.status}: is this vigie's server?")
     try:
         return [_entry(item) for item in json.loads(reply.body)]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Unanswered(f"{server.name}/sd/prometheus gave no list of targets: {error}") from None
+        raise ServerClientError(f"{server.name}/sd/prometheus gave no list of targets: {error}") from None
 
 
-def portless(server: Target) -> int:
+def fetch_portless(server: Endpoint) -> int:
     """Return how many nodes no Prometheus can scrape, so that only the server has their samples."""
     try:
         nodes = json.loads(_asked(server, "/api/nodes").body)["nodes"]
         return sum(not node["scrape_address"] for node in nodes)
     except (ValueError, TypeError, KeyError) as error:
-        raise Unanswered(f"{server.name}/api/nodes gave no list of nodes: {error}") from None
+        raise ServerClientError(f"{server.name}/api/nodes gave no list of nodes: {error}") from None
 
 
-def accepts(server: Target) -> bool:
+def accepts_token(server: Endpoint) -> bool:
     """Tell whether the server knows the token that is shown to it."""
     return _asked(server, "/api/nodes").status == 200
 
 
-def reload(prometheus: Target) -> str:
+def reload(prometheus: Endpoint) -> str:
     """Have a Prometheus read its files again, and return why it did not, if so."""
-    client = Client(prometheus, SECONDS)
+    client = HttpClient(prometheus, SECONDS)
     try:
         reply = client.request("POST", f"{prometheus.parts().path.rstrip('/')}/-/reload")
-    except Unreachable as error:
+    except UnreachableError as error:
         return f"{prometheus.name}: {error}"
     finally:
         client.close()
     return "" if reply.status == 200 else f"{prometheus.name}/-/reload says {reply.status}"
 
 
-def _asked(server: Target, path: str) -> Reply:
-    client = Client(server, SECONDS, MOST)
+def _asked(server: Endpoint, path: str) -> HttpResponse:
+    client = HttpClient(server, SECONDS, MOST)
     try:
         return client.request("GET", f"{server.parts().path.rstrip('/')}{path}")
-    except Unreachable as error:
-        raise Unanswered(f"{server.name}: {error}; is it running? vigie server") from None
+    except UnreachableError as error:
+        raise ServerClientError(f"{server.name}: {error}; is it running? vigie server") from None
     finally:
         client.close()
 
 
-def _entry(item: Mapping[str, Any]) -> Entry:
+def _entry(item: Mapping[str, Any]) -> ScrapeEntry:
     labels = {str(name): str(value) for name, value in item["labels"].items()}
     if not isinstance(item["targets"], list):
         raise TypeError("targets that are no list")
-    return Entry([str(target) for target in item["targets"]], {"instance": "", "job": "", **labels})
+    return ScrapeEntry([str(target) for target in item["targets"]], {"instance": "", "job": "", **labels})

@@ -11,13 +11,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from promql_parser import Expr, MatrixSelector, VectorSelector
 
-from vigie.query.errors import TooManySamples
-from vigie.query.eval_context import milliseconds
-from vigie.query.label_table import NAME, JoinedLabels, LabelRows, column_of, taken
+from vigie.query.errors import TooManySamplesError
+from vigie.query.eval_context import to_ms
+from vigie.query.label_table import NAME, ConcatLabelTable, LabelTable, column_of, take_rows
 from vigie.query.parser.grammar import nodes
-from vigie.query.rollups.evaluator import Rolled, RolledGroup
+from vigie.query.rollups.evaluator import RollupGroup, RollupStorage
 from vigie.query.selectors import matchers_of
-from vigie.query.storage import Group, Labels, Load, Matcher, Scannable, Storage
+from vigie.query.storage import Labels, Load, Matcher, ScannableStorage, SeriesGroup, Storage
 from vigie.query.vectors import Indices
 
 LONGEST_MS = 600_000  # longer ranges are read for themselves, a few streams at a time
@@ -25,11 +25,11 @@ _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
 Further = tuple[Matcher, ...]  # what a selector demands beside names
 
 
-class Readable(Storage, Scannable, Protocol):
+class BatchReadable(Storage, ScannableStorage, Protocol):
     """A store that gives its groups one by one."""
 
 
-class Wish(NamedTuple):
+class BatchedSelection(NamedTuple):
     """Metrics that are asked for at one time under the same further conditions, and how far back."""
 
     names: frozenset[str]
@@ -39,35 +39,37 @@ class Wish(NamedTuple):
 class _Stream(NamedTuple):
     """A group that was read, and where its rows stand among those of all groups."""
 
-    group: Group
-    everything: JoinedLabels | None
+    group: SeriesGroup
+    everything: ConcatLabelTable | None
     first: int
 
-    def cut(self, rows: Indices, start: int, end: int) -> Group | None:
+    def cut(self, rows: Indices, start: int, end: int) -> SeriesGroup | None:
         """Return some rows in a span."""
         times = self.group.times
         low, high = int(times.searchsorted(start)), int(times.searchsorted(end, side="right"))
         if low >= high:
             return None
         if self.everything is None:
-            labels = taken(self.group.labels, rows)
+            labels = take_rows(self.group.labels, rows)
         else:
             labels = self.everything.taken(rows + self.first)
-        return Group(labels, times[low:high], self.group.values[rows, low:high])
+        return SeriesGroup(labels, times[low:high], self.group.values[rows, low:high])
 
 
 Read = dict[str, dict[int, tuple[_Stream, Indices]]]  # by name and number of the stream
 
 
-class Together:
+class BatchStorage:
     """A store, asked at one time; what several questions need of it is read once."""
 
-    def __init__(self, storage: Readable, wishes: dict[Further, Wish], at: int, most: int) -> None:
+    def __init__(
+        self, storage: BatchReadable, wishes: dict[Further, BatchedSelection], at: int, most: int
+    ) -> None:
         self._storage, self._wishes, self._at = storage, wishes, at
         self._left = most  # samples that may still be held
         self._read: dict[Further, Read] = {}
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of the series that the matchers fit."""
         return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
@@ -83,12 +85,12 @@ class Together:
             self._read[further] = self._by_name(wish, further)
         return _cuts([self._read[further].get(name, {}) for name in sorted(names)], start, end)
 
-    def _by_name(self, wish: Wish, further: Further) -> Read:
+    def _by_name(self, wish: BatchedSelection, further: Further) -> Read:
         named = Matcher(NAME, "=~", "|".join(sorted(wish.names)))
         loads = self._storage.scan([named, *further], self._at - wish.reach, self._at)
         groups = [self._counted(group) for load in loads if (group := load()) is not None]
-        labels = [group.labels for group in groups if isinstance(group.labels, LabelRows)]
-        everything = JoinedLabels.of(labels) if groups and len(labels) == len(groups) else None
+        labels = [group.labels for group in groups if isinstance(group.labels, LabelTable)]
+        everything = ConcatLabelTable.of(labels) if groups and len(labels) == len(groups) else None
         found: Read = {name: {} for name in wish.names}
         first = 0
         for number, group in enumerate(groups):
@@ -98,10 +100,10 @@ class Together:
                 found[name][number] = stream, rows
         return found
 
-    def _counted(self, group: Group) -> Group:
+    def _counted(self, group: SeriesGroup) -> SeriesGroup:
         self._left -= group.values.size
         if self._left < 0:
-            raise TooManySamples
+            raise TooManySamplesError
         return group
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
@@ -117,11 +119,16 @@ class Together:
         return self._storage.label_values(name, matchers, start, end)
 
 
-class _WithRollups(Together):
+class _WithRollups(BatchStorage):
     """The same over a store that also keeps rollups."""
 
     def __init__(
-        self, storage: Readable, rolled: Rolled, wishes: dict[Further, Wish], at: int, most: int
+        self,
+        storage: BatchReadable,
+        rolled: RollupStorage,
+        wishes: dict[Further, BatchedSelection],
+        at: int,
+        most: int,
     ) -> None:
         super().__init__(storage, wishes, at, most)
         self._rolled = rolled
@@ -140,14 +147,14 @@ class _WithRollups(Together):
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield the buckets between two multiples of the width, with at least these fields and all times."""
         return self._rolled.rollups(matchers, start, end, width, fields)
 
 
-def together(storage: Storage, expressions: Iterable[Expr], at: int, lookback: int, most: int) -> Storage:
+def batch_reads(storage: Storage, expressions: Iterable[Expr], at: int, lookback: int, most: int) -> Storage:
     """Return a store that reads once what these questions need at one time, and holds so many samples."""
-    if not isinstance(storage, Scannable):
+    if not isinstance(storage, ScannableStorage):
         return storage
     reaches: dict[Further, dict[str, int]] = defaultdict(dict)
     for selector, reach in _selectors(expressions, lookback):
@@ -155,19 +162,19 @@ def together(storage: Storage, expressions: Iterable[Expr], at: int, lookback: i
         for name in names:
             reaches[further][name] = max(reach, reaches[further].get(name, 0))
     wishes = {
-        further: Wish(frozenset(found), max(found.values()))
+        further: BatchedSelection(frozenset(found), max(found.values()))
         for further, found in reaches.items()
         if len(found) > 1
     }
-    if isinstance(storage, Rolled):
+    if isinstance(storage, RollupStorage):
         return _WithRollups(storage, storage, wishes, at, most)
-    return Together(storage, wishes, at, most)
+    return BatchStorage(storage, wishes, at, most)
 
 
 def _selectors(expressions: Iterable[Expr], lookback: int) -> Iterator[tuple[VectorSelector, int]]:
     for node in (node for expression in expressions for node in nodes(expression)):
-        if isinstance(node, MatrixSelector) and milliseconds(node.range) <= LONGEST_MS:
-            yield node.vector_selector, milliseconds(node.range)
+        if isinstance(node, MatrixSelector) and to_ms(node.range) <= LONGEST_MS:
+            yield node.vector_selector, to_ms(node.range)
         elif isinstance(node, VectorSelector) and node.offset is None and node.at is None:
             yield node, lookback
 

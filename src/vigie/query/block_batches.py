@@ -11,13 +11,13 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from vigie.query.sample_blocks import Block, is_stale
+from vigie.query.sample_blocks import SampleBlock, is_stale
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Floats, Times, Vector, empty, one_after_another
-from vigie.query.windows import PIECE, RangeFunction, Window, computed
+from vigie.query.vectors import Floats, Times, Vector, concat_vectors, empty
+from vigie.query.windows import PIECE, RangeFunction, Window, apply_function
 
 T = TypeVar("T")
-Placed = tuple[int, Block]  # which of all blocks it is
+Placed = tuple[int, SampleBlock]  # which of all blocks it is
 FEW = 1 << 14  # samples of a block; more are not worth being copied
 
 
@@ -34,10 +34,12 @@ def batches(things: Iterable[T], size: Callable[[T], int], enough: int) -> Itera
         yield batch
 
 
-def newest_of_many(blocks: Sequence[Block], reference: int, lookback: int, semantics: Semantics) -> Vector:
+def newest_of_many(
+    blocks: Sequence[SampleBlock], reference: int, lookback: int, semantics: Semantics
+) -> Vector:
     """Return the newest value of every series, unless it is too old or the end of its series."""
     oldest = reference - lookback + (1 if semantics.left_open else 0)
-    chosen: list[Block] = []
+    chosen: list[SampleBlock] = []
     columns: list[Floats] = []
     for block in blocks:
         place = int(block.times.searchsorted(reference, side="right")) - 1
@@ -47,13 +49,13 @@ def newest_of_many(blocks: Sequence[Block], reference: int, lookback: int, seman
     if not chosen:
         return empty(1)
     values = np.concatenate(columns)[:, np.newaxis]
-    labels = one_after_another([block.labels for block in chosen])
+    labels = concat_vectors([block.labels for block in chosen])
     return Vector(labels, values, ~is_stale(values)).without_empty_rows()
 
 
 def apply_to_many(
     function: RangeFunction,
-    blocks: Sequence[Block],
+    blocks: Sequence[SampleBlock],
     ends: Times,
     now: Times,
     length: int,
@@ -69,7 +71,7 @@ def apply_to_many(
         low = int(block.times.searchsorted(begins[0], side=side))
         high = int(block.times.searchsorted(ends[0], side="right"))
         if high - low >= function.least:
-            cut = Block(block.labels, block.times[low:high], block.values[:, low:high])
+            cut = SampleBlock(block.labels, block.times[low:high], block.values[:, low:high])
             bundles.setdefault(high - low, []).append((place, cut))
     if not bundles:
         return empty(1)
@@ -82,12 +84,12 @@ def apply_to_many(
         low_high = np.zeros(1, dtype=np.intp), np.full(1, times.shape[1], dtype=np.intp)
         lines = np.concatenate([block.values for block in some])
         window = Window(times, lines, *low_high, begins, ends, now, semantics, of)
-        values.append(computed(function, window, low_high[0], parameters, check))
+        values.append(apply_function(function, window, low_high[0], parameters, check))
         places.append(np.repeat([place for place, _ in bundle], heights))
     order = np.argsort(np.concatenate(places), kind="stable")
     ordered = np.concatenate(values)[order]
     enough = sorted(place for bundle in bundles.values() for place, _ in bundle)
-    labels = one_after_another([blocks[place].labels for place in enough])
+    labels = concat_vectors([blocks[place].labels for place in enough])
     return Vector(labels, ordered, np.ones(ordered.shape, dtype=np.bool_))
 
 

@@ -10,23 +10,23 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import Expr, MatrixSelector, SubqueryExpr
 
-from vigie.query.errors import BadData, ExecutionError
-from vigie.query.eval_context import Scope
+from vigie.query.errors import BadDataError, ExecutionError
+from vigie.query.eval_context import EvalContext
 from vigie.query.evaluator import evaluate
 from vigie.query.functions.sorting import label_order
-from vigie.query.limits import Budget, Limits
+from vigie.query.limits import QueryBudget, QueryLimits
 from vigie.query.parser.parse import parse
-from vigie.query.range_vectors import Range, Value, unwrapped, windows
+from vigie.query.range_vectors import Range, Value, unwrap, windows
 from vigie.query.semantics import DEFAULT, Semantics
 from vigie.query.storage import Labels, Storage
-from vigie.query.subexpression_cache import Shared
+from vigie.query.subexpression_cache import SubexpressionCache
 from vigie.query.vectors import Floats, Times, Vector, key_of, single
 
 LOOKBACK_MS = 5 * 60_000
 SUBQUERY_STEP_MS = 60_000
 
 
-class Series(NamedTuple):
+class ResultSeries(NamedTuple):
     """The points of one series of an answer; times are milliseconds."""
 
     labels: Labels
@@ -34,11 +34,11 @@ class Series(NamedTuple):
     values: Floats
 
 
-class Answer(NamedTuple):
+class QueryResult(NamedTuple):
     """What a query gives: `kind` is vector, matrix, scalar or string, as in Prometheus's API."""
 
     kind: str
-    series: list[Series]
+    series: list[ResultSeries]
     text: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -49,13 +49,13 @@ class Engine:
     def __init__(
         self,
         storage: Storage,
-        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        limits: QueryLimits = QueryLimits(),  # noqa: B008 - it cannot be changed
         semantics: Semantics = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
         lookback: int = LOOKBACK_MS,
-        shared: Shared | None = None,
+        shared: SubexpressionCache | None = None,
     ) -> None:
-        self.budget = Budget(limits, clock)  # of the last query
+        self.budget = QueryBudget(limits, clock)  # of the last query
         self._lookback = lookback
         self._storage = storage
         self._limits = limits
@@ -63,22 +63,22 @@ class Engine:
         self._clock = clock
         self._shared = shared
 
-    def instant(self, query: str, at: int) -> Answer:
+    def instant(self, query: str, at: int) -> QueryResult:
         """Return the answer at one time, in milliseconds."""
         expression = parse(query)
         scope = self._scope(np.array([at], dtype=np.int64), at, at)
-        inner = unwrapped(expression)
+        inner = unwrap(expression)
         if isinstance(inner, Range):
             with _not_endless():
-                return Answer("matrix", _raw(scope, inner))
+                return QueryResult("matrix", _raw(scope, inner))
         with _not_endless():
             answer = _answer(evaluate(expression, scope), scope.times)
         return answer._replace(warnings=tuple(scope.warnings))
 
-    def range(self, query: str, start: int, end: int, step: int) -> Answer:
+    def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
         """Return the answer at every step from start to end, in milliseconds."""
         scope, value = self._stepped(query, start, end, step)
-        return Answer("matrix", _matrix(value, scope.times), warnings=tuple(scope.warnings))
+        return QueryResult("matrix", _matrix(value, scope.times), warnings=tuple(scope.warnings))
 
     def vector(self, query: str, start: int, end: int, step: int) -> tuple[Times, Vector]:
         """Return the same as numbers under labels, in no order; a step of 0 is one time, start."""
@@ -91,16 +91,16 @@ class Engine:
             return scope.times, single(value)
         return scope.times, value.merged() if len(scope.times) > 1 else value
 
-    def _stepped(self, query: str, start: int, end: int, step: int) -> tuple[Scope, Vector | Floats]:
+    def _stepped(self, query: str, start: int, end: int, step: int) -> tuple[EvalContext, Vector | Floats]:
         if step <= 0:
-            raise BadData(
+            raise BadDataError(
                 'invalid parameter "step": zero or negative query resolution step widths are not accepted. '
                 "Try a positive integer"
             )
         if end < start:
-            raise BadData('invalid parameter "end": end timestamp must not be before start time')
+            raise BadDataError('invalid parameter "end": end timestamp must not be before start time')
         if (end - start) // step > self._limits.points:
-            raise BadData(
+            raise BadDataError(
                 f"exceeded maximum resolution of {self._limits.points:,} points per timeseries. "
                 "Try decreasing the query resolution (?step=XX)"
             )
@@ -108,9 +108,9 @@ class Engine:
         scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end, step)
         return scope, _numeric(expression, scope)
 
-    def _scope(self, times: Times, start: int, end: int, step: int = 0) -> Scope:
-        self.budget = Budget(self._limits, self._clock)
-        return Scope(
+    def _scope(self, times: Times, start: int, end: int, step: int = 0) -> EvalContext:
+        self.budget = QueryBudget(self._limits, self._clock)
+        return EvalContext(
             self._storage,
             times,
             start,
@@ -132,57 +132,57 @@ def _not_endless() -> Iterator[None]:
         raise ExecutionError("the query is nested too deep to be evaluated") from None
 
 
-def _numeric(expression: Expr, scope: Scope) -> Vector | Floats:
-    inner = unwrapped(expression)
+def _numeric(expression: Expr, scope: EvalContext) -> Vector | Floats:
+    inner = unwrap(expression)
     with _not_endless():
         value = "range vector" if isinstance(inner, MatrixSelector | SubqueryExpr) else evaluate(inner, scope)
     if isinstance(value, str):
         kind = value if isinstance(inner, Range) else "string"
-        raise BadData(
+        raise BadDataError(
             f'invalid parameter "query": invalid expression type "{kind}" for range query, '
             "must be Scalar or instant Vector"
         )
     return value
 
 
-def _answer(value: Value, times: Times) -> Answer:
+def _answer(value: Value, times: Times) -> QueryResult:
     if isinstance(value, str):
-        return Answer("string", [], value)
+        return QueryResult("string", [], value)
     if isinstance(value, Vector):
-        return Answer("vector", _points(value, times))
-    return Answer("scalar", [Series({}, times, value)])
+        return QueryResult("vector", _points(value, times))
+    return QueryResult("scalar", [ResultSeries({}, times, value)])
 
 
-def _points(vector: Vector, times: Times) -> list[Series]:
+def _points(vector: Vector, times: Times) -> list[ResultSeries]:
     if len(vector.labels) and (vector.present == vector.present[0]).all():
         return _in_step(vector, times)
     return [
-        Series(labels, times[there], values[there])
+        ResultSeries(labels, times[there], values[there])
         for labels, values, there in zip(vector.labels, vector.values, vector.present, strict=True)
         if there.any()
     ]
 
 
-def _in_step(vector: Vector, times: Times) -> list[Series]:
+def _in_step(vector: Vector, times: Times) -> list[ResultSeries]:
     """Return series that have samples at the same steps; they share their times, as who writes them sees."""
     steps, values = vector.present[0], vector.values
     if not steps.any():
         return []
     if not steps.all():
         times, values = times[steps], values[:, steps]
-    return [Series(labels, times, row) for labels, row in zip(vector.labels, values, strict=True)]
+    return [ResultSeries(labels, times, row) for labels, row in zip(vector.labels, values, strict=True)]
 
 
-def _matrix(value: Vector | Floats, times: Times) -> list[Series]:
+def _matrix(value: Vector | Floats, times: Times) -> list[ResultSeries]:
     if not isinstance(value, Vector):
-        return [Series({}, times, value)]
+        return [ResultSeries({}, times, value)]
     return sorted(_points(value.merged(), times), key=lambda series: label_order(series.labels))
 
 
-def _raw(scope: Scope, expression: Range) -> list[Series]:
+def _raw(scope: EvalContext, expression: Range) -> list[ResultSeries]:
     """Return the samples of a range vector as they are."""
-    found: Sequence[Series] = [
-        Series(labels, window.times[low:high], values[low:high])
+    found: Sequence[ResultSeries] = [
+        ResultSeries(labels, window.times[low:high], values[low:high])
         for block, window in windows(scope, expression, evaluate)
         for low, high in [(int(window.low[0]), int(window.high[0]))]
         for labels, values in zip(block.labels, block.values, strict=True)

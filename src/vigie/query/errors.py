@@ -10,7 +10,7 @@ class QueryError(Exception):
     status = 500
 
 
-class BadData(QueryError):
+class BadDataError(QueryError):
     """The question itself is wrong: it cannot be parsed, or its parameters make no sense."""
 
     kind = "bad_data"
@@ -24,14 +24,14 @@ class ExecutionError(QueryError):
     status = 422
 
 
-class TooManySamples(ExecutionError):
+class TooManySamplesError(ExecutionError):
     """The question would hold more samples than it may."""
 
     def __init__(self) -> None:
         super().__init__("query processing would load too many samples into memory in query execution")
 
 
-class QueryTimeout(QueryError):
+class QueryTimeoutError(QueryError):
     """The answer took longer than allowed."""
 
     kind = "timeout"
@@ -41,9 +41,9 @@ class QueryTimeout(QueryError):
 SAME_LABELSET = "vector cannot contain metrics with the same labelset"
 
 
-def named(kind: str, text: str) -> QueryError:
+def with_position(kind: str, text: str) -> QueryError:
     """Return an error of this kind with this text."""
-    for known in (BadData, ExecutionError, QueryTimeout):
+    for known in (BadDataError, ExecutionError, QueryTimeoutError):
         if known.kind == kind:
             return known(text)
     return QueryError(text)

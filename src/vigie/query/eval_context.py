@@ -8,42 +8,42 @@ from datetime import timedelta
 import numpy as np
 from promql_parser import AtModifier, AtModifierType
 
-from vigie.query.limits import Budget
+from vigie.query.limits import QueryBudget
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Storage
-from vigie.query.subexpression_cache import Shared
+from vigie.query.subexpression_cache import SubexpressionCache
 from vigie.query.vectors import Times
 
 
 @dataclass(frozen=True)
-class Scope:
+class EvalContext:
     """The steps of the expression, in milliseconds; `start` and `end` are those of the whole query."""
 
     storage: Storage
     times: Times
     start: int
     end: int
-    budget: Budget
+    budget: QueryBudget
     semantics: Semantics
     lookback: int
     default_step: int
     step: int = 0  # of the whole query; 0 if it is asked at one time
     warnings: list[str] = field(default_factory=list)  # of the whole query
-    shared: Shared | None = None  # with other questions of the same round
+    shared: SubexpressionCache | None = None  # with other questions of the same round
 
     def warn(self, text: str) -> None:
         """Tell the asker something about the answer, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
-    def at(self, times: Times) -> Scope:
+    def at(self, times: Times) -> EvalContext:
         """Return the same scope with other steps."""
         return replace(self, times=times)
 
     def references(self, at: AtModifier | None, offset: timedelta | None) -> Times:
         """Return, for each step, the time that a selector with these modifiers looks at."""
         times = self.times if at is None else np.full(len(self.times), self._fixed(at), dtype=np.int64)
-        return times - milliseconds(offset) if offset else times
+        return times - to_ms(offset) if offset else times
 
     def _fixed(self, at: AtModifier) -> int:
         if at.type == AtModifierType.Start:
@@ -54,6 +54,6 @@ class Scope:
         return round(at.at.timestamp() * 1000)
 
 
-def milliseconds(duration: timedelta) -> int:
+def to_ms(duration: timedelta) -> int:
     """Return a duration in whole milliseconds."""
     return duration // timedelta(milliseconds=1)

@@ -7,36 +7,36 @@ from functools import partial
 import numpy as np
 import promql_parser as tree
 
-from vigie.query.aggregation.aggregations import Partial, aggregate, begun, joined
+from vigie.query.aggregation.aggregations import PartialAggregation, aggregate, merge, start
 from vigie.query.aggregation.grouping import Grouper
 from vigie.query.aggregation.partial_aggregates import FOLDS, Fold
 from vigie.query.binary_ops.binary_ops import combine
 from vigie.query.errors import ExecutionError
-from vigie.query.eval_context import Scope
+from vigie.query.eval_context import EvalContext
 from vigie.query.functions.info import info
 from vigie.query.functions.instant import absence, call
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
-from vigie.query.label_table import NAME, metric_names, nameless
-from vigie.query.parser.long_expressions import Row, row_of
-from vigie.query.range_vectors import Range, Value, unwrapped, windows
-from vigie.query.rollups.evaluator import rolled_instant, rolled_parts, rolled_range
-from vigie.query.selectors import instant, matchers_of, sample_times
-from vigie.query.streaming import Stream, parts, stream_of
-from vigie.query.vectors import Vector, stacked
+from vigie.query.label_table import NAME, drop_names, metric_names
+from vigie.query.parser.long_expressions import OperatorChain, chain_of
+from vigie.query.range_vectors import Range, Value, unwrap, windows
+from vigie.query.rollups.evaluator import evaluate_instant, evaluate_parts, evaluate_range
+from vigie.query.selectors import matchers_of, sample_times, select_instant
+from vigie.query.streaming import StreamingPlan, parts, plan_streaming
+from vigie.query.vectors import Vector, stack_vectors
 from vigie.query.windows import RangeFunction, apply
 
 
-def evaluate(expression: tree.Expr, scope: Scope) -> Value:
+def evaluate(expression: tree.Expr, scope: EvalContext) -> Value:
     """Return the value of an expression at every step of the scope."""
-    expression = unwrapped(expression)
+    expression = unwrap(expression)
     scope.budget.check_time()
     if scope.shared is None:
         return _evaluated(expression, scope)
     return scope.shared.value(expression, scope.times, partial(_evaluated, expression, scope))
 
 
-def _evaluated(expression: tree.Expr, scope: Scope) -> Value:
-    stream = stream_of(expression, scope, evaluate)
+def _evaluated(expression: tree.Expr, scope: EvalContext) -> Value:
+    stream = plan_streaming(expression, scope, evaluate)
     if stream:
         return _stacked(stream, scope)
     match expression:
@@ -65,36 +65,36 @@ def _decides(expression: tree.BinaryExpr, left: Value) -> bool:
     return str(expression.op) != "or" and isinstance(left, Vector) and not len(left.labels)
 
 
-def _stacked(stream: Stream, scope: Scope) -> Vector:
+def _stacked(stream: StreamingPlan, scope: EvalContext) -> Vector:
     def counted(vector: Vector) -> Vector:
         scope.budget.spend(vector.values.size)
         return vector
 
-    return stacked(parts(stream, scope, counted), len(scope.times))
+    return stack_vectors(parts(stream, scope, counted), len(scope.times))
 
 
-def _selected(selector: tree.VectorSelector, scope: Scope) -> Vector:
-    rolled = rolled_instant(scope, selector)
+def _selected(selector: tree.VectorSelector, scope: EvalContext) -> Vector:
+    rolled = evaluate_instant(scope, selector)
     if rolled is None:
-        return instant(scope, selector)
-    return rolled.vector if rolled.steps.all() else rolled.over(instant(scope, selector))
+        return select_instant(scope, selector)
+    return rolled.vector if rolled.steps.all() else rolled.over(select_instant(scope, selector))
 
 
 def _negated(value: Value) -> Value:
     if isinstance(value, Vector):
-        return Vector(nameless(value.labels), -value.values, value.present).refuse_duplicates()
+        return Vector(drop_names(value.labels), -value.values, value.present).refuse_duplicates()
     assert not isinstance(value, str)
     return -value
 
 
-def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
+def _aggregated(expression: tree.AggregateExpr, scope: EvalContext) -> Vector:
     fold = FOLDS.get(str(expression.op))
     # The numbers of one step are held soonest all together; their groups are then made only once.
-    stream = stream_of(expression.expr, scope, evaluate) if fold and len(scope.times) > 1 else None
+    stream = plan_streaming(expression.expr, scope, evaluate) if fold and len(scope.times) > 1 else None
     if fold and stream:
         grouper = Grouper(expression.modifier)
-        partials = parts(stream, scope, lambda vector: begun(fold, vector, grouper))
-        return joined(fold, partials, len(scope.times))
+        partials = parts(stream, scope, lambda vector: start(fold, vector, grouper))
+        return merge(fold, partials, len(scope.times))
     rolled = _rolled_aggregate(fold, expression, scope) if fold else None
     if rolled is not None:
         return rolled
@@ -104,23 +104,23 @@ def _aggregated(expression: tree.AggregateExpr, scope: Scope) -> Vector:
     return aggregate(expression, vector, parameter, scope.budget.spend)
 
 
-def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: Scope) -> Vector | None:
+def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: EvalContext) -> Vector | None:
     """Return an aggregation that rollups answer group by group, if they do."""
-    inner, grouper = unwrapped(expression.expr), Grouper(expression.modifier)
+    inner, grouper = unwrap(expression.expr), Grouper(expression.modifier)
 
-    def finish(vector: Vector) -> Partial | None:
+    def finish(vector: Vector) -> PartialAggregation | None:
         assert isinstance(inner, tree.Call)
         keeps_name = RANGE_FUNCTIONS[inner.func.name].keeps_name
-        labels = vector.labels if keeps_name else nameless(vector.labels)
-        return begun(fold, vector._replace(labels=labels), grouper)
+        labels = vector.labels if keeps_name else drop_names(vector.labels)
+        return start(fold, vector._replace(labels=labels), grouper)
 
-    partials = rolled_parts(scope, inner, finish)
-    return None if partials is None else joined(fold, partials, len(scope.times))
+    partials = evaluate_parts(scope, inner, finish)
+    return None if partials is None else merge(fold, partials, len(scope.times))
 
 
-def _called(expression: tree.Call, scope: Scope) -> Value:
+def _called(expression: tree.Call, scope: EvalContext) -> Value:
     name = expression.func.name
-    row = row_of(expression)
+    row = chain_of(expression)
     if row:
         return _in_turn(row, scope)
     if name in RANGE_FUNCTIONS:
@@ -129,7 +129,7 @@ def _called(expression: tree.Call, scope: Scope) -> Value:
         return _with_info(expression, scope)
     if name == "absent_over_time":
         return _absent_over_time(expression.args[0], scope)
-    inner = unwrapped(expression.args[0]) if expression.args else None
+    inner = unwrap(expression.args[0]) if expression.args else None
     if name == "timestamp" and isinstance(inner, tree.VectorSelector):
         return sample_times(scope, inner)
     arguments = [evaluate(argument, scope) for argument in expression.args]
@@ -141,14 +141,14 @@ def _called(expression: tree.Call, scope: Scope) -> Value:
     return value
 
 
-def _in_turn(row: Row, scope: Scope) -> Value:
+def _in_turn(row: OperatorChain, scope: EvalContext) -> Value:
     value = evaluate(row.first, scope)
     for operator, operand in row.rest:
         value = combine(operator, value, evaluate(operand, scope))
     return value
 
 
-def _with_info(expression: tree.Call, scope: Scope) -> Vector:
+def _with_info(expression: tree.Call, scope: EvalContext) -> Vector:
     vector = evaluate(expression.args[0], scope)
     selector = expression.args[1] if len(expression.args) > 1 else None
     assert isinstance(vector, Vector)
@@ -161,35 +161,35 @@ def _why(name: str) -> str:
     return "native histograms are not stored" if native else "it is experimental in Prometheus"
 
 
-def _of_range(function: RangeFunction, expression: tree.Call, scope: Scope) -> Vector:
+def _of_range(function: RangeFunction, expression: tree.Call, scope: EvalContext) -> Vector:
     arguments = list(expression.args)
-    source = unwrapped(arguments.pop(function.range_at))
+    source = unwrap(arguments.pop(function.range_at))
     assert isinstance(source, Range)
     parameters = []
     for argument in arguments:
         value = evaluate(argument, scope)
         assert isinstance(value, np.ndarray)
         parameters.append(value)
-    rolled = rolled_range(scope, expression.func.name, source)
+    rolled = evaluate_range(scope, expression.func.name, source)
     made = []
     if rolled is None or not rolled.steps.all():
         for block, window in windows(scope, source, evaluate):
             made.append(apply(function, block, window, parameters, scope.budget.check_time))
-    vector = stacked(made, len(scope.times))
+    vector = stack_vectors(made, len(scope.times))
     vector = vector if rolled is None else rolled.over(vector)
     if function.keeps_name:
         return vector
-    bare = Vector(nameless(vector.labels), vector.values, vector.present)
+    bare = Vector(drop_names(vector.labels), vector.values, vector.present)
     return bare if len(metric_names(vector.labels)) <= 1 else bare.refuse_duplicates()
 
 
-def _absent_over_time(argument: tree.Expr, scope: Scope) -> Vector:
-    source = unwrapped(argument)
+def _absent_over_time(argument: tree.Expr, scope: EvalContext) -> Vector:
+    source = unwrap(argument)
     assert isinstance(source, Range)
     there = np.zeros(len(scope.times), dtype=np.bool_)
     for _, window in windows(scope, source, evaluate):
         there |= window.counts > 0
-    rolled = rolled_range(scope, "present_over_time", source)
+    rolled = evaluate_range(scope, "present_over_time", source)
     there |= False if rolled is None else rolled.vector.steps_with_any()
     selector = source.vector_selector if isinstance(source, tree.MatrixSelector) else None
     return absence(there, _required(selector))

@@ -19,15 +19,15 @@ Column = tuple[Sequence[str], Codes | None]
 FEW = 32  # rows of a part that are numbered one by one sooner than as an array
 
 
-class LabelRows(Sequence[Labels]):
+class LabelTable(Sequence[Labels]):
     """What a store may give in place of a list of label sets, if it knows their columns."""
 
     @abstractmethod
-    def taken(self, rows: NDArray[np.intp]) -> LabelRows:
+    def taken(self, rows: NDArray[np.intp]) -> LabelTable:
         """Return only these rows, in this order."""
 
     @abstractmethod
-    def without(self, names: Iterable[str]) -> LabelRows:
+    def without(self, names: Iterable[str]) -> LabelTable:
         """Return the rows without some labels."""
 
     @abstractmethod
@@ -63,23 +63,23 @@ class LabelRows(Sequence[Labels]):
         return self.row(place % len(self))
 
 
-def taken(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labels]:
+def take_rows(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labels]:
     """Return only these label sets, in this order."""
-    if isinstance(labels, LabelRows):
+    if isinstance(labels, LabelTable):
         return labels.taken(rows)
     return [labels[row] for row in rows.tolist()]
 
 
-def nameless(labels: Sequence[Labels]) -> Sequence[Labels]:
+def drop_names(labels: Sequence[Labels]) -> Sequence[Labels]:
     """Return the label sets without the metric's name."""
-    if isinstance(labels, LabelRows):
+    if isinstance(labels, LabelTable):
         return labels.without((NAME,))
     return [{name: value for name, value in each.items() if name != NAME} for each in labels]
 
 
 def metric_names(labels: Sequence[Labels]) -> set[str]:
     """Return the metric names that occur; an absent one is empty."""
-    if isinstance(labels, LabelRows):
+    if isinstance(labels, LabelTable):
         values, codes = labels.column(NAME)
         return set(values[:1]) if codes is None else {values[code] for code in np.unique(codes).tolist()}
     return {each.get(NAME, "") for each in labels}
@@ -87,7 +87,7 @@ def metric_names(labels: Sequence[Labels]) -> set[str]:
 
 def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes | None]:
     """Return the values of a label and for each row which it has; None if all have the first."""
-    if isinstance(labels, LabelRows):
+    if isinstance(labels, LabelTable):
         return labels.column(name)
     numbers: dict[str, int] = {"": 0}
     codes = [numbers.setdefault(each.get(name, ""), len(numbers)) for each in labels]
@@ -97,7 +97,7 @@ def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes
 class _Parts:
     """Rows that follow one another, and the columns that somebody asked for."""
 
-    def __init__(self, parts: Sequence[LabelRows]) -> None:
+    def __init__(self, parts: Sequence[LabelTable]) -> None:
         self.parts = parts
         self.heights = [len(part) for part in parts]
         self.ends = np.cumsum(self.heights).tolist()
@@ -153,7 +153,7 @@ def _renumbered(values: Sequence[str], codes: Codes, numbers: dict[str, int]) ->
     return renumbered
 
 
-class JoinedLabels(LabelRows):
+class ConcatLabelTable(LabelTable):
     """Some rows of parts that follow one another, but for a few labels that are left out."""
 
     def __init__(
@@ -162,17 +162,19 @@ class JoinedLabels(LabelRows):
         self._parts, self._rows, self._left_out = parts, rows, left_out
 
     @classmethod
-    def of(cls, parts: Sequence[LabelRows]) -> JoinedLabels:
+    def of(cls, parts: Sequence[LabelTable]) -> ConcatLabelTable:
         """Return the rows of all parts."""
         first = parts[0]
-        if isinstance(first, JoinedLabels):
-            rows = [part._rows for part in parts if isinstance(part, JoinedLabels) and part._is_beside(first)]
+        if isinstance(first, ConcatLabelTable):
+            rows = [
+                part._rows for part in parts if isinstance(part, ConcatLabelTable) and part._is_beside(first)
+            ]
             known = [some for some in rows if some is not None]
             if len(known) == len(parts):  # columns that were made for one question are there for the next
                 return cls(first._parts, np.concatenate(known), first._left_out)
         return cls(_Parts(parts))
 
-    def _is_beside(self, other: JoinedLabels) -> bool:
+    def _is_beside(self, other: ConcatLabelTable) -> bool:
         return self._parts is other._parts and self._left_out == other._left_out
 
     def __len__(self) -> int:
@@ -190,13 +192,13 @@ class JoinedLabels(LabelRows):
             return labels
         return {name: value for name, value in labels.items() if name not in self._left_out}
 
-    def taken(self, rows: Codes) -> JoinedLabels:
+    def taken(self, rows: Codes) -> ConcatLabelTable:
         """Return only these rows, in this order."""
-        return JoinedLabels(self._parts, rows if self._rows is None else self._rows[rows], self._left_out)
+        return ConcatLabelTable(self._parts, rows if self._rows is None else self._rows[rows], self._left_out)
 
-    def without(self, names: Iterable[str]) -> JoinedLabels:
+    def without(self, names: Iterable[str]) -> ConcatLabelTable:
         """Return the rows without some labels."""
-        return JoinedLabels(self._parts, self._rows, self._left_out.union(names))
+        return ConcatLabelTable(self._parts, self._rows, self._left_out.union(names))
 
     def names(self) -> set[str]:
         """Return the names of the labels that a row may have."""
@@ -214,7 +216,7 @@ class JoinedLabels(LabelRows):
         return self
 
 
-class TableLabels(LabelRows):
+class MatrixLabelTable(LabelTable):
     """Rows of a few labels, which are known as columns."""
 
     def __init__(self, columns: dict[str, Column], height: int) -> None:
@@ -225,7 +227,7 @@ class TableLabels(LabelRows):
 
     def __iter__(self) -> Iterator[Labels]:
         names = list(self._columns)
-        columns = [spelled(column, self._height) for column in self._columns.values()]
+        columns = [expand_column(column, self._height) for column in self._columns.values()]
         if not columns:
             return iter([{} for _ in range(self._height)])
         rows = zip(*columns, strict=True)
@@ -240,19 +242,19 @@ class TableLabels(LabelRows):
                 labels[name] = value
         return labels
 
-    def taken(self, rows: Codes) -> TableLabels:
+    def taken(self, rows: Codes) -> MatrixLabelTable:
         """Return only these rows, in this order."""
         columns = {
             name: (values, codes if codes is None else codes[rows])
             for name, (values, codes) in self._columns.items()
         }
-        return TableLabels(columns, len(rows))
+        return MatrixLabelTable(columns, len(rows))
 
-    def without(self, names: Iterable[str]) -> TableLabels:
+    def without(self, names: Iterable[str]) -> MatrixLabelTable:
         """Return the rows without some labels."""
         dropped = set(names)
         columns = {name: column for name, column in self._columns.items() if name not in dropped}
-        return TableLabels(columns, self._height)
+        return MatrixLabelTable(columns, self._height)
 
     def names(self) -> set[str]:
         """Return the names of the labels that a row may have."""
@@ -267,7 +269,7 @@ class TableLabels(LabelRows):
         return self
 
 
-def spelled(column: Column, height: int) -> list[str]:
+def expand_column(column: Column, height: int) -> list[str]:
     """Return the value of every row."""
     values, codes = column
     return [values[0]] * height if codes is None else [values[code] for code in codes.tolist()]

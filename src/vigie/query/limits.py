@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from vigie.query.errors import QueryTimeout, TooManySamples
+from vigie.query.errors import QueryTimeoutError, TooManySamplesError
 
 
-class Limits(NamedTuple):
+class QueryLimits(NamedTuple):
     """What one query may use: samples held in memory, points in each series of its answer, and seconds."""
 
     samples: int = 50_000_000
@@ -18,10 +18,10 @@ class Limits(NamedTuple):
     seconds: float = 120.0
 
 
-class Budget:
+class QueryBudget:
     """What is left of the limits for one query."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: QueryLimits, clock: Callable[[], float]) -> None:
         self.limits = limits
         self._clock = clock
         self._deadline = clock() + limits.seconds
@@ -54,7 +54,7 @@ class Budget:
     def check_time(self) -> None:
         """Raise when the query has run too long."""
         if self._clock() > self._deadline:
-            raise QueryTimeout("query timed out in expression evaluation")
+            raise QueryTimeoutError("query timed out in expression evaluation")
 
     def _note(self, samples: int) -> None:
         self.total += samples
@@ -62,5 +62,5 @@ class Budget:
 
     def _check(self) -> None:
         if self._kept + self._passing > self.limits.samples:
-            raise TooManySamples
+            raise TooManySamplesError
         self.check_time()

@@ -8,38 +8,38 @@ from typing import Protocol
 
 import re2  # type: ignore[import-untyped]
 
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.query.storage import Labels, Matcher
 
 Test = Callable[[str], bool]
 
 
-class Match(Protocol):
+class MatchTest(Protocol):
     """What a pattern found."""
 
     def group(self, index: int | str) -> str | None:
         """Return the text of one group."""
 
 
-class Pattern(Protocol):
+class RegexPattern(Protocol):
     """A compiled pattern."""
 
     groups: int
     groupindex: dict[str, int]
 
-    def fullmatch(self, text: str) -> Match | None:
+    def fullmatch(self, text: str) -> MatchTest | None:
         """Return the match of the whole text, or nothing."""
 
 
 @lru_cache(maxsize=1024)
-def pattern(text: str) -> Pattern:
+def pattern(text: str) -> RegexPattern:
     """Return a pattern that must match the whole value; a dot also stands for a newline."""
     options = re2.Options()
     options.log_errors = False
     try:
-        compiled: Pattern = re2.compile(f"(?s:{text})", options=options)
+        compiled: RegexPattern = re2.compile(f"(?s:{text})", options=options)
     except re2.error as error:
-        raise BadData(f"error parsing regexp: {error}") from error
+        raise BadDataError(f"error parsing regexp: {error}") from error
     return compiled
 
 

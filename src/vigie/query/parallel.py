@@ -15,7 +15,7 @@ MOST = 8  # threads
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def side_by_side(tasks: Iterable[Callable[[], T]], worth: Callable[[], bool]) -> Iterator[T]:
+def parallel_map(tasks: Iterable[Callable[[], T]], worth: Callable[[], bool]) -> Iterator[T]:
     """Yield the results of the tasks in order; only a few are taken in advance, so that few are held.
 
     Threads are used as long as that is worth it: small tasks would only wait for each other.

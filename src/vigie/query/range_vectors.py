@@ -7,47 +7,49 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from promql_parser import Expr, MatrixSelector, ParenExpr, SubqueryExpr
 
-from vigie.query.eval_context import Scope, milliseconds
-from vigie.query.sample_blocks import Block, blocks_of, split_by_holes
-from vigie.query.selectors import fetch
-from vigie.query.storage import Group
+from vigie.query.eval_context import EvalContext, to_ms
+from vigie.query.sample_blocks import SampleBlock, blocks_of, split_by_holes
+from vigie.query.selectors import select
+from vigie.query.storage import SeriesGroup
 from vigie.query.vectors import Floats, Times, Vector
 from vigie.query.windows import Window, window_of
 
 Value = Vector | Floats | str
-Evaluate = Callable[[Expr, Scope], Value]
+Evaluate = Callable[[Expr, EvalContext], Value]
 Range = MatrixSelector | SubqueryExpr
 
 
-def unwrapped(expression: Expr) -> Expr:
+def unwrap(expression: Expr) -> Expr:
     """Return what stands inside parentheses."""
     while isinstance(expression, ParenExpr):
         expression = expression.expr
     return expression
 
 
-def windows(scope: Scope, expression: Range, evaluate: Evaluate) -> Iterator[tuple[Block, Window]]:
+def windows(
+    scope: EvalContext, expression: Range, evaluate: Evaluate
+) -> Iterator[tuple[SampleBlock, Window]]:
     """Yield the blocks of a range vector, each with the window that ends at each step."""
     if not len(scope.times):
         return
     assert expression.range is not None
-    length = milliseconds(expression.range)
+    length = to_ms(expression.range)
     if isinstance(expression, SubqueryExpr):
         references = scope.references(expression.at, expression.offset)
         blocks = _subquery(scope, expression, references, length, evaluate)
     else:
         selector = expression.vector_selector
         references = scope.references(selector.at, selector.offset)
-        blocks = blocks_of(fetch(scope, selector, references, length), keep_stale=False)
+        blocks = blocks_of(select(scope, selector, references, length), keep_stale=False)
     for block in blocks:
         scope.budget.spend(len(block.labels) * len(references))
         yield block, window_of(block, references, scope.times, length, scope.semantics)
 
 
 def _subquery(
-    scope: Scope, query: SubqueryExpr, references: Times, length: int, evaluate: Evaluate
-) -> Iterator[Block]:
-    step = milliseconds(query.step) if query.step else scope.default_step
+    scope: EvalContext, query: SubqueryExpr, references: Times, length: int, evaluate: Evaluate
+) -> Iterator[SampleBlock]:
+    step = to_ms(query.step) if query.step else scope.default_step
     begin, end = int(references.min()) - length, int(references.max())
     first = -(-begin // step) * step
     if scope.semantics.left_open and first == begin:
@@ -57,4 +59,4 @@ def _subquery(
     vector = evaluate(query.expr, inner)
     assert isinstance(vector, Vector)
     scope.budget.spend(vector.values.size)
-    return split_by_holes(Group(vector.labels, inner.times, vector.values), vector.present)
+    return split_by_holes(SeriesGroup(vector.labels, inner.times, vector.values), vector.present)

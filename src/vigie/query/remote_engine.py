@@ -12,21 +12,28 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
-from vigie.common.endpoint import Target
-from vigie.common.http_client import MAX_ANSWER, Client, Reply, TooLarge, TooSlow, Unreachable
-from vigie.query.engine import Answer, Series
-from vigie.query.errors import BadData, ExecutionError, QueryError, QueryTimeout
+from vigie.common.endpoint import Endpoint
+from vigie.common.http_client import (
+    MAX_ANSWER,
+    DeadlineError,
+    HttpClient,
+    HttpResponse,
+    ResponseTooLargeError,
+    UnreachableError,
+)
+from vigie.query.engine import QueryResult, ResultSeries
+from vigie.query.errors import BadDataError, ExecutionError, QueryError, QueryTimeoutError
 from vigie.query.storage import Labels, Matcher
 
 SECONDS = 120.0
 MAX_CONNECTIONS = 8
 FORM = "application/x-www-form-urlencoded"
 ERRORS: dict[str, type[QueryError]] = {
-    kind.kind: kind for kind in (BadData, ExecutionError, QueryTimeout, QueryError)
+    kind.kind: kind for kind in (BadDataError, ExecutionError, QueryTimeoutError, QueryError)
 }
 
 
-class Unavailable(QueryError):
+class BackendUnavailableError(QueryError):
     """The engine that should answer cannot be asked."""
 
     kind = "unavailable"
@@ -38,7 +45,7 @@ class RemoteEngine:
 
     def __init__(
         self,
-        target: Target,
+        target: Endpoint,
         seconds: float = SECONDS,
         most: int = MAX_ANSWER,
         connections: int = MAX_CONNECTIONS,
@@ -47,13 +54,13 @@ class RemoteEngine:
         self._target, self._seconds, self._most = target, seconds, most
         self._prefix = target.parts().path.rstrip("/")
         self._free = threading.Semaphore(connections)
-        self._idle: list[Client] = []
+        self._idle: list[HttpClient] = []
 
-    def instant(self, query: str, at: int) -> Answer:
+    def instant(self, query: str, at: int) -> QueryResult:
         """Return the answer at one time, in milliseconds."""
         return _answer(self._ask("query", query=query, time=_seconds(at)))
 
-    def range(self, query: str, start: int, end: int, step: int) -> Answer:
+    def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
         """Return the answer at every step from start to end, in milliseconds."""
         times = {"start": _seconds(start), "end": _seconds(end), "step": _seconds(step)}
         return _answer(self._ask("query_range", query=query, **times))
@@ -99,25 +106,25 @@ class RemoteEngine:
         body = urlencode(parameters).encode()
         return _data(self._request("POST", f"/api/v1/{path}", body, {"Content-Type": FORM}))
 
-    def _request(self, method: str, where: str, body: bytes, headers: dict[str, str]) -> Reply:
+    def _request(self, method: str, where: str, body: bytes, headers: dict[str, str]) -> HttpResponse:
         with self._client() as client:
             try:
                 return client.request(method, self._prefix + where, body, headers)
-            except TooSlow as error:
-                raise QueryTimeout(f"{self._target.name}: {error}") from None
-            except TooLarge as error:
+            except DeadlineError as error:
+                raise QueryTimeoutError(f"{self._target.name}: {error}") from None
+            except ResponseTooLargeError as error:
                 raise ExecutionError(f"{self._target.name}: {error}; ask for less") from None
-            except Unreachable as error:
-                raise Unavailable(f"{self._target.name}: {error}") from None
+            except UnreachableError as error:
+                raise BackendUnavailableError(f"{self._target.name}: {error}") from None
 
     @contextmanager
-    def _client(self) -> Iterator[Client]:
+    def _client(self) -> Iterator[HttpClient]:
         if not self._free.acquire(timeout=self._seconds):
-            raise QueryTimeout(f"{self._target.name}: all connections are busy")
+            raise QueryTimeoutError(f"{self._target.name}: all connections are busy")
         try:
             client = self._idle.pop()
         except IndexError:
-            client = Client(self._target, self._seconds, self._most)
+            client = HttpClient(self._target, self._seconds, self._most)
         try:
             yield client
         finally:
@@ -138,7 +145,7 @@ def _seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.3f}"
 
 
-def _data(reply: Reply) -> dict[str, Any]:
+def _data(reply: HttpResponse) -> dict[str, Any]:
     try:
         document = json.loads(reply.body)
         if document["status"] == "success" and "data" in document:
@@ -146,25 +153,27 @@ def _data(reply: Reply) -> dict[str, Any]:
         kind, message = str(document["errorType"]), str(document["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         text = reply.body[:200].decode("utf-8", "replace")
-        raise Unavailable(f"no answer of a Prometheus API: {reply.status} {text!r}") from None
-    error = ERRORS.get(kind) or (BadData if reply.status == 400 else ExecutionError)
+        raise BackendUnavailableError(f"no answer of a Prometheus API: {reply.status} {text!r}") from None
+    error = ERRORS.get(kind) or (BadDataError if reply.status == 400 else ExecutionError)
     raise error(message)
 
 
-def _answer(document: dict[str, Any]) -> Answer:
+def _answer(document: dict[str, Any]) -> QueryResult:
     try:
         kind, result = document["data"]["resultType"], document["data"]["result"]
         warnings = tuple(map(str, document.get("warnings") or ()))
         if kind == "string":
-            return Answer(kind, [], str(result[1]), warnings)
+            return QueryResult(kind, [], str(result[1]), warnings)
         if kind == "scalar":
-            return Answer(kind, [_series({}, [result])], "", warnings)
+            return QueryResult(kind, [_series({}, [result])], "", warnings)
         found = [_series(each["metric"], each.get("values") or [each["value"]]) for each in result]
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise Unavailable(f"an answer that cannot be read: {type(error).__name__} {error}") from None
-    return Answer(kind, found, "", warnings)
+        raise BackendUnavailableError(
+            f"an answer that cannot be read: {type(error).__name__} {error}"
+        ) from None
+    return QueryResult(kind, found, "", warnings)
 
 
-def _series(labels: dict[str, str], points: Sequence[tuple[float, str]]) -> Series:
+def _series(labels: dict[str, str], points: Sequence[tuple[float, str]]) -> ResultSeries:
     times = np.array([round(float(moment) * 1000) for moment, _ in points], dtype=np.int64)
-    return Series(labels, times, np.array([float(value) for _, value in points]))
+    return ResultSeries(labels, times, np.array([float(value) for _, value in points]))

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.model.nan import ABSENT_BITS, STALE_BITS
-from vigie.query.label_table import taken
-from vigie.query.storage import Group, Labels
+from vigie.query.label_table import take_rows
+from vigie.query.storage import Labels, SeriesGroup
 from vigie.query.vectors import Flags, Floats, Indices, Key, Times, key_of
 
 
-class Block(NamedTuple):
+class SampleBlock(NamedTuple):
     """Series with a sample at each of the times."""
 
     labels: Sequence[Labels]
@@ -27,18 +27,18 @@ def is_stale(values: Floats) -> Flags:
     return stale
 
 
-def blocks_of(groups: Sequence[Group], *, keep_stale: bool) -> Iterator[Block]:
+def blocks_of(groups: Sequence[SeriesGroup], *, keep_stale: bool) -> Iterator[SampleBlock]:
     """Yield blocks with the samples of the groups; marks of the end are samples only if asked for."""
-    for group in joined(groups):
+    for group in join_blocks(groups):
         yield from blocks_in(group, keep_stale=keep_stale)
 
 
-def blocks_in(group: Group, *, keep_stale: bool) -> Iterator[Block]:
+def blocks_in(group: SeriesGroup, *, keep_stale: bool) -> Iterator[SampleBlock]:
     """Yield blocks with the samples of one group."""
     if not group.values.size:
         return
     if not np.isnan(group.values.min()):
-        yield Block(group.labels, group.times, group.values)
+        yield SampleBlock(group.labels, group.times, group.values)
         return
     bits = group.values.view(np.uint64)
     present = bits != ABSENT_BITS
@@ -47,13 +47,13 @@ def blocks_in(group: Group, *, keep_stale: bool) -> Iterator[Block]:
     yield from split_by_holes(group, present)
 
 
-def split_by_holes(group: Group, present: Flags) -> Iterator[Block]:
+def split_by_holes(group: SeriesGroup, present: Flags) -> Iterator[SampleBlock]:
     """Yield one block for the rows of each pattern of holes."""
     if not len(present):
         return
     full = present.all(axis=1)
     if full.all():
-        yield Block(group.labels, group.times, group.values)
+        yield SampleBlock(group.labels, group.times, group.values)
         return
     if full.any():
         yield _block(group, np.flatnonzero(full), slice(None))
@@ -65,12 +65,12 @@ def split_by_holes(group: Group, present: Flags) -> Iterator[Block]:
         yield _block(group, np.array(rows, dtype=np.intp), present[rows[0]])
 
 
-def _block(group: Group, rows: Indices, columns: Flags | slice) -> Block:
+def _block(group: SeriesGroup, rows: Indices, columns: Flags | slice) -> SampleBlock:
     values = group.values[rows][:, columns]
-    return Block(taken(group.labels, rows), group.times[columns], values)
+    return SampleBlock(take_rows(group.labels, rows), group.times[columns], values)
 
 
-def joined(groups: Sequence[Group]) -> list[Group]:
+def join_blocks(groups: Sequence[SeriesGroup]) -> list[SeriesGroup]:
     """Return groups in which no series spans two."""
     groups = [group for group in groups if len(group.labels) and len(group.times)]
     if not groups:
@@ -90,11 +90,11 @@ def joined(groups: Sequence[Group]) -> list[Group]:
     return [_bundled([groups[number] for number in numbers], rows) for numbers, rows in bundles.items()]
 
 
-def _bundled(groups: list[Group], rows: list[list[int]]) -> Group:
+def _bundled(groups: list[SeriesGroup], rows: list[list[int]]) -> SeriesGroup:
     chosen = list(zip(*rows, strict=True))  # for each group the rows it gives
-    labels = taken(groups[0].labels, np.array(chosen[0], dtype=np.intp))
+    labels = take_rows(groups[0].labels, np.array(chosen[0], dtype=np.intp))
     times = np.concatenate([group.times for group in groups])
     values = np.concatenate(
         [group.values[list(part)] for group, part in zip(groups, chosen, strict=True)], axis=1
     )
-    return Group(labels, times, values)
+    return SeriesGroup(labels, times, values)

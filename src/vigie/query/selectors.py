@@ -9,10 +9,10 @@ from promql_parser import Matcher as ParsedMatcher
 from promql_parser import MatchOp, VectorSelector
 
 from vigie.query.block_batches import newest_of_many
-from vigie.query.eval_context import Scope
-from vigie.query.sample_blocks import Block, blocks_of, is_stale
-from vigie.query.storage import Group, Matcher
-from vigie.query.vectors import NAME, Times, Vector, empty, stacked
+from vigie.query.eval_context import EvalContext
+from vigie.query.sample_blocks import SampleBlock, blocks_of, is_stale
+from vigie.query.storage import Matcher, SeriesGroup
+from vigie.query.vectors import NAME, Times, Vector, empty, stack_vectors
 
 
 def matchers_of(selector: VectorSelector) -> list[Matcher]:
@@ -34,7 +34,7 @@ def _operator(matcher: ParsedMatcher) -> str:
     return "=~" if matcher.op == MatchOp.Re else "!~"
 
 
-def fetch(scope: Scope, selector: VectorSelector, references: Times, reach: int) -> list[Group]:
+def select(scope: EvalContext, selector: VectorSelector, references: Times, reach: int) -> list[SeriesGroup]:
     """Return the samples that a selector can see which looks back this far from its reference times."""
     start, end = int(references.min()) - reach, int(references.max())
     groups = scope.storage.select(matchers_of(selector), start, end)
@@ -42,42 +42,42 @@ def fetch(scope: Scope, selector: VectorSelector, references: Times, reach: int)
     return groups
 
 
-def instant(scope: Scope, selector: VectorSelector) -> Vector:
+def select_instant(scope: EvalContext, selector: VectorSelector) -> Vector:
     """Return the value of every series at every step."""
     if len(scope.times) == 1:
         return _at_once(scope, selector)
-    return stacked((vector for vector, _ in _looked_up(scope, selector)), len(scope.times))
+    return stack_vectors((vector for vector, _ in _looked_up(scope, selector)), len(scope.times))
 
 
-def sample_times(scope: Scope, selector: VectorSelector) -> Vector:
+def sample_times(scope: EvalContext, selector: VectorSelector) -> Vector:
     """Return, in seconds, when the samples were taken that the selector gives."""
     parts = []
     for vector, times in _looked_up(scope, selector):
         seconds = np.broadcast_to(times / 1000, vector.values.shape)
         parts.append(Vector(vector.labels, seconds, vector.present))
-    return stacked(parts, len(scope.times)).without_names()
+    return stack_vectors(parts, len(scope.times)).without_names()
 
 
-def _at_once(scope: Scope, selector: VectorSelector) -> Vector:
+def _at_once(scope: EvalContext, selector: VectorSelector) -> Vector:
     references = scope.references(selector.at, selector.offset)
-    groups = fetch(scope, selector, references, scope.lookback)
+    groups = select(scope, selector, references, scope.lookback)
     blocks = list(blocks_of(groups, keep_stale=True))
     scope.budget.spend(sum(len(block.labels) for block in blocks))
     return newest_of_many(blocks, int(references[0]), scope.lookback, scope.semantics)
 
 
-def _looked_up(scope: Scope, selector: VectorSelector) -> Iterator[tuple[Vector, Times]]:
+def _looked_up(scope: EvalContext, selector: VectorSelector) -> Iterator[tuple[Vector, Times]]:
     if not len(scope.times):
         yield empty(0), scope.times
         return
     references = scope.references(selector.at, selector.offset)
-    groups = fetch(scope, selector, references, scope.lookback)
+    groups = select(scope, selector, references, scope.lookback)
     for block in blocks_of(groups, keep_stale=True):
         scope.budget.spend(len(block.labels) * len(references))
-        yield newest(block, references, scope)
+        yield newest_samples(block, references, scope)
 
 
-def newest(block: Block, references: Times, scope: Scope) -> tuple[Vector, Times]:
+def newest_samples(block: SampleBlock, references: Times, scope: EvalContext) -> tuple[Vector, Times]:
     """Return the newest value at each reference time, and when it was taken."""
     found = np.searchsorted(block.times, references, side="right") - 1
     place = np.maximum(found, 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Labels = Mapping[str, str]  # with the metric's name under "__name__"
 
 
-class Reaching(Protocol):
+class BoundedStorage(Protocol):
     """A store that keeps rollups beside raw samples."""
 
     def raw_since(self) -> int:
@@ -24,10 +24,10 @@ class Reaching(Protocol):
         """Return how far back buckets of this width go."""
 
 
-class SameReach:
+class StorageView:
     """Goes back as far as the store behind it."""
 
-    def __init__(self, behind: Reaching) -> None:
+    def __init__(self, behind: BoundedStorage) -> None:
         self._behind = behind
 
     def raw_since(self) -> int:
@@ -51,7 +51,7 @@ class Matcher(NamedTuple):
     value: str
 
 
-class Group(NamedTuple):
+class SeriesGroup(NamedTuple):
     """Series that share their sample times: one row of values for each, one column for each time.
 
     Times are strictly increasing, in milliseconds. A cell without a sample holds the absent NaN
@@ -66,7 +66,7 @@ class Group(NamedTuple):
 class Storage(Protocol):
     """A store that can be asked; times are milliseconds, both ends included."""
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of the series that the matchers fit.
 
         A series may span several groups; these come in time order and do not overlap.
@@ -83,18 +83,18 @@ class Storage(Protocol):
 
 
 @runtime_checkable
-class Listable(Protocol):
+class ListableStorage(Protocol):
     """A store that can stop looking for series when there are enough."""
 
     def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
         """Return the label sets of at most so many series that have samples between the two times."""
 
 
-Load = Callable[[], Group | None]
+Load = Callable[[], SeriesGroup | None]
 
 
 @runtime_checkable
-class Scannable(Protocol):
+class ScannableStorage(Protocol):
     """A store that can also give its groups one by one, for questions that need not hold all at once."""
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:

@@ -18,28 +18,28 @@ import promql_parser as tree
 from vigie.query.binary_ops.binary_ops import with_scalar
 from vigie.query.binary_ops.operators import SETS
 from vigie.query.block_batches import FEW, apply_to_many, newest_of_many
-from vigie.query.eval_context import Scope, milliseconds
+from vigie.query.eval_context import EvalContext, to_ms
 from vigie.query.functions.instant import MATH
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
-from vigie.query.label_table import nameless
-from vigie.query.parallel import side_by_side
-from vigie.query.range_vectors import Evaluate, unwrapped
+from vigie.query.label_table import drop_names
+from vigie.query.parallel import parallel_map
+from vigie.query.range_vectors import Evaluate, unwrap
 from vigie.query.rollups.evaluator import needs_rollups
-from vigie.query.sample_blocks import Block, blocks_in
-from vigie.query.selectors import matchers_of, newest, one_metric
-from vigie.query.storage import Load, Matcher, Scannable
+from vigie.query.sample_blocks import SampleBlock, blocks_in
+from vigie.query.selectors import matchers_of, newest_samples, one_metric
+from vigie.query.storage import Load, Matcher, ScannableStorage
 from vigie.query.vectors import Floats, Times, Vector
 from vigie.query.windows import RangeFunction, apply, window_of
 
 T = TypeVar("T")
-Make = Callable[[Sequence[Block]], list[Vector]]
+Make = Callable[[Sequence[SampleBlock]], list[Vector]]
 
 BIG = 1 << 17  # samples of a group from which on another thread is worth its while
 AT_ONCE = 1024  # small groups that are worked on together, at most
 ENOUGH = 1 << 20  # samples of them
 
 
-class Stream(NamedTuple):
+class StreamingPlan(NamedTuple):
     """Which samples are read, and what becomes of each block of them."""
 
     matchers: list[Matcher]
@@ -49,23 +49,23 @@ class Stream(NamedTuple):
     make: Make  # what becomes of blocks, in their order; one without samples may be left out
 
 
-def stream_of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | None:
+def plan_streaming(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
     """Return how an expression is made group by group, if it can be."""
-    if not isinstance(scope.storage, Scannable) or not len(scope.times):
+    if not isinstance(scope.storage, ScannableStorage) or not len(scope.times):
         return None
-    return _of(unwrapped(expression), scope, evaluate)
+    return _of(unwrap(expression), scope, evaluate)
 
 
-def parts(stream: Stream, scope: Scope, finish: Callable[[Vector], T]) -> Iterator[T]:
+def parts(stream: StreamingPlan, scope: EvalContext, finish: Callable[[Vector], T]) -> Iterator[T]:
     """Yield what is made of each block, in the order in which the store gives them."""
-    assert isinstance(scope.storage, Scannable)
+    assert isinstance(scope.storage, ScannableStorage)
     start, end = int(stream.references.min()) - stream.reach, int(stream.references.max())
     loads = scope.storage.scan(stream.matchers, start, end)
     sizes: deque[int] = deque([BIG - 1], maxlen=1)  # of the largest group in the last task
     together = AT_ONCE if len(scope.times) == 1 else 1
     batches = _batches(loads, lambda: min(together, ENOUGH // sizes[0]) if sizes[0] <= FEW else 1)
     tasks = (partial(_made, batch, stream, scope, finish, sizes) for batch in batches)
-    for made in side_by_side(tasks, worth=lambda: sizes[0] >= BIG):
+    for made in parallel_map(tasks, worth=lambda: sizes[0] >= BIG):
         yield from made
 
 
@@ -82,8 +82,8 @@ def _batches(loads: Iterator[Load], most: Callable[[], int]) -> Iterator[list[Lo
 
 def _made(
     batch: Sequence[Load],
-    stream: Stream,
-    scope: Scope,
+    stream: StreamingPlan,
+    scope: EvalContext,
     finish: Callable[[Vector], T],
     sizes: deque[int],
 ) -> list[T]:
@@ -96,7 +96,7 @@ def _made(
         return [finish(vector) for vector in stream.make(blocks)]
 
 
-def _of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | None:
+def _of(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
     if needs_rollups(expression, scope):
         return None
     if isinstance(expression, tree.VectorSelector):
@@ -108,30 +108,30 @@ def _of(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Stream | Non
     return None
 
 
-def _selected(selector: tree.VectorSelector, scope: Scope) -> Stream | None:
+def _selected(selector: tree.VectorSelector, scope: EvalContext) -> StreamingPlan | None:
     matchers = matchers_of(selector)
     if not one_metric(matchers):
         return None
     references = scope.references(selector.at, selector.offset)
 
-    def make(blocks: Sequence[Block]) -> list[Vector]:
+    def make(blocks: Sequence[SampleBlock]) -> list[Vector]:
         if len(blocks) > 1 and len(references) == 1:
             return [newest_of_many(blocks, int(references[0]), scope.lookback, scope.semantics)]
-        return [newest(block, references, scope)[0] for block in blocks]
+        return [newest_samples(block, references, scope)[0] for block in blocks]
 
-    return Stream(matchers, references, scope.lookback, True, make)
+    return StreamingPlan(matchers, references, scope.lookback, True, make)
 
 
-def _called(expression: tree.Call, scope: Scope, evaluate: Evaluate) -> Stream | None:
+def _called(expression: tree.Call, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
     name = expression.func.name
     if name in MATH:
-        inner = _of(unwrapped(expression.args[0]), scope, evaluate)
+        inner = _of(unwrap(expression.args[0]), scope, evaluate)
         return None if inner is None else _then(inner, lambda vector: vector.map(MATH[name]))
     function = RANGE_FUNCTIONS.get(name)
     if function is None:
         return None
     arguments = list(expression.args)
-    source = unwrapped(arguments.pop(function.range_at))
+    source = unwrap(arguments.pop(function.range_at))
     if not isinstance(source, tree.MatrixSelector):
         return None
     matchers = matchers_of(source.vector_selector)
@@ -145,17 +145,17 @@ def _ranged(
     source: tree.MatrixSelector,
     matchers: list[Matcher],
     parameters: list[Floats],
-    scope: Scope,
-) -> Stream:
+    scope: EvalContext,
+) -> StreamingPlan:
     selector = source.vector_selector
     references = scope.references(selector.at, selector.offset)
-    length = milliseconds(source.range)
+    length = to_ms(source.range)
 
-    def each(block: Block) -> Vector:
+    def each(block: SampleBlock) -> Vector:
         window = window_of(block, references, scope.times, length, scope.semantics)
         return apply(function, block, window, parameters, scope.budget.check_time)
 
-    def make(blocks: Sequence[Block]) -> list[Vector]:
+    def make(blocks: Sequence[SampleBlock]) -> list[Vector]:
         if len(blocks) > 1 and len(references) == 1 and function.together:
             whole = apply_to_many(
                 function,
@@ -172,14 +172,14 @@ def _ranged(
             vectors = [each(block) for block in blocks]
         if function.keeps_name:
             return vectors
-        return [Vector(nameless(labels), values, present) for labels, values, present in vectors]
+        return [Vector(drop_names(labels), values, present) for labels, values, present in vectors]
 
-    return Stream(matchers, references, length, False, make)
+    return StreamingPlan(matchers, references, length, False, make)
 
 
-def _with_number(expression: tree.BinaryExpr, scope: Scope, evaluate: Evaluate) -> Stream | None:
+def _with_number(expression: tree.BinaryExpr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
     operator = str(expression.op)
-    left, right = unwrapped(expression.lhs), unwrapped(expression.rhs)
+    left, right = unwrap(expression.lhs), unwrap(expression.rhs)
     swapped = isinstance(left, tree.NumberLiteral)
     if operator in SETS or swapped == isinstance(right, tree.NumberLiteral):
         return None
@@ -193,12 +193,12 @@ def _with_number(expression: tree.BinaryExpr, scope: Scope, evaluate: Evaluate) 
     )
 
 
-def _then(inner: Stream, function: Callable[[Vector], Vector]) -> Stream:
+def _then(inner: StreamingPlan, function: Callable[[Vector], Vector]) -> StreamingPlan:
     make = inner.make
     return inner._replace(make=lambda blocks: [function(vector) for vector in make(blocks)])
 
 
-def _number(expression: tree.Expr, scope: Scope, evaluate: Evaluate) -> Floats:
+def _number(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> Floats:
     value = evaluate(expression, scope)
     assert isinstance(value, np.ndarray)
     return value

@@ -15,7 +15,7 @@ Value = Vector | Floats | str
 Place = tuple[str, bytes]  # what is evaluated, and at which steps
 
 
-class Shared:
+class SubexpressionCache:
     """Keeps the values of expressions that come more than once.
 
     A side of an operator that cannot change the answer is not evaluated in a round: nobody sees its error.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vigie.query.errors import SAME_LABELSET, ExecutionError
 from vigie.query.label_table import NAME as NAME
-from vigie.query.label_table import JoinedLabels, LabelRows, metric_names, nameless, taken
+from vigie.query.label_table import ConcatLabelTable, LabelTable, drop_names, metric_names, take_rows
 from vigie.query.storage import Labels
 
 Floats = NDArray[np.float64]
@@ -30,7 +30,7 @@ class Vector(NamedTuple):
     def rows(self, wanted: Indices | Flags) -> Vector:
         """Return only these rows, in this order."""
         chosen: Indices = np.flatnonzero(wanted) if wanted.dtype == np.bool_ else wanted.astype(np.intp)
-        return Vector(taken(self.labels, chosen), self.values[chosen], self.present[chosen])
+        return Vector(take_rows(self.labels, chosen), self.values[chosen], self.present[chosen])
 
     def without_empty_rows(self) -> Vector:
         """Return only the series that have a sample at some step."""
@@ -49,7 +49,7 @@ class Vector(NamedTuple):
 
     def without_names(self) -> Vector:
         """Return the same numbers without the metric's name, which they no longer measure."""
-        bare = Vector(nameless(self.labels), self.values, self.present)
+        bare = Vector(drop_names(self.labels), self.values, self.present)
         return bare if len(metric_names(self.labels)) <= 1 else bare.merged()
 
     def merged(self) -> Vector:
@@ -87,23 +87,23 @@ def single(values: Floats, labels: Labels | None = None, present: Flags | None =
     return Vector([labels or {}], values[np.newaxis], flags[np.newaxis]).without_empty_rows()
 
 
-def stacked(parts: Iterable[Vector], steps: int) -> Vector:
+def stack_vectors(parts: Iterable[Vector], steps: int) -> Vector:
     """Return the rows of all parts, one after the other."""
     parts = [part for part in parts if len(part.labels)]
     if not parts:
         return empty(steps)
     if len(parts) == 1:
         return parts[0]
-    labels = one_after_another([part.labels for part in parts])
+    labels = concat_vectors([part.labels for part in parts])
     values = np.concatenate([part.values for part in parts])
     return Vector(labels, values, np.concatenate([part.present for part in parts]))
 
 
-def one_after_another(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
+def concat_vectors(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
     """Return the label sets of all parts; where a store knows their columns, so does the result."""
-    known = [part for part in parts if isinstance(part, LabelRows)]
+    known = [part for part in parts if isinstance(part, LabelTable)]
     if len(known) == len(parts):
-        return known[0] if len(known) == 1 else JoinedLabels.of(known)
+        return known[0] if len(known) == 1 else ConcatLabelTable.of(known)
     return [labels for part in parts for labels in part]
 
 
@@ -112,7 +112,7 @@ def key_of(labels: Labels) -> Key:
     return frozenset(labels.items())
 
 
-def without_name(labels: Labels) -> dict[str, str]:
+def drop_name(labels: Labels) -> dict[str, str]:
     """Return the labels without the metric's name."""
     rest = dict(labels)
     rest.pop(NAME, None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.sample_blocks import Block
+from vigie.query.sample_blocks import SampleBlock
 from vigie.query.semantics import Semantics
 from vigie.query.vectors import Flags, Floats, Indices, Times, Vector, empty
 
@@ -87,7 +87,7 @@ class Window:
         return np.take(self.values if source is None else source, columns, axis=-1), filled
 
 
-def window_of(block: Block, ends: Times, now: Times, length: int, semantics: Semantics) -> Window:
+def window_of(block: SampleBlock, ends: Times, now: Times, length: int, semantics: Semantics) -> Window:
     """Return the window of this length, in milliseconds, over a block."""
     begins = ends - length
     low = np.searchsorted(block.times, begins, side="right" if semantics.left_open else "left")
@@ -111,7 +111,7 @@ class RangeFunction(NamedTuple):
 
 def apply(
     function: RangeFunction,
-    block: Block,
+    block: SampleBlock,
     window: Window,
     parameters: Sequence[Floats],
     check: Callable[[], None],
@@ -120,13 +120,13 @@ def apply(
     enough = window.counts >= function.least
     if not enough.any():
         return empty(len(window.now))
-    values = computed(function, window, np.flatnonzero(enough), parameters, check)
+    values = apply_function(function, window, np.flatnonzero(enough), parameters, check)
     present = np.empty(values.shape, dtype=np.bool_)
     present[:] = enough
     return Vector(block.labels, values, present)
 
 
-def computed(
+def apply_function(
     function: RangeFunction,
     window: Window,
     steps: Indices,

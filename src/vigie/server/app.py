@@ -7,43 +7,43 @@ from typing import NamedTuple
 
 from starlette.routing import BaseRoute, Route
 
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server.api.dashboards import dashboard_routes
-from vigie.server.api.health import about
+from vigie.server.api.health import health_routes
 from vigie.server.api.prometheus.queries import Queries, now_ms
 from vigie.server.api.prometheus.status import Status
 from vigie.server.api.prometheus.targets import NOTHING_SCRAPED, ActiveTargets
-from vigie.server.auth.authenticator import Callers
-from vigie.server.auth.middleware import Access, guarded
-from vigie.server.http.requests import Asks, Handler, answered
-from vigie.server.ingest.metadata import Family
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.auth.middleware import AuthMiddleware, with_auth
+from vigie.server.http.requests import Handler, QueryWork, handle_errors
+from vigie.server.ingest.metadata import MetricMetadata
 from vigie.server.ingest.remote_write import Write, WriteRoute
-from vigie.server.metrics import Own
-from vigie.server.privacy.redacted_storage import PrivateReaders
+from vigie.server.metrics import ServerMetrics
+from vigie.server.privacy.redacted_storage import RedactedExecutor
 
 BOTH = ("GET", "POST")
 
 
-class Parts(NamedTuple):
+class AppParts(NamedTuple):
     """What the routes need."""
 
-    readers: Asks
+    readers: QueryWork
     write: Write
-    own: Own
-    callers: Callers
-    limits: Limits = Limits()
+    own: ServerMetrics
+    callers: Authenticator
+    limits: QueryLimits = QueryLimits()
     flags: Mapping[str, str] = {}
     retention: str = ""
     clock: Callable[[], int] = now_ms
     targets: ActiveTargets = NOTHING_SCRAPED
-    families: Callable[[], Mapping[str, Family]] = dict
+    families: Callable[[], Mapping[str, MetricMetadata]] = dict
     more: Sequence[BaseRoute] = ()
     reasons: Callable[[], list[str]] = list  # why the server cannot do its work
 
 
-def build(parts: Parts) -> Access:
+def build(parts: AppParts) -> AuthMiddleware:
     """Return the application over the embedded store."""
-    readers = PrivateReaders(parts.readers) if parts.callers.privacy.hides else parts.readers
+    readers = RedactedExecutor(parts.readers) if parts.callers.privacy.hides else parts.readers
     asks = Queries(readers, parts.limits, parts.own, parts.clock)
     status = Status(readers, parts.own, parts.flags, parts.retention, parts.clock, parts.families)
     routes: list[BaseRoute] = [
@@ -64,13 +64,13 @@ def build(parts: Parts) -> Access:
         *_api("status/config", status.config),
         *_api("status/tsdb", status.tsdb),
         *_api("write", WriteRoute(parts.write).answer, ("POST",)),
-        Route("/federate", answered(status.federate), methods=["GET"]),
-        *about(parts.own, parts.reasons),
+        Route("/federate", handle_errors(status.federate), methods=["GET"]),
+        *health_routes(parts.own, parts.reasons),
         *dashboard_routes(),
         *parts.more,
     ]
-    return guarded(routes, parts.callers)
+    return with_auth(routes, parts.callers)
 
 
 def _api(path: str, handler: Handler, methods: tuple[str, ...] = ("GET",)) -> list[Route]:
-    return [Route(f"/api/v1/{path}", answered(handler), methods=list(methods))]
+    return [Route(f"/api/v1/{path}", handle_errors(handler), methods=list(methods))]

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 
-from vigie.query.errors import ExecutionError, QueryError, QueryTimeout, named
+from vigie.query.errors import ExecutionError, QueryError, QueryTimeoutError, with_position
 
 MEMORY = 8 << 30  # bytes that a question may take beside what it shares with the server
 GRACE = 1.0  # seconds beyond the question's own time-out, in which it can say so itself
@@ -31,7 +31,7 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Child:
+class ForkedWorker:
     """Forks, waits, collects; ends the process whatever happens."""
 
     def __init__(self, seconds: float) -> None:
@@ -75,7 +75,7 @@ class Child:
                 self.kill()
             status = self._bury()
         if not timely:
-            raise QueryTimeout("query timed out in expression evaluation")
+            raise QueryTimeoutError("query timed out in expression evaluation")
         return _unpacked(content, status)
 
     def _read(self, content: bytearray) -> bool:
@@ -105,7 +105,7 @@ def _unpacked(content: bytearray, status: int) -> bytes:
         if len(body) == length:
             if kind == _ANSWER:
                 return body
-            raise named(*json.loads(body))
+            raise with_position(*json.loads(body))
     reason = signal.Signals(-status).name if status < 0 else f"exit code {status}"
     raise ExecutionError(
         f"the process that worked on the query ended early ({reason}); ask for less, or again"

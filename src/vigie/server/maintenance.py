@@ -13,7 +13,7 @@ YOUNG = 20_000  # objects before it looks, not 700: that was a fifth of the even
 GROWN = 1.1  # by so much what is allocated must have grown before it is told again
 
 
-def opened(directory: Path, retention: Retention) -> Store:
+def open_store(directory: Path, retention: Retention) -> Store:
     """Return the store; a collection meanwhile, or through its catalogue later, would find nothing."""
     gc.disable()
     try:
@@ -24,7 +24,7 @@ def opened(directory: Path, retention: Retention) -> Store:
     return store
 
 
-class Lasting:
+class GcFreezer:
     """Has the collector pass over what is there, now and again whenever much has come.
 
     Garbage that is there at that moment is never collected, so it is not done at each turn.

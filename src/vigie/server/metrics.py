@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import vigie
-from vigie.agent.source_reader import Values
+from vigie.agent.source_reader import TableValues
 from vigie.common import process_metrics
 from vigie.model import Metric, Table, counter, gauge, info
 from vigie.model.table import Series
@@ -89,10 +89,10 @@ class ScrapeMetrics:
         return (*(found[health] for health in HEALTH), self.scrapes, self.failed, self.samples)
 
 
-class LinksTable:
+class LinkMetricsTable:
     """Makes the table."""
 
-    def __init__(self, counts: Counts, connected: Callable[[], int]) -> None:
+    def __init__(self, counts: LinkMetrics, connected: Callable[[], int]) -> None:
         self._counts, self._connected = counts, connected
         self._table = Table("links", 1, tuple((metric, ()) for metric in LINK_METRICS))
 
@@ -115,7 +115,7 @@ class AuthMetrics:
         return AUTH_TABLE, (self.signed, *self.failed.values(), self.throttled)
 
 
-class Queues:
+class QueueMetrics:
     """Makes the table."""
 
     def __init__(self, waiting: Mapping[str, Callable[[], int]]) -> None:
@@ -127,7 +127,7 @@ class Queues:
         return self._table, tuple(count() for count in self._waiting.values())
 
 
-class Own:
+class ServerMetrics:
     """Counts what happens, and renders it."""
 
     def __init__(self, stored: Callable[[], tuple[int, int, int, int]], forks: Callable[[], int]) -> None:
@@ -136,7 +136,7 @@ class Own:
         self.tables: list[Callable[[], tuple[Table, tuple[float, ...]]]] = []  # what others say beside it
         self._stored, self._forks = stored, forks
         self._asked, self._failed, self._seconds = (defaultdict[str, float](float) for _ in range(3))
-        self._process = process_metrics.Process()
+        self._process = process_metrics.ProcessMetrics()
         self._table = Table("server", 1, tuple(_series()))
         self._renderer = Renderer()
 
@@ -157,7 +157,7 @@ class Own:
         """Return the exposition; it asks the store, and so may wait for it."""
         return self._renderer.render(self.values(), form).encode()
 
-    def values(self) -> list[Values]:
+    def values(self) -> list[TableValues]:
         """Return all tables as of now; the store is asked."""
         blocks, log, damages, series = self._stored()
         numbers: list[float] = [1]
@@ -165,8 +165,8 @@ class Own:
             numbers += [round(counted[kind], 6) for kind in KINDS]
         numbers += [self._forks(), self.writes, self.refused, self.write_bytes, self.samples, self.syncs]
         numbers += [blocks, log, damages, series, *self._process.values()]
-        others = [Values(*table(), True) for table in self.tables]
-        return [Values(self._table, tuple(numbers), True), *others]
+        others = [TableValues(*table(), True) for table in self.tables]
+        return [TableValues(self._table, tuple(numbers), True), *others]
 
 
 def _series() -> Iterator[Series]:
@@ -178,7 +178,7 @@ def _series() -> Iterator[Series]:
             yield metric, ()
 
 
-class Counts:
+class LinkMetrics:
     """What all links have brought."""
 
     def __init__(self) -> None:

@@ -13,14 +13,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from vigie.query.errors import QueryTimeout, TooManySamples
-from vigie.query.limits import Limits
-from vigie.query.rollups.evaluator import Rolled, RolledGroup
-from vigie.query.storage import Group, Labels, Listable, Load, Matcher, SameReach, Scannable, Storage
-from vigie.server.forked_worker import Child
-from vigie.server.http.responses import Body, whole
+from vigie.query.errors import QueryTimeoutError, TooManySamplesError
+from vigie.query.limits import QueryLimits
+from vigie.query.rollups.evaluator import RollupGroup, RollupStorage
+from vigie.query.storage import (
+    Labels,
+    ListableStorage,
+    Load,
+    Matcher,
+    ScannableStorage,
+    SeriesGroup,
+    Storage,
+    StorageView,
+)
+from vigie.server.forked_worker import ForkedWorker
+from vigie.server.http.responses import Body, join_chunks
 
-Work = Callable[[Storage, Limits], Body]
+Work = Callable[[Storage, QueryLimits], Body]
 
 LIGHT = 8_000_000  # values: what takes a thread a few times as long as a fork of a full server
 ALONE = 3  # times as much, where nobody else asks: after a fork every page of memory costs a fault again
@@ -29,7 +38,7 @@ AT_ONCE = 8
 QUEUE = 64
 
 
-class Forkable(Storage, Scannable, Listable, Rolled, Protocol):
+class ForkableStorage(Storage, ScannableStorage, ListableStorage, RollupStorage, Protocol):
     """A store that other threads write to, and that a forked child can go on reading."""
 
     def asked(self) -> AbstractContextManager[None]:
@@ -51,13 +60,13 @@ class Forkable(Storage, Scannable, Listable, Rolled, Protocol):
         """Return how many live series have each label and value."""
 
 
-class Readers:
+class QueryExecutor:
     """Answers questions, a bounded number at a time."""
 
     def __init__(
         self,
-        store: Forkable,
-        limits: Limits = Limits(),  # noqa: B008 - it cannot be changed
+        store: ForkableStorage,
+        limits: QueryLimits = QueryLimits(),  # noqa: B008 - it cannot be changed
         *,
         light: int = LIGHT,
         queue: int = QUEUE,
@@ -67,7 +76,7 @@ class Readers:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="reader")
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting = self._running = 0
-        self._children: set[Child] = set()
+        self._children: set[ForkedWorker] = set()
         self.forks = 0
 
     @property
@@ -93,14 +102,14 @@ class Readers:
         if seconds is not None:
             limits = limits._replace(seconds=min(seconds, limits.seconds))
         if self._waiting >= self._queue:
-            raise QueryTimeout("query timed out in query queue: too many questions are waiting")
+            raise QueryTimeoutError("query timed out in query queue: too many questions are waiting")
         deadline = asyncio.timeout(limits.seconds)
         self._waiting += 1
         try:
             async with deadline:
                 await self._turns.acquire()
         except TimeoutError:
-            raise QueryTimeout("query timed out in query queue") from None
+            raise QueryTimeoutError("query timed out in query queue") from None
         finally:
             self._waiting -= 1
         self._running += 1
@@ -110,24 +119,24 @@ class Readers:
             self._running -= 1
             self._turns.release()
 
-    async def _answered(self, work: Work, limits: Limits) -> Body:
+    async def _answered(self, work: Work, limits: QueryLimits) -> Body:
         loop = asyncio.get_running_loop()
         light = self._light * (ALONE if self._running == 1 else 1)
         few = limits._replace(samples=min(limits.samples, light))
         try:
             return await loop.run_in_executor(self._threads, self._in_thread, work, few, light)
-        except TooManySamples:
+        except TooManySamplesError:
             if limits.samples <= light:
                 raise
         return await self._forked(work, limits)
 
-    def _in_thread(self, work: Work, limits: Limits, light: int) -> Body:
+    def _in_thread(self, work: Work, limits: QueryLimits, light: int) -> Body:
         with self._store.asked():
             return work(_Light(self._store, light), limits)
 
-    async def _forked(self, work: Work, limits: Limits) -> bytes:
+    async def _forked(self, work: Work, limits: QueryLimits) -> bytes:
         loop = asyncio.get_running_loop()
-        child = Child(limits.seconds)
+        child = ForkedWorker(limits.seconds)
         self.forks += 1
         self._children.add(child)
         running = loop.run_in_executor(self._threads, self._in_child, child, work, limits)
@@ -139,20 +148,20 @@ class Readers:
             await asyncio.wait([running])
             raise
 
-    def _in_child(self, child: Child, work: Work, limits: Limits) -> bytes:
+    def _in_child(self, child: ForkedWorker, work: Work, limits: QueryLimits) -> bytes:
         with self._store.still():
-            child.start(self._store.reborn, lambda: whole(work(self._store, limits)))
+            child.start(self._store.reborn, lambda: join_chunks(work(self._store, limits)))
         return child.answer()
 
 
-class _Light(SameReach):
+class _Light(StorageView):
     """The store, for a question that reads little: more is refused before it is read."""
 
-    def __init__(self, store: Forkable, allowed: int) -> None:
+    def __init__(self, store: ForkableStorage, allowed: int) -> None:
         super().__init__(store)
         self._store, self._left = store, allowed
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of the series that the matchers fit, if they are few."""
         self._spend(matchers, start, end)
         return self._store.select(matchers, start, end)
@@ -166,7 +175,7 @@ class _Light(SameReach):
         """Return the label sets of the series, if they are few."""
         found = self._store.few_series(matchers, start, end, FEW_SERIES)
         if found is None:
-            raise TooManySamples
+            raise TooManySamplesError
         return found
 
     def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
@@ -189,11 +198,11 @@ class _Light(SameReach):
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield buckets; they are few, and the budget counts them."""
         return self._store.rollups(matchers, start, end, width, fields)
 
     def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
         self._left -= self._store.weight(matchers, start, end, self._left)
         if self._left < 0:
-            raise TooManySamples
+            raise TooManySamplesError

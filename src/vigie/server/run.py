@@ -17,37 +17,37 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Protocol, TextIO
 
-from vigie.common.listen import address, listening, on_this_machine
+from vigie.common.listen import bind_or_next, local_url, socket_url
 from vigie.common.systemd import notify
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server import app, maintenance
-from vigie.server.api.health import Readiness, room_on
-from vigie.server.api.pages import OutlookRoutes
+from vigie.server.api.health import Readiness, check_free_space
+from vigie.server.api.pages import PageRoutes
 from vigie.server.api.prometheus import remote_backend
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.auth.authenticator import Callers, Doors
-from vigie.server.auth.middleware import Access
+from vigie.server.auth.authenticator import Authenticator, AuthPolicy
+from vigie.server.auth.middleware import AuthMiddleware
 from vigie.server.auth.secrets import ADMIN, Secrets
 from vigie.server.http.request_log import AccessLog, Traffic
-from vigie.server.http.server import Front
+from vigie.server.http.server import HttpServer
 from vigie.server.http.tls import Certificate
-from vigie.server.ingest.metadata import joined
-from vigie.server.ingest.remote_write import Writer
-from vigie.server.ingest.self_monitoring import SelfWatch
-from vigie.server.maintenance import Lasting
-from vigie.server.metrics import Own, Queues
-from vigie.server.pages.cluster_state import Ledgers
-from vigie.server.pages.query_batch import Embedded
-from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.ingest.metadata import merge_metadata
+from vigie.server.ingest.remote_write import RemoteWriter
+from vigie.server.ingest.self_monitoring import SelfMonitor
+from vigie.server.maintenance import GcFreezer
+from vigie.server.metrics import QueueMetrics, ServerMetrics
+from vigie.server.pages.cluster_state import LocalClusterState
+from vigie.server.pages.query_batch import LocalRunner
+from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.privacy.host_redaction import known_hosts
 from vigie.server.privacy.redactor import Privacy
-from vigie.server.query_executor import Readers
-from vigie.server.scrape.config import Rules
-from vigie.server.server_address import Whereabouts, leave
-from vigie.server.services import Hub, Scraping
-from vigie.server.staleness.view import Overlay
-from vigie.server.web_app import page_routes
-from vigie.sinks.remote_write import RemoteWrite, RemoteWriteTable
+from vigie.server.query_executor import QueryExecutor
+from vigie.server.scrape.config import ScrapeConfig
+from vigie.server.server_address import ServerAddress, write_address
+from vigie.server.services import LinkHub, ScrapeServices
+from vigie.server.staleness.view import StalenessView
+from vigie.server.web_app import web_app_routes
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteMetrics
 from vigie.store.errors import StoreError
 from vigie.store.filesystem import FOLDER
 from vigie.store.retention import Retention
@@ -85,21 +85,21 @@ def advice(secrets: Secrets) -> str:
     return f"{said}; to set the password of {ADMIN}: vigie users passwd {ADMIN} --data {file.parent}"
 
 
-class Plan(NamedTuple):
+class ServerConfig(NamedTuple):
     """What to run, resolved from the configuration."""
 
     listen: str
     data: Path
-    limits: Limits
+    limits: QueryLimits
     retention: Retention
     flags: Mapping[str, str]
-    reading: remote_backend.Forwards | None = None  # instead of the embedded store
-    writing: remote_backend.WriteOn | None = None
-    doors: Doors = Doors()
+    reading: remote_backend.BackendRoutes | None = None  # instead of the embedded store
+    writing: remote_backend.WriteForwarder | None = None
+    doors: AuthPolicy = AuthPolicy()
     privacy: Privacy | None = None
     tls: Certificate | None = None
     admin_password: str = ""
-    scrape: Rules = Rules()
+    scrape: ScrapeConfig = ScrapeConfig()
     file_sd: Path | None = None
     remote_write: Callable[[], RemoteWrite] | None = None  # what is taken goes there too
     access_log: str = "changes"  # or all, or off
@@ -108,7 +108,7 @@ class Plan(NamedTuple):
     itself: str = ""  # the instance under which the server keeps its own metrics; empty: it does not
 
 
-class Beside(Protocol):
+class Companion(Protocol):
     """What runs with the server, from its first answer on, and ends before it."""
 
     def start(self, address: str) -> None:
@@ -118,7 +118,7 @@ class Beside(Protocol):
         """End."""
 
 
-async def run(plan: Plan, beside: Beside | None = None) -> None:
+async def run(plan: ServerConfig, beside: Companion | None = None) -> None:
     """Run until SIGINT or SIGTERM."""
     _allow_many_files()
     # As it comes there are a few more threads than processors: slow questions would keep a sign-in waiting.
@@ -129,10 +129,10 @@ async def run(plan: Plan, beside: Beside | None = None) -> None:
             secrets.take_password(plan.admin_password)
         traffic, readiness = Traffic(_access_log(plan.access_log)), Readiness()
         made = application(
-            plan, Callers(secrets, plan.doors, privacy=plan.privacy), opened, traffic, readiness
+            plan, Authenticator(secrets, plan.doors, privacy=plan.privacy), opened, traffic, readiness
         )
-        bound = opened.enter_context(listening(plan.listen))
-        front = Front(traffic.watching(made), plan.tls.context if plan.tls else None)
+        bound = opened.enter_context(bind_or_next(plan.listen))
+        front = HttpServer(traffic.watching(made), plan.tls.context if plan.tls else None)
         traffic.connections = lambda: front.connections
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, _stop, front, beside, readiness)
@@ -140,7 +140,7 @@ async def run(plan: Plan, beside: Beside | None = None) -> None:
         _leave_address(plan, bound)
         _announce(bound, secrets, bool(plan.tls))
         if beside:
-            beside.start(address(bound, bool(plan.tls)))
+            beside.start(socket_url(bound, bool(plan.tls)))
         await front.serve([bound])
         if following:
             following.cancel()
@@ -153,7 +153,7 @@ def _allow_many_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _stop(front: Front, beside: Beside | None, readiness: Readiness) -> None:
+def _stop(front: HttpServer, beside: Companion | None, readiness: Readiness) -> None:
     """Stop, whatever runs beside the server first."""
     readiness.stopping = True
     if beside and not front.stopping:
@@ -168,33 +168,37 @@ def _access_log(which: str) -> AccessLog | None:
 
 
 def application(
-    plan: Plan, callers: Callers, opened: contextlib.ExitStack, traffic: Traffic, readiness: Readiness
-) -> Access:
+    plan: ServerConfig,
+    callers: Authenticator,
+    opened: contextlib.ExitStack,
+    traffic: Traffic,
+    readiness: Readiness,
+) -> AuthMiddleware:
     """Return what answers requests; what it needs is opened, to be closed with all the rest."""
     if plan.reading:
-        elsewhere = Own(lambda: (0, 0, 0, 0), lambda: 0)
+        elsewhere = ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0)
         elsewhere.tables += [traffic.table, callers.counts]
-        return remote_backend.build(plan.reading, plan.writing, elsewhere, callers)
-    store = opened.enter_context(maintenance.opened(plan.data / FOLDER, plan.retention))
-    own = Own(
+        return remote_backend.backend_routes(plan.reading, plan.writing, elsewhere, callers)
+    store = opened.enter_context(maintenance.open_store(plan.data / FOLDER, plan.retention))
+    own = ServerMetrics(
         lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: readers.forks
     )
     own.tables.append(traffic.table)
     sink = _sink(plan, own, opened)
     age_ms = plan.retention.age_ms
-    hub = Hub(plan.data, store, callers.secrets, plan.clock, age_ms, pass_on=sink)
+    hub = LinkHub(plan.data, store, callers.secrets, plan.clock, age_ms, pass_on=sink)
     opened.callback(hub.close)
     own.tables += [hub.table, callers.counts]
     callers.tell, callers.privacy.jobs_of = hub.tell, hub.book.jobs.of
-    readers = Readers(Overlay(store, hub.absences), plan.limits)
+    readers = QueryExecutor(StalenessView(store, hub.absences), plan.limits)
     opened.callback(readers.close)
     passing_on = sink.write_series if sink else lambda _: None
-    writer = Writer(store, own, plan.clock, age_ms, passing_on)
+    writer = RemoteWriter(store, own, plan.clock, age_ms, passing_on)
     opened.callback(writer.close)
-    upkeep = Upkeep(store, plan.clock)
+    upkeep = MaintenanceThread(store, plan.clock)
     opened.callback(upkeep.close)
-    readiness.checks += [lambda: upkeep.trouble, room_on(plan.data)]
-    scraping = Scraping(
+    readiness.checks += [lambda: upkeep.trouble, check_free_space(plan.data)]
+    scraping = ScrapeServices(
         plan.data,
         store,
         plan.scrape,
@@ -208,12 +212,12 @@ def application(
     callers.privacy.hosts = lambda: known_hosts(hub.registry.nodes(), scraping.targets.all())
     opened.callback(scraping.close)
     waiting = {"questions": lambda: readers.waiting, "writes": lambda: writer.waiting}
-    own.tables += [scraping.table, Queues({**waiting, "links": lambda: hub.waiting})]
+    own.tables += [scraping.table, QueueMetrics({**waiting, "links": lambda: hub.waiting})]
     if plan.itself:
-        opened.callback(SelfWatch(own, store, plan.clock, plan.itself, sink).close)
+        opened.callback(SelfMonitor(own, store, plan.clock, plan.itself, sink).close)
     callers.simulated = plan.simulated
     pages = _outlook(plan, readers, hub, opened)
-    parts = app.Parts(
+    parts = app.AppParts(
         readers,
         writer.write,
         own,
@@ -223,8 +227,10 @@ def application(
         retention=f"{age_ms / 86_400_000:g}d",
         clock=plan.clock,
         targets=scraping.active,
-        families=lambda: joined(writer.described.families, scraping.families(), hub.described.families),
-        more=[*scraping.routes(), *hub.routes(), *pages.routes(), *page_routes()],
+        families=lambda: merge_metadata(
+            writer.described.families, scraping.families(), hub.described.families
+        ),
+        more=[*scraping.routes(), *hub.routes(), *pages.routes(), *web_app_routes()],
         reasons=readiness.reasons,
     )
     built = app.build(parts)
@@ -232,31 +238,35 @@ def application(
     return built
 
 
-def _outlook(plan: Plan, readers: Readers, hub: Hub, opened: contextlib.ExitStack) -> OutlookRoutes:
+def _outlook(
+    plan: ServerConfig, readers: QueryExecutor, hub: LinkHub, opened: contextlib.ExitStack
+) -> PageRoutes:
     """Return what the page asks for, warmed up."""
-    outlook = Outlook(Embedded(readers), Ledgers(hub.registry, hub.events, hub.book), plan.clock)
+    outlook = SnapshotCache(
+        LocalRunner(readers), LocalClusterState(hub.registry, hub.events, hub.book), plan.clock
+    )
     opened.callback(outlook.close)
     outlook.warm()
-    return OutlookRoutes(outlook, simulated=plan.simulated)
+    return PageRoutes(outlook, simulated=plan.simulated)
 
 
-def _sink(plan: Plan, own: Own, opened: contextlib.ExitStack) -> RemoteWrite | None:
+def _sink(plan: ServerConfig, own: ServerMetrics, opened: contextlib.ExitStack) -> RemoteWrite | None:
     """Return what passes on what the server takes, if that is wanted."""
     if plan.remote_write is None:
         return None
     sink = plan.remote_write()
     opened.callback(sink.close)
-    own.tables.append(RemoteWriteTable(sink))
+    own.tables.append(RemoteWriteMetrics(sink))
     return sink
 
 
-class Upkeep:
+class MaintenanceThread:
     """Calls the store's upkeep every ten seconds, in a thread of its own, and not at once after a start."""
 
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
         self.trouble = ""  # why the last turn failed
         self._store, self._clock = store, clock
-        self._lasting = Lasting()
+        self._lasting = GcFreezer()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
         self._thread.start()
@@ -283,20 +293,20 @@ class Upkeep:
                     log.error("%s", trouble, exc_info=unknown)
 
 
-def _leave_address(plan: Plan, bound: socket.socket) -> None:
+def _leave_address(plan: ServerConfig, bound: socket.socket) -> None:
     """Tell commands on this machine where we are; without it they have to be told."""
     certificate = str(Path(plan.tls.file).absolute()) if plan.tls else ""
-    where = address(bound, bool(plan.tls))
-    here = Whereabouts(on_this_machine(where), where.partition("://")[2], certificate)
+    where = socket_url(bound, bool(plan.tls))
+    here = ServerAddress(local_url(where), where.partition("://")[2], certificate)
     try:
-        leave(plan.data, here)
+        write_address(plan.data, here)
     except OSError as error:
         log.warning("commands on this machine need --server %s: %s", here.url, error)
 
 
 def _announce(bound: socket.socket, secrets: Secrets, encrypted: bool) -> None:
     host = bound.getsockname()[0]
-    where = address(bound, encrypted)
+    where = socket_url(bound, encrypted)
     log.info("the page is at %s, and Prometheus's API, for Grafana's Prometheus data source", where)
     log.info("%s", advice(secrets))
     if not encrypted and not ipaddress.ip_address(host).is_loopback:

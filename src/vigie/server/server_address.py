@@ -14,7 +14,7 @@ from typing import NamedTuple
 FILE = "server-address"
 
 
-class Whereabouts(NamedTuple):
+class ServerAddress(NamedTuple):
     """How a server is reached from its own machine, where it listens, and the file of its certificate."""
 
     url: str
@@ -25,25 +25,25 @@ class Whereabouts(NamedTuple):
         """Return what trusts its certificate alone, under whatever name; nothing without TLS."""
         if not self.certificate:
             return None
-        from vigie.server.http.tls import shown_in  # only when used
+        from vigie.server.http.tls import sans_of  # only when used
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        context.load_verify_locations(cadata=shown_in(Path(self.certificate)))
+        context.load_verify_locations(cadata=sans_of(Path(self.certificate)))
         return context
 
 
-def leave(data: Path, here: Whereabouts) -> None:
+def write_address(data: Path, here: ServerAddress) -> None:
     """Write it, whole or not at all."""
     partial = data / f".{FILE}.{os.getpid()}"
     partial.write_text(json.dumps(here._asdict()) + "\n")
     partial.replace(data / FILE)
 
 
-def found(data: Path) -> Whereabouts | None:
+def read_address(data: Path) -> ServerAddress | None:
     """Return what the server that ran last on the directory left, if that can be read."""
     try:
-        return Whereabouts(**json.loads((data / FILE).read_text()))
+        return ServerAddress(**json.loads((data / FILE).read_text()))
     except (OSError, ValueError, TypeError):
         return None

@@ -15,29 +15,28 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from vigie.model import Event, Table
 from vigie.server.api.bindings import BindingRoutes
 from vigie.server.api.events import EventRoutes
-from vigie.server.api.nodes import NodeRoutes, OrderRoutes
+from vigie.server.api.nodes import NodeCommandRoutes, NodeRoutes
 from vigie.server.api.prometheus.targets import ActiveTargets
-from vigie.server.auth.delegated_auth import Vouching
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
-from vigie.server.cluster.nodes import Registry
-from vigie.server.http.requests import answered
-from vigie.server.ingest.link_endpoint import ANSWER_SECONDS, Keys, Links
-from vigie.server.ingest.link_session import PassOn, Shared
-from vigie.server.ingest.link_tables import Alike
+from vigie.server.auth.delegated_auth import DelegatedAuth
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
+from vigie.server.cluster.nodes import NodeStore
+from vigie.server.http.requests import handle_errors
+from vigie.server.ingest.link_endpoint import ANSWER_SECONDS, LinkEndpoint, NodeKeys
+from vigie.server.ingest.link_session import FrameSink, LinkServices
+from vigie.server.ingest.link_tables import SharedTables
 from vigie.server.ingest.link_writer import LinkWriter
-from vigie.server.ingest.metadata import Family
-from vigie.server.metrics import Counts, LinksTable
-from vigie.server.scrape.appender import AlsoElsewhere
-from vigie.server.scrape.appender import PassOn as SeriesSink
-from vigie.server.scrape.appender import Store as ScrapeStore
-from vigie.server.scrape.config import Rules
+from vigie.server.ingest.metadata import MetricMetadata
+from vigie.server.metrics import LinkMetrics, LinkMetricsTable
+from vigie.server.scrape.appender import ScrapeStore, TeeStore
+from vigie.server.scrape.appender import SeriesSink as SeriesSink
+from vigie.server.scrape.config import ScrapeConfig
 from vigie.server.scrape.discovery import Discovery, FileSd, Listing, agents
-from vigie.server.scrape.registration import Registration
+from vigie.server.scrape.registration import RegistrationRoutes
 from vigie.server.scrape.scraper import Scraper
 from vigie.server.scrape.target import Target
-from vigie.server.scrape.target_store import Targets
-from vigie.server.staleness.activity import Absences
+from vigie.server.scrape.target_store import TargetStore
+from vigie.server.staleness.activity import ActivityLog
 from vigie.store.store import Store
 
 FILE = "targets.sqlite"
@@ -46,14 +45,14 @@ log = logging.getLogger(__name__)
 PARTINGS = ("node_lost", "node_stopped", "node_removed")  # after these nobody tells who holds what there
 
 
-class Scraping:
+class ScrapeServices:
     """Begins when it is made, and ends with `close`."""
 
     def __init__(
         self,
         data: Path,
         store: ScrapeStore,
-        rules: Rules,
+        rules: ScrapeConfig,
         clock: Callable[[], int],
         age_ms: int,
         *,
@@ -62,9 +61,9 @@ class Scraping:
         pass_on: SeriesSink | None = None,
     ) -> None:
         """Take where state is kept, what stores, how to scrape, what lists agents, and where else it goes."""
-        self.targets = Targets(data / FILE)
+        self.targets = TargetStore(data / FILE)
         self._discovery = Discovery(self.targets.all, agents)
-        taking = AlsoElsewhere(store, pass_on) if pass_on else store
+        taking = TeeStore(store, pass_on) if pass_on else store
         self._scraper = Scraper(self.targets, taking, rules, clock, age_ms)
         self.active = ActiveTargets(self.targets.all, self._scraper.states, rules)
         self._file_sd = FileSd(file_sd or data / FILE_SD, self._discovery)
@@ -80,47 +79,47 @@ class Scraping:
         """Return what the scraper says of itself."""
         return self._scraper.table()
 
-    def families(self) -> Mapping[str, Family]:
+    def families(self) -> Mapping[str, MetricMetadata]:
         """Return what the exporters say about their metrics."""
         return self._scraper.families()
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
-        registration = Registration(self.targets)
+        registration = RegistrationRoutes(self.targets)
         return [
-            Route("/add_node", answered(registration.add), methods=["POST"]),
-            Route("/remove_node", answered(registration.remove), methods=["POST"]),
-            Route("/sd/prometheus", answered(self._discovery.answer), methods=["GET"]),
+            Route("/add_node", handle_errors(registration.add), methods=["POST"]),
+            Route("/remove_node", handle_errors(registration.remove), methods=["POST"]),
+            Route("/sd/prometheus", handle_errors(self._discovery.answer), methods=["GET"]),
         ]
 
 
-class Hub:
+class LinkHub:
     """The links of a server; made within its event loop."""
 
     def __init__(
         self,
         data: Path,
         store: Store,
-        keys: Keys,
+        keys: NodeKeys,
         clock: Callable[[], int],
         age_ms: int,
         answer_seconds: float = ANSWER_SECONDS,
-        pass_on: PassOn | None = None,
+        pass_on: FrameSink | None = None,
     ) -> None:
-        self.counts, self._clock, self._pass_on = Counts(), clock, pass_on
+        self.counts, self._clock, self._pass_on = LinkMetrics(), clock, pass_on
         self.scraped: Callable[[str, str], bool] = lambda _instance, _job: False  # the scraper comes later
-        self.absences = Absences(data / "absences.sqlite", store, clock)
-        self.events = Events(data / "events.sqlite", clock=clock)
-        self.book = Book(data / "bindings.sqlite", clock=clock)
+        self.absences = ActivityLog(data / "absences.sqlite", store, clock)
+        self.events = EventStore(data / "events.sqlite", clock=clock)
+        self.book = BindingStore(data / "bindings.sqlite", clock=clock)
         with contextlib.suppress(sqlite3.Error):  # on a full disk what has become too old stays a while
             self.events.prune(clock())
             self.book.prune(clock())
-        self.vouching = Vouching()
+        self.vouching = DelegatedAuth()
         self._writer = LinkWriter(store, self.events, self.absences, self.book)
-        self.registry = Registry(data / "nodes.sqlite", self.tell, clock)
-        alike = Alike()
+        self.registry = NodeStore(data / "nodes.sqlite", self.tell, clock)
+        alike = SharedTables()
         self.described = alike.described
-        shared = Shared(
+        shared = LinkServices(
             store,
             self._writer,
             self.events,
@@ -135,8 +134,8 @@ class Hub:
             self.vouching,
             pass_on,
         )
-        self.links = Links(shared, keys, answer_seconds)
-        self.table = LinksTable(self.counts, lambda: self.links.connected)
+        self.links = LinkEndpoint(shared, keys, answer_seconds)
+        self.table = LinkMetricsTable(self.counts, lambda: self.links.connected)
         self._watching = asyncio.ensure_future(self.links.watch())
 
     def agents(self) -> list[Target]:
@@ -148,7 +147,7 @@ class Hub:
         return [
             WebSocketRoute("/link", self.links.answer),
             *NodeRoutes(self.registry, self.links).routes(),
-            *OrderRoutes(self.registry, self.links).routes(),
+            *NodeCommandRoutes(self.registry, self.links).routes(),
             *EventRoutes(self.events).routes(),
             *BindingRoutes(self.book, clock=self._clock).routes(),
         ]

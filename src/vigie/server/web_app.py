@@ -14,9 +14,9 @@ from starlette.types import Scope
 
 import vigie
 from vigie.server.http.html import page_headers
-from vigie.server.http.not_found import base_of
-from vigie.server.http.requests import answered, refusal, wants_gzip
-from vigie.server.http.responses import unless_known
+from vigie.server.http.not_found import base_href
+from vigie.server.http.requests import error_response, handle_errors, wants_gzip
+from vigie.server.http.responses import respond_with_etag
 from vigie.server.http.routes import ADDRESSES, ASSET, ICON
 
 OUTLOOKS = {
@@ -55,10 +55,10 @@ NOT_BUILT = f"""<!doctype html>
 """
 
 
-def first_question(scope: Scope) -> str | None:
+def preload_path(scope: Scope) -> str | None:
     """Return what the page at an address asks first, as it will spell it; none if that takes more to know.
 
-    >>> first_question({"raw_path": b"/gpu/gpu01/3", "path": "/gpu/gpu01/3", "query_string": b""})
+    >>> preload_path({"raw_path": b"/gpu/gpu01/3", "path": "/gpu/gpu01/3", "query_string": b""})
     'api/outlook/gpus/gpu01/3'
     """
     if scope.get("query_string"):
@@ -71,14 +71,14 @@ def first_question(scope: Scope) -> str | None:
     return "api/outlook/" + outlook.format(*(quote(unquote(name), safe=PLAIN) for name in names))
 
 
-def page_routes(folder: Path = FOLDER) -> list[BaseRoute]:
+def web_app_routes(folder: Path = FOLDER) -> list[BaseRoute]:
     """Return the routes of the page whose built files are in a folder."""
-    page = Page(folder)
-    documents = [Route(address, answered(page.document)) for address in ADDRESSES]
-    return [*documents, Route(ASSET, answered(page.asset)), Route(ICON, answered(page.icon))]
+    page = WebApp(folder)
+    documents = [Route(address, handle_errors(page.document)) for address in ADDRESSES]
+    return [*documents, Route(ASSET, handle_errors(page.asset)), Route(ICON, handle_errors(page.icon))]
 
 
-class Page:
+class WebApp:
     """The built files; they are read when asked for, since they are small and may be built anew."""
 
     def __init__(self, folder: Path) -> None:
@@ -91,7 +91,7 @@ class Page:
         except FileNotFoundError:
             return HTMLResponse(NOT_BUILT, 503, page_headers(NOT_BUILT_STYLE))
         body = text.replace(HERE, _head(request.scope), 1).encode()
-        return unless_known(request, body, "text/html; charset=utf-8", "no-cache", HEADERS)
+        return respond_with_etag(request, body, "text/html; charset=utf-8", "no-cache", HEADERS)
 
     async def asset(self, request: Request) -> Response:
         """Return a file whose name changes with its content."""
@@ -104,19 +104,21 @@ class Page:
     def _file(self, request: Request, folder: Path, name: str, caching: str) -> Response:
         path = folder / name
         if not NAME.fullmatch(name) or not path.is_file():
-            return refusal(404, "not_found", "the page has no such file; it may have been built anew: reload")
+            return error_response(
+                404, "not_found", "the page has no such file; it may have been built anew: reload"
+            )
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         packed = path.with_name(f"{name}.gz")
         headers = {"Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
         if wants_gzip(request) and packed.is_file():
-            return unless_known(
+            return respond_with_etag(
                 request, packed.read_bytes(), kind, caching, {**headers, "Content-Encoding": "gzip"}
             )
-        return unless_known(request, path.read_bytes(), kind, caching, headers)
+        return respond_with_etag(request, path.read_bytes(), kind, caching, headers)
 
 
 def _head(scope: Scope) -> str:
     """Return where the page begins, and what it will ask first."""
-    base = f'<base href="{base_of(scope)}" />'
-    first = first_question(scope)
+    base = f'<base href="{base_href(scope)}" />'
+    first = preload_path(scope)
     return f'{base}<link rel="preload" as="fetch" crossorigin href="{first}" />' if first else base

@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 
 from vigie.model.nan import ABSENT_BITS
 from vigie.query.matchers import series_test
-from vigie.query.storage import Group, Labels, Matcher
+from vigie.query.storage import Labels, Matcher, SeriesGroup
 
 
 class MemoryStorage:
     """Holds what it was given, and answers by looking at all of it."""
 
-    def __init__(self, groups: Iterable[Group] = ()) -> None:
+    def __init__(self, groups: Iterable[SeriesGroup] = ()) -> None:
         self._groups = list(groups)
 
     def add(self, labels: Labels, times: Sequence[int], values: Sequence[float]) -> None:
         """Keep one series with times of its own."""
         matrix = np.array([values], dtype=np.float64)
-        self._groups.append(Group([labels], np.array(times, dtype=np.int64), matrix))
+        self._groups.append(SeriesGroup([labels], np.array(times, dtype=np.int64), matrix))
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of every series that the matchers fit."""
         fits = series_test(matchers)
         found = []
@@ -32,7 +32,7 @@ class MemoryStorage:
             columns = slice(*np.searchsorted(group.times, [start, end + 1]).tolist())
             if rows and len(group.times[columns]):
                 labels = [group.labels[row] for row in rows]
-                found.append(Group(labels, group.times[columns], group.values[rows, columns]))
+                found.append(SeriesGroup(labels, group.times[columns], group.values[rows, columns]))
         return found
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.common.change_logger import Complaint
-from vigie.common.endpoint import Target
-from vigie.common.http_client import Client
-from vigie.common.spool import Record, Spool
+from vigie.common.change_logger import ChangeLogger
+from vigie.common.endpoint import Endpoint
+from vigie.common.http_client import HttpClient
+from vigie.common.spool import Spool, SpoolRecord
 from vigie.model import Frame, Table, counter, gauge, table
-from vigie.sinks._remote_write.batch import Batch
-from vigie.sinks._remote_write.delivery import Delivery, Later
+from vigie.sinks._remote_write.batch import SampleBatch
+from vigie.sinks._remote_write.delivery import Delivery, RetryLaterError
 from vigie.sinks._remote_write.frame_series import FrameSeries, target_of
-from vigie.wire.remote_write.labels import Recent, label_section
+from vigie.wire.remote_write.labels import LruCache, label_section
 from vigie.wire.remote_write.write_request import Series
 
 METRICS = (
@@ -34,7 +34,7 @@ METRICS = (
 MAX_ANSWER = 1 << 20
 
 
-class RemoteWriteTable:
+class RemoteWriteMetrics:
     """Makes the table; a reason has a series from the first sample that is dropped for it."""
 
     def __init__(self, sink: RemoteWrite) -> None:
@@ -53,7 +53,7 @@ class RemoteWriteTable:
         return self._table, (*numbers, *(state.dropped[reason] for reason in reasons))
 
 
-class Options(NamedTuple):
+class RemoteWriteOptions(NamedTuple):
     """How to send; the defaults suit one node as well as a server."""
 
     external_labels: tuple[tuple[str, str], ...] = ()
@@ -65,7 +65,7 @@ class Options(NamedTuple):
     longest_pause: float = 60.0
 
 
-class State(NamedTuple):
+class QueueState(NamedTuple):
     """How it goes."""
 
     sent: int
@@ -81,25 +81,29 @@ class RemoteWrite:
 
     def __init__(
         self,
-        target: Target,
+        target: Endpoint,
         directory: Path,
-        options: Options = Options(),  # noqa: B008 - it cannot be changed
+        options: RemoteWriteOptions = RemoteWriteOptions(),  # noqa: B008 - it cannot be changed
         clock: Callable[[], float] = time.time,
     ) -> None:
         target.check()
         self._options, self._clock = options, clock
         self._external = dict(options.external_labels)
         self._frames = FrameSeries(self._external)
-        self._sections: Recent[int, tuple[Mapping[str, str], bytes]] = Recent(200_000)
-        self._batch = Batch()
+        self._sections: LruCache[int, tuple[Mapping[str, str], bytes]] = LruCache(200_000)
+        self._batch = SampleBatch()
         self._batch_since = 0.0
         self._spool = Spool(directory, options.queue_bytes)
-        self._client = Client(target, options.request_seconds, MAX_ANSWER)
+        self._client = HttpClient(target, options.request_seconds, MAX_ANSWER)
         parts = target.parts()
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._delivery = Delivery(self._client, path, clock)
         name = f"remote write to {target.name}"
-        self._failing, self._dropping, self._storing = Complaint(name), Complaint(name), Complaint(name)
+        self._failing, self._dropping, self._storing = (
+            ChangeLogger(name),
+            ChangeLogger(name),
+            ChangeLogger(name),
+        )
         self._failures = self._in_a_row = 0
         self._stop_at: float | None = None
         self._closed = False
@@ -152,7 +156,7 @@ class RemoteWrite:
             self._client.close()
             self._spool.close()
 
-    def state(self) -> State:
+    def state(self) -> QueueState:
         """Return the counts since the start, and what waits; as of before when the disk holds us up."""
         if self._changed.acquire(timeout=0.2):
             try:
@@ -162,14 +166,14 @@ class RemoteWrite:
                 self._changed.release()
         return self._seen
 
-    def _state(self) -> State:
+    def _state(self) -> QueueState:
         oldest = self._spool.oldest_ms
         age = self._clock() - oldest / 1000 if oldest is not None else 0.0
         dropped = dict(self._delivery.dropped)
         if self._spool.dropped:
             dropped["queue full"] = self._spool.dropped
         complaint = self._failing.text or self._storing.text or self._dropping.text
-        return State(
+        return QueueState(
             self._delivery.sent, dropped, self._spool.bytes, max(0.0, age), self._failures, complaint
         )
 
@@ -199,7 +203,7 @@ class RemoteWrite:
         now = round(self._clock() * 1000)
         before = self._spool.dropped
         for body in self._batch.bodies(self._options.batch_samples):
-            self._spool.put(Record(body.samples, now, body.bytes))
+            self._spool.put(SpoolRecord(body.samples, now, body.bytes))
         if self._spool.dropped > before:
             self._dropping(f"the queue of {self._options.queue_bytes} bytes is full, dropping the oldest")
         damaged = f"{self._spool.damaged} bytes of the queue were damaged" if self._spool.damaged else ""
@@ -216,7 +220,7 @@ class RemoteWrite:
                 self._delivery.send(record, record.samples, record.body)
                 with self._changed:
                     self._spool.take(record)
-            except Later as later:
+            except RetryLaterError as later:
                 pause = self._failed(str(later), later.seconds)
             except OSError as error:
                 pause = self._failed(str(error), 0.0)
@@ -227,7 +231,7 @@ class RemoteWrite:
                 if self._delivery.refusal:
                     self._dropping(f"refused samples are dropped: {self._delivery.refusal}")
 
-    def _due(self, pause: float) -> Record | None:
+    def _due(self, pause: float) -> SpoolRecord | None:
         """Wait until there is a record to send and the pause is over; None means stop."""
         not_before = time.monotonic() + pause
         while True:

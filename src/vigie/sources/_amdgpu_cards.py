@@ -21,7 +21,7 @@ NO_CARD = "no AMD GPU has the driver amdgpu loaded"
 Files = list[tuple[str, str]]  # a name for people, and a path
 
 
-class Card(NamedTuple):
+class AmdCard(NamedTuple):
     """One GPU: who it is, and where its files are."""
 
     labels: tuple[str, str, str, str]
@@ -33,22 +33,22 @@ class Card(NamedTuple):
     ras: Files
 
 
-def cards(host: Host) -> list[Card]:
+def cards(host: Host) -> list[AmdCard]:
     """Return the cards in the order of their numbers; looked for when the list changes, and at times."""
     names = sorted(host.sys.names(TOP))
     if look_again(host) or host.memory["names"] != names:
         host.memory["names"] = names
         host.memory["cards"] = _found(host, names)
-    found: list[Card] = host.memory["cards"]
+    found: list[AmdCard] = host.memory["cards"]
     return found
 
 
-def asleep(host: Host, card: Card) -> bool:
+def is_suspended(host: Host, card: AmdCard) -> bool:
     """Tell whether the card sleeps; almost anything else that is asked of it would wake it."""
     return host.sys.text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
 
 
-def _found(host: Host, names: list[str]) -> list[Card]:
+def _found(host: Host, names: list[str]) -> list[AmdCard]:
     numbers = sorted(int(match.group(1)) for match in map(CARD.match, names) if match)
     paths = [f"{TOP}/card{number}/device" for number in numbers]
     ours = [path for path in paths if _driven_by_amdgpu(host, path)]
@@ -64,13 +64,13 @@ def _driven_by_amdgpu(host: Host, path: str) -> bool:
         return False
 
 
-def _card(host: Host, index: str, path: str) -> Card:
+def _card(host: Host, index: str, path: str) -> AmdCard:
     unique = label(host, f"{path}/unique_id")
     uuid = f"GPU-{unique}" if unique.strip("0") else ""  # as ROCm spells it
     model = label(host, f"{path}/product_name") or f"AMD {label(host, f'{path}/device')}".strip()
     hwmon = next((f"{path}/hwmon/{name}" for name in host.sys.names(f"{path}/hwmon")), "")
     files = host.sys.names(hwmon) if hwmon else []
-    return Card(
+    return AmdCard(
         (index, uuid, "amd", model),
         _address(host, path),
         path,

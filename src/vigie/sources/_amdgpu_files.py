@@ -38,7 +38,7 @@ def ras_counts(text: str) -> Iterator[tuple[str, int]]:
         yield kind, int(errors)
 
 
-def held_back(table: bytes) -> Iterator[tuple[str, int]]:
+def throttle_reasons(table: bytes) -> Iterator[tuple[str, int]]:
     """Yield each kind of reason to be held back, and 1 if there is one now, from the file gpu_metrics."""
     if len(table) < METRICS_SIZE:
         return

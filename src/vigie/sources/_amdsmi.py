@@ -10,7 +10,7 @@ from vigie.sources.core.source import Unavailable
 INSTALL = "for what sysfs does not tell: pip install amdsmi, of the version of the ROCm that is here"
 
 
-class Refused(Exception):
+class AmdsmiError(Exception):
     """A question that the package did not answer; the message says why."""
 
     def __init__(self, function: str, why: str) -> None:
@@ -18,7 +18,7 @@ class Refused(Exception):
         super().__init__(why)
 
 
-class Session:
+class AmdsmiSession:
     """The package between amdsmi_init and amdsmi_shut_down, with its handles by PCI address."""
 
     def __init__(self, load: Callable[[], Any]) -> None:
@@ -46,12 +46,12 @@ class Session:
     def ask(self, function: str, address: str) -> Any:
         """Return what a function of the package answers about the GPU at an address, or raise Refused."""
         if address not in self._handles:
-            raise Refused(function, "amdsmi does not list this GPU")
+            raise AmdsmiError(function, "amdsmi does not list this GPU")
         try:
             answer = getattr(self._package, function)(self._handles[address])
         except Exception as error:  # noqa: BLE001 - of many kinds, by version; a function may be missing too
             self._refused += 1
-            raise Refused(function, _words(error)) from None
+            raise AmdsmiError(function, _words(error)) from None
         self._answered += 1
         return answer
 

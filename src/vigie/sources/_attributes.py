@@ -9,7 +9,7 @@ from typing import Optional
 
 from vigie.model import Metric
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option
+from vigie.sources.core.source import SourceOption
 from vigie.sources.core.tree import LIMIT, number, printable
 
 MOST_MEMBERS = 4096
@@ -56,7 +56,7 @@ def look_again(host: Host) -> bool:
     return bool(reads % READS_BETWEEN_LOOKS == 0)
 
 
-def pattern(host: Host, option: Option) -> Pattern[str]:
+def pattern(host: Host, option: SourceOption) -> Pattern[str]:
     """Return the regular expression that the option holds; an empty one matches nothing."""
     key = f"pattern {option.name}"
     if key not in host.memory:
@@ -65,7 +65,7 @@ def pattern(host: Host, option: Option) -> Pattern[str]:
     return compiled
 
 
-class Family(dict[str, Optional[Metric]]):
+class AttributeFamily(dict[str, Optional[Metric]]):
     """The members of an open-ended row, made once each; a word that fits in no name has none."""
 
     def __init__(self, row: Metric) -> None:

@@ -10,7 +10,7 @@ PORT = ("device", "port")
 WORD = 4  # bytes; the counters of data are in words, whatever the number of lanes
 
 
-class Row(NamedTuple):
+class CounterFile(NamedTuple):
     """One file of a port's directory, its metric, and by what its number is multiplied."""
 
     file: str
@@ -18,8 +18,8 @@ class Row(NamedTuple):
     scale: float = 1
 
 
-def _row(file: str, name: str, help: str, scale: float = 1) -> Row:
-    return Row(file, counter(f"node_infiniband_{name}_total", help, *PORT), scale)
+def _row(file: str, name: str, help: str, scale: float = 1) -> CounterFile:
+    return CounterFile(file, counter(f"node_infiniband_{name}_total", help, *PORT), scale)
 
 
 COUNTERS = (
@@ -100,7 +100,7 @@ OLD_COUNTERS = (
 )
 
 HARDWARE_COUNTERS = (
-    Row(
+    CounterFile(
         "hw_counters/lifespan",
         gauge("node_infiniband_lifespan_seconds", "How old these counters may be.", *PORT),
         1e-3,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from vigie.sources._log_lines import Line
+from vigie.sources._log_lines import LogLine
 from vigie.sources.core.source import Unavailable
 from vigie.sources.core.tree import Tree
 
@@ -37,7 +37,7 @@ class Journal:
         if self._program is None:
             raise Unavailable("there is no journalctl")
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[LogLine]:
         """Yield what the kernel has said since the last time, or raise Unavailable."""
         if time.monotonic() - self._asked < self._every:
             if self._why:
@@ -49,7 +49,7 @@ class Journal:
             self._cursor = str(entry.get("__CURSOR", self._cursor))
             when, said = entry.get("__REALTIME_TIMESTAMP", ""), _message(entry.get("MESSAGE"))
             if said and str(when).isdecimal():
-                yield Line(int(when) // 1000, said)
+                yield LogLine(int(when) // 1000, said)
 
     def keep(self) -> None:
         """Remember how far it was read, when what was read is told."""

@@ -17,7 +17,7 @@ ADDRESS = r"(?:[0-9a-fA-F]{1,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 Groups = Mapping[str, Optional[str]]
 
 
-class Finding(NamedTuple):
+class LogMatch(NamedTuple):
     """What a line tells."""
 
     kind: str
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     phase: Phase = Phase.ONCE
 
 
-class Rule(NamedTuple):
+class LogPattern(NamedTuple):
     """A kind of line; its named groups tell where, and `say` makes the sentence if the line is none."""
 
     kind: str
@@ -39,9 +39,9 @@ class Rule(NamedTuple):
 
 def _rule(
     kind: str, severity: str, pattern: str, say: str | Callable[[Groups], str], phase: Phase = Phase.ONCE
-) -> Rule:
+) -> LogPattern:
     compiled = re.compile(pattern.replace("ADDRESS", ADDRESS), re.ASCII)
-    return Rule(kind, severity, compiled, say if callable(say) else lambda _: say, phase)
+    return LogPattern(kind, severity, compiled, say if callable(say) else lambda _: say, phase)
 
 
 def _xid(found: Groups) -> str:
@@ -181,7 +181,7 @@ HINTS = re.compile(r"NVRM|SXid|amdgpu|AER:|PCIe|[Ll]ink|[Oo]ut of memory|Hardwar
 FACTS = ("driver", "cgroup")  # groups that tell no place
 
 
-def recognised(line: str) -> Finding | None:
+def match_line(line: str) -> LogMatch | None:
     """Return what the line tells, or None when it is about nothing of this."""
     line = line[:LONGEST]
     if not HINTS.search(line):
@@ -193,9 +193,9 @@ def recognised(line: str) -> Finding | None:
     return None
 
 
-def _finding(rule: Rule, groups: Groups) -> Finding:
+def _finding(rule: LogPattern, groups: Groups) -> LogMatch:
     where = {name: text for name, text in groups.items() if text and name not in FACTS}
     if "pci_bus_id" in where:
         where["pci_bus_id"] = pci_bus_id(where["pci_bus_id"])
     severity = rule.severity or xid_severity(int(where["xid"]))
-    return Finding(rule.kind, rule.say(groups), where, severity, rule.phase)
+    return LogMatch(rule.kind, rule.say(groups), where, severity, rule.phase)

@@ -6,14 +6,14 @@ import os
 import stat
 from collections.abc import Iterator, MutableMapping
 
-from vigie.sources._log_lines import Line, record
+from vigie.sources._log_lines import LogLine, record
 
 LONGEST_RECORD = 8192
 KMSG = (1, 11)  # its device; in some containers another stands under its name
 MOST_READS = 4096  # a turn; what is behind them comes with the next
 
 
-class NoKmsg(Exception):
+class KmsgUnavailableError(Exception):
     """The device cannot be read; the message says why."""
 
 
@@ -29,7 +29,7 @@ class Kmsg:
         self._read_at = 0  # wall clock, ms; 0 before the first turn
         self._descriptor = _opened(path)
 
-    def lines(self, now_ms: int, boot_ms: int) -> Iterator[Line]:
+    def lines(self, now_ms: int, boot_ms: int) -> Iterator[LogLine]:
         """Yield what is new; a record between two turns was written between them, whatever drift says."""
         earliest = self._read_at
         for text in self._texts():
@@ -40,7 +40,7 @@ class Kmsg:
                 self.lost += found.sequence - self._last - 1
             self._last = found.sequence
             if found.by_kernel:
-                yield Line(min(max(boot_ms + found.since_boot_ms, earliest), now_ms), found.text)
+                yield LogLine(min(max(boot_ms + found.since_boot_ms, earliest), now_ms), found.text)
         self._read_at = now_ms
 
     def keep(self) -> None:
@@ -73,10 +73,10 @@ def _opened(path: str) -> int:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise NoKmsg(f"{path}: {error.strerror}") from None
+        raise KmsgUnavailableError(f"{path}: {error.strerror}") from None
     status = os.fstat(descriptor)
     device = (os.major(status.st_rdev), os.minor(status.st_rdev))
     if stat.S_ISCHR(status.st_mode) and device != KMSG:
         os.close(descriptor)
-        raise NoKmsg(f"{path} is another device here")
+        raise KmsgUnavailableError(f"{path} is another device here")
     return descriptor

@@ -22,7 +22,7 @@ MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if nam
 DAY_MS = 86_400_000
 
 
-class Record(NamedTuple):
+class LogRecord(NamedTuple):
     """One record of /dev/kmsg."""
 
     sequence: int
@@ -31,23 +31,23 @@ class Record(NamedTuple):
     by_kernel: bool
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """One line of the kernel's, and when it was written."""
 
     time_ms: int
     text: str
 
 
-def record(line: str) -> Record | None:
+def record(line: str) -> LogRecord | None:
     """Return a record of /dev/kmsg, or None for what is none."""
     match = RECORD.match(line)
     if match is None:
         return None
     priority, sequence, microseconds = (int(match.group(place)) for place in (1, 2, 3))
-    return Record(sequence, microseconds // 1000, match.group(4), priority >> 3 == KERNEL)
+    return LogRecord(sequence, microseconds // 1000, match.group(4), priority >> 3 == KERNEL)
 
 
-def logged(line: str, now_ms: int, offset: int) -> Line | None:
+def logged(line: str, now_ms: int, offset: int) -> LogLine | None:
     """Return a line of a log file that the kernel wrote, or None; offset is the zone's, in seconds."""
     match = ISO.match(line)
     if match:
@@ -57,7 +57,7 @@ def logged(line: str, now_ms: int, offset: int) -> Line | None:
         moment = _classic(match, now_ms, offset) if match else None
     if match is None or moment is None:
         return None
-    return Line(min(moment, now_ms), STAMP.sub("", match.group(match.lastindex or 0)))
+    return LogLine(min(moment, now_ms), STAMP.sub("", match.group(match.lastindex or 0)))
 
 
 def _iso(text: str, offset: int) -> int | None:

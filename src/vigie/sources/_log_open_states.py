@@ -11,7 +11,7 @@ MOST = 64  # that are open at once
 State = tuple[str, dict[str, str]]  # a kind, and where
 
 
-class States:
+class OpenStates:
     """What is open, kept over restarts of the agent."""
 
     def __init__(self, kept: MutableMapping[str, str]) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 MOST = 65_535  # no machine has more cores or NUMA nodes; a garbled list may say so
 
 
-def spread(text: str) -> list[int]:
+def parse_number_list(text: str) -> list[int]:
     """Return the numbers that a list such as 0-3,8 stands for; what is garbled stands for none.
 
-    >>> spread("0-3,8")
+    >>> parse_number_list("0-3,8")
     [0, 1, 2, 3, 8]
     """
     numbers: list[int] = []
@@ -23,10 +23,10 @@ def spread(text: str) -> list[int]:
     return numbers
 
 
-def joined(numbers: Iterable[int]) -> str:
+def format_number_list(numbers: Iterable[int]) -> str:
     """Return numbers as the kernel would list them.
 
-    >>> joined([3, 0, 1, 2, 7])
+    >>> format_number_list([3, 0, 1, 2, 7])
     '0-3,7'
     """
     runs: list[list[int]] = []

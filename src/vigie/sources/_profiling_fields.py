@@ -6,14 +6,14 @@ import os
 from typing import NamedTuple
 
 from vigie.model import Metric, gauge
-from vigie.sources._number_lists import spread
+from vigie.sources._number_lists import parse_number_list
 from vigie.sources._nvml.gpu import DCGM
 
 SHARE, RATE = 1 / 100, 1 << 20  # GPM gives percentages and MiB/s, DCGM ratios and bytes/s
 LARGEST = 1 << 20  # of a file that lists fields
 
 
-class Row(NamedTuple):
+class ProfilingField(NamedTuple):
     """One counter, and what a unit of GPM is worth."""
 
     field: int
@@ -22,19 +22,19 @@ class Row(NamedTuple):
     worth: float
 
 
-def _share(field: int, gpm: int, name: str, what: str) -> Row:
+def _share(field: int, gpm: int, name: str, what: str) -> ProfilingField:
     meaning = f"Share of the time in which {what}, from 0 to 1."
-    return Row(field, gpm, gauge(f"DCGM_FI_PROF_{name}", meaning, *DCGM), SHARE)
+    return ProfilingField(field, gpm, gauge(f"DCGM_FI_PROF_{name}", meaning, *DCGM), SHARE)
 
 
-def _rate(field: int, gpm: int, name: str, what: str) -> Row:
-    return Row(field, gpm, gauge(f"DCGM_FI_PROF_{name}", f"Bytes a second {what}.", *DCGM), RATE)
+def _rate(field: int, gpm: int, name: str, what: str) -> ProfilingField:
+    return ProfilingField(field, gpm, gauge(f"DCGM_FI_PROF_{name}", f"Bytes a second {what}.", *DCGM), RATE)
 
 
 ROWS = (
     _share(1001, 1, "GR_ENGINE_ACTIVE", "the graphics or compute engine was busy"),
     _share(1002, 2, "SM_ACTIVE", "a multiprocessor had work, mean over all"),
-    Row(
+    ProfilingField(
         1003,
         3,
         gauge("DCGM_FI_PROF_SM_OCCUPANCY", "Resident warps of those that would fit, from 0 to 1.", *DCGM),
@@ -57,13 +57,13 @@ ROWS = (
 PIPE = "DCGM_FI_PROF_PIPE_"
 
 
-def chosen(fields: str, *, pipes: bool) -> tuple[Row, ...]:
+def select_fields(fields: str, *, pipes: bool) -> tuple[ProfilingField, ...]:
     """Return the rows that a list of DCGM fields names, or all; raise ValueError for a list without any.
 
     The list has ids, ranges of ids and names, or is the path of a file as dcgm-exporter has. Fields that are
     no profiling counters may be in it: other sources give them.
 
-    >>> [row.field for row in chosen("50,100,1001-1003,DCGM_FI_PROF_DRAM_ACTIVE", pipes=True)]
+    >>> [row.field for row in select_fields("50,100,1001-1003,DCGM_FI_PROF_DRAM_ACTIVE", pipes=True)]
     [1001, 1002, 1003, 1005]
     """
     words = _words(fields)
@@ -73,16 +73,16 @@ def chosen(fields: str, *, pipes: bool) -> tuple[Row, ...]:
     return tuple(row for row in rows if pipes or not row.metric.name.startswith(PIPE))
 
 
-def check(fields: str) -> None:
+def check_fields(fields: str) -> None:
     """Refuse, with ValueError, a list that names no profiling counter."""
-    chosen(fields, pipes=True)
+    select_fields(fields, pipes=True)
 
 
 def _words(fields: str) -> set[str]:
     if os.path.isabs(fields):
         return _listed(fields)
     words = {word.strip() for word in fields.split(",") if word.strip()}
-    return words | {str(number) for word in words if "-" in word for number in spread(word)}
+    return words | {str(number) for word in words if "-" in word for number in parse_number_list(word)}
 
 
 def _listed(path: str) -> set[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
 from vigie.sources import _gpu
-from vigie.sources._amdgpu_cards import NO_CARD, Card, asleep, cards
-from vigie.sources._amdgpu_files import chosen_clock, held_back, pcie_generation, ras_counts
+from vigie.sources._amdgpu_cards import NO_CARD, AmdCard, cards, is_suspended
+from vigie.sources._amdgpu_files import chosen_clock, pcie_generation, ras_counts, throttle_reasons
 from vigie.sources._attributes import count, measure
 from vigie.sources._gpu import GPU
 from vigie.sources.core.host import Host
@@ -59,19 +59,19 @@ def read(host: Host) -> Iterator[Sample]:
     for card in found:
         yield _gpu.INFO, (*card.labels, card.address, "amdgpu"), 1
         # Almost any other file wakes the card, which may take a second and costs power ever after.
-        sleeps = asleep(host, card)
+        sleeps = is_suspended(host, card)
         yield SUSPENDED, card.labels, int(sleeps)
         if not sleeps:
             yield from _card(host, card)
 
 
-def _card(host: Host, card: Card) -> Iterator[Sample]:
+def _card(host: Host, card: AmdCard) -> Iterator[Sample]:
     for file, metric, divisor in FILES:
         yield metric, card.labels, measure(host, f"{card.path}/{file}", divisor, 0)
     for file, metric in SPEEDS:
         yield metric, card.labels, pcie_generation(host.sys.text(f"{card.path}/{file}") or "")
     yield from _clocks(host, card)
-    for reason, held in held_back(host.sys.binary(f"{card.path}/gpu_metrics")):
+    for reason, held in throttle_reasons(host.sys.binary(f"{card.path}/gpu_metrics")):
         yield _gpu.THROTTLED, (*card.labels, reason), held
     yield from _ras(host, card)
     if card.hwmon:
@@ -80,7 +80,7 @@ def _card(host: Host, card: Card) -> Iterator[Sample]:
         yield from _fan(host, card)
 
 
-def _power(host: Host, card: Card) -> Iterator[Sample]:
+def _power(host: Host, card: AmdCard) -> Iterator[Sample]:
     # An average where there is one; MI300 gives only what it draws at the moment.
     power = measure(host, f"{card.hwmon}/power1_average", 1_000_000, 0)
     if power is None:
@@ -89,7 +89,7 @@ def _power(host: Host, card: Card) -> Iterator[Sample]:
     yield _gpu.POWER_LIMIT, card.labels, measure(host, f"{card.hwmon}/power1_cap", 1_000_000, 0)
 
 
-def _temperatures(host: Host, card: Card) -> Iterator[Sample]:
+def _temperatures(host: Host, card: AmdCard) -> Iterator[Sample]:
     found = {name: measure(host, path, 1000) for name, path in card.temperatures}
     for name, value in found.items():
         yield SENSOR, (*card.labels, name), value
@@ -98,7 +98,7 @@ def _temperatures(host: Host, card: Card) -> Iterator[Sample]:
     yield _gpu.MEMORY_TEMPERATURE, card.labels, found.get("mem")
 
 
-def _clocks(host: Host, card: Card) -> Iterator[Sample]:
+def _clocks(host: Host, card: AmdCard) -> Iterator[Sample]:
     clocks = {name: measure(host, path, 1, 0) for name, path in card.frequencies}
     for name in LEVELS:
         if clocks.get(name) is None:
@@ -109,14 +109,14 @@ def _clocks(host: Host, card: Card) -> Iterator[Sample]:
         yield CLOCKS, (*card.labels, name), value
 
 
-def _fan(host: Host, card: Card) -> Iterator[Sample]:
+def _fan(host: Host, card: AmdCard) -> Iterator[Sample]:
     yield FAN_SPEED, card.labels, measure(host, f"{card.hwmon}/fan1_input", 1, 0)
     driven = measure(host, f"{card.hwmon}/pwm1", 1, 0)
     most = measure(host, f"{card.hwmon}/pwm1_max", 1, 0)
     yield _gpu.FAN, card.labels, driven / most if driven is not None and most else None
 
 
-def _ras(host: Host, card: Card) -> Iterator[Sample]:
+def _ras(host: Host, card: AmdCard) -> Iterator[Sample]:
     for block, path in card.ras:
         for word, errors in ras_counts(host.sys.text(path) or ""):
             if word in ERROR_KINDS:

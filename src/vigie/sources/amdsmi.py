@@ -7,8 +7,8 @@ from typing import Any
 
 from vigie.model import Sample, counter, gauge
 from vigie.sources import _gpu
-from vigie.sources._amdgpu_cards import NO_CARD, Card, asleep, cards
-from vigie.sources._amdsmi import Refused, Session
+from vigie.sources._amdgpu_cards import NO_CARD, AmdCard, cards, is_suspended
+from vigie.sources._amdsmi import AmdsmiError, AmdsmiSession
 from vigie.sources._gpu import GPU
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
@@ -45,7 +45,7 @@ def read(host: Host) -> Iterator[Sample]:
     found = cards(host)
     if not found:
         raise Unavailable(NO_CARD)
-    awake = [card for card in found if not asleep(host, card)]
+    awake = [card for card in found if not is_suspended(host, card)]
     if len(awake) < len(found) and "session" not in host.memory:
         raise Unavailable("a card sleeps, and to open AMD's library would wake it")
     session = _session(host)
@@ -53,7 +53,7 @@ def read(host: Host) -> Iterator[Sample]:
         for read_some in (_processes, _energy, _metrics, _bad_pages):
             try:
                 yield from read_some(session, card)
-            except Refused as why:  # noqa: PERF203 - an answer that cannot be had or read costs only itself
+            except AmdsmiError as why:  # noqa: PERF203 - an answer that cannot be had or read costs only itself
                 host.note(f"GPU {card.labels[0]}, {why.function}", why)
             except (AttributeError, KeyError, TypeError) as error:
                 host.note(f"GPU {card.labels[0]}, {read_some.__name__}", f"not of a known shape: {error!r}")
@@ -61,11 +61,11 @@ def read(host: Host) -> Iterator[Sample]:
         _close(host)
 
 
-def _session(host: Host) -> Session:
+def _session(host: Host) -> AmdsmiSession:
     if "session" not in host.memory:
-        host.memory["session"] = Session(host.calls.amdsmi)
+        host.memory["session"] = AmdsmiSession(host.calls.amdsmi)
         host.closing[:] = [lambda: _close(host)]  # which may be the second or third
-    session: Session = host.memory["session"]
+    session: AmdsmiSession = host.memory["session"]
     return session
 
 
@@ -75,13 +75,13 @@ def _close(host: Host) -> None:
         session.close()
 
 
-def _processes(session: Session, card: Card) -> Iterator[Sample]:
+def _processes(session: AmdsmiSession, card: AmdCard) -> Iterator[Sample]:
     listed = session.ask("amdsmi_get_gpu_process_list", card.address)
     held = {}
     for process in listed:
         if not isinstance(process, dict):
             why = "this version lists processes without what they hold; that of ROCm 6.1 tells it"
-            raise Refused("amdsmi_get_gpu_process_list", why)
+            raise AmdsmiError("amdsmi_get_gpu_process_list", why)
         memory = process.get("memory_usage", {}).get("vram_mem")
         if memory != 0:  # all that use any GPU are listed for each
             held[str(process["pid"])] = _number(memory)
@@ -90,16 +90,16 @@ def _processes(session: Session, card: Card) -> Iterator[Sample]:
         yield _gpu.PROCESS_MEMORY, (*card.labels, pid, ""), held[pid]
 
 
-def _energy(session: Session, card: Card) -> Iterator[Sample]:
+def _energy(session: AmdsmiSession, card: AmdCard) -> Iterator[Sample]:
     told = session.ask("amdsmi_get_energy_count", card.address)
     ticks = _number(told.get("energy_accumulator", told.get("power")))  # the second before ROCm 6.1
     microjoules = _number(told.get("counter_resolution"))
     if ticks is None or not microjoules:
-        raise Refused("amdsmi_get_energy_count", "it is no number")
+        raise AmdsmiError("amdsmi_get_energy_count", "it is no number")
     yield ENERGY, card.labels, ticks * microjoules / 1e6
 
 
-def _metrics(session: Session, card: Card) -> Iterator[Sample]:
+def _metrics(session: AmdsmiSession, card: AmdCard) -> Iterator[Sample]:
     told = session.ask("amdsmi_get_gpu_metrics_info", card.address)
     for key, metric in (("xgmi_read_data_acc", XGMI_READ), ("xgmi_write_data_acc", XGMI_WRITTEN)):
         amounts = told.get(key)
@@ -114,7 +114,7 @@ def _metrics(session: Session, card: Card) -> Iterator[Sample]:
             yield _gpu.THROTTLED, (*card.labels, reason), None if then is None else int(ticks > then)
 
 
-def _bad_pages(session: Session, card: Card) -> Iterator[Sample]:
+def _bad_pages(session: AmdsmiSession, card: AmdCard) -> Iterator[Sample]:
     pages = session.ask("amdsmi_get_gpu_bad_page_info", card.address)
     states = [] if pages == NO_PAGES else [_state(page["status"]) for page in pages]
     for state in PAGE_STATES:

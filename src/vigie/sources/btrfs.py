@@ -43,7 +43,7 @@ PARITY_DISKS = {"raid5": 1, "raid6": 2}
 COMMIT_TIMES = (("last_commit_ms", LAST), ("max_commit_ms", LONGEST), ("total_commit_ms", TIME))
 
 
-class Reading(NamedTuple):
+class BtrfsReading(NamedTuple):
     """One file that is read every time, and what becomes of it."""
 
     metric: Metric
@@ -52,13 +52,13 @@ class Reading(NamedTuple):
     unit: int
 
 
-class Plan(NamedTuple):
+class FilesystemLayout(NamedTuple):
     """What there is of one file system; balancing or a new disk may change it."""
 
     path: str
     uuid: str
     facts: list[Sample]
-    readings: list[Reading]
+    readings: list[BtrfsReading]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -66,7 +66,7 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.entries(TOP)
     if look_again(host) or host.memory.get("names") != names:
         host.memory["names"], host.memory["plans"] = names, _plans(host, names)
-    plans: list[Plan] = host.memory["plans"]
+    plans: list[FilesystemLayout] = host.memory["plans"]
     if not plans:
         raise Unavailable("no Btrfs file system is mounted")
     for plan in plans:
@@ -78,25 +78,29 @@ def read(host: Host) -> Iterator[Sample]:
         yield from _commits(host, plan.path, plan.uuid)
 
 
-def _plans(host: Host, names: list[str]) -> list[Plan]:
+def _plans(host: Host, names: list[str]) -> list[FilesystemLayout]:
     paths = (f"{TOP}/{name}" for name in names if "-" in name)  # the others are not file systems
     return [_plan(host, path) for path in paths if host.sys.exists(f"{path}/allocation")]
 
 
-def _plan(host: Host, path: str) -> Plan:
+def _plan(host: Host, path: str) -> FilesystemLayout:
     uuid = label(host, f"{path}/metadata_uuid") or printable(path[len(TOP) + 1 :])
     disks = host.sys.names(f"{path}/devices")
-    plan = Plan(path, uuid, [], [Reading(GLOBAL, (uuid,), f"{path}/allocation/global_rsv_size", 1)])
+    plan = FilesystemLayout(
+        path, uuid, [], [BtrfsReading(GLOBAL, (uuid,), f"{path}/allocation/global_rsv_size", 1)]
+    )
     for group in GROUPS:
         here, labels = f"{path}/allocation/{group}", (uuid, group)
-        plan.readings.append(Reading(RESERVED, labels, f"{here}/bytes_reserved", 1))
+        plan.readings.append(BtrfsReading(RESERVED, labels, f"{here}/bytes_reserved", 1))
         for mode in host.sys.names(here):
             if mode in COPIES or mode in PARITY_DISKS:
-                plan.readings.append(Reading(USED, (*labels, mode), f"{here}/{mode}/used_bytes", 1))
-                plan.readings.append(Reading(SIZE, (*labels, mode), f"{here}/{mode}/total_bytes", 1))
+                plan.readings.append(BtrfsReading(USED, (*labels, mode), f"{here}/{mode}/used_bytes", 1))
+                plan.readings.append(BtrfsReading(SIZE, (*labels, mode), f"{here}/{mode}/total_bytes", 1))
                 plan.facts.append((RATIO, (*labels, mode), _ratio(mode, len(disks))))
     for disk in disks:
-        plan.readings.append(Reading(DEVICE, (uuid, printable(disk)), f"{path}/devices/{disk}/size", 512))
+        plan.readings.append(
+            BtrfsReading(DEVICE, (uuid, printable(disk)), f"{path}/devices/{disk}/size", 512)
+        )
     return plan
 
 

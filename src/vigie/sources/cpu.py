@@ -7,7 +7,7 @@ from operator import gt
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge
-from vigie.sources._number_lists import spread
+from vigie.sources._number_lists import parse_number_list
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
@@ -112,10 +112,10 @@ def _throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str
 
 
 def _states(isolated: str, online: str, present: str) -> Iterator[Sample]:
-    for cpu in spread(isolated):
+    for cpu in parse_number_list(isolated):
         yield ISOLATED, (str(cpu),), 1
-    switched_on = set(spread(online))
-    for cpu in spread(present) if switched_on else ():
+    switched_on = set(parse_number_list(online))
+    for cpu in parse_number_list(present) if switched_on else ():
         yield ONLINE, (str(cpu),), int(cpu in switched_on)
 
 

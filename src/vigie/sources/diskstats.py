@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._attributes import look_again, pattern, unsigned
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option, Source, expression
+from vigie.sources.core.source import Source, SourceOption, expression
 from vigie.sources.core.tree import printable
 
 # The columns after the name, in the kernel's order; older kernels have the first 11 or 15.
@@ -86,7 +86,7 @@ METRICS = (
     *ATA.values(),
 )
 
-EXCLUDE = Option(
+EXCLUDE = SourceOption(
     "exclude",
     r"^(ram|loop|fd|(h|s|v|xv)d[a-z]|nvme\d+n\d+p)\d+$",
     "Disks that are left out, as a regular expression; by default partitions and loop devices.",

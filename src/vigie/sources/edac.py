@@ -45,7 +45,7 @@ ROW = re.compile(r"^csrow(\d+)$")
 CHANNEL_COUNT = re.compile(r"^ch(\d+)_ce_count$")
 
 
-class Row(NamedTuple):
+class ChipRow(NamedTuple):
     """A row of chips, with the files of its channels."""
 
     labels: tuple[str, str]
@@ -53,11 +53,11 @@ class Row(NamedTuple):
     channels: list[tuple[tuple[str, ...], str]]
 
 
-class Plan(NamedTuple):
+class EdacLayout(NamedTuple):
     """What there is to read; it does not change while a driver is loaded."""
 
     controllers: list[tuple[Metric, tuple[str, ...], str]]
-    rows: list[Row]
+    rows: list[ChipRow]
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -66,7 +66,7 @@ def read(host: Host) -> Iterator[Sample]:
     if host.memory.get("names") != names:
         host.memory.clear()
         host.memory["names"], host.memory["plan"] = names, _plan(host, names)
-    plan: Plan = host.memory["plan"]
+    plan: EdacLayout = host.memory["plan"]
     if not plan.controllers:
         raise Unavailable("no driver of a memory controller with ECC is loaded")
     for metric, labels, path in plan.controllers:
@@ -75,7 +75,7 @@ def read(host: Host) -> Iterator[Sample]:
         yield from _row(host, row)
 
 
-def _row(host: Host, row: Row) -> Iterator[Sample]:
+def _row(host: Host, row: ChipRow) -> Iterator[Sample]:
     corrected = count(host, f"{row.path}/ce_count")
     yield ROW_CORRECTED, row.labels, corrected
     yield ROW_UNCORRECTED, row.labels, count(host, f"{row.path}/ue_count")
@@ -87,8 +87,8 @@ def _row(host: Host, row: Row) -> Iterator[Sample]:
     yield from samples
 
 
-def _plan(host: Host, names: list[str]) -> Plan:
-    plan = Plan([], [])
+def _plan(host: Host, names: list[str]) -> EdacLayout:
+    plan = EdacLayout([], [])
     for match in filter(None, map(CONTROLLER.match, names)):
         number, path = match.group(1), f"{TOP}/{match.group()}"
         plan.controllers.extend(
@@ -104,8 +104,8 @@ def _plan(host: Host, names: list[str]) -> Plan:
     return plan
 
 
-def _planned_row(host: Host, labels: tuple[str, str], path: str) -> Row:
-    row = Row(labels, path, [])
+def _planned_row(host: Host, labels: tuple[str, str], path: str) -> ChipRow:
+    row = ChipRow(labels, path, [])
     for file in filter(None, map(CHANNEL_COUNT.match, host.sys.names(path))):
         channel = file.group(1)
         dimm = label(host, f"{path}/ch{channel}_dimm_label")

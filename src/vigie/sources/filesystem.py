@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import pattern
-from vigie.sources.core.host import Calls, Host, Statvfs
+from vigie.sources.core.host import Host, Statvfs, SystemCalls
 from vigie.sources.core.lane import Lane, run_all
-from vigie.sources.core.source import Option, Source, expression, seconds
+from vigie.sources.core.source import Source, SourceOption, expression, seconds
 from vigie.sources.core.tree import printable
 
 LABELS = ("device", "fstype", "mountpoint")
@@ -38,20 +38,22 @@ METRICS = (
     ),
 )
 
-EXCLUDE_MOUNTS = Option(
+EXCLUDE_MOUNTS = SourceOption(
     "exclude_mounts",
     r"^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)",
     "Mount points that are left out, as a regular expression.",
     expression,
 )
-EXCLUDE_TYPES = Option(
+EXCLUDE_TYPES = SourceOption(
     "exclude_types",
     r"^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs"
     r"|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$",
     "Types of file system that are left out, as a regular expression.",
     expression,
 )
-DEADLINE = Option("deadline", "5", "Seconds after which a mount that does not answer is given up.", seconds)
+DEADLINE = SourceOption(
+    "deadline", "5", "Seconds after which a mount that does not answer is given up.", seconds
+)
 
 # These answer statvfs from the kernel's memory, so they are asked on the spot; any other type may have
 # a server or a program behind it that never answers.
@@ -70,10 +72,10 @@ class Mount(NamedTuple):
     minor: str
 
 
-class Question:
+class StatvfsCall:
     """One statvfs; it may be answered long after we stopped waiting for it."""
 
-    def __init__(self, calls: Calls, path: str) -> None:
+    def __init__(self, calls: SystemCalls, path: str) -> None:
         self._calls, self._path = calls, path
         self.answered = False
         self.answer: Statvfs | None = None
@@ -111,10 +113,10 @@ def read(host: Host) -> Iterator[Sample]:
         yield MOUNT, (device, mount.major, mount.minor, point), 1
 
 
-def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, Question]]:
-    stuck: dict[tuple[str, str], Question] = host.memory.get("stuck", {})
+def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
+    stuck: dict[tuple[str, str], StatvfsCall] = host.memory.get("stuck", {})
     stuck = {identity: question for identity, question in stuck.items() if not question.answered}
-    asked = [(mount, stuck.get(mount.identity) or Question(host.calls, mount.path)) for mount in mounts]
+    asked = [(mount, stuck.get(mount.identity) or StatvfsCall(host.calls, mount.path)) for mount in mounts]
     doubtful = []
     for mount, question in asked:
         if mount.labels[1] in PROMPT:

@@ -85,7 +85,7 @@ WITHOUT_UNIT = {"fault": "", "alarm": "", "beep": "_enabled"}
 Attributes = dict[str, dict[str, str]]  # the path of each attribute of each sensor
 
 
-class Reading(NamedTuple):
+class SensorReading(NamedTuple):
     """One file that is read every time, and what becomes of it."""
 
     metric: Metric
@@ -114,9 +114,9 @@ def _asleep(host: Host, name: str) -> bool:
     return host.sys.text(f"{CLASS}/{name}/device/power/runtime_status") in ("suspended", "suspending")
 
 
-def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[Reading]]:
+def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[SensorReading]]:
     facts: list[Sample] = []
-    readings: list[Reading] = []
+    readings: list[SensorReading] = []
     for name, chip in _chips(host, names).items():
         kind = _clean(host.sys.text(f"{CLASS}/{name}/name") or "")
         if kind:
@@ -168,14 +168,14 @@ def _attributes(host: Host, path: str) -> Attributes:
     return found
 
 
-def _readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Iterator[Reading]:
+def _readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Iterator[SensorReading]:
     kind = labels[1].rstrip("0123456789")
     if kind == "freq" and _clean(label):
         labels = (labels[0], _clean(label))  # a clock is known by its name, not by its number
     for attribute, path in paths.items():
         if attribute != "label":
             name, divisor = _name(kind, attribute, "" in paths)
-            yield Reading(_row(name), labels, path, divisor)
+            yield SensorReading(_row(name), labels, path, divisor)
 
 
 def _name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:

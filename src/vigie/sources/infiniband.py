@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vigie.model import Metric, Sample, gauge, info
 from vigie.sources._attributes import label, look_again
-from vigie.sources._infiniband_counters import PORT, ROWS, Row
+from vigie.sources._infiniband_counters import PORT, ROWS, CounterFile
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import number, printable
@@ -42,7 +42,7 @@ class Port(NamedTuple):
 
     labels: tuple[str, str]
     path: str
-    rows: list[Row]
+    rows: list[CounterFile]
 
 
 def read(host: Host) -> Iterator[Sample]:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from vigie.model import Phase, Sample, counter
-from vigie.sources._kernel_patterns import Finding, recognised
-from vigie.sources._kmsg import Kmsg, NoKmsg
+from vigie.sources._kernel_patterns import LogMatch, match_line
+from vigie.sources._kmsg import Kmsg, KmsgUnavailableError
 from vigie.sources._log_files import LogFile
-from vigie.sources._log_lines import Line, logged
-from vigie.sources._log_open_states import States
+from vigie.sources._log_lines import LogLine, logged
+from vigie.sources._log_open_states import OpenStates
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import number
@@ -54,13 +54,13 @@ def read(host: Host) -> Iterator[Sample]:
     file.keep()
 
 
-def _told(host: Host, lines: Iterable[Line]) -> int:
+def _told(host: Host, lines: Iterable[LogLine]) -> int:
     """Tell what the lines are about, and return how many there were since the agent started."""
     kinds: Counter[str] = Counter()
     last = 0
     for line in lines:
         host.memory["lines"] = host.memory.get("lines", 0) + 1
-        found = recognised(line.text)
+        found = match_line(line.text)
         if found is not None:
             kinds[found.kind] += 1
             last = line.time_ms
@@ -72,7 +72,7 @@ def _told(host: Host, lines: Iterable[Line]) -> int:
     return int(host.memory.get("lines", 0))
 
 
-def _tell(host: Host, line: Line, found: Finding) -> None:
+def _tell(host: Host, line: LogLine, found: LogMatch) -> None:
     kind, what, where, severity, phase = found
     _states(host).note(kind, where, phase)
     host.happened(kind, what, phase=phase, time_ms=line.time_ms, severity=severity, **where)
@@ -85,10 +85,10 @@ def _end_those_before_the_boot(host: Host) -> None:
         host.happened(kind, "", phase=Phase.ENDS, time_ms=_boot(host), severity="info", **where)
 
 
-def _states(host: Host) -> States:
+def _states(host: Host) -> OpenStates:
     if "states" not in host.memory:
-        host.memory["states"] = States(host.lasting)
-    states: States = host.memory["states"]
+        host.memory["states"] = OpenStates(host.lasting)
+    states: OpenStates = host.memory["states"]
     return states
 
 
@@ -108,7 +108,7 @@ def _kmsg(host: Host) -> Kmsg | None:
             kmsg = Kmsg(f"{host.root.top.rstrip('/')}/dev/kmsg", boot_id, host.lasting)
             host.closing.append(kmsg.close)
             host.memory["kmsg"] = kmsg
-        except NoKmsg as error:
+        except KmsgUnavailableError as error:
             host.memory["kmsg"], host.memory["why"] = None, str(error)
     found: Kmsg | None = host.memory["kmsg"]
     return found
@@ -142,7 +142,7 @@ def _file(host: Host) -> tuple[str, LogFile, list[str]]:
     raise Unavailable("; ".join(reasons))
 
 
-def _kernel_lines(host: Host, texts: list[str]) -> Iterator[Line]:
+def _kernel_lines(host: Host, texts: list[str]) -> Iterator[LogLine]:
     now, (_, offset) = _now(host), host.calls.zone()
     for text in texts:
         line = logged(text, now, offset)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources._fields import Fields
-from vigie.sources._number_lists import spread
+from vigie.sources._number_lists import parse_number_list
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
@@ -78,7 +78,7 @@ def read(host: Host) -> Iterator[Sample]:
         raise Unavailable("this kernel does not tell NUMA nodes apart")
     if "usage" not in host.memory:
         host.memory.update(usage=Fields(2, _usage), places=Fields(0, _place))
-    for node in spread(nodes):
+    for node in parse_number_list(nodes):
         labels = (str(node),)
         for file, fields in (("meminfo", host.memory["usage"]), ("numastat", host.memory["places"])):
             path = f"{NODES}node{node}/{file}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, counter
 from vigie.sources._attributes import pattern
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option, Source, expression
+from vigie.sources.core.source import Source, SourceOption, expression
 
 # In the order of the file's columns, which is as old as Linux.
 COLUMNS = (
@@ -47,7 +47,7 @@ NOHANDLER = counter(
 )
 METRICS = (*COLUMNS, NOHANDLER)
 
-EXCLUDE = Option("exclude", "", "Interfaces that are left out, as a regular expression.", expression)
+EXCLUDE = SourceOption("exclude", "", "Interfaces that are left out, as a regular expression.", expression)
 
 
 def read(host: Host) -> Iterator[Sample]:

@@ -9,20 +9,20 @@ from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.fields import TOO_HOT, FieldRow
-from vigie.sources._nvml.gpu import DCGM, Gpu, Rows
-from vigie.sources._nvml.memory import Amounts, memory_of
+from vigie.sources._nvml.gpu import DCGM, FieldRows, NvmlGpu
+from vigie.sources._nvml.memory import MemoryAmounts, memory_of
 from vigie.sources._nvml.samples import (
-    Block,
-    Fixed,
-    Found,
-    Reader,
+    FixedSeries,
+    GpuReader,
+    GpuReading,
+    SampleBlockCache,
     Value,
     driver_of,
-    fixed,
-    one,
+    fixed_series,
+    read_all,
+    read_one,
     samples,
     tell_lost,
-    together,
 )
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
@@ -114,7 +114,7 @@ REASONS = (
 UNTOLD = "drivers before 510 do not tell it, and count it as used"
 BITS = tuple(enumerate(REASONS))[1:]  # a GPU without work is not held back
 MEMORY = (FB_TOTAL, FB_FREE, FB_USED, FB_USED_PERCENT, FB_RESERVED)
-OF_PARTS = Rows((metric, ()) for metric in MEMORY)
+OF_PARTS = FieldRows((metric, ()) for metric in MEMORY)
 
 
 def read(host: Host) -> list[Sample]:
@@ -140,23 +140,23 @@ def _tell_xids(host: Host) -> None:
         )
 
 
-def _load(gpu: Gpu) -> Sequence[Value]:
+def _load(gpu: NvmlGpu) -> Sequence[Value]:
     answer = abi.Utilization()
     gpu.ask("nvmlDeviceGetUtilizationRates", byref(answer))
     busy, memory = answer.gpu, answer.memory
     return busy, memory, busy / 100, memory / 100
 
 
-def _memory(gpu: Gpu) -> Sequence[Value]:
+def _memory(gpu: NvmlGpu) -> Sequence[Value]:
     whole = memory_of(gpu, gpu.handle)
     return *_amounts(whole), whole.used, whole.total
 
 
-def _parts(gpu: Gpu) -> list[Block]:
-    return [Block(OF_PARTS, _amounts(memory_of(gpu, part.handle)), part) for part in gpu.parts]
+def _parts(gpu: NvmlGpu) -> list[SampleBlockCache]:
+    return [SampleBlockCache(OF_PARTS, _amounts(memory_of(gpu, part.handle)), part) for part in gpu.parts]
 
 
-def _amounts(amount: Amounts) -> tuple[Value, ...]:
+def _amounts(amount: MemoryAmounts) -> tuple[Value, ...]:
     """Return the values of MEMORY."""
     usable = amount.total - (amount.reserved or 0)
     return (
@@ -166,37 +166,37 @@ def _amounts(amount: Amounts) -> tuple[Value, ...]:
     )
 
 
-def _temperature(gpu: Gpu) -> Sequence[Value]:
+def _temperature(gpu: NvmlGpu) -> Sequence[Value]:
     return (_plausible(gpu.number("nvmlDeviceGetTemperature", 0)),) * 2
 
 
-def _power(gpu: Gpu) -> Sequence[Value]:
+def _power(gpu: NvmlGpu) -> Sequence[Value]:
     return (gpu.number("nvmlDeviceGetPowerUsage") / 1000,) * 2
 
 
-def _codec(metric: Metric, function: str) -> Fixed:
-    def load(gpu: Gpu) -> Sequence[Value]:
+def _codec(metric: Metric, function: str) -> FixedSeries:
+    def load(gpu: NvmlGpu) -> Sequence[Value]:
         percent, window = c_uint(), c_uint()
         gpu.ask(function, byref(percent), byref(window))
         return (percent.value,)
 
-    return fixed(load, metric)
+    return fixed_series(load, metric)
 
 
-def _reasons(gpu: Gpu) -> Sequence[Value]:
+def _reasons(gpu: NvmlGpu) -> Sequence[Value]:
     new = gpu.library.has("nvmlDeviceGetCurrentClocksEventReasons")
     mask = gpu.long(f"nvmlDeviceGetCurrentClocks{'Event' if new else 'Throttle'}Reasons")
     return [mask, *(mask >> bit & 1 for bit, _ in BITS)]
 
 
-def _fields(gpu: Gpu) -> Sequence[Value]:
+def _fields(gpu: NvmlGpu) -> Sequence[Value]:
     values, times = fields.ask(gpu, "tick", KEYS)
     heat, sent, received = values[-3:]
     heat = heat if isinstance(heat, str) else _plausible(heat)
     return [*values[:-3], heat, heat, _nvlink(gpu, sent, received, times[-2])]
 
 
-def _nvlink(gpu: Gpu, sent: Value, received: Value, time: int) -> Value:
+def _nvlink(gpu: NvmlGpu, sent: Value, received: Value, time: int) -> Value:
     """Return the rate since the last read, by the driver's own clock."""
     if isinstance(sent, str) or isinstance(received, str):
         return sent if isinstance(sent, str) else received
@@ -212,37 +212,37 @@ def _plausible(degrees: float) -> Value:
     return f"{degrees:g} is no temperature" if degrees > TOO_HOT else degrees
 
 
-def _identity(gpu: Gpu) -> Iterator[Found]:
-    yield Found(_gpu.INFO, 1, (gpu.pci, gpu.driver))
+def _identity(gpu: NvmlGpu) -> Iterator[GpuReading]:
+    yield GpuReading(_gpu.INFO, 1, (gpu.pci, gpu.driver))
     if "events" in gpu.missing:
-        yield Found(XID_ERRORS, None, why=gpu.missing["events"])
+        yield GpuReading(XID_ERRORS, None, why=gpu.missing["events"])
     else:
         xid = gpu.last_xid
-        yield Found(XID_ERRORS, xid, (str(xid), about(xid).name) if xid else ("", ""))
+        yield GpuReading(XID_ERRORS, xid, (str(xid), about(xid).name) if xid else ("", ""))
 
 
 READERS = (
-    Reader((_gpu.INFO, XID_ERRORS), _identity),
-    together(
-        fixed(_load, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
-        fixed(_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
-        fixed(_temperature, GPU_TEMP, _gpu.TEMPERATURE),
-        fixed(_power, POWER_USAGE, _gpu.POWER),
-        one("nvmlDeviceGetClockInfo", (SM_CLOCK, 1), (_gpu.CLOCK, 1e6), arguments=(abi.CLOCK_SM,)),
-        one(
+    GpuReader((_gpu.INFO, XID_ERRORS), _identity),
+    read_all(
+        fixed_series(_load, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
+        fixed_series(_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
+        fixed_series(_temperature, GPU_TEMP, _gpu.TEMPERATURE),
+        fixed_series(_power, POWER_USAGE, _gpu.POWER),
+        read_one("nvmlDeviceGetClockInfo", (SM_CLOCK, 1), (_gpu.CLOCK, 1e6), arguments=(abi.CLOCK_SM,)),
+        read_one(
             "nvmlDeviceGetClockInfo", (MEM_CLOCK, 1), (_gpu.MEMORY_CLOCK, 1e6), arguments=(abi.CLOCK_MEMORY,)
         ),
         _codec(ENC_UTIL, "nvmlDeviceGetEncoderUtilization"),
         _codec(DEC_UTIL, "nvmlDeviceGetDecoderUtilization"),
-        fixed(_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)),
-        one("nvmlDeviceGetPerformanceState", (PSTATE, 1)),
-        fixed(
+        fixed_series(_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)),
+        read_one("nvmlDeviceGetPerformanceState", (PSTATE, 1)),
+        fixed_series(
             _fields,
             *(row.metric for row in FIELDS),
             *(MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE, NVLINK_BANDWIDTH),
         ),
     ),
-    Reader(MEMORY, _parts),
+    GpuReader(MEMORY, _parts),
 )
 
 SOURCE = Source("nvidia", METRICS, read, slow=True)

@@ -9,9 +9,9 @@ from vigie.model import Sample, counter, gauge, info
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.fields import FieldRow
-from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu, text
+from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, NvmlGpu, text
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import Found, Reader, fixed, one, samples, together
+from vigie.sources._nvml.samples import GpuReader, GpuReading, fixed_series, read_all, read_one, samples
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
@@ -92,14 +92,14 @@ def read(host: Host) -> list[Sample]:
     return samples(host, READERS)
 
 
-def _board(gpu: Gpu) -> Iterator[Found]:
+def _board(gpu: NvmlGpu) -> Iterator[GpuReading]:
     if "board" not in gpu.memory:
         gpu.memory["board"] = _text(gpu, "nvmlDeviceGetSerial"), _text(gpu, "nvmlDeviceGetVbiosVersion")
     there = any(gpu.memory["board"])
-    yield Found(BOARD, 1 if there else None, gpu.memory["board"], why="not supported by this GPU")
+    yield GpuReading(BOARD, 1 if there else None, gpu.memory["board"], why="not supported by this GPU")
 
 
-def _text(gpu: Gpu, function: str) -> str:
+def _text(gpu: NvmlGpu, function: str) -> str:
     try:
         return text(gpu.library, function, gpu.handle, 32)
     except NvmlError as error:
@@ -108,7 +108,7 @@ def _text(gpu: Gpu, function: str) -> str:
         raise
 
 
-def _retired(gpu: Gpu) -> Iterator[Found]:
+def _retired(gpu: NvmlGpu) -> Iterator[GpuReading]:
     room = 64
     count, pages = c_uint(room), (c_ulonglong * room)()
     try:
@@ -116,62 +116,62 @@ def _retired(gpu: Gpu) -> Iterator[Found]:
     except NvmlError as error:
         if error.code != abi.INSUFFICIENT_SIZE:
             raise
-    yield Found(RETIRED_SBE, count.value)
+    yield GpuReading(RETIRED_SBE, count.value)
 
 
-def _licensed(gpu: Gpu) -> Iterator[Found]:
+def _licensed(gpu: NvmlGpu) -> Iterator[GpuReading]:
     answer = abi.LicensableFeatures()
     gpu.ask("nvmlDeviceGetGridLicensableFeatures_v4", byref(answer))
     there = min(answer.licensableFeaturesCount, len(answer.gridLicensableFeatures))
     features = answer.gridLicensableFeatures[:there] if answer.isGridLicenseSupported else ()
-    yield Found(LICENSED, int(any(feature.featureState for feature in features)))
+    yield GpuReading(LICENSED, int(any(feature.featureState for feature in features)))
 
 
-def _mig(gpu: Gpu) -> Iterator[Found]:
+def _mig(gpu: NvmlGpu) -> Iterator[GpuReading]:
     current, pending = c_uint(), c_uint()
     gpu.ask("nvmlDeviceGetMigMode", byref(current), byref(pending))
     gpu.look_for_parts()
-    yield Found(MIG_MODE, current.value)
+    yield GpuReading(MIG_MODE, current.value)
     for part in gpu.parts:
-        yield Found(MIG_INSTANCE, 1, (str(part.instance), part.profile, part.uuid))
+        yield GpuReading(MIG_INSTANCE, 1, (str(part.instance), part.profile, part.uuid))
 
 
-def _fabric(gpu: Gpu) -> Iterator[Found]:
+def _fabric(gpu: NvmlGpu) -> Iterator[GpuReading]:
     answer = abi.FabricInfo2(version=FABRIC_VERSION)
     gpu.ask("nvmlDeviceGetGpuFabricInfoV", byref(answer))
     if answer.state == NO_FABRIC:
         for metric in (FABRIC, FABRIC_STATUS):
-            yield Found(metric, None, why="the GPU is part of no fabric")
+            yield GpuReading(metric, None, why="the GPU is part of no fabric")
         return
-    yield Found(FABRIC, answer.state)
-    yield Found(FABRIC_STATUS, answer.status)
+    yield GpuReading(FABRIC, answer.state)
+    yield GpuReading(FABRIC_STATUS, answer.status)
 
 
-def _fan(gpu: Gpu) -> tuple[float, float]:
+def _fan(gpu: NvmlGpu) -> tuple[float, float]:
     percent = gpu.number("nvmlDeviceGetFanSpeed")
     return percent, percent / 100
 
 
 READERS = (
-    together(
+    read_all(
         fields.fixed_fields("health", FIELDS),
-        one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
-        one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
-        one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
-        one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
-        one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
-        one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
-        one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
-        one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
-        one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
-        one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
-        fixed(_fan, FAN_SPEED, _gpu.FAN),
+        read_one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
+        read_one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
+        read_one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
+        read_one("nvmlDeviceGetTemperatureThreshold", (SLOWDOWN_TEMP, 1), arguments=(abi.SLOWDOWN,)),
+        read_one("nvmlDeviceGetMaxClockInfo", (MAX_SM_CLOCK, 1), arguments=(abi.CLOCK_SM,)),
+        read_one("nvmlDeviceGetMaxClockInfo", (MAX_MEM_CLOCK, 1), arguments=(abi.CLOCK_MEMORY,)),
+        read_one("nvmlDeviceGetCurrPcieLinkGeneration", (LINK_GEN, 1), (_gpu.PCIE_GENERATION, 1)),
+        read_one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
+        read_one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
+        read_one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
+        fixed_series(_fan, FAN_SPEED, _gpu.FAN),
     ),
-    Reader((BOARD,), _board),
-    Reader((RETIRED_SBE,), _retired),
-    Reader((LICENSED,), _licensed),
-    Reader((MIG_MODE,), _mig),
-    Reader((FABRIC, FABRIC_STATUS), _fabric),
+    GpuReader((BOARD,), _board),
+    GpuReader((RETIRED_SBE,), _retired),
+    GpuReader((LICENSED,), _licensed),
+    GpuReader((MIG_MODE,), _mig),
+    GpuReader((FABRIC, FABRIC_STATUS), _fabric),
 )
 
 SOURCE = Source("nvidia_health", METRICS, read, slow=True, every=30)

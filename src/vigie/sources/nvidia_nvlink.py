@@ -8,11 +8,11 @@ from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.fields import FieldRow
-from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, Gpu
+from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import Found, Reader, samples, together
+from vigie.sources._nvml.samples import GpuReader, GpuReading, read_all, samples
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option, Source
+from vigie.sources.core.source import Source, SourceOption
 
 METRICS = (
     UP := gauge("vigie_gpu_nvlink_up", "1 if the link is active.", *_gpu.GPU, "link"),
@@ -47,7 +47,7 @@ def true_or_false(text: str) -> None:
         raise ValueError("should be true or false")
 
 
-LINK_RATES = Option(
+LINK_RATES = SourceOption(
     "link_rates", "false", "true: DCGM_FI_DEV_NVLINK_BANDWIDTH_L* too, a series for each link.", true_or_false
 )
 LINKS = tuple(BANDWIDTH.named(str(link)) for link in range(abi.MOST_LINKS))
@@ -59,7 +59,7 @@ def read(host: Host) -> list[Sample]:
     return samples(host, READERS if rates else READERS_WITHOUT_RATES)
 
 
-def _states(gpu: Gpu) -> Iterator[Found]:
+def _states(gpu: NvmlGpu) -> Iterator[GpuReading]:
     found = []
     for link in gpu.memory.get("links", range(abi.MOST_LINKS)):
         try:
@@ -71,11 +71,11 @@ def _states(gpu: Gpu) -> Iterator[Found]:
                 continue
             raise
         found.append(link)
-        yield Found(UP, active, (str(link),))
+        yield GpuReading(UP, active, (str(link),))
     gpu.memory["links"] = found
 
 
-def _errors(gpu: Gpu) -> Iterator[Found]:
+def _errors(gpu: NvmlGpu) -> Iterator[GpuReading]:
     for link in gpu.memory.get("links", ()):
         for number, kind in enumerate(KINDS):
             try:
@@ -83,12 +83,12 @@ def _errors(gpu: Gpu) -> Iterator[Found]:
             except NvmlError as error:  # noqa: PERF203 - newer links lack some kinds
                 if error.code not in FOR_GOOD:
                     raise
-                yield Found(ERRORS, None, why=str(error))
+                yield GpuReading(ERRORS, None, why=str(error))
             else:
-                yield Found(ERRORS, count, (str(link), kind))
+                yield GpuReading(ERRORS, count, (str(link), kind))
 
 
-def _traffic(gpu: Gpu) -> Iterator[Found]:
+def _traffic(gpu: NvmlGpu) -> Iterator[GpuReading]:
     links: list[int] = gpu.memory.get("links", [])
     keys = [(field, link) for link in links for field in (DATA_SENT, DATA_RECEIVED)]
     answers = fields.ask(gpu, "links", keys)
@@ -97,33 +97,35 @@ def _traffic(gpu: Gpu) -> Iterator[Found]:
         sent, received = answers.values[2 * place : 2 * place + 2]
         if isinstance(sent, str) or isinstance(received, str):
             why = sent if isinstance(sent, str) else str(received)
-            yield from (Found(metric, None, why=why) for metric in (SENT, RECEIVED))
+            yield from (GpuReading(metric, None, why=why) for metric in (SENT, RECEIVED))
             continue
-        yield Found(SENT, sent * 1024, (str(link),))
-        yield Found(RECEIVED, received * 1024, (str(link),))
+        yield GpuReading(SENT, sent * 1024, (str(link),))
+        yield GpuReading(RECEIVED, received * 1024, (str(link),))
         yield _rate(LINKS[link], before, link, (sent + received, answers.times[2 * place]))
 
 
-def _bytes(gpu: Gpu) -> Iterator[Found]:
+def _bytes(gpu: NvmlGpu) -> Iterator[GpuReading]:
     return (found for found in _traffic(gpu) if found.metric in (SENT, RECEIVED))
 
 
-def _rate(metric: Metric, before: dict[int, tuple[float, int]], link: int, now: tuple[float, int]) -> Found:
+def _rate(
+    metric: Metric, before: dict[int, tuple[float, int]], link: int, now: tuple[float, int]
+) -> GpuReading:
     """Return the rate since the last read, by the driver's own clock."""
     then = before.get(link)
     before[link] = now
     if then is None or now[1] <= then[1] or now[0] < then[0]:
-        return Found(metric, None, why="a rate needs two readings")
-    return Found(metric, (now[0] - then[0]) / ((now[1] - then[1]) / 1e6) / 1000)
+        return GpuReading(metric, None, why="a rate needs two readings")
+    return GpuReading(metric, (now[0] - then[0]) / ((now[1] - then[1]) / 1e6) / 1000)
 
 
 READERS = (
-    Reader((UP,), _states),
-    Reader((ERRORS,), _errors),
-    Reader((SENT, RECEIVED), _traffic),
-    together(fields.fixed_fields("totals", TOTALS)),
+    GpuReader((UP,), _states),
+    GpuReader((ERRORS,), _errors),
+    GpuReader((SENT, RECEIVED), _traffic),
+    read_all(fields.fixed_fields("totals", TOTALS)),
 )
 
-READERS_WITHOUT_RATES = (*READERS[:2], Reader((SENT, RECEIVED), _bytes), *READERS[3:])
+READERS_WITHOUT_RATES = (*READERS[:2], GpuReader((SENT, RECEIVED), _bytes), *READERS[3:])
 
 SOURCE = Source("nvidia_nvlink", METRICS, read, slow=True, every=30, options=(LINK_RATES,))

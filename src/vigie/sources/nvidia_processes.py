@@ -10,9 +10,9 @@ from typing import Any
 from vigie.model import Sample
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
+from vigie.sources._nvml.gpu import FOR_GOOD, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import Found, Reader, samples
+from vigie.sources._nvml.samples import GpuReader, GpuReading, samples
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
@@ -30,23 +30,23 @@ CALLS: tuple[tuple[str, Any], ...] = (
 
 def read(host: Host) -> list[Sample]:
     """Return the processes of every GPU."""
-    return samples(host, (Reader(METRICS, _processes),))
+    return samples(host, (GpuReader(METRICS, _processes),))
 
 
-def _processes(gpu: Gpu) -> Iterator[Found]:
+def _processes(gpu: NvmlGpu) -> Iterator[GpuReading]:
     there, listed = _list(gpu)
-    yield Found(_gpu.PROCESSES, there)
+    yield GpuReading(_gpu.PROCESSES, there)
     if there > len(listed):
-        yield Found(_gpu.PROCESS_MEMORY, None, why=f"there are more than {MOST} processes")
+        yield GpuReading(_gpu.PROCESS_MEMORY, None, why=f"there are more than {MOST} processes")
     for each in listed:
         instance = getattr(each, "gpuInstanceId", abi.NO_INSTANCE)
         labels = str(each.pid), "" if instance == abi.NO_INSTANCE else str(instance)
         used = each.usedGpuMemory
         why = "the driver does not tell it here"
-        yield Found(_gpu.PROCESS_MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
+        yield GpuReading(_gpu.PROCESS_MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
 
 
-def _list(gpu: Gpu) -> tuple[int, list[Any]]:
+def _list(gpu: NvmlGpu) -> tuple[int, list[Any]]:
     """Return how many processes there are, and as many of them as are told."""
     for function, kind in CALLS:
         count, array = c_uint(MOST), (kind * MOST)()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from vigie.model import Sample
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.driver import Driver
-from vigie.sources._nvml.gpm import Counters, Pair, can_sample
-from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part
+from vigie.sources._nvml.driver import NvmlDriver
+from vigie.sources._nvml.gpm import GpmCounters, GpmPair, can_sample
+from vigie.sources._nvml.gpu import FOR_GOOD, GpuPart, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import Block, Reader, Value, driver_of, samples
-from vigie.sources._profiling_fields import ROWS, check, chosen
+from vigie.sources._nvml.samples import GpuReader, SampleBlockCache, Value, driver_of, samples
+from vigie.sources._profiling_fields import ROWS, check_fields, select_fields
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option, Source, Unavailable, seconds
+from vigie.sources.core.source import Source, SourceOption, Unavailable, seconds
 
 if TYPE_CHECKING:
     from vigie.sources._dcgm.profiler import Profiler
@@ -25,31 +25,33 @@ METRICS = tuple(row.metric for row in ROWS)
 NEEDS = "profiling counters without DCGM need Hopper or newer"
 NEEDS_WHOLE = "profiling counters of MIG instances need Hopper or newer"
 
-ENGINE = Option(
+ENGINE = SourceOption(
     "dcgm",
     AUTO,
     "The DCGM engine for GPUs before Hopper: auto (the host engine that runs here: its socket, port 5555), "
     "its address or socket, embedded (in a child process of the agent), or off.",
 )
-LIBRARY = Option(
+LIBRARY = SourceOption(
     "dcgm_library",
     "",
     "DCGM's library, as a name or a path. Empty: libdcgm.so.4, libdcgm.so.3 or libdcgm.so.",
 )
-INTERVAL = Option("dcgm_interval", "10", "Seconds over which DCGM takes the mean of each counter.", seconds)
-FIELDS = Option(
+INTERVAL = SourceOption(
+    "dcgm_interval", "10", "Seconds over which DCGM takes the mean of each counter.", seconds
+)
+FIELDS = SourceOption(
     "fields",
     "",
     "Counters by DCGM id or name, such as 1001-1005,DCGM_FI_PROF_DRAM_ACTIVE; or the path of a list as "
     "dcgm-exporter has. Empty: all.",
-    check,
+    check_fields,
 )
-PIPES = Option("pipes", "true", "Whether to count how busy each pipe is (tensor, 64, 32 and 16 bit).")
+PIPES = SourceOption("pipes", "true", "Whether to count how busy each pipe is (tensor, 64, 32 and 16 bit).")
 
 Said = Mapping[str, Mapping[int, Value]]  # by GPU and DCGM's number of the field
 
 
-class Dcgm(NamedTuple):
+class DcgmProfiling(NamedTuple):
     """What DCGM said of the GPUs that need it; or why it said nothing."""
 
     said: Union[Said, str]  # noqa: UP007 - evaluated on Python 3.9
@@ -60,27 +62,27 @@ def read(host: Host) -> list[Sample]:
     """Return the profiling counters of every GPU and MIG instance that has them."""
     wanted = _wanted(host)
     dcgm = _asked(host, wanted, _without_gpm(driver_of(host)))
-    return samples(host, (Reader(wanted.series.metrics, lambda gpu: _counters(gpu, wanted, dcgm)),))
+    return samples(host, (GpuReader(wanted.series.metrics, lambda gpu: _counters(gpu, wanted, dcgm)),))
 
 
-def _wanted(host: Host) -> Counters:
+def _wanted(host: Host) -> GpmCounters:
     """Return the counters that the settings choose, which is looked up once."""
     if "wanted" not in host.memory:
         fields = host.options.get(FIELDS.name, FIELDS.default)
         pipes = host.options.get(PIPES.name, PIPES.default) == "true"
-        host.memory["wanted"] = Counters(chosen(fields, pipes=pipes))
-    wanted: Counters = host.memory["wanted"]
+        host.memory["wanted"] = GpmCounters(select_fields(fields, pipes=pipes))
+    wanted: GpmCounters = host.memory["wanted"]
     return wanted
 
 
-def _without_gpm(driver: Driver) -> list[str]:
+def _without_gpm(driver: NvmlDriver) -> list[str]:
     """Return the GPUs whose driver gives no counters; MIG instances of theirs have none at all."""
     if not driver.gpus() or any("no_gpm" not in gpu.memory for gpu in driver.gpus()):
         driver.each(_look)
     return [gpu.uuid for gpu in driver.gpus() if gpu.memory.get("no_gpm") and not gpu.parts]
 
 
-def _look(gpu: Gpu) -> None:
+def _look(gpu: NvmlGpu) -> None:
     """Find out once whether the driver counts on this GPU."""
     if "no_gpm" not in gpu.memory:
         support = abi.GpmSupport(version=1)
@@ -93,29 +95,29 @@ def _look(gpu: Gpu) -> None:
             gpu.memory["no_gpm"] = not can_sample(gpu)
 
 
-def _asked(host: Host, counters: Counters, wanted: Sequence[str]) -> Dcgm:
+def _asked(host: Host, counters: GpmCounters, wanted: Sequence[str]) -> DcgmProfiling:
     """Ask DCGM about these GPUs."""
     if not wanted:
-        return Dcgm({}, frozenset())
+        return DcgmProfiling({}, frozenset())
     profiler = _profiler(host, counters)
     if profiler is None:
-        return Dcgm(NEEDS, frozenset(wanted))
+        return DcgmProfiling(NEEDS, frozenset(wanted))
     try:
-        return Dcgm(profiler.latest(wanted), frozenset(wanted))
+        return DcgmProfiling(profiler.latest(wanted), frozenset(wanted))
     except Unavailable as why:
-        return Dcgm(f"{NEEDS}; {why}", frozenset(wanted))
+        return DcgmProfiling(f"{NEEDS}; {why}", frozenset(wanted))
 
 
-def _profiler(host: Host, counters: Counters) -> Profiler | None:
+def _profiler(host: Host, counters: GpmCounters) -> Profiler | None:
     engine = host.options.get(ENGINE.name, ENGINE.default)
     if engine == OFF:
         return None
     if "profiler" not in host.memory:
         # Most machines need none of it: the agent is smaller without.
-        from vigie.sources._dcgm.profiler import Profiler, Settings
+        from vigie.sources._dcgm.profiler import Profiler, ProfilerSettings
 
         profiler = host.memory["profiler"] = Profiler(
-            Settings(
+            ProfilerSettings(
                 engine,
                 host.options.get(LIBRARY.name, LIBRARY.default),
                 float(host.options.get(INTERVAL.name, INTERVAL.default)),
@@ -128,22 +130,22 @@ def _profiler(host: Host, counters: Counters) -> Profiler | None:
     return found
 
 
-def _counters(gpu: Gpu, counters: Counters, dcgm: Dcgm) -> list[Block]:
+def _counters(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[SampleBlockCache]:
     if gpu.memory.get("no_gpm"):
-        return [Block(counters.series, _by_dcgm(gpu, counters, dcgm))]
-    wanted: dict[str, Part | None] = {part.uuid: part for part in gpu.parts} or {gpu.uuid: None}
-    pairs: dict[str, Pair] = gpu.memory.setdefault("pairs", {})
+        return [SampleBlockCache(counters.series, _by_dcgm(gpu, counters, dcgm))]
+    wanted: dict[str, GpuPart | None] = {part.uuid: part for part in gpu.parts} or {gpu.uuid: None}
+    pairs: dict[str, GpmPair] = gpu.memory.setdefault("pairs", {})
     for gone in pairs.keys() - wanted.keys():
         pairs.pop(gone).free()
     found = []
     for uuid, part in wanted.items():
         if uuid not in pairs:
-            pairs[uuid] = Pair(gpu, part, counters)
+            pairs[uuid] = GpmPair(gpu, part, counters)
         found.append(pairs[uuid].read())
     return found
 
 
-def _by_dcgm(gpu: Gpu, counters: Counters, dcgm: Dcgm) -> list[Value]:
+def _by_dcgm(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[Value]:
     rows = counters.rows
     if gpu.uuid not in dcgm.asked:
         return [NEEDS_WHOLE] * len(rows)

@@ -26,7 +26,7 @@ METRICS = (
 MOST = 50_000
 
 
-class Stat(NamedTuple):
+class ProcessStat(NamedTuple):
     """What is wanted of a process or thread."""
 
     state: str
@@ -53,18 +53,18 @@ def read(host: Host) -> Iterator[Sample]:
         yield from _counted(THREAD_STATES, list(_thread_states(host.proc, stats)))
 
 
-def _stat(tree: Tree, path: str) -> Stat | None:
+def _stat(tree: Tree, path: str) -> ProcessStat | None:
     try:
         text = tree.once(path)  # these are too many to be kept open
     except OSError:  # it ended, or is hidden from us
         return None
     fields = text[text.rfind(")") + 2 :].split(" ", 18)  # the name before may hold anything
     if len(fields) > 17 and fields[17].isdecimal():
-        return Stat(fields[0], int(fields[17]))
+        return ProcessStat(fields[0], int(fields[17]))
     return None
 
 
-def _thread_states(tree: Tree, stats: dict[str, Stat]) -> Iterator[str]:
+def _thread_states(tree: Tree, stats: dict[str, ProcessStat]) -> Iterator[str]:
     for pid, stat in stats.items():
         if stat.threads == 1:  # most have only the one, whose state is known
             yield stat.state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import Family, measure
+from vigie.sources._attributes import AttributeFamily, measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import printable
@@ -18,7 +18,7 @@ METRICS = (
         "path",
     ),
 )
-ZONES = Family(ENERGY)
+ZONES = AttributeFamily(ENERGY)
 
 CLASS = "class/powercap"
 Zone = tuple[Metric, tuple[str, str], str]  # and the file of its energy

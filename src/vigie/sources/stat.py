@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option, Source
+from vigie.sources.core.source import Source, SourceOption
 
 METRICS = (
     INTERRUPTS := counter("node_intr_total", "Interrupts served since boot."),
@@ -61,5 +61,5 @@ SOURCE = Source(
     "stat",
     METRICS,
     read,
-    options=(Option("softirq", "off", "on: also count soft interrupts by kind"),),
+    options=(SourceOption("softirq", "off", "on: also count soft interrupts by kind"),),
 )

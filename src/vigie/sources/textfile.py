@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from vigie.model import Sample, gauge, untyped
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Option, Source
-from vigie.sources.core.text_format import Family, Pairs, parse
+from vigie.sources.core.source import Source, SourceOption
+from vigie.sources.core.text_format import Pairs, TextFamily, parse
 from vigie.sources.core.tree import printable
 
 METRICS = (
@@ -22,7 +22,7 @@ METRICS = (
 )
 OURS = frozenset({MODIFIED.name, ERROR.name})
 
-DIRECTORY = Option("directory", "", "Directory whose *.prom files are read; none when empty.")
+DIRECTORY = SourceOption("directory", "", "Directory whose *.prom files are read; none when empty.")
 
 MOST_FILES = 1000
 MOST_BYTES = 4 << 20  # in one file
@@ -32,15 +32,15 @@ MOST_SERIES = 10_000
 Stamp = tuple[int, ...]
 
 
-class Refused(Exception):
+class InvalidTextfileError(Exception):
     """A file is left out; the message says why."""
 
 
-class File(NamedTuple):
+class TextFile(NamedTuple):
     """A file as it was when it was last read."""
 
     stamp: Stamp
-    families: dict[str, Family]
+    families: dict[str, TextFamily]
     reason: str  # why it was refused, if it was
 
 
@@ -58,7 +58,7 @@ def read(host: Host) -> Iterator[Sample]:
         yield ERROR, (), 1
         return
     if host.memory.get("stamps") != stamps:
-        known: dict[str, File] = host.memory.get("files", {})
+        known: dict[str, TextFile] = host.memory.get("files", {})
         files = host.memory["files"] = _files(stamps, known)
         host.memory["samples"], host.memory["refusals"] = _merged(files, host.reserved | OURS)
         host.memory["stamps"] = stamps
@@ -83,13 +83,13 @@ def _stamp(path: str) -> Stamp:
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
 
 
-def _files(stamps: dict[str, Stamp], known: dict[str, File]) -> dict[str, File]:
-    files: dict[str, File] = {}
+def _files(stamps: dict[str, Stamp], known: dict[str, TextFile]) -> dict[str, TextFile]:
+    files: dict[str, TextFile] = {}
     room = MOST_BYTES_IN_ALL
     for place, (path, stamp) in enumerate(stamps.items()):
         old = known.get(path)
         if place >= MOST_FILES or room <= 0:
-            files[path] = File((), {}, "there are too many files, or they are too large")
+            files[path] = TextFile((), {}, "there are too many files, or they are too large")
         elif old is not None and old.stamp == stamp:
             files[path] = old
         else:
@@ -98,30 +98,30 @@ def _files(stamps: dict[str, Stamp], known: dict[str, File]) -> dict[str, File]:
     return files
 
 
-def _read(path: str, stamp: Stamp) -> File:
+def _read(path: str, stamp: Stamp) -> TextFile:
     try:
-        return File(stamp, parse(_text(path)), "")
+        return TextFile(stamp, parse(_text(path)), "")
     except OSError as error:
-        return File(stamp, {}, error.strerror or str(error))
-    except (Refused, ValueError) as error:
-        return File(stamp, {}, str(error))
+        return TextFile(stamp, {}, error.strerror or str(error))
+    except (InvalidTextfileError, ValueError) as error:
+        return TextFile(stamp, {}, str(error))
 
 
 def _text(path: str) -> str:
     if not stat.S_ISREG(os.stat(path).st_mode):  # a device may do something when it is opened
-        raise Refused("not a regular file")
+        raise InvalidTextfileError("not a regular file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise Refused(f"larger than {MOST_BYTES} bytes")
+        raise InvalidTextfileError(f"larger than {MOST_BYTES} bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused("not text in UTF-8") from None
+        raise InvalidTextfileError("not text in UTF-8") from None
 
 
-def _merged(files: dict[str, File], reserved: frozenset[str]) -> tuple[list[Sample], dict[str, str]]:
+def _merged(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[Sample], dict[str, str]]:
     """Return the samples of all files, each family in one piece, and the files that do not fit."""
     merged = _Merged(reserved)
     refusals: dict[str, str] = {}
@@ -144,7 +144,7 @@ class _Merged:
         self._kinds: dict[str, str] = {}
         self._seen: dict[tuple[str, Pairs], str] = {}
 
-    def add(self, path: str, file: File) -> str:
+    def add(self, path: str, file: TextFile) -> str:
         """Take in a file whole, or return why not."""
         series = [
             (name, tuple(pair for pair in pairs if pair[1]))  # an empty label is no label

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 
 from vigie.model import Sample, gauge, untyped
-from vigie.sources._attributes import Family, unsigned
+from vigie.sources._attributes import AttributeFamily, unsigned
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import LIMIT, printable
@@ -38,20 +38,20 @@ METRICS = (
 )
 
 KSTATS = {
-    "abdstats": Family(ABD),
-    "arcstats": Family(ARC),
-    "dbufstats": Family(DBUF),
-    "dbuf_stats": Family(DBUF),
-    "dmu_tx": Family(DMU),
-    "dnodestats": Family(DNODE),
-    "fm": Family(FM),
-    "vdev_cache_stats": Family(VDEV_CACHE),
-    "vdev_mirror_stats": Family(MIRROR),
-    "xuio_stats": Family(XUIO),
-    "zfetchstats": Family(ZFETCH),
-    "zil": Family(ZIL),
+    "abdstats": AttributeFamily(ABD),
+    "arcstats": AttributeFamily(ARC),
+    "dbufstats": AttributeFamily(DBUF),
+    "dbuf_stats": AttributeFamily(DBUF),
+    "dmu_tx": AttributeFamily(DMU),
+    "dnodestats": AttributeFamily(DNODE),
+    "fm": AttributeFamily(FM),
+    "vdev_cache_stats": AttributeFamily(VDEV_CACHE),
+    "vdev_mirror_stats": AttributeFamily(MIRROR),
+    "xuio_stats": AttributeFamily(XUIO),
+    "zfetchstats": AttributeFamily(ZFETCH),
+    "zil": AttributeFamily(ZIL),
 }
-OBJSETS, IOS = Family(OBJSET), Family(IO)
+OBJSETS, IOS = AttributeFamily(OBJSET), AttributeFamily(IO)
 
 TOP = "spl/kstat/zfs"
 STATES = ("online", "degraded", "faulted", "offline", "removed", "unavail", "suspended")
@@ -70,7 +70,7 @@ def read(host: Host) -> Iterator[Sample]:
             yield from _pool(host, name)
 
 
-def _kstat(host: Host, path: str, family: Family, labels: tuple[str, ...]) -> Iterable[Sample]:
+def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...]) -> Iterable[Sample]:
     """Return the numbers below the heading `name type data`."""
     body = (host.proc.text(path) or "").partition("data\n")[2]
     words = body.split()
@@ -91,7 +91,9 @@ def _kstat(host: Host, path: str, family: Family, labels: tuple[str, ...]) -> It
     return _by_line(host, path, family, labels, body)
 
 
-def _by_line(host: Host, path: str, family: Family, labels: tuple[str, ...], body: str) -> Iterator[Sample]:
+def _by_line(
+    host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...], body: str
+) -> Iterator[Sample]:
     for line in body.split("\n"):
         words = line.split(None, 2)
         if len(words) < 3:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vigie.model import Frame, Table
-from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.block_store import BlockStore
 from vigie.store.compression.codec import Floats, absent
-from vigie.store.errors import Damaged
-from vigie.store.filesystem import Gauge
-from vigie.store.heads.placement import Parts, Route, Routes
+from vigie.store.errors import CorruptionError
+from vigie.store.filesystem import SpaceMonitor
+from vigie.store.heads.placement import Parts, Placement, PlacementCache
 from vigie.store.heads.stream import Stream
-from vigie.store.rollups.rollups import Rollups
+from vigie.store.rollups.rollups import RollupStore
 from vigie.store.series.index import Index, Target
 from vigie.store.series.layout import Layout, Layouts
-from vigie.store.series.table_layout import Shape, Shapes
-from vigie.store.wal.records import Batch, Row, StreamName
-from vigie.store.wal.wal import Log
+from vigie.store.series.table_layout import TableLayout, TableLayouts
+from vigie.store.wal.records import StreamName, WalBatch, WalRow
+from vigie.store.wal.wal import WriteAheadLog
 
 
-class Intake:
+class Appender:
     """Every call is made under the store's guard."""
 
     def __init__(
@@ -27,16 +27,16 @@ class Intake:
         layouts: Layouts,
         open_stream: Callable[[StreamName], Stream],
         index: Index,
-        blocks: Blocks,
-        rollups: Rollups,
-        log: Log,
-        gauge: Gauge,
+        blocks: BlockStore,
+        rollups: RollupStore,
+        log: WriteAheadLog,
+        gauge: SpaceMonitor,
     ) -> None:
         self._open, self._index, self._blocks = open_stream, index, blocks
         self._rollups, self._log, self._gauge = rollups, log, gauge
-        self._known = Shapes(layouts)
-        self._shapes: dict[Stream, Shape] = {}
-        self._routes = Routes()
+        self._known = TableLayouts(layouts)
+        self._shapes: dict[Stream, TableLayout] = {}
+        self._routes = PlacementCache()
 
     def append(self, target: Target, frame: Frame) -> None:
         """Take a frame of a target; values that are there already for this time are left alone."""
@@ -47,7 +47,7 @@ class Intake:
             self._append_late(route, time, rows)
             return
         self._gauge.check()
-        position = self._log.rows(Batch(route.form, [time] * len(rows), values))
+        position = self._log.rows(WalBatch(route.form, [time] * len(rows), values))
         sparse = bool(absent(values).any())
         for stream, layout, row in zip(route.streams, route.layouts, rows, strict=True):
             if stream.push(layout, time, row, sparse=sparse):
@@ -55,18 +55,20 @@ class Intake:
             else:
                 self._put(stream, layout, time, row, position)
 
-    def take(self, rows: Sequence[tuple[Stream, Row]]) -> None:
+    def take(self, rows: Sequence[tuple[Stream, WalRow]]) -> None:
         """Take rows of any streams."""
         if not rows:
             return
         self._gauge.check()
-        position = self._log.rows(Batch.of([row for _, row in rows]))
-        lost: Damaged | None = None
+        position = self._log.rows(WalBatch.of([row for _, row in rows]))
+        lost: CorruptionError | None = None
         for stream, row in rows:
             try:
                 self._put(stream, row.layout, row.time, row.values, position)
-            except Damaged as error:  # costs this row, not those that came with it
-                lost = Damaged(f"a late frame of {dict(stream.name.target)} at {row.time} is lost: {error}")
+            except CorruptionError as error:  # costs this row, not those that came with it
+                lost = CorruptionError(
+                    f"a late frame of {dict(stream.name.target)} at {row.time} is lost: {error}"
+                )
                 stream.damages.add(f"late frames of {dict(stream.name.target)} are lost: {error}")
         if lost is not None:
             raise lost
@@ -81,14 +83,14 @@ class Intake:
         self._shapes.pop(stream, None)
         self._routes.forget(stream.name.target)
 
-    def _route(self, target: Target, parts: Parts) -> Route:
+    def _route(self, target: Target, parts: Parts) -> Placement:
         route = self._routes.get(target, parts)
         if route is None:
-            route = Route([self._shape(target, table) for table, _ in parts])
+            route = Placement([self._shape(target, table) for table, _ in parts])
             self._routes.add(target, parts, route)
         return route
 
-    def _shape(self, target: Target, table: Table) -> tuple[Stream, Shape]:
+    def _shape(self, target: Target, table: Table) -> tuple[Stream, TableLayout]:
         stream = self._open(StreamName(target, table.source, framed=True))
         shape = self._shapes.get(stream)
         if shape is None or shape.table is not table:
@@ -97,10 +99,10 @@ class Intake:
             shape = self._shapes[stream] = shape._replace(table=table)
         return stream, shape
 
-    def _append_late(self, route: Route, time: int, rows: Sequence[Floats]) -> None:
+    def _append_late(self, route: Placement, time: int, rows: Sequence[Floats]) -> None:
         some = zip(route.streams, route.layouts, rows, strict=True)
         free = [
-            (stream, Row(stream.name, layout, time, row))
+            (stream, WalRow(stream.name, layout, time, row))
             for stream, layout, row in some
             if not self._holds(stream, time)
         ]
@@ -109,7 +111,7 @@ class Intake:
     def _holds(self, stream: Stream, time: int) -> bool:
         try:
             return stream.holds(time, self._blocks)
-        except Damaged:
+        except CorruptionError:
             return False  # said when the row is put there
 
     def _put(self, stream: Stream, layout: Layout, time: int, row: Floats, position: int) -> None:

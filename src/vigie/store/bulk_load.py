@@ -7,39 +7,41 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from vigie.model import Table
-from vigie.store.blocks.chunk import press
-from vigie.store.blocks.repair import opened_blocks
+from vigie.store.blocks.chunk import compress_chunk
+from vigie.store.blocks.repair import open_or_repair
 from vigie.store.compression.codec import THOROUGH, Floats, Times
-from vigie.store.corruption import Damages
+from vigie.store.corruption import CorruptionLog
 from vigie.store.directory_lock import DirectoryLock, check_format
-from vigie.store.errors import Refused
+from vigie.store.errors import InvalidInputError
 from vigie.store.filesystem import refuse_remote
-from vigie.store.heads.stream import LENGTHS, Lengths
+from vigie.store.heads.stream import LENGTHS, HeadLimits
 from vigie.store.series.layout import BANDS, Layouts
-from vigie.store.series.table_layout import Shapes
+from vigie.store.series.table_layout import TableLayouts
 from vigie.store.wal.records import StreamName
 
 
-class Loader:
+class BulkLoader:
     """Takes whole matrices of rows; a store may open the directory when this is closed."""
 
-    def __init__(self, directory: Path, lengths: Lengths = LENGTHS) -> None:
+    def __init__(self, directory: Path, lengths: HeadLimits = LENGTHS) -> None:
         refuse_remote(directory)
         directory.mkdir(parents=True, exist_ok=True)
         self._lengths = lengths
         with ExitStack() as opened:
             opened.callback(DirectoryLock(directory).release)
             self._layouts = Layouts(BANDS[check_format(directory)])
-            self._shapes = Shapes(self._layouts)
+            self._shapes = TableLayouts(self._layouts)
             if (directory / "blocks.sqlite").exists():
-                raise Refused(f"{directory} has data already; a past can be loaded only into a new one")
-            self._blocks = opened_blocks(
-                directory / "blocks.sqlite", self._layouts, Damages(), lengths.kept_series
+                raise InvalidInputError(
+                    f"{directory} has data already; a past can be loaded only into a new one"
+                )
+            self._blocks = open_or_repair(
+                directory / "blocks.sqlite", self._layouts, CorruptionLog(), lengths.kept_series
             )
             opened.callback(self._blocks.close)
             self._opened = opened.pop_all()
 
-    def __enter__(self) -> Loader:
+    def __enter__(self) -> BulkLoader:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,6 +62,6 @@ class Loader:
             at = 0
             while at < len(times):
                 till = int(times.searchsorted(times[at] + self._lengths.block_ms))
-                chunk = press(self._layouts, shape.layout, times[at:till], values[at:till], THOROUGH)
+                chunk = compress_chunk(self._layouts, shape.layout, times[at:till], values[at:till], THOROUGH)
                 self._blocks.write(stream, chunk, small=False)
                 at = till

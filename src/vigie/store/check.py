@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vigie.store.blocks.block_store import verify
 from vigie.store.series.layout import Layouts
-from vigie.store.wal.segments import Damage, replayed
+from vigie.store.wal.segments import SegmentDamage, replay_segment
 
 BUSY_SECONDS = 10.0
 
@@ -38,9 +38,9 @@ def _verify_blocks(path: Path) -> Iterator[str]:
 def verify_log(directory: Path) -> Iterator[str]:
     """Yield what is wrong with the log's segments."""
     for path in sorted(directory.glob("*.log")):
-        damages: list[Damage] = []
+        damages: list[SegmentDamage] = []
         try:
-            for _ in replayed([path], Layouts(), damages):
+            for _ in replay_segment([path], Layouts(), damages):
                 pass
         except FileNotFoundError:
             continue  # dropped meanwhile, since all of it is in blocks

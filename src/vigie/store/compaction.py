@@ -6,25 +6,25 @@ import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.block_store import BlockStore
 from vigie.store.blocks.chunk import Chunk, merge
-from vigie.store.errors import Damaged
-from vigie.store.heads.stream import Lengths, Stream
+from vigie.store.errors import CorruptionError
+from vigie.store.heads.stream import HeadLimits, Stream
 from vigie.store.series.layout import Layouts, is_too_wide
-from vigie.store.throttle import Pace
+from vigie.store.throttle import MaintenanceThrottle
 
 SAMPLES_A_COMMIT = 4_000_000
 WIDER = 2  # more than that, and what is pressed are mostly absent cells
 
 
-class Merge(NamedTuple):
+class MergePlan(NamedTuple):
     """The chunk that takes the place of small ones of a stream."""
 
     stream: Stream
     merged: Chunk
 
 
-class Disturbed(Exception):
+class MergeDisturbedError(Exception):
     """A late row took up a chunk that was just being merged; it is done another time."""
 
 
@@ -34,17 +34,17 @@ class Compaction:
     def __init__(
         self,
         guard: threading.RLock,
-        blocks: Blocks,
+        blocks: BlockStore,
         layouts: Layouts,
-        lengths: Lengths,
-        pace: Pace,
+        lengths: HeadLimits,
+        pace: MaintenanceThrottle,
     ) -> None:
         self._guard, self._blocks, self._layouts, self._lengths = guard, blocks, layouts, lengths
         self._pace = pace
 
     def run(self, due: Sequence[tuple[Stream, int]]) -> None:
         """Merge the small chunks of streams that end by a time."""
-        merges: list[Merge] = []
+        merges: list[MergePlan] = []
         lonely: list[Chunk] = []
         size = 0
         for stream, until in due:
@@ -54,14 +54,14 @@ class Compaction:
             for run in runs:
                 try:
                     merged = merge(self._layouts, run) if len(run) > 1 else None
-                except Damaged:
+                except CorruptionError:
                     merged = None  # it is said when it is read; what is whole stays readable
                 if merged is None:
                     newest = len(runs) > 1 and run is runs[-1]  # more may come to be merged with it
                     lonely += [] if newest else run
                 else:
                     numbers = tuple(chunk.number for chunk in run)
-                    merges.append(Merge(stream, merged._replace(replaces=numbers)))
+                    merges.append(MergePlan(stream, merged._replace(replaces=numbers)))
                     size += merged.rows * len(merged.layout)
             if size > SAMPLES_A_COMMIT:
                 self._exchange(merges, lonely)
@@ -95,7 +95,7 @@ class Compaction:
             return True
         return self._blocks.between(stream, run[-1].end, chunk.start)
 
-    def _exchange(self, merges: Sequence[Merge], lonely: Sequence[Chunk]) -> None:
+    def _exchange(self, merges: Sequence[MergePlan], lonely: Sequence[Chunk]) -> None:
         if not merges and not lonely:
             return
         touched = list(dict.fromkeys(one.stream for one in merges))
@@ -106,7 +106,7 @@ class Compaction:
                 self._blocks.grown_up(lonely)
                 with self._guard:
                     self._announce(merges, numbers)
-        except Disturbed:
+        except MergeDisturbedError:
             pass
         finally:
             with self._guard:
@@ -117,10 +117,10 @@ class Compaction:
             for stream, left in zip(touched, spans, strict=True):
                 stream.respan(left)
 
-    def _announce(self, merges: Sequence[Merge], numbers: Sequence[int]) -> None:
+    def _announce(self, merges: Sequence[MergePlan], numbers: Sequence[int]) -> None:
         """From here on late rows go to what is merged, whether its commit succeeds or not."""
         if any(one.stream.took_up(one.merged) for one in merges):
-            raise Disturbed
+            raise MergeDisturbedError
         for one, number in zip(merges, numbers, strict=True):
             merged = one.merged._replace(number=number)
             one.stream.merging.update(dict.fromkeys((*one.merged.replaces, number), merged))

@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 MOST = 1000  # a failing disk fills no memory
 
 
-class Damages:
+class CorruptionLog:
     """A bounded list; whoever finds something adds it, in any thread."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from vigie.store.errors import Locked, NewerFormat, OlderFormat, StoreError
+from vigie.store.errors import DirectoryLockedError, NewerFormatError, OlderFormatError, StoreError
 
 FORMAT = 5
 OLDEST = 4  # that is still read and written: a store stays what it began as
@@ -22,7 +22,7 @@ class DirectoryLock:
         except BlockingIOError:
             holder = os.read(self._file, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._file)
-            raise Locked(
+            raise DirectoryLockedError(
                 f"{directory} is in use by process {holder}; stop it, or choose another directory: --data DIR"
             ) from None
         os.ftruncate(self._file, 0)
@@ -44,11 +44,11 @@ def check_format(directory: Path) -> int:
     if not text.strip().isdigit():
         raise StoreError(f"{path} does not hold a format version but {text[:40]!r}; is this a store?")
     if int(text) > FORMAT:
-        raise NewerFormat(
+        raise NewerFormatError(
             f"{directory} has format {int(text)}, this vigie knows formats up to {FORMAT}; use a newer vigie"
         )
     if int(text) < OLDEST:
-        raise OlderFormat(
+        raise OlderFormatError(
             f"{directory} has format {int(text)}, from before the first release, and can no longer be read; "
             f"to begin anew: mv {directory} {directory}.old"
         )

@@ -7,33 +7,33 @@ class StoreError(Exception):
     """Something about the store that its owner has to know."""
 
 
-class Locked(StoreError):
+class DirectoryLockedError(StoreError):
     """Another process has this directory open."""
 
 
-class NewerFormat(StoreError):
+class NewerFormatError(StoreError):
     """A later version of vigie wrote this directory."""
 
 
-class OlderFormat(StoreError):
+class OlderFormatError(StoreError):
     """A version of vigie from before the first release wrote this directory."""
 
 
-class Refused(StoreError):
+class InvalidInputError(StoreError):
     """A frame or sample that cannot be stored, and never will be."""
 
 
-class BadMatcher(StoreError):
+class InvalidMatcherError(StoreError):
     """A selector with an unknown operator or a bad regular expression."""
 
 
-class Damaged(StoreError):
+class CorruptionError(StoreError):
     """Bytes that are not what was written."""
 
 
-class Missing(Damaged):
+class MissingDataError(CorruptionError):
     """Something that is not there any more, or never was."""
 
 
-class CannotWrite(StoreError):
+class WriteFailedError(StoreError):
     """The disk took no more; what was appended is kept in memory and written at the next sync."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.store.errors import CannotWrite, StoreError
+from vigie.store.errors import StoreError, WriteFailedError
 
 FOLDER = "store"  # in the data directory of a server
 
@@ -29,24 +29,24 @@ REMOTE = (
 MOUNTS = Path("/proc/self/mounts")
 
 
-class Space(NamedTuple):
+class DiskSpace(NamedTuple):
     """Bytes of a file system."""
 
     free: int
     total: int
 
 
-class Room(NamedTuple):
+class SpaceLimits(NamedTuple):
     """Which shares of the file system must be free: below the first it is said, below the second refused."""
 
     warn: float = 0.05
     refuse: float = 0.01
 
 
-def space_of(directory: Path) -> Space:
+def space_of(directory: Path) -> DiskSpace:
     """Return the space of the file system that a directory lies on."""
     found = os.statvfs(directory)
-    return Space(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
+    return DiskSpace(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
 
 
 def refuse_remote(directory: Path, mounts: Path = MOUNTS) -> None:
@@ -59,14 +59,14 @@ def refuse_remote(directory: Path, mounts: Path = MOUNTS) -> None:
         )
 
 
-class Gauge:
+class SpaceMonitor:
     """Says when room becomes short, and refuses what needs room when there is hardly any."""
 
     def __init__(
         self,
         directory: Path,
-        room: Room,
-        space: Callable[[Path], Space],
+        room: SpaceLimits,
+        space: Callable[[Path], DiskSpace],
         warn: Callable[[str], None],
     ) -> None:
         self._directory, self._room, self._space, self._warn = directory, room, space, warn
@@ -88,7 +88,7 @@ class Gauge:
     def check(self) -> None:
         """Raise if there was hardly any room at the last look."""
         if self._refusal:
-            raise CannotWrite(self._refusal)
+            raise WriteFailedError(self._refusal)
 
 
 def _mount_of(directory: Path, mounts: Path) -> tuple[str, str]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.block_store import BlockStore
 from vigie.store.blocks.chunk import Chunk, close
-from vigie.store.blocks.fair_lock import Turns
+from vigie.store.blocks.fair_lock import FairLock
 from vigie.store.compaction import Compaction
 from vigie.store.heads.head import Head
-from vigie.store.heads.stream import Lengths, Stream
+from vigie.store.heads.stream import HeadLimits, Stream
 from vigie.store.retention import Retention, expire, forget
-from vigie.store.rollups.rollups import Rollups
+from vigie.store.rollups.rollups import RollupStore
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
-from vigie.store.throttle import Pace
-from vigie.store.wal.wal import Log, segment_of
+from vigie.store.throttle import MaintenanceThrottle
+from vigie.store.wal.wal import WriteAheadLog, segment_of
 
 STREAMS_A_LOOK = 256  # while the guard is held
 STREAMS_A_COMMIT = 64
@@ -25,26 +25,26 @@ FORGET_MS = 60_000  # how often memory is looked through for what is too old
 LAYOUTS_MS = 3_600_000  # how often layouts that nothing uses are looked for
 
 
-class Upkeep:
+class Maintenance:
     """Presses heads, writes blocks, merges small ones, removes what is too old, drops the log behind it."""
 
     def __init__(
         self,
         guard: threading.RLock,
         index: Index,
-        blocks: Blocks,
-        log: Log,
+        blocks: BlockStore,
+        log: WriteAheadLog,
         layouts: Layouts,
-        lengths: Lengths,
+        lengths: HeadLimits,
         retention: Retention,
-        rollups: Rollups,
+        rollups: RollupStore,
         forgotten: Callable[[Sequence[Stream]], None],
     ) -> None:
         self._guard, self._index, self._blocks, self._log = guard, index, blocks, log
         self._layouts, self._lengths, self._retention = layouts, lengths, retention
         self._rollups, self._forgotten = rollups, forgotten
-        self.pace = Pace()
-        self.turn = Turns()  # one piece of slow work at a time: none finds removed what it reads
+        self.pace = MaintenanceThrottle()
+        self.turn = FairLock()  # one piece of slow work at a time: none finds removed what it reads
         self._compaction = Compaction(guard, blocks, layouts, lengths, self.pace)
         self._doomed: list[Stream] = []  # forgotten, and still on disk
         self._tidied = self._forgot = 0

@@ -8,7 +8,7 @@ EVERY_MS = 60_000
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries keep less by themselves
 
 
-class SpareMemory:
+class MallocTrim:
     """Looks now and then; a look takes some milliseconds, and a few more until freed pages are used again."""
 
     def __init__(self) -> None:

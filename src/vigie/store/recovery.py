@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from vigie.store.blocks.block_store import Blocks
-from vigie.store.errors import Damaged
+from vigie.store.blocks.block_store import BlockStore
+from vigie.store.errors import CorruptionError
 from vigie.store.heads.stream import Stream
-from vigie.store.rollups.rollups import Rollups
+from vigie.store.rollups.rollups import RollupStore
 from vigie.store.series.index import Index, Target
-from vigie.store.wal.records import Deletion, Rows, StreamName
-from vigie.store.wal.segments import Damage
-from vigie.store.wal.wal import Log, segment_of
+from vigie.store.wal.records import StreamName, WalDeletion, WalRows
+from vigie.store.wal.segments import SegmentDamage
+from vigie.store.wal.wal import WriteAheadLog, segment_of
 
 
 class Recovery:
@@ -22,11 +22,11 @@ class Recovery:
     def __init__(
         self,
         index: Index,
-        blocks: Blocks,
-        log: Log,
+        blocks: BlockStore,
+        log: WriteAheadLog,
         open_stream: Callable[[StreamName], Stream],
         remove: Callable[[Sequence[Stream], Collection[Target]], None],
-        rollups: Rollups,
+        rollups: RollupStore,
     ) -> None:
         self._index, self._blocks, self._log = index, blocks, log
         self._open, self._remove, self._rollups = open_stream, remove, rollups
@@ -35,7 +35,7 @@ class Recovery:
     def run(self) -> list[str]:
         """Load and replay; return what was damaged."""
         newest = max(self._load_blocks(), segment_of(self._rollups.newest_position))
-        cuts: list[Damage] = []
+        cuts: list[SegmentDamage] = []
         for record in self._log.replay(cuts):
             if isinstance(record, list):
                 for rows in in_order(record):
@@ -62,7 +62,7 @@ class Recovery:
             stream.complete_from = stream.last_stored + 1
         return max((segment_of(stream.flushed) for stream in by_number.values()), default=0)
 
-    def _put(self, rows: Rows) -> None:
+    def _put(self, rows: WalRows) -> None:
         stream = self._open(rows.stream)
         if rows.positions[-1] < stream.flushed:
             return
@@ -75,18 +75,18 @@ class Recovery:
         self._rollups.note_all(rows.stream, rows.times, rows.positions)
         try:
             stream.put_many(rows, self._blocks)
-        except Damaged:
+        except CorruptionError:
             for one in _singly(rows):
                 self._put_one(stream, one)
 
-    def _put_one(self, stream: Stream, row: Rows) -> None:
+    def _put_one(self, stream: Stream, row: WalRows) -> None:
         try:
             stream.put_many(row, self._blocks)
-        except Damaged as error:
+        except CorruptionError as error:
             time = int(row.times[0])
             self._unreadable.append(f"a late frame of {dict(stream.name.target)} at {time} is lost: {error}")
 
-    def _delete(self, position: int, record: Deletion) -> None:
+    def _delete(self, position: int, record: WalDeletion) -> None:
         # What was flushed after the deletion was appended after it too.
         streams = [stream for target in record.targets for stream in self._index.streams_of(target)]
         gone = [stream for stream in streams if stream.flushed <= position]
@@ -94,16 +94,16 @@ class Recovery:
         self._remove(gone, [*(stream.name.target for stream in gone), *rolled_only])
 
 
-def in_order(some: Iterable[Rows]) -> Iterator[Rows]:
+def in_order(some: Iterable[WalRows]) -> Iterator[WalRows]:
     """Yield the rows of each stream in the order of the log, in as few pieces as that allows."""
-    streams: dict[StreamName, list[Rows]] = {}
+    streams: dict[StreamName, list[WalRows]] = {}
     for rows in some:
         streams.setdefault(rows.stream, []).append(rows)
     for parts in streams.values():
         yield from parts if len(parts) == 1 else _interleaved(parts)
 
 
-def _interleaved(parts: Sequence[Rows]) -> Iterator[Rows]:
+def _interleaved(parts: Sequence[WalRows]) -> Iterator[WalRows]:
     positions = np.concatenate([rows.positions for rows in parts])
     order = np.argsort(positions, kind="stable")
     if len({rows.layout for rows in parts}) == 1:
@@ -115,7 +115,7 @@ def _interleaved(parts: Sequence[Rows]) -> Iterator[Rows]:
     yield from (singles[i] for i in order.tolist())
 
 
-def _singly(rows: Rows) -> list[Rows]:
+def _singly(rows: WalRows) -> list[WalRows]:
     return [
         rows._replace(
             positions=rows.positions[i : i + 1], times=rows.times[i : i + 1], values=rows.values[i : i + 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.block_store import BlockStore
 from vigie.store.heads.stream import Stream
 
 CHUNKS_A_COMMIT = 64
@@ -35,7 +35,7 @@ class Retention(NamedTuple):
         return self._replace(max_bytes=-(-max_bytes // 4) if max_bytes else 0)
 
 
-def expire(blocks: Blocks, retention: Retention, now: int) -> dict[int, int]:
+def expire(blocks: BlockStore, retention: Retention, now: int) -> dict[int, int]:
     """Remove what must go; return the numbers of the streams that lost something, each with its last time."""
     lost: dict[int, int] = {}
     while True:
@@ -54,7 +54,7 @@ def expire(blocks: Blocks, retention: Retention, now: int) -> dict[int, int]:
                 lost[stream] = last
 
 
-def _must_go(blocks: Blocks, retention: Retention, chunk: tuple[int, int, int], now: int) -> bool:
+def _must_go(blocks: BlockStore, retention: Retention, chunk: tuple[int, int, int], now: int) -> bool:
     too_much = 0 < (retention.max_bytes or 0) < blocks.size()
     return too_much or chunk[2] < now - retention.age_ms
 

@@ -11,42 +11,42 @@ from pathlib import Path
 from types import TracebackType
 
 from vigie.model import Frame
-from vigie.query.rollups.evaluator import RolledGroup
-from vigie.query.storage import Group, Labels, Load, Matcher
-from vigie.store.appender import Intake
-from vigie.store.blocks.repair import opened_blocks
+from vigie.query.rollups.evaluator import RollupGroup
+from vigie.query.storage import Labels, Load, Matcher, SeriesGroup
+from vigie.store.appender import Appender
+from vigie.store.blocks.repair import open_or_repair
 from vigie.store.check import verify_log
-from vigie.store.corruption import Damages
+from vigie.store.corruption import CorruptionLog
 from vigie.store.directory_lock import DirectoryLock, check_format
-from vigie.store.errors import Damaged, Refused, StoreError
-from vigie.store.filesystem import Gauge, Room, Space, refuse_remote, space_of
+from vigie.store.errors import CorruptionError, InvalidInputError, StoreError
+from vigie.store.filesystem import DiskSpace, SpaceLimits, SpaceMonitor, refuse_remote, space_of
 from vigie.store.heads.head import Head
-from vigie.store.heads.stream import LENGTHS, Lengths, Stream
-from vigie.store.heads.ungrouped import Loose, Samples
-from vigie.store.maintenance import Upkeep
-from vigie.store.malloc_trim import SpareMemory
+from vigie.store.heads.stream import LENGTHS, HeadLimits, Stream
+from vigie.store.heads.ungrouped import Samples, UngroupedSeries
+from vigie.store.maintenance import Maintenance
+from vigie.store.malloc_trim import MallocTrim
 from vigie.store.read import lookup
-from vigie.store.read.chunk_cache import Unpacked
-from vigie.store.read.cost_estimate import weigh
+from vigie.store.read.chunk_cache import ChunkCache
+from vigie.store.read.cost_estimate import estimate_samples
 from vigie.store.read.group_reader import fetch_group, pieces_of, read_group
 from vigie.store.read.lookup import Lookup
 from vigie.store.read.scan import Scan
-from vigie.store.read.transaction import Calm
+from vigie.store.read.transaction import ReadTransaction
 from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
-from vigie.store.rollups.rollups import Rollups
+from vigie.store.rollups.rollups import RollupStore
 from vigie.store.series.cardinality import Pairs, pairs_of
-from vigie.store.series.index import Found, Index, Matches, Target
+from vigie.store.series.index import Index, IndexMatches, StreamMatch, Target
 from vigie.store.series.layout import BANDS, Layout, Layouts
-from vigie.store.wal.records import Row, StreamName, check_time
-from vigie.store.wal.wal import SEGMENT_BYTES, Log
+from vigie.store.wal.records import StreamName, WalRow, check_time
+from vigie.store.wal.wal import SEGMENT_BYTES, WriteAheadLog
 
 log = logging.getLogger(__name__)
 
 WRITE_AHEAD = 64 << 20  # bytes of values that wait for a sync before appending does it itself
 ANY = 1 << 62  # values
 RETENTION = Retention()
-ROOM = Room()
+ROOM = SpaceLimits()
 
 
 class Store:
@@ -56,11 +56,11 @@ class Store:
         self,
         directory: Path | str,
         *,
-        lengths: Lengths = LENGTHS,
+        lengths: HeadLimits = LENGTHS,
         retention: Retention = RETENTION,
         segment_bytes: int = SEGMENT_BYTES,
-        room: Room = ROOM,
-        space: Callable[[Path], Space] = space_of,
+        room: SpaceLimits = ROOM,
+        space: Callable[[Path], DiskSpace] = space_of,
         warn: Callable[[str], None] = log.warning,
         allow_remote: bool = False,
     ) -> None:
@@ -68,24 +68,24 @@ class Store:
         if not allow_remote:
             refuse_remote(self.directory)
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._gauge = Gauge(self.directory, room, space, warn)
+        self._gauge = SpaceMonitor(self.directory, room, space, warn)
         self._gauge.look()
         retention = retention.within(space(self.directory).total)
         self._guard = threading.RLock()
         self._lengths = lengths
-        self._damages = Damages()
+        self._damages = CorruptionLog()
         self._index = Index()
-        self._unpacked = Unpacked()
+        self._unpacked = ChunkCache()
         with ExitStack() as opened:
             self._lock = DirectoryLock(self.directory)
             opened.callback(self._lock.release)
             self._layouts = Layouts(BANDS[check_format(self.directory)])
-            self._loose = Loose(self._layouts, self._stream)
-            self._blocks = opened_blocks(
+            self._loose = UngroupedSeries(self._layouts, self._stream)
+            self._blocks = open_or_repair(
                 self.directory / "blocks.sqlite", self._layouts, self._damages, lengths.kept_series
             )
             opened.callback(self._blocks.close)
-            self._rollups = Rollups(
+            self._rollups = RollupStore(
                 self.directory,
                 self._layouts,
                 self._index,
@@ -95,18 +95,18 @@ class Store:
                 lambda: self._log.position,
             )
             opened.callback(self._rollups.close)
-            self._log = Log(self.directory / "log", self._layouts, segment_bytes, self._guard)
+            self._log = WriteAheadLog(self.directory / "log", self._layouts, segment_bytes, self._guard)
             self._blocks.database.read_ahead()
             self._recover()
             opened.callback(self._log.close)
             self._opened = opened.pop_all()
-        self._intake = Intake(
+        self._intake = Appender(
             self._layouts, self._stream, self._index, self._blocks, self._rollups, self._log, self._gauge
         )
         self._is_copy = False
-        self._calm = Calm(self._guard, self._blocks.database)
-        self._spare = SpareMemory()
-        self._upkeep = Upkeep(
+        self._calm = ReadTransaction(self._guard, self._blocks.database)
+        self._spare = MallocTrim()
+        self._upkeep = Maintenance(
             self._guard,
             self._index,
             self._blocks,
@@ -146,7 +146,7 @@ class Store:
         self._check_own()
         with self._guard:
             places = self._loose.rows(list(series))
-            self._intake.take([(p.stream, Row(p.stream.name, p.layout, p.time, p.row)) for p in places])
+            self._intake.take([(p.stream, WalRow(p.stream.name, p.layout, p.time, p.row)) for p in places])
             for stream in dict.fromkeys(place.stream for place in places):
                 self._loose.judge(stream)
         self._sync_if_much_waits()
@@ -185,7 +185,7 @@ class Store:
         """Delete every target whose own labels fit, with all it has; return how many there were."""
         self._check_own()
         if not matchers:
-            raise Refused("name what to delete; no matchers would be everything")
+            raise InvalidInputError("name what to delete; no matchers would be everything")
         with self._guard:
             targets = list(dict.fromkeys([*self._index.targets(matchers), *self._rollups.targets(matchers)]))
             streams = [stream for target in targets for stream in self._index.streams_of(target)]
@@ -255,14 +255,14 @@ class Store:
         self._rollups.reborn()
         self._blocks.reborn()
         self._unpacked.reborn()
-        self._calm = Calm(self._guard, self._blocks.database)
+        self._calm = ReadTransaction(self._guard, self._blocks.database)
         self._lock.release()  # the parent has it still; a child that outlives it is in nobody's way
 
     def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int = ANY) -> int:
         """Return at least how many values a selection would read, or more than enough."""
-        return weigh(self._guard, self._index, self._blocks, matchers, start, end, enough)
+        return estimate_samples(self._guard, self._index, self._blocks, matchers, start, end, enough)
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of every series that the matchers fit, each series in one group."""
         return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
@@ -314,13 +314,13 @@ class Store:
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield the buckets of fitting series between two multiples of the width."""
         return self._rollups.groups(self._calm, matchers, start, end, width, fields)
 
     def _fetch_raw(
-        self, found: Found, matches: Matches, start: int, end: int, *, prompt: bool
-    ) -> Callable[[], Group | None]:
+        self, found: StreamMatch, matches: IndexMatches, start: int, end: int, *, prompt: bool
+    ) -> Callable[[], SeriesGroup | None]:
         pieces = pieces_of(found.stream, self._blocks, start, end)
         if prompt:
             return fetch_group(found, pieces, matches, start, end).load
@@ -364,7 +364,7 @@ class Store:
         newest = stream.spans.newest()
         try:
             return None if newest is None else self._blocks.layouts.layout(newest)
-        except Damaged as error:
+        except CorruptionError as error:
             self._damages.add(str(error))
             return None
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 PATIENCE = 2.0  # seconds of a round, ten seconds apart: rows go on coming while questions follow one another
 
 
-class Pace:
+class MaintenanceThrottle:
     """Two threads that compute take the interpreter's lock from each other at every call, and both crawl."""
 
     def __init__(self, patience: float = PATIENCE) -> None:

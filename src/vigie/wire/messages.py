@@ -28,7 +28,7 @@ Time = Annotated[int, Meta(gt=-(1 << 62), lt=1 << 62)]
 UNREADABLE = (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError)
 
 
-class Malformed(Exception):
+class MalformedMessageError(Exception):
     """Bytes that are no message of ours."""
 
 
@@ -60,7 +60,7 @@ class Welcome(Struct, tag="welcome", omit_defaults=True):
     wall_ms: Time = 0
 
 
-class Table(Struct, tag="table"):
+class TableMessage(Struct, tag="table"):
     """A table under a number of this connection; the layout is packed by `layouts`."""
 
     number: Number
@@ -69,7 +69,7 @@ class Table(Struct, tag="table"):
     layout: bytes
 
 
-class Delta(Struct, tag="delta"):
+class DeltaMessage(Struct, tag="delta"):
     """A table that is like the one under another number, but for some series."""
 
     number: Number
@@ -80,7 +80,7 @@ class Delta(Struct, tag="delta"):
     ended: list[int]  # where in the old table stood what is gone
 
 
-class Frame(Struct, tag="frame"):
+class FrameMessage(Struct, tag="frame"):
     """The values of some tables at one time, as little-endian float64, bit for bit."""
 
     sequence: Sequence
@@ -89,7 +89,7 @@ class Frame(Struct, tag="frame"):
     parts: list[tuple[int, bytes]]  # a table's number, its values
 
 
-class Event(Struct, tag="event", omit_defaults=True):
+class EventMessage(Struct, tag="event", omit_defaults=True):
     """Something that happened on the node."""
 
     sequence: Sequence
@@ -101,7 +101,7 @@ class Event(Struct, tag="event", omit_defaults=True):
     severity: Name = "info"
 
 
-class Binding(Struct, tag="binding", omit_defaults=True):
+class BindingMessage(Struct, tag="binding", omit_defaults=True):
     """Who held what on the node."""
 
     sequence: Sequence
@@ -115,13 +115,13 @@ class Binding(Struct, tag="binding", omit_defaults=True):
     facts: Words = {}
 
 
-class Held(Struct, tag="held"):
+class HeldBindings(Struct, tag="held"):
     """All that is held on the node now, said anew on each connection: what is not in it has ended."""
 
-    bindings: Annotated[list[Binding], Meta(max_length=MAX_HELD)]
+    bindings: Annotated[list[BindingMessage], Meta(max_length=MAX_HELD)]
 
 
-class Inventory(Struct, tag="inventory"):
+class InventoryMessage(Struct, tag="inventory"):
     """What the machine has, when that is not any more what the hello said."""
 
     has: Words
@@ -142,7 +142,7 @@ class Command(Struct, tag="command", omit_defaults=True):
     arguments: dict[str, Any] = {}
 
 
-class Reply(Struct, tag="reply", omit_defaults=True):
+class CommandResult(Struct, tag="reply", omit_defaults=True):
     """The answer to a command."""
 
     number: int
@@ -151,7 +151,7 @@ class Reply(Struct, tag="reply", omit_defaults=True):
     said: Text = ""  # what came of it
 
 
-class Ask(Struct, tag="ask"):
+class DelegatedRequest(Struct, tag="ask"):
     """A question of somebody on the node, for whom the agent vouches; always a GET, and never a change."""
 
     number: Annotated[int, Meta(ge=0, lt=1 << 62)]
@@ -159,7 +159,7 @@ class Ask(Struct, tag="ask"):
     target: Annotated[str, Meta(max_length=65536)]  # path and query
 
 
-class Answer(Struct, tag="answer"):
+class DelegatedResponse(Struct, tag="answer"):
     """What the server answers to a question."""
 
     number: int
@@ -177,18 +177,18 @@ class Goodbye(Struct, tag="goodbye", omit_defaults=True):
 Message = (
     Hello
     | Welcome
-    | Table
-    | Delta
-    | Frame
-    | Event
-    | Binding
-    | Held
-    | Inventory
+    | TableMessage
+    | DeltaMessage
+    | FrameMessage
+    | EventMessage
+    | BindingMessage
+    | HeldBindings
+    | InventoryMessage
     | Ack
     | Command
-    | Reply
-    | Ask
-    | Answer
+    | CommandResult
+    | DelegatedRequest
+    | DelegatedResponse
     | Goodbye
 )
 KINDS = frozenset(str(kind.__struct_config__.tag) for kind in Message.__args__)
@@ -218,5 +218,5 @@ def decode(data: bytes) -> Message | None:
         except UNREADABLE:
             known = True
         if known:
-            raise Malformed(f"no message of this protocol: {error}") from None
+            raise MalformedMessageError(f"no message of this protocol: {error}") from None
         return None

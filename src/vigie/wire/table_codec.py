@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vigie.model import Metric
 from vigie.model.table import Series
-from vigie.wire.messages import UNREADABLE, Malformed
+from vigie.wire.messages import UNREADABLE, MalformedMessageError
 
 
 class _Layout(Struct, array_like=True):
@@ -18,7 +18,7 @@ class _Layout(Struct, array_like=True):
     series: list[tuple[int, tuple[str, ...]]]
 
 
-class Difference(NamedTuple):
+class TableDifference(NamedTuple):
     """How a table follows from another."""
 
     added: tuple[Series, ...]
@@ -42,17 +42,19 @@ def unpack(data: bytes) -> tuple[Series, ...]:
     try:
         layout = _decoder.decode(data)
     except UNREADABLE as error:
-        raise Malformed(f"no layout: {error}") from None
+        raise MalformedMessageError(f"no layout: {error}") from None
     metrics = [Metric(*metric) for metric in layout.metrics]
     if any(not 0 <= number < len(metrics) for number, _ in layout.series):
-        raise Malformed("a layout whose series are of no metric of its own")
+        raise MalformedMessageError("a layout whose series are of no metric of its own")
     for number, values in layout.series:
         if len(values) != len(metrics[number].labels):
-            raise Malformed(f"{metrics[number].name} has labels {metrics[number].labels}, not {values}")
+            raise MalformedMessageError(
+                f"{metrics[number].name} has labels {metrics[number].labels}, not {values}"
+            )
     return tuple((metrics[number], values) for number, values in layout.series)
 
 
-def difference(old: tuple[Series, ...], new: tuple[Series, ...]) -> Difference | None:
+def difference(old: tuple[Series, ...], new: tuple[Series, ...]) -> TableDifference | None:
     """Return how the new table follows from the old one; nothing when that would not save much."""
     before, after = set(old), set(new)
     kept = [series for series in old if series in after]
@@ -60,10 +62,10 @@ def difference(old: tuple[Series, ...], new: tuple[Series, ...]) -> Difference |
         return None
     places = [place for place, series in enumerate(new) if series not in before]
     ended = [place for place, series in enumerate(old) if series not in after]
-    return Difference(tuple(new[place] for place in places), places, ended)
+    return TableDifference(tuple(new[place] for place in places), places, ended)
 
 
-def apply(old: tuple[Series, ...], change: Difference) -> tuple[Series, ...]:
+def apply(old: tuple[Series, ...], change: TableDifference) -> tuple[Series, ...]:
     """Return the table that follows, or raise Malformed when it cannot."""
     gone = set(change.ended)
     kept = iter([series for place, series in enumerate(old) if place not in gone])
@@ -71,5 +73,5 @@ def apply(old: tuple[Series, ...], change: Difference) -> tuple[Series, ...]:
     length = len(old) - len(gone) + len(added)
     fits = len(change.places) == len(change.added) == len(added) and len(gone) == len(change.ended)
     if not fits or not all(0 <= p < length for p in added) or not all(0 <= p < len(old) for p in gone):
-        raise Malformed("a difference that does not fit its table")
+        raise MalformedMessageError("a difference that does not fit its table")
     return tuple(added[place] if place in added else next(kept) for place in range(length))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.agent.events.detector import Changes
-from vigie.agent.events.rules import HOUR_MS, RULES, State
-from vigie.model import ABSENT, Frame, Happening, Metric, Phase, Table, counter, gauge
+from vigie.agent.events.detector import ChangeDetector
+from vigie.agent.events.rules import HOUR_MS, RULES, StateRule
+from vigie.model import ABSENT, EventChange, Frame, Metric, Phase, Table, counter, gauge
 from vigie.sources import _gpu, amdgpu, edac, infiniband, nvidia_health, nvidia_nvlink
 from vigie.sources._infiniband_counters import COUNTERS
 
@@ -26,10 +26,10 @@ class Node:
 
     def __init__(self) -> None:
         self.now = 0
-        self._changes = Changes()
+        self._changes = ChangeDetector()
         self._tables: dict[tuple[tuple[Metric, tuple[str, ...]], ...], Table] = {}
 
-    def frame(self, *values: tuple[Metric, tuple[str, ...], float]) -> list[Happening]:
+    def frame(self, *values: tuple[Metric, tuple[str, ...], float]) -> list[EventChange]:
         self.now += 10_000
         series = tuple((metric, labels) for metric, labels, _ in values)
         table = self._tables.setdefault(series, Table("source", len(self._tables) + 1, series))
@@ -119,7 +119,7 @@ def test_errors_of_a_gpu_that_come_while_its_driver_is_let_go_of_are_told() -> N
 
 def test_every_rule_is_about_a_metric_that_a_source_declares() -> None:
     wanted = {rule.metric for rule in RULES}
-    wanted |= {rule.beside for rule in RULES if isinstance(rule, State) and rule.beside}
+    wanted |= {rule.beside for rule in RULES if isinstance(rule, StateRule) and rule.beside}
     assert wanted - DECLARED == set()
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import reading, steady
-from vigie.agent.events.state_file import Memory
-from vigie.agent.events.tracker import MOST_SERIES, Happenings
+from vigie.agent.events.state_file import EventStateFile
+from vigie.agent.events.tracker import MOST_SERIES, EventTracker
 from vigie.agent.link.entries import message_of
-from vigie.model import Event, Frame, Happening, Phase
+from vigie.model import Event, EventChange, Frame, Phase
 from vigie.sources.core.host import Host
 from vigie.wire.messages import decode, encode
 
@@ -32,7 +32,7 @@ class Agent:
     def start(self) -> None:
         readings = [reading(steady("kernel_log")), reading(steady("nvidia"))]
         self.log, self.driver = (one.host for one in readings)
-        self.happenings = Happenings(readings, [self], Memory(self.path))
+        self.happenings = EventTracker(readings, [self], EventStateFile(self.path))
 
     def event(self, event: Event) -> None:
         self.told.append(event)
@@ -50,7 +50,7 @@ class Agent:
 def _say(
     host: Host, kind: str, what: str, where: dict[str, str], time_ms: int, phase: Phase = Phase.ONCE
 ) -> None:
-    host.happenings.append(Happening(Event(kind, time_ms, what, where, severity="critical"), phase))
+    host.happenings.append(EventChange(Event(kind, time_ms, what, where, severity="critical"), phase))
 
 
 def _xid(host: Host, time_ms: int, **more: str) -> None:

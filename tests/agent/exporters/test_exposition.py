@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.agent.exporters.parser import Exposition
+from vigie.agent.exporters.parser import RelayedExposition
 from vigie.model import gauge, series_text
 from vigie.model.nan import NAN_BITS, bits_of
 
@@ -27,7 +27,7 @@ b NaN
 
 
 def read(text: str) -> dict[str, float]:
-    table, values = Exposition("exporter/x", [UP]).read(text)
+    table, values = RelayedExposition("exporter/x", [UP]).read(text)
     assert table.series[0] == UP
     return {series_text(*series): value for series, value in zip(table.series[1:], values, strict=True)}
 
@@ -45,7 +45,7 @@ def test_series_have_their_values_without_the_times_that_some_give() -> None:
 
 
 def test_table_stays_the_same_while_the_series_do() -> None:
-    exposition = Exposition("exporter/x", [UP])
+    exposition = RelayedExposition("exporter/x", [UP])
     first, _ = exposition.read(TEXT)
     second, values = exposition.read(TEXT.replace(" 2.5 ", " 7 "))
     assert second is first

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from vigie.agent.exporters.catalog import Exporter, exporters, is_it
-from vigie.agent.exporters.client import NoAnswer, fetched
+from vigie.agent.exporters.catalog import Exporter, is_exporter, parse_exporters
+from vigie.agent.exporters.client import ExporterUnreachableError, fetch
 from vigie.agent.exporters.relay import FORGOTTEN_AFTER, LOOK_SECONDS, STRANGER_SECONDS, Relay
 from vigie.model import Frame
 
@@ -148,16 +148,18 @@ def test_answer_that_never_ends_is_cut_short() -> None:
             left.set()
 
         async with await asyncio.start_server(endless, "127.0.0.1", 0) as server:
-            with pytest.raises(NoAnswer, match="no whole answer"):
-                await fetched(server.sockets[0].getsockname()[1], 0.05)
+            with pytest.raises(ExporterUnreachableError, match="no whole answer"):
+                await fetch(server.sockets[0].getsockname()[1], 0.05)
             await left.wait()
 
     asyncio.run(test())
 
 
 def test_exporters_are_named_with_a_port() -> None:
-    assert exporters(["triton=8002"]) == [Exporter("triton", 8002, "nv_")]
+    assert parse_exporters(["triton=8002"]) == [Exporter("triton", 8002, "nv_")]
     for bad in ("triton", "triton=0", "triton=x", "mine=9100", "triton=99999"):
         with pytest.raises(ValueError, match="NAME=PORT"):
-            exporters([bad])
-    assert is_it(exporters(["dcgm-exporter=9400"])[0], '# TYPE x\nDCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\n')
+            parse_exporters([bad])
+    assert is_exporter(
+        parse_exporters(["dcgm-exporter=9400"])[0], '# TYPE x\nDCGM_FI_DEV_GPU_TEMP{gpu="0"} 30\n'
+    )

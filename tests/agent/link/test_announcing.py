@@ -6,13 +6,13 @@ import logging
 
 import pytest
 
-from vigie.agent.link.entries import Values, packed
-from vigie.agent.link.sent_tables import VERSIONS, Announced
+from vigie.agent.link.entries import EncodedFrame, packed
+from vigie.agent.link.sent_tables import VERSIONS, SentTables
 from vigie.model import Table, gauge
-from vigie.server.ingest.link_tables import Alike, Tables
+from vigie.server.ingest.link_tables import LinkTables, SharedTables
 from vigie.wire import messages
-from vigie.wire.messages import MAX_MESSAGE, Delta, Frame
-from vigie.wire.messages import Table as TableMessage
+from vigie.wire.messages import MAX_MESSAGE, DeltaMessage, FrameMessage
+from vigie.wire.messages import TableMessage as TableMessage
 
 WORK = gauge("work", "What is done.", "pid")
 LOAD = Table("load", 1, ((gauge("load", "A load."), ()),))
@@ -23,32 +23,32 @@ def version(number: int, size: int = 20) -> Table:
     return Table("processes", number, tuple((WORK, (str(pid),)) for pid in range(number, number + size)))
 
 
-def values(*tables: Table) -> Values:
-    return Values(1000, 5, tuple((table, packed([1.0] * len(table.series))) for table in tables))
+def values(*tables: Table) -> EncodedFrame:
+    return EncodedFrame(1000, 5, tuple((table, packed([1.0] * len(table.series))) for table in tables))
 
 
 class Heard:
     """The other side: it takes what is sent, and tells what each frame is about."""
 
     def __init__(self) -> None:
-        self.tables = Tables(Alike(), "ours")
+        self.tables = LinkTables(SharedTables(), "ours")
         self.numbers: set[int] = set()
         self.kinds: list[type] = []
         self.sources: list[list[Table]] = []
 
-    def take(self, announced: Announced, entry: Values, sequence: int) -> None:
+    def take(self, announced: SentTables, entry: EncodedFrame, sequence: int) -> None:
         for data in announced.to_send(entry, sequence):
             message = messages.decode(data)
             self.kinds.append(type(message))
-            if isinstance(message, TableMessage | Delta):
+            if isinstance(message, TableMessage | DeltaMessage):
                 self.numbers.add(message.number)
                 self.tables.announce(message)
-            elif isinstance(message, Frame):
+            elif isinstance(message, FrameMessage):
                 self.sources.append([self.tables[number] for number, _ in message.parts])
 
 
 def test_table_that_changes_for_ever_takes_few_numbers_and_little_memory_over_there() -> None:
-    announced, heard = Announced(), Heard()
+    announced, heard = SentTables(), Heard()
     for number in range(1, 500):
         heard.take(announced, values(version(number), LOAD), number)
     assert len(heard.numbers) == VERSIONS + 1
@@ -57,7 +57,7 @@ def test_table_that_changes_for_ever_takes_few_numbers_and_little_memory_over_th
 
 
 def test_what_waited_and_what_is_new_are_told_apart_in_whatever_order_they_go() -> None:
-    announced, heard = Announced(), Heard()
+    announced, heard = SentTables(), Heard()
     old = [version(number) for number in range(1, 40)]
     for sequence, place in enumerate([0, 30, 1, 31, 0, 2, 3, 4, 5, 6, 31, 0, 38], 1):
         heard.take(announced, values(old[place]), sequence)
@@ -65,7 +65,7 @@ def test_what_waited_and_what_is_new_are_told_apart_in_whatever_order_they_go() 
 
 
 def test_table_that_no_message_can_hold_is_left_out_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    announced, heard = Announced(), Heard()
+    announced, heard = SentTables(), Heard()
     label = "x" * (MAX_MESSAGE // 4)
     huge = Table("exporter/cadvisor", 1, tuple((WORK, (f"{n}{label}",)) for n in range(5)))
     with caplog.at_level(logging.WARNING):

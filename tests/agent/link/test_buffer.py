@@ -7,34 +7,34 @@ from pathlib import Path
 
 import pytest
 
-from vigie.agent.link.buffer import WINDOW, Buffer
+from vigie.agent.link.buffer import WINDOW, LinkBuffer
 from vigie.agent.link.buffer_memory import A_SERIES
-from vigie.agent.link.entries import Values, packed, size
+from vigie.agent.link.entries import EncodedFrame, packed, size
 from vigie.common.spool import Spool
 from vigie.model import Table, gauge
 
 TABLE = Table("t", 1, tuple((gauge("a", "A.", "x"), (str(i),)) for i in range(500)))
 
 
-def entry(time_ms: int) -> Values:
-    return Values(time_ms, time_ms, ((TABLE, packed([float(time_ms)] * len(TABLE.series))),))
+def entry(time_ms: int) -> EncodedFrame:
+    return EncodedFrame(time_ms, time_ms, ((TABLE, packed([float(time_ms)] * len(TABLE.series))),))
 
 
 ONE = size(entry(0))
 
 
-def sent(buffer: Buffer) -> list[int]:
+def sent(buffer: LinkBuffer) -> list[int]:
     """Send everything, acknowledging as it goes, and return the times in that order."""
     times = []
     while out := buffer.live() or buffer.waited():
-        assert isinstance(out[1], Values)
+        assert isinstance(out[1], EncodedFrame)
         times.append(out[1].time_ms)
         buffer.acknowledge(out[0])
     return times
 
 
 def test_live_goes_before_what_waited() -> None:
-    buffer = Buffer(None, "boot")
+    buffer = LinkBuffer(None, "boot")
     buffer.put(entry(1))
     buffer.disconnected()
     buffer.reconnected(0)
@@ -44,7 +44,7 @@ def test_live_goes_before_what_waited() -> None:
 
 
 def test_what_was_not_acknowledged_is_sent_again_and_the_rest_is_not() -> None:
-    buffer = Buffer(None, "boot")
+    buffer = LinkBuffer(None, "boot")
     for time in (1, 2, 3):
         buffer.put(entry(time))
     for _ in range(3):
@@ -56,7 +56,7 @@ def test_what_was_not_acknowledged_is_sent_again_and_the_rest_is_not() -> None:
 
 
 def test_no_more_is_on_its_way_than_the_window_holds() -> None:
-    buffer = Buffer(None, "boot")
+    buffer = LinkBuffer(None, "boot")
     for time in range(WINDOW + 5):
         buffer.put(entry(time))
     while buffer.live():
@@ -67,7 +67,7 @@ def test_no_more_is_on_its_way_than_the_window_holds() -> None:
 
 
 def test_memory_runs_over_to_the_disk_and_comes_back_whole(tmp_path: Path) -> None:
-    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot", memory=10 * ONE)
+    buffer = LinkBuffer(Spool(tmp_path, 64 << 20), "boot", memory=10 * ONE)
     for time in range(2000):
         buffer.put(entry(time))
         assert buffer.bytes <= 10 * ONE
@@ -79,19 +79,19 @@ def test_memory_runs_over_to_the_disk_and_comes_back_whole(tmp_path: Path) -> No
 
 
 def test_what_waits_at_the_end_is_there_at_the_next_start(tmp_path: Path) -> None:
-    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot")
+    buffer = LinkBuffer(Spool(tmp_path, 64 << 20), "boot")
     for time in range(5):
         buffer.put(entry(time))
     buffer.live()  # on its way, and never acknowledged
     buffer.close()
-    again = Buffer(Spool(tmp_path, 64 << 20), "boot")
+    again = LinkBuffer(Spool(tmp_path, 64 << 20), "boot")
     assert again.has_waiting
     assert sent(again) == [0, 1, 2, 3, 4]
     again.close()
 
 
 def test_cut_in_the_middle_of_a_piece_sends_the_piece_again(tmp_path: Path) -> None:
-    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot", memory=2 * ONE)
+    buffer = LinkBuffer(Spool(tmp_path, 64 << 20), "boot", memory=2 * ONE)
     for time in range(6):
         buffer.put(entry(time))
     buffer.disconnected()
@@ -104,7 +104,7 @@ def test_cut_in_the_middle_of_a_piece_sends_the_piece_again(tmp_path: Path) -> N
 
 
 def test_without_a_disk_the_oldest_is_dropped_and_counted() -> None:
-    buffer = Buffer(None, "boot", memory=3 * (1 << 20))
+    buffer = LinkBuffer(None, "boot", memory=3 * (1 << 20))
     for time in range(5000):
         buffer.put(entry(time))
     kept = sent(buffer)
@@ -113,7 +113,7 @@ def test_without_a_disk_the_oldest_is_dropped_and_counted() -> None:
 
 
 def test_full_disk_queue_drops_the_oldest_and_counts(tmp_path: Path) -> None:
-    buffer = Buffer(Spool(tmp_path, 4000), "boot", memory=2 * ONE)
+    buffer = LinkBuffer(Spool(tmp_path, 4000), "boot", memory=2 * ONE)
     for time in range(3000):
         buffer.put(entry(time))
     buffer.disconnected()
@@ -125,7 +125,7 @@ def test_full_disk_queue_drops_the_oldest_and_counts(tmp_path: Path) -> None:
 
 
 def test_disk_that_takes_nothing_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    buffer = Buffer(Spool(tmp_path / "gone", 4000), "boot", memory=2 * ONE)
+    buffer = LinkBuffer(Spool(tmp_path / "gone", 4000), "boot", memory=2 * ONE)
     shutil.rmtree(tmp_path / "gone")
     for time in range(100):
         buffer.put(entry(time))
@@ -134,11 +134,11 @@ def test_disk_that_takes_nothing_is_said_once(tmp_path: Path, caplog: pytest.Log
 
 
 def test_damaged_piece_costs_only_itself(tmp_path: Path) -> None:
-    from vigie.common.spool import Record
+    from vigie.common.spool import SpoolRecord
 
     spool = Spool(tmp_path, 64 << 20)
-    spool.put(Record(9, 0, b"junk"))
-    buffer = Buffer(spool, "boot")
+    spool.put(SpoolRecord(9, 0, b"junk"))
+    buffer = LinkBuffer(spool, "boot")
     buffer.put(entry(1))
     buffer.disconnected()
     buffer.reconnected(0)
@@ -146,14 +146,14 @@ def test_damaged_piece_costs_only_itself(tmp_path: Path) -> None:
     assert buffer.dropped == 9
 
 
-def changing(version: int, label: str = "x") -> Values:
+def changing(version: int, label: str = "x") -> EncodedFrame:
     """Return an entry whose names are its own, as where containers come and go."""
     series = tuple((gauge("a", "A.", "x"), (f"{label}{version}.{i}",)) for i in range(500))
-    return Values(version, version, ((Table("t", version, series), packed([0.0] * len(series))),))
+    return EncodedFrame(version, version, ((Table("t", version, series), packed([0.0] * len(series))),))
 
 
 def test_names_that_change_with_each_frame_count_as_memory() -> None:
-    buffer = Buffer(None, "boot", memory=1 << 20)
+    buffer = LinkBuffer(None, "boot", memory=1 << 20)
     for version in range(1, 100):
         buffer.put(changing(version))
         assert buffer.in_memory * 500 * A_SERIES <= (2 << 20)
@@ -163,14 +163,14 @@ def test_names_that_change_with_each_frame_count_as_memory() -> None:
 
 
 def test_names_that_stay_count_nothing() -> None:
-    buffer = Buffer(None, "boot")
+    buffer = LinkBuffer(None, "boot")
     for time in range(3):
         buffer.put(entry(time))
     assert buffer.bytes == 3 * ONE
 
 
 def test_long_names_that_change_with_each_frame_come_back_from_the_disk(tmp_path: Path) -> None:
-    buffer = Buffer(Spool(tmp_path, 64 << 20), "boot", memory=1 << 20)
+    buffer = LinkBuffer(Spool(tmp_path, 64 << 20), "boot", memory=1 << 20)
     for version in range(1, 400):
         buffer.put(changing(version, "x" * 300))
     buffer.disconnected()

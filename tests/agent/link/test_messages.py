@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.agent.link.entries import Entry, Values, entries_of, packed, piece_of
+from vigie.agent.link.entries import EncodedFrame, Entry, entries_of, packed, piece_of
 from vigie.model import ABSENT, NAN, STALE, Binding, Event, Metric, Table, gauge
 from vigie.model.nan import bits_of
 from vigie.wire import messages, table_codec
-from vigie.wire.messages import Ack, Frame, Goodbye, Hello, Malformed
+from vigie.wire.messages import Ack, FrameMessage, Goodbye, Hello, MalformedMessageError
 
 LABELS = st.text(max_size=5)
 METRICS = st.sampled_from([gauge("a", "A.", "x"), gauge("b", "B.", "x"), gauge("c", "C.", "x")])
@@ -20,8 +20,8 @@ SERIES = st.lists(st.tuples(METRICS, st.tuples(LABELS)), max_size=12, unique=Tru
 
 def test_every_bit_pattern_of_nan_survives() -> None:
     data = packed([1.5, NAN, STALE, ABSENT])
-    back = messages.decode(messages.encode(Frame(1, 1000, 5, [(0, data)])))
-    assert isinstance(back, Frame)
+    back = messages.decode(messages.encode(FrameMessage(1, 1000, 5, [(0, data)])))
+    assert isinstance(back, FrameMessage)
     bits = [int.from_bytes(data[i : i + 8], "little") for i in range(0, 32, 8)]
     assert back.parts == [(0, data)]
     assert bits == [bits_of(1.5), bits_of(NAN), bits_of(STALE), bits_of(ABSENT)]
@@ -54,7 +54,7 @@ def test_hello_of_an_older_agent_needs_only_who_it_is() -> None:
     ],
 )
 def test_known_message_with_a_bad_field_is_refused(message: object) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessageError):
         messages.decode(msgspec.msgpack.encode(message))
 
 
@@ -63,7 +63,7 @@ def test_garbage_is_malformed_and_nothing_worse(data: bytes) -> None:
     for read in (messages.decode, table_codec.unpack, lambda data: entries_of(data, "boot")):
         try:
             read(data)
-        except Malformed:
+        except MalformedMessageError:
             pass
 
 
@@ -72,7 +72,7 @@ def test_spoilt_message_is_malformed_and_nothing_worse(noise: bytes, place: int)
     whole = messages.encode(Hello(1, "n1", "start", labels={"rack": "r1"}, addresses=["10.0.0.1"]))
     try:
         messages.decode(whole[:place] + noise + whole[place + len(noise) :])
-    except Malformed:
+    except MalformedMessageError:
         pass
 
 
@@ -105,22 +105,22 @@ def test_difference_that_does_not_fit_is_refused(
     added: tuple[tuple[Metric, tuple[str, ...]], ...],
 ) -> None:
     try:
-        table_codec.apply(old, table_codec.Difference(added, places, ended))
-    except Malformed:
+        table_codec.apply(old, table_codec.TableDifference(added, places, ended))
+    except MalformedMessageError:
         pass
 
 
 def test_piece_for_the_disk_holds_all_that_its_entries_need() -> None:
     table = Table("cpu", 3, ((gauge("a", "A.", "x"), ("1",)),))
     entries: list[Entry] = [
-        Values(1000, 7, ((table, packed([ABSENT])),)),
+        EncodedFrame(1000, 7, ((table, packed([ABSENT])),)),
         Event("xid", 900, "it fell off the bus", {"gpu": "0"}, None, "critical"),
         Binding("gpu0", "job", "17", 5, None),
     ]
     piece = piece_of(entries, "boot-1")
     assert entries_of(piece, "boot-1") == entries
     after_reboot = entries_of(piece, "boot-2")[0]
-    assert isinstance(after_reboot, Values)
+    assert isinstance(after_reboot, EncodedFrame)
     assert after_reboot.uptime_ms == 0
 
 

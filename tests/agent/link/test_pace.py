@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from vigie.agent.link.flow_control import HOLD_SECONDS, MOST, Pace
+from vigie.agent.link.flow_control import HOLD_SECONDS, MOST, FlowControl
 
 
-def opened() -> Pace:
+def opened() -> FlowControl:
     """Return the pace of a connection on which a live entry came through."""
-    pace = Pace(0.0)
+    pace = FlowControl(0.0)
     pace.live(1, 0.0)
     pace.acknowledged(1, 0.5)
     return pace
 
 
-def sent_and_acknowledged(pace: Pace, begin: int, delay: float) -> int:
+def sent_and_acknowledged(pace: FlowControl, begin: int, delay: float) -> int:
     """Send as much as may be, have it acknowledged, and return the next sequence."""
     number = begin
     while pace.free:
@@ -44,7 +44,7 @@ def test_nothing_more_is_sent_until_something_is_acknowledged() -> None:
 
 
 def test_backlog_begins_when_a_live_entry_came_through_in_good_time() -> None:
-    pace = Pace(0.0)
+    pace = FlowControl(0.0)
     pace.live(1, 0.0)
     pace.acknowledged(1, 9.0)  # the server is busy
     assert not pace.free
@@ -54,7 +54,7 @@ def test_backlog_begins_when_a_live_entry_came_through_in_good_time() -> None:
 
 
 def test_backlog_of_an_agent_that_has_nothing_live_begins_in_any_case() -> None:
-    pace = Pace(0.0)
+    pace = FlowControl(0.0)
     pace.look(HOLD_SECONDS - 1)
     assert not pace.free
     pace.look(HOLD_SECONDS + 1)

@@ -7,13 +7,13 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.server.staleness.gaps import Gap, Heard, late_after, lost_after
+from vigie.server.staleness.gaps import Gap, NodeActivity, late_after, lost_after
 
 STEP = 10_000
 
 
-def heard(*times: int) -> Heard:
-    made = Heard(times[0], times[0], STEP)
+def heard(*times: int) -> NodeActivity:
+    made = NodeActivity(times[0], times[0], STEP)
     for time in times:
         made = made.with_frame(time)
     return made
@@ -51,7 +51,7 @@ def test_gap_ends_series_only_when_it_is_longer_than_until_a_node_is_lost() -> N
 
 
 def test_stop_is_a_gap_however_short_and_stays_when_the_frames_before_it_come_late() -> None:
-    stopped = Heard(0, 10_000, STEP, "stopped").with_frame(31_000)
+    stopped = NodeActivity(0, 10_000, STEP, "stopped").with_frame(31_000)
     assert stopped.gaps == (Gap(10_000, 31_000, STEP, "stopped"),)
     assert stopped.with_frame(20_000).gaps == (Gap(20_000, 31_000, STEP, "stopped"),)
 

@@ -16,8 +16,8 @@ from vigie.query.engine import Engine
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.json_encoder import result
 from vigie.server.ingest.link_session import HERE
-from vigie.server.staleness.activity import Absences
-from vigie.server.staleness.view import Overlay
+from vigie.server.staleness.activity import ActivityLog
+from vigie.server.staleness.view import StalenessView
 from vigie.store.store import Store
 
 STEP = 10_000
@@ -49,8 +49,8 @@ class Scene:
 
     def open(self) -> None:
         self.store = Store(self._directory / "store")
-        self.absences = Absences(self._directory / "absences.sqlite", self.store, lambda: self.now)
-        self.overlay = Overlay(self.store, self.absences)
+        self.absences = ActivityLog(self._directory / "absences.sqlite", self.store, lambda: self.now)
+        self.overlay = StalenessView(self.store, self.absences)
 
     def close(self) -> None:
         self.absences.close()
@@ -173,9 +173,9 @@ def test_frames_that_only_the_store_knows_of_after_a_crash_are_no_absence(scene:
         scene.frame(tick)
     crashed, scene.absences = (
         scene.absences,
-        Absences(scene.store.directory.parent / "absences.sqlite", scene.store, lambda: scene.now),
+        ActivityLog(scene.store.directory.parent / "absences.sqlite", scene.store, lambda: scene.now),
     )
-    scene.overlay = Overlay(scene.store, scene.absences)
+    scene.overlay = StalenessView(scene.store, scene.absences)
     assert scene.at("up", 9.5) == [1.0]
     assert scene.absences.between(BEGIN, scene.now) == {}
     crashed._database.close()
@@ -265,7 +265,7 @@ def test_garbled_row_costs_only_itself(scene: Scene) -> None:
     scene.absences.sync()
     scene.absences._database.execute("update heard set facts = '{' where node = 'n1'")
     scene.absences._database.commit()
-    again = Absences(scene.store.directory.parent / "absences.sqlite", scene.store, lambda: scene.now)
+    again = ActivityLog(scene.store.directory.parent / "absences.sqlite", scene.store, lambda: scene.now)
     scene.now += HOUR
     assert {node for node, _ in again.between(0, scene.now)} == {"n2"}
     again._database.close()

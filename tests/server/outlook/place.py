@@ -13,15 +13,15 @@ from tests.real.waiting import until
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN, Server, listening
 from vigie.model import Binding, Event
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
-from vigie.server.auth.authenticator import Callers
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
-from vigie.server.cluster.nodes import Registry
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
+from vigie.server.cluster.nodes import NodeStore
 from vigie.server.http.request_log import Traffic
 from vigie.server.privacy.redactor import Privacy
-from vigie.server.run import Plan, application
+from vigie.server.run import ServerConfig, application
 from vigie.store.filesystem import FOLDER
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
@@ -84,15 +84,15 @@ class Place:
         with Store(self.data / FOLDER) as store:
             store.append_series(self.samples)
             store.sync()
-        with contextlib.closing(Book(self.data / "bindings.sqlite")) as book:
+        with contextlib.closing(BindingStore(self.data / "bindings.sqlite")) as book:
             for node, binding in self.bindings:
                 book.add(node, binding)
             book.sync()
-        with contextlib.closing(Events(self.data / "events.sqlite")) as events:
+        with contextlib.closing(EventStore(self.data / "events.sqlite")) as events:
             for event in self.events:
                 events.add(event)
             events.sync()
-        with contextlib.closing(Registry(self.data / "nodes.sqlite", _ignored, lambda: NOW)) as registry:
+        with contextlib.closing(NodeStore(self.data / "nodes.sqlite", _ignored, lambda: NOW)) as registry:
             for name in self.nodes:
                 hello = Hello(PROTOCOL, name, "start", host=name, labels={"partition": "train"}, cadence=10)
                 registry.connected(hello, "10.0.0.1", joined=False)
@@ -126,8 +126,8 @@ def serving_place(place: Place, privacy: Privacy | None = None) -> Iterator[tupl
     place.write()
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         secrets.accounts.add("ada", "user")
-        callers = Callers(secrets, privacy=privacy)
-        plan = Plan("127.0.0.1:0", place.data, Limits(), Retention(), {}, clock=lambda: NOW)
+        callers = Authenticator(secrets, privacy=privacy)
+        plan = ServerConfig("127.0.0.1:0", place.data, QueryLimits(), Retention(), {}, clock=lambda: NOW)
 
         async def made() -> Any:
             return application(plan, callers, opened, Traffic(), Readiness())

@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tests.server.outlook.place import NOW
-from vigie.server.api.pages import Answers
-from vigie.server.pages.query_batch import Found
-from vigie.server.pages.snapshot import Picture
-from vigie.server.privacy.redactor import Mask, sees_through
+from vigie.server.api.pages import SharedResponses
+from vigie.server.pages.query_batch import BatchResult
+from vigie.server.pages.snapshot import Snapshot
+from vigie.server.privacy.redactor import Pseudonyms, sees_through
 
 
-def picture() -> Picture:
-    return Picture(NOW, Found({}, {}), {}, [], [], [], live=True, missing="")
+def picture() -> Snapshot:
+    return Snapshot(NOW, BatchResult({}, {}), {}, [], [], [], live=True, missing="")
 
 
 def request(**headers: str) -> Request:
@@ -49,7 +49,7 @@ def content(response: Response) -> Any:
 
 def test_many_who_look_at_one_picture_share_one_answer() -> None:
     async def test() -> None:
-        answers, make, shown = Answers(), Making(), picture()
+        answers, make, shown = SharedResponses(), Making(), picture()
         asked = (answers.answer(request(accept_encoding="gzip"), shown, "cluster", make) for _ in range(20))
         found = await asyncio.gather(*asked)
         assert make.made == 1
@@ -64,7 +64,7 @@ def test_many_who_look_at_one_picture_share_one_answer() -> None:
 
 def test_browser_that_has_the_answer_is_not_sent_it_again() -> None:
     async def test() -> None:
-        answers, make, shown = Answers(), Making(), picture()
+        answers, make, shown = SharedResponses(), Making(), picture()
         first = await answers.answer(request(), shown, "cluster", make)
         assert first.headers["cache-control"] == "private, no-cache"
         known = await answers.answer(request(if_none_match=first.headers["etag"]), shown, "cluster", make)
@@ -75,9 +75,9 @@ def test_browser_that_has_the_answer_is_not_sent_it_again() -> None:
 
 def test_whoever_sees_pseudonyms_gets_an_answer_of_his_own() -> None:
     async def test() -> None:
-        answers, make, shown = Answers(), Making(), picture()
+        answers, make, shown = SharedResponses(), Making(), picture()
         await answers.answer(request(), shown, "cluster", make)
-        sees_through(Mask(b"key", "ada"))
+        sees_through(Pseudonyms(b"key", "ada"))
         await answers.answer(request(), shown, "cluster", make)
         assert make.made == 2
 
@@ -86,7 +86,7 @@ def test_whoever_sees_pseudonyms_gets_an_answer_of_his_own() -> None:
 
 def test_answer_that_failed_is_made_again() -> None:
     async def test() -> None:
-        answers, make, shown = Answers(), Making(), picture()
+        answers, make, shown = SharedResponses(), Making(), picture()
         make.fails = True
         with pytest.raises(ValueError, match="it fails"):
             await answers.answer(request(), shown, "cluster", make)
@@ -98,7 +98,7 @@ def test_answer_that_failed_is_made_again() -> None:
 
 def test_answers_go_with_their_picture() -> None:
     async def test() -> None:
-        answers, shown = Answers(), picture()
+        answers, shown = SharedResponses(), picture()
         await answers.answer(request(), shown, "cluster", Making())
         assert len(answers._kept) == 1
         del shown

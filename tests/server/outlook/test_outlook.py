@@ -16,15 +16,15 @@ from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, QueryError
 from vigie.server.pages import humanize, queries, rows
 from vigie.server.pages import snapshot_cache as module
-from vigie.server.pages.cluster_page import cluster
-from vigie.server.pages.cluster_state import NO_LEDGERS, Nothing
-from vigie.server.pages.incident_monitor import UNFINISHED, Watch
+from vigie.server.pages.cluster_page import cluster_page
+from vigie.server.pages.cluster_state import NO_LEDGERS, EmptyClusterState
+from vigie.server.pages.incident_monitor import UNFINISHED, IncidentMonitor
 from vigie.server.pages.job_page import jobs_page
 from vigie.server.pages.queries import SLOW
-from vigie.server.pages.query_batch import Ask, Elsewhere, Found, Span
-from vigie.server.pages.snapshot_cache import Outlook
-from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, hedged, verdict
-from vigie.server.privacy.redactor import Seen
+from vigie.server.pages.query_batch import BatchQuery, BatchResult, QuerySpan, RemoteRunner
+from vigie.server.pages.snapshot_cache import SnapshotCache
+from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, qualify, verdict
+from vigie.server.privacy.redactor import Redactor
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.heads.ungrouped import Samples
 
@@ -46,11 +46,13 @@ class Counting:
     """Counts what is asked, and fails when it is told to."""
 
     def __init__(self, *samples: Samples) -> None:
-        self._asker = Elsewhere(There(*samples))
-        self.asked: list[int | Span] = []
+        self._asker = RemoteRunner(There(*samples))
+        self.asked: list[int | QuerySpan] = []
         self.error: QueryError | None = None
 
-    async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+    async def ask(
+        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+    ) -> BatchResult:
         self.asked.append(at)
         if self.error:
             raise self.error
@@ -62,7 +64,7 @@ class Counting:
     @property
     def moments(self) -> int:
         """Tell how many questions were about one moment."""
-        return sum(not isinstance(at, Span) for at in self.asked)
+        return sum(not isinstance(at, QuerySpan) for at in self.asked)
 
 
 LONG = 600.0  # seconds that a page waits for the first look, however loaded the machine is
@@ -76,7 +78,7 @@ def run(test: Callable[[], Any]) -> None:
 def test_many_who_look_at_once_cost_what_one_costs() -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1), *gpu(0, 0.5))
-        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
         pictures = await asyncio.gather(*(outlook.at() for _ in range(20)))
         assert len({id(picture) for picture in pictures}) == 1
         assert asker.moments == 3  # the picture, which GPUs there were lately, and whether it is new
@@ -86,7 +88,7 @@ def test_many_who_look_at_once_cost_what_one_costs() -> None:
 
 def test_whoever_leaves_takes_the_picture_from_nobody() -> None:
     async def test() -> None:
-        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
         first, second = (asyncio.ensure_future(outlook.at()) for _ in range(2))
         await asyncio.sleep(0)
         first.cancel()
@@ -99,7 +101,7 @@ def test_question_that_failed_is_asked_again() -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1))
         asker.error = ExecutionError("too much")
-        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
         with pytest.raises(ExecutionError):
             await outlook.at()
         asker.error = None
@@ -110,7 +112,7 @@ def test_question_that_failed_is_asked_again() -> None:
 
 def test_pictures_that_are_kept_are_bounded() -> None:
     async def test() -> None:
-        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
         for minute in range(3 * module.KEPT):
             await outlook.at(NOW - minute * MINUTE)
         assert len(outlook._taken) == module.KEPT
@@ -122,14 +124,16 @@ def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
     class Slow(Counting):
         pause: asyncio.Event | None = None
 
-        async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+        async def ask(
+            self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+        ) -> BatchResult:
             if self.pause:
                 await self.pause.wait()
             return await super().ask(asks, at, seconds)
 
     async def test() -> None:
         asker = Slow(sample("up", 1))
-        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
         first = await outlook.at()
         outlook._cost = 10.0  # as if it had taken so long
         outlook._taken[None] = outlook._taken[None]._replace(until=time.monotonic())
@@ -146,7 +150,7 @@ def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
 
 def test_future_is_not_looked_at() -> None:
     async def test() -> None:
-        outlook = Outlook(Counting(sample("up", 1)), Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
         assert (await outlook.at(NOW + 10**12)).at_ms == NOW
 
     run(test)
@@ -154,16 +158,16 @@ def test_future_is_not_looked_at() -> None:
 
 def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
     async def test() -> None:
-        asker = Elsewhere(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
-        picture = await Outlook(asker, Nothing(), lambda: NOW, patience=LONG).at()
-        page = cluster(picture, Seen(None), simulated=False)
+        asker = RemoteRunner(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
+        picture = await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()
+        page = cluster_page(picture, Redactor(None), simulated=False)
         assert page["nodes"][0]["cells"][0]["holder"]["id"] == "17"
         assert (
             page["verdict"]["sentence"] == "Nothing needs you. 1 of 1 GPU held, 1 working, 0 held but idle."
         )
         jobs = next(row for row in page["numbers"] if row["key"] == "jobs")
         assert (jobs["value"], jobs["reason"]) == (None, NO_LEDGERS)
-        assert NO_LEDGERS in jobs_page(picture, Seen(None), "")["verdict"]["sentence"]
+        assert NO_LEDGERS in jobs_page(picture, Redactor(None), "")["verdict"]["sentence"]
 
     run(test)
 
@@ -172,16 +176,16 @@ def test_history_is_carried_on_by_what_is_new() -> None:
     async def test() -> None:
         now = [NOW - 10 * MINUTE]
         asker = Counting(sample("up", 0))
-        watch = Watch(asker, Nothing(), lambda: now[0], patience=LONG)
-        outlook = Outlook(asker, Nothing(), lambda: now[0], patience=LONG)
+        watch = IncidentMonitor(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
+        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
         picture = await outlook.at()
-        (lost,) = (await watch.troubles(picture)).troubles
+        (lost,) = (await watch.incidents(picture)).incidents
         assert (lost.finding.name, lost.begin_ms) == ("node-lost", NOW - 62 * MINUTE)
         now[0] += MINUTE
         picture = await outlook.at(now[0])
-        (again,) = (await watch.troubles(picture)).troubles
+        (again,) = (await watch.incidents(picture)).incidents
         assert again.begin_ms == lost.begin_ms
-        spans = [at for at in asker.asked if isinstance(at, Span)]
+        spans = [at for at in asker.asked if isinstance(at, QuerySpan)]
         assert spans[-1].end - spans[-1].start <= MINUTE
 
     run(test)
@@ -191,9 +195,11 @@ def test_node_that_is_heard_again_is_not_lost_any_more() -> None:
     async def test() -> None:
         up = sample("up", 0)
         asker = Counting(up._replace(values=[*up.values[:-1], 1.0]))
-        (was,) = (await Outlook(asker, Nothing(), lambda: NOW, patience=LONG).at()).troubles
+        (was,) = (await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()).incidents
         assert (was.finding.name, was.begin_ms, was.end_ms) == ("node-lost", NOW - 62 * MINUTE, NOW)
-        (still,) = (await Outlook(asker, Nothing(), lambda: NOW, patience=LONG).at(NOW - MINUTE)).troubles
+        (still,) = (
+            await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at(NOW - MINUTE)
+        ).incidents
         assert still.end_ms is None
 
     run(test)
@@ -204,14 +210,14 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
 ) -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1))
-        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=LONG)
+        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
         picture = await outlook.at()
         asker.error = ExecutionError("too many samples")
-        watch = Watch(asker, Nothing(), lambda: NOW, patience=LONG)
-        told = await watch.troubles(picture)
-        assert (told.troubles, told.lacking) == ([], "too many samples")
+        watch = IncidentMonitor(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        told = await watch.incidents(picture)
+        assert (told.incidents, told.lacking) == ([], "too many samples")
         picture.errors["findings"] = told.lacking
-        said = hedged(cluster(picture, Seen(None), simulated=False)["verdict"], picture.unsure)
+        said = qualify(cluster_page(picture, Redactor(None), simulated=False)["verdict"], picture.unsure)
         assert said["state"] == "unknown"
         assert "Not all is known yet: too many samples." in said["sentence"]
 
@@ -222,8 +228,8 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
 def test_findings_are_not_yet_known_as_long_as_little_was_watched() -> None:
     async def unsure(minutes: int) -> str:
         return (
-            await Outlook(
-                Counting(sample("up", 1, "n1", minutes)), Nothing(), lambda: NOW, patience=LONG
+            await SnapshotCache(
+                Counting(sample("up", 1, "n1", minutes)), EmptyClusterState(), lambda: NOW, patience=LONG
             ).at()
         ).unsure
 
@@ -235,11 +241,11 @@ def test_findings_are_not_yet_known_as_long_as_little_was_watched() -> None:
 
 
 def test_verdict_that_does_not_know_all_calls_nothing_well_and_keeps_what_is_bad() -> None:
-    assert hedged(verdict(OK, "It is well."), "no") == verdict(
+    assert qualify(verdict(OK, "It is well."), "no") == verdict(
         UNKNOWN, "It is well. Not all is known yet: no."
     )
-    assert hedged(verdict(CRITICAL, "Broken."), "no")["state"] == CRITICAL
-    assert hedged(verdict(OK, "It is well."), "") == verdict(OK, "It is well.")
+    assert qualify(verdict(CRITICAL, "Broken."), "no")["state"] == CRITICAL
+    assert qualify(verdict(OK, "It is well."), "") == verdict(OK, "It is well.")
 
 
 class Slow(Counting):
@@ -249,8 +255,10 @@ class Slow(Counting):
         super().__init__(*samples)
         self.let = asyncio.Event()
 
-    async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
-        if isinstance(at, Span):
+    async def ask(
+        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+    ) -> BatchResult:
+        if isinstance(at, QuerySpan):
             await self.let.wait()
         return await super().ask(asks, at, seconds)
 
@@ -259,7 +267,7 @@ def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole()
     async def test() -> None:
         loop, asker = asyncio.get_running_loop(), Slow(sample("up", 0))
 
-        class Late(Nothing):
+        class Late(EmptyClusterState):
             """Knows events only when the look at the samples has ended."""
 
             def events(self, *given: Any) -> Any:
@@ -268,10 +276,12 @@ def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole()
                     time.sleep(0.001)
                 return super().events(*given)
 
-        picture = await Outlook(Counting(sample("up", 0)), Nothing(), lambda: NOW, patience=LONG).at()
-        watch = Watch(asker, Late(), lambda: NOW, patience=0)
-        assert await watch.troubles(picture) == ([], UNFINISHED)
-        assert [each.finding.name for each in (await watch.troubles(picture)).troubles] == ["node-lost"]
+        picture = await SnapshotCache(
+            Counting(sample("up", 0)), EmptyClusterState(), lambda: NOW, patience=LONG
+        ).at()
+        watch = IncidentMonitor(asker, Late(), lambda: NOW, patience=0)
+        assert await watch.incidents(picture) == ([], UNFINISHED)
+        assert [each.finding.name for each in (await watch.incidents(picture)).incidents] == ["node-lost"]
 
     run(test)
 
@@ -284,13 +294,15 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
 
     async def test() -> None:
         asker = Slow(sample("up", 0))
-        outlook = Outlook(asker, Nothing(), lambda: NOW, patience=0)  # whose clock stands still
+        outlook = SnapshotCache(
+            asker, EmptyClusterState(), lambda: NOW, patience=0
+        )  # whose clock stands still
         first = await outlook.at(at)
-        assert (first.unfinished, first.unsure, first.troubles) == (True, UNFINISHED, [])
+        assert (first.unfinished, first.unsure, first.incidents) == (True, UNFINISHED, [])
         asker.let.set()
         while (then := await outlook.at(at)).unfinished:
             await asyncio.sleep(0.001)
-        assert [trouble.finding.name for trouble in then.troubles] == ["node-lost"]
+        assert [incident.finding.name for incident in then.incidents] == ["node-lost"]
         assert then.unsure == ""
 
     run(test)
@@ -299,7 +311,7 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
 def test_large_cluster_is_asked_less_often_about_what_changes_slowly() -> None:
     async def test() -> None:
         asker, now = Names(sample("up", 1), *gpu(0, 0.5)), [NOW]
-        outlook = Outlook(asker, Nothing(), lambda: now[0], patience=LONG)
+        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
         whole = await outlook.at()
         outlook._cost = 2 * module.SLOW_SECONDS  # as in a large one
         asker.names_asked.clear()
@@ -321,7 +333,9 @@ class Names(Counting):
         super().__init__(*samples)
         self.names_asked: list[set[str]] = []
 
-    async def ask(self, asks: Mapping[str, Ask], at: int | Span, seconds: float = 20) -> Found:
+    async def ask(
+        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+    ) -> BatchResult:
         self.names_asked.append(set(asks))
         return await super().ask(asks, at, seconds)
 

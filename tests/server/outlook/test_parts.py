@@ -9,26 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model.binding import Binding
-from vigie.server.cluster.bindings import Kept
+from vigie.server.cluster.bindings import StoredBinding
 from vigie.server.pages.gpu_page import facts
 from vigie.server.pages.humanize import DAY_MS, HOUR_MS
 from vigie.server.pages.job_efficiency import ladder, receipt, span_of
 from vigie.server.pages.job_ranks import FIELDS, ranks
 from vigie.server.pages.node_page import WITHOUT, sources
-from vigie.server.pages.query_batch import Found, Row
-from vigie.server.pages.snapshot import Picture
+from vigie.server.pages.query_batch import BatchResult
+from vigie.server.pages.result_table import SeriesRow
+from vigie.server.pages.snapshot import Snapshot
 from vigie.server.pages.user_page import STEP_MS, days_of
 
 NOW = 1_700_000_000_000
-NONE = Found({}, {})
+NONE = BatchResult({}, {})
 
 
-def row(value: float, *labels: str) -> Row:
-    return Row(labels, [NOW], [value])
+def row(value: float, *labels: str) -> SeriesRow:
+    return SeriesRow(labels, [NOW], [value])
 
 
-def picture(**questions: list[Row]) -> Picture:
-    return Picture(NOW, Found(questions, {}), {}, [], [], [], live=True, missing="")
+def picture(**questions: list[SeriesRow]) -> Snapshot:
+    return Snapshot(NOW, BatchResult(questions, {}), {}, [], [], [], live=True, missing="")
 
 
 def ranked(clocks: Sequence[float | None]) -> list[dict[str, object]]:
@@ -68,7 +69,7 @@ def test_every_rank_has_a_row_with_every_field(clocks: list[float | None]) -> No
 
 
 def test_source_is_told_with_its_reason_its_cost_and_trouble_first() -> None:
-    found = Found(
+    found = BatchResult(
         {
             "success": [row(1, "cpu"), row(0, "zfs"), row(0, "nfs"), row(0, "xfs"), row(1, "nvme")],
             "duration": [row(0.25, "cpu")],
@@ -93,7 +94,7 @@ def test_health_that_nobody_tells_is_unknown_and_bad_health_says_what_to_do() ->
     unknown = {one["label"]: one for one in facts(NONE)}
     assert {one["state"] for one in unknown.values()} == {"unknown"}
     assert all(one["value"] is None and one["why"] for one in unknown.values())
-    told = facts(Found({"rows_pending": [row(1)], "links": [row(4)], "links_up": [row(3)]}, {}))
+    told = facts(BatchResult({"rows_pending": [row(1)], "links": [row(4)], "links_up": [row(3)]}, {}))
     states = {one["label"]: one["state"] for one in told}
     assert states["Row remap pending"] == "critical"
     assert states["NVLinks up"] == "warning"
@@ -108,7 +109,7 @@ def test_life_of_a_job_is_looked_at_a_bounded_number_of_times(start: int, length
 
 
 def test_step_of_the_ladder_that_is_absent_costs_nothing_and_says_why() -> None:
-    found = Found({"busy": [Row(("n1", "0"), [0, 60_000], [0.5, 0.5])]}, {})
+    found = BatchResult({"busy": [SeriesRow(("n1", "0"), [0, 60_000], [0.5, 0.5])]}, {})
     now: dict[str, float | None] = {"held": 1, "process": None, "busy": 0.5, "sm": None, "tensor": None}
     steps = {one["key"]: one for one in ladder(now, [("n1", "0")], found, 3_600_000)}
     assert steps["process"]["lost_gpu_hours"] is None
@@ -119,9 +120,13 @@ def test_step_of_the_ladder_that_is_absent_costs_nothing_and_says_why() -> None:
 
 def test_receipt_counts_what_was_held_measured_used_and_drawn_and_says_what_nobody_told() -> None:
     here = ("n1", "0")
-    others = Row(("n1", "1"), [0], [1.0])  # of another job
-    found = Found(
-        {"busy": [Row(here, [0, 1], [0.5, 1.0]), others], "power": [Row(here, [0, 1], [500, 700])]}, {}
+    others = SeriesRow(("n1", "1"), [0], [1.0])  # of another job
+    found = BatchResult(
+        {
+            "busy": [SeriesRow(here, [0, 1], [0.5, 1.0]), others],
+            "power": [SeriesRow(here, [0, 1], [500, 700])],
+        },
+        {},
     )
     rows = {row["label"]: row for row in receipt([here], 3 * HOUR_MS, found, HOUR_MS)}
     told = {label: row["value"] for label, row in rows.items() if row["value"] is not None}
@@ -132,7 +137,7 @@ def test_receipt_counts_what_was_held_measured_used_and_drawn_and_says_what_nobo
         "energy of its GPUs": 1.2,
     }
     assert "profiling" in rows["tensor cores active"]["reason"]
-    silent = receipt([here], HOUR_MS, Found({}, {}), HOUR_MS)
+    silent = receipt([here], HOUR_MS, BatchResult({}, {}), HOUR_MS)
     assert [row["value"] for row in silent] == [1.0, *[None] * 6]
     assert all(row["reason"] for row in silent[1:])
 
@@ -140,9 +145,9 @@ def test_receipt_counts_what_was_held_measured_used_and_drawn_and_says_what_nobo
 def test_a_day_has_as_many_worked_hours_as_held_ones_when_the_gpu_was_always_busy() -> None:
     midnight = NOW // DAY_MS * DAY_MS
     at_ms = midnight + 6 * HOUR_MS
-    held = [Kept(1, "n1", Binding("gpu:0", "job", "7", midnight, user="alice"))]
+    held = [StoredBinding(1, "n1", Binding("gpu:0", "job", "7", midnight, user="alice"))]
     moments = list(range(midnight, at_ms + 1, STEP_MS))
-    busy = Found({"worked": [Row((), moments, [1.0] * len(moments))]}, {})
+    busy = BatchResult({"worked": [SeriesRow((), moments, [1.0] * len(moments))]}, {})
     assert {key: days_of(at_ms, held, busy)[-1][key] for key in ("held", "worked")} == {
         "held": 6.0,
         "worked": 6.0,

@@ -8,16 +8,16 @@ from pathlib import Path
 from tests.server.scrape.exporter import exporting
 from tests.server.scrape.test_scraper import RULES, wait
 from tests.sinks.peer import Peer
-from vigie.common.endpoint import Target as Address
+from vigie.common.endpoint import Endpoint as Address
 from vigie.model.nan import STALE_BITS, from_bits
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.scrape.target import target_of
-from vigie.server.services import Scraping
-from vigie.sinks.remote_write import Options, RemoteWrite
+from vigie.server.services import ScrapeServices
+from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
 from vigie.store.store import Store
 
 DAY = 86_400_000
-QUICK = Options(batch_samples=1, batch_seconds=0.01)
+QUICK = RemoteWriteOptions(batch_samples=1, batch_seconds=0.01)
 LABELS = {"job": "own", "instance": "n1", "rack": "r1"}
 
 
@@ -42,7 +42,7 @@ def test_scraped_samples_are_passed_on_with_their_labels_and_their_ends(tmp_path
         exporting('a{job="inner"} 5\nb 6\n') as exporter,
         Store(tmp_path / "store") as store,
         contextlib.closing(RemoteWrite(Address(peer.url), tmp_path / "queue", QUICK)) as sink,
-        contextlib.closing(Scraping(tmp_path, store, RULES, now_ms, DAY, pass_on=sink)) as scraping,
+        contextlib.closing(ScrapeServices(tmp_path, store, RULES, now_ms, DAY, pass_on=sink)) as scraping,
     ):
         scraping.targets.add([target_of(exporter.address, LABELS)])
         wait(lambda: values(peer, "a") != {})
@@ -63,7 +63,7 @@ def test_samples_with_times_of_their_own_are_passed_on_with_them(tmp_path: Path)
         exporting(f"timed 5 {time}\n") as exporter,
         Store(tmp_path / "store") as store,
         contextlib.closing(RemoteWrite(Address(peer.url), tmp_path / "queue", QUICK)) as sink,
-        contextlib.closing(Scraping(tmp_path, store, RULES, now_ms, DAY, pass_on=sink)) as scraping,
+        contextlib.closing(ScrapeServices(tmp_path, store, RULES, now_ms, DAY, pass_on=sink)) as scraping,
     ):
         scraping.targets.add([target_of(exporter.address, LABELS)])
         wait(lambda: values(peer, "timed") != {})

@@ -10,16 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.server.scrape.exporter import Exporter, exporting, said
-from vigie.server.scrape.client import Answer, Client, FetchError, Place
+from vigie.server.scrape.client import ScrapeClient, ScrapeError, ScrapeResponse, TargetAddress
 
 MOST = 10_000
 
 
-def got(exporter: Exporter, times: int = 1) -> list[Answer]:
+def got(exporter: Exporter, times: int = 1) -> list[ScrapeResponse]:
     """Ask an exporter some times over one client."""
 
-    async def ask() -> list[Answer]:
-        client = Client(Place("127.0.0.1", exporter.port, "/metrics"), MOST)
+    async def ask() -> list[ScrapeResponse]:
+        client = ScrapeClient(TargetAddress("127.0.0.1", exporter.port, "/metrics"), MOST)
         try:
             async with asyncio.timeout(60):
                 return [await client.get({"Accept-Encoding": "gzip"}) for _ in range(times)]
@@ -50,7 +50,7 @@ def test_connection_that_is_closed_without_a_word_is_made_anew() -> None:
 
 def test_answer_without_a_length_ends_with_its_connection() -> None:
     with exporting(lambda _: b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\na 1\n") as exporter:
-        assert got(exporter, 2) == [Answer(b"a 1\n", "text/plain")] * 2
+        assert got(exporter, 2) == [ScrapeResponse(b"a 1\n", "text/plain")] * 2
 
 
 def test_chunks_and_gzip_are_put_together() -> None:
@@ -80,23 +80,23 @@ def test_chunks_and_gzip_are_put_together() -> None:
     ],
 )
 def test_bad_answer_is_an_error_with_its_reason(answer: bytes, reason: str) -> None:
-    with exporting(lambda _: answer) as exporter, pytest.raises(FetchError, match=reason):
+    with exporting(lambda _: answer) as exporter, pytest.raises(ScrapeError, match=reason):
         got(exporter)
 
 
 def test_nobody_there_is_an_error() -> None:
     with exporting("a 1\n") as exporter:
         pass
-    with pytest.raises(FetchError, match="cannot connect"):
+    with pytest.raises(ScrapeError, match="cannot connect"):
         got(exporter)
 
 
 def test_client_works_again_after_a_bad_answer() -> None:
     answers = iter([said("no", status="500 Oops"), said("a 1\n")])
 
-    async def ask(exporter: Exporter) -> Answer:
-        client = Client(Place("127.0.0.1", exporter.port, "/"), MOST)
-        with pytest.raises(FetchError):
+    async def ask(exporter: Exporter) -> ScrapeResponse:
+        client = ScrapeClient(TargetAddress("127.0.0.1", exporter.port, "/"), MOST)
+        with pytest.raises(ScrapeError):
             await client.get({})
         answer = await client.get({})
         client.close()
@@ -108,9 +108,11 @@ def test_client_works_again_after_a_bad_answer() -> None:
 
 def test_secret_with_a_line_break_cannot_smuggle_a_header() -> None:
     async def ask() -> None:
-        await Client(Place("127.0.0.1", 1, "/"), MOST).get({"Authorization": "Bearer x\r\nX: y"})
+        await ScrapeClient(TargetAddress("127.0.0.1", 1, "/"), MOST).get(
+            {"Authorization": "Bearer x\r\nX: y"}
+        )
 
-    with pytest.raises(FetchError, match="line break"):
+    with pytest.raises(ScrapeError, match="line break"):
         asyncio.run(ask())
 
 
@@ -121,7 +123,7 @@ def test_any_bytes_give_an_answer_or_an_error(junk: bytes, headed: bool, junky: 
     junky.reply = lambda _: head + junk + b"\r\n\r\nConnection: close"
     try:
         [answer] = got(junky)
-    except FetchError:
+    except ScrapeError:
         return
     assert len(answer.body) <= MOST
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from vigie.model import Metric, series_text
 from vigie.model.nan import NAN_BITS, bits_of, is_absent
 from vigie.model.table import Series
-from vigie.server.scrape.parser import Parser, Scraped
-from vigie.server.scrape.series_cache import Catalogue, Shelf
+from vigie.server.scrape.parser import ScrapedSamples, ScrapeParser
+from vigie.server.scrape.series_cache import LabelPolicy, ScrapeCache
 from vigie.wire.exposition.line_parser import ParseError
 
 Told = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -32,7 +32,7 @@ rpc_count 2
 """
 
 
-def told(scraped: Scraped) -> Told:
+def told(scraped: ScrapedSamples) -> Told:
     """Return the samples by series; absent ones are none."""
     found: Told = {}
     for _, table, values in scraped.layout.parts(scraped.row):
@@ -52,9 +52,9 @@ def key(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
     return name, frozenset(labels.items())
 
 
-def parsed(text: str, *, openmetrics: bool = False) -> Scraped:
+def parsed(text: str, *, openmetrics: bool = False) -> ScrapedSamples:
     """Parse a text that was never seen before."""
-    return Parser(Catalogue()).parse(text.encode(), openmetrics=openmetrics)
+    return ScrapeParser(ScrapeCache()).parse(text.encode(), openmetrics=openmetrics)
 
 
 def test_histograms_and_summaries_are_their_series() -> None:
@@ -105,7 +105,7 @@ def test_what_is_no_sample_is_an_error_that_shows_it(line: str) -> None:
 
 def test_text_that_is_not_utf_8_is_an_error() -> None:
     with pytest.raises(ParseError, match="byte 5 is not text"):
-        Parser(Catalogue()).parse(b'a{b="\xff"} 1\n')
+        ScrapeParser(ScrapeCache()).parse(b'a{b="\xff"} 1\n')
 
 
 def test_timestamps_are_milliseconds_in_text_and_seconds_in_openmetrics() -> None:
@@ -117,7 +117,7 @@ def test_timestamps_are_milliseconds_in_text_and_seconds_in_openmetrics() -> Non
 
 
 def test_timestamps_stay_apart_when_the_series_is_known() -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     for step in range(3):
         found = parser.parse(f"a {step} {1000 + step}\nb 1\n".encode())
         assert [(one.value, one.time_ms) for one in found.timed] == [(step, 1000 + step)]
@@ -126,7 +126,7 @@ def test_timestamps_stay_apart_when_the_series_is_known() -> None:
 
 @pytest.mark.parametrize("again", ["a  5", "a\t5", " a 5 ", "a \t5", "a{} 5", "a 5\t", "\ta 5"])
 def test_known_series_may_be_spelt_with_other_spaces(again: str) -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     parser.parse(b"a 1\n")
     found = parser.parse(f"{again}\n".encode())
     assert (told(found), found.timed) == ({key("a"): 5.0}, [])
@@ -134,7 +134,7 @@ def test_known_series_may_be_spelt_with_other_spaces(again: str) -> None:
 
 @pytest.mark.parametrize("line", ["a 5 7", "a 5\t7", "a\t5 7", "a  5  7", "a \t5 7"])
 def test_time_is_found_behind_any_spaces(line: str) -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     parser.parse(b"a 1\n")
     found = parser.parse(f"{line}\n".encode())
     assert [(one.value, one.time_ms) for one in found.timed] == [(5.0, 7)]
@@ -142,7 +142,7 @@ def test_time_is_found_behind_any_spaces(line: str) -> None:
 
 @pytest.mark.parametrize("line", ["a 5 ", "a 5", "a 5\t", "a  5"])
 def test_time_that_is_given_no_more_is_missed_by_nobody(line: str) -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     for _ in range(2):
         assert len(parser.parse(b"a 1 7\nb 1\n").timed) == 1
         found = parser.parse(f"{line}\nb 1\n".encode())
@@ -150,7 +150,7 @@ def test_time_that_is_given_no_more_is_missed_by_nobody(line: str) -> None:
 
 
 def test_timestamps_can_be_ignored() -> None:
-    found = Parser(Catalogue(), honor_times=False).parse(b"a 1 1000\n")
+    found = ScrapeParser(ScrapeCache(), honor_times=False).parse(b"a 1 1000\n")
     assert told(found) == {key("a"): 1.0}
     assert found.timed == []
 
@@ -173,7 +173,7 @@ def test_openmetrics_must_have_its_end_mark(text: str) -> None:
 
 
 def test_nan_is_the_one_bit_pattern_of_a_real_nan() -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     for _ in range(2):  # read with care, and then quickly
         [value] = parser.parse(b"a NaN\n").row
         assert bits_of(value) == NAN_BITS
@@ -186,7 +186,7 @@ def test_first_of_two_equal_series_counts_and_both_are_samples() -> None:
 
 
 def test_unchanged_exporter_keeps_its_layout_in_whatever_order() -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     first = parser.parse(b"a 1\nb 2\nc 3\n")
     again = parser.parse(b"c 6\na 4\nb 5\n")
     assert again.layout is first.layout
@@ -195,7 +195,7 @@ def test_unchanged_exporter_keeps_its_layout_in_whatever_order() -> None:
 
 
 def test_series_that_is_missing_is_absent_and_one_that_comes_is_added() -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     first = parser.parse(b"a 1\nb 2\nc 3\n")
     second = parser.parse(b"a 1\nc 3\n")
     assert second.layout is first.layout
@@ -208,14 +208,14 @@ def test_series_that_is_missing_is_absent_and_one_that_comes_is_added() -> None:
 
 
 def test_targets_that_say_the_same_share_their_layout() -> None:
-    catalogue = Catalogue()
-    layouts = [Parser(catalogue).parse(HISTOGRAM.encode()).layout for _ in range(2)]
+    catalogue = ScrapeCache()
+    layouts = [ScrapeParser(catalogue).parse(HISTOGRAM.encode()).layout for _ in range(2)]
     assert layouts[0] is layouts[1]
 
 
 def test_catalogue_is_bounded() -> None:
-    catalogue = Catalogue(most=10)
-    parser = Parser(catalogue)
+    catalogue = ScrapeCache(most=10)
+    parser = ScrapeParser(catalogue)
     for step in range(50):
         assert told(parser.parse(f'a{{b="{step}"}} {step}\n'.encode())) == {key("a", b=str(step)): step}
     assert len(catalogue.known) <= 10
@@ -223,12 +223,12 @@ def test_catalogue_is_bounded() -> None:
 
 def test_too_many_samples_are_an_error() -> None:
     with pytest.raises(ParseError, match=r"3 samples, and the bound is 2"):
-        Parser(Catalogue()).parse(b"a 1\nb 1\n# x\nc 1\n", most=2)
+        ScrapeParser(ScrapeCache()).parse(b"a 1\nb 1\n# x\nc 1\n", most=2)
 
 
 def test_labels_that_replace_those_of_the_target_part_the_table() -> None:
-    shelf = Shelf("scrape x", frozenset({"job", "instance"}))
-    found = Parser(Catalogue(), shelf).parse(b'a{job="j",x="y"} 1\na{x="y"} 2\nb{job="j"} 3\n')
+    shelf = LabelPolicy("scrape x", frozenset({"job", "instance"}))
+    found = ScrapeParser(ScrapeCache(), shelf).parse(b'a{job="j",x="y"} 1\na{x="y"} 2\nb{job="j"} 3\n')
     parts = {replaced: (table, values) for replaced, table, values in found.layout.parts(found.row)}
     assert parts[()][1] == (2.0,)
     table, values = parts[("job", "j"),]
@@ -254,7 +254,7 @@ def test_anything_like_an_exposition_gives_samples_or_an_error(text: str, openme
 
 
 def _fair(body: bytes, openmetrics: bool) -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     try:
         first = parser.parse(body, openmetrics=openmetrics)
     except ParseError:
@@ -273,7 +273,7 @@ NUMBERS = st.floats(allow_nan=False)
 
 @given(st.dictionaries(st.tuples(NAMES, LABELS), NUMBERS, max_size=4))
 def test_what_the_agent_would_write_is_read_back(samples: Told) -> None:
-    parser = Parser(Catalogue())
+    parser = ScrapeParser(ScrapeCache())
     for values in (samples, {series: value / 2 for series, value in samples.items()}):
         text = "".join(f"{_spelt(*series)} {value}\n" for series, value in values.items())
         assert told(parser.parse(text.encode())) == values

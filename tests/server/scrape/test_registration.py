@@ -18,12 +18,12 @@ from yaml import safe_load  # type: ignore[import-untyped]
 
 from tests.server.serving import Said, Server, listening
 from vigie.server.api.prometheus.targets import ActiveTargets
-from vigie.server.scrape.config import Rules
-from vigie.server.scrape.discovery import Discovery, Entry, FileSd, yaml
-from vigie.server.scrape.registration import Registration
-from vigie.server.scrape.scrape_loop import State
+from vigie.server.scrape.config import ScrapeConfig
+from vigie.server.scrape.discovery import Discovery, DiscoveryEntry, FileSd, yaml
+from vigie.server.scrape.registration import RegistrationRoutes
+from vigie.server.scrape.scrape_loop import TargetHealth
 from vigie.server.scrape.target import Target, target_of
-from vigie.server.scrape.target_store import Targets
+from vigie.server.scrape.target_store import TargetStore
 
 LABELS = {"host_gpu": "gpu1", "hostname": "gpu1", "job": "dcgm-exporter", "node_type": "gpu"}
 NODE = {"labels": LABELS, "targets": ["10.0.0.1:9400"]}
@@ -32,7 +32,7 @@ NODE = {"labels": LABELS, "targets": ["10.0.0.1:9400"]}
 class Registry(Server):
     """A server with the routes about targets alone."""
 
-    def __init__(self, targets: Targets, port: int) -> None:
+    def __init__(self, targets: TargetStore, port: int) -> None:
         self.targets, self.port = targets, port
 
     def send(self, path: str, body: Any) -> Said:
@@ -42,11 +42,11 @@ class Registry(Server):
 
 @pytest.fixture(name="registry")
 def _registry(tmp_path: Path) -> Iterator[Registry]:
-    with contextlib.closing(Targets(tmp_path / "targets.sqlite")) as targets:
-        registration = Registration(targets)
+    with contextlib.closing(TargetStore(tmp_path / "targets.sqlite")) as targets:
+        registration = RegistrationRoutes(targets)
         agents = [Target("n1:9797", {"instance": "n1", "job": "node"})]
-        up = State("up", "", 1_700_000_000_000, 0.25)
-        active = ActiveTargets(targets.all, lambda: {"http://10.0.0.1:9400/metrics": up}, Rules())
+        up = TargetHealth("up", "", 1_700_000_000_000, 0.25)
+        active = ActiveTargets(targets.all, lambda: {"http://10.0.0.1:9400/metrics": up}, ScrapeConfig())
         routes = [
             Route("/add_node", registration.add, methods=["POST"]),
             Route("/remove_node", registration.remove, methods=["POST"]),
@@ -129,7 +129,7 @@ def test_targets_are_listed_with_their_state(registry: Registry) -> None:
 
 def test_file_follows_the_targets(tmp_path: Path) -> None:
     path = tmp_path / "targets.yaml"
-    with contextlib.closing(Targets(tmp_path / "targets.sqlite")) as targets:
+    with contextlib.closing(TargetStore(tmp_path / "targets.sqlite")) as targets:
         file = FileSd(path, Discovery(targets.all))
         targets.watch(file.refresh)
         try:
@@ -166,6 +166,6 @@ def test_file_that_cannot_be_written_is_an_error_in_the_log_once(
 
 @given(st.text(max_size=20))
 def test_any_label_value_stays_within_its_quotes(value: str) -> None:
-    text = yaml([Entry(["n1:1"], {"a": value})])
+    text = yaml([DiscoveryEntry(["n1:1"], {"a": value})])
     assert len(text.splitlines()) == 4
     assert safe_load(text) == [{"targets": ["n1:1"], "labels": {"a": value}}]

@@ -15,16 +15,16 @@ from vigie.model import Frame
 from vigie.model.nan import is_absent, is_stale
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.scrape.config import Credentials, Rules, networks
-from vigie.server.scrape.scrape_loop import State, phase
+from vigie.server.scrape.config import ScrapeConfig, ScrapeCredentials, networks
+from vigie.server.scrape.scrape_loop import TargetHealth, phase
 from vigie.server.scrape.scraper import Scraper
 from vigie.server.scrape.target import Target, target_of
-from vigie.server.scrape.target_store import Targets
-from vigie.store.errors import CannotWrite, Refused
+from vigie.server.scrape.target_store import TargetStore
+from vigie.store.errors import InvalidInputError, WriteFailedError
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 
-RULES = Rules(interval=0.05, timeout=60)
+RULES = ScrapeConfig(interval=0.05, timeout=60)
 DAY = 86_400_000
 Series = dict[str, list[float]]
 
@@ -32,7 +32,7 @@ Series = dict[str, list[float]]
 class Bench:
     """A store, targets and a scraper."""
 
-    def __init__(self, store: Store, targets: Targets, scraper: Scraper) -> None:
+    def __init__(self, store: Store, targets: TargetStore, scraper: Scraper) -> None:
         self.store, self.targets, self.scraper = store, targets, scraper
 
     def add(self, exporter: Exporter, **labels: str) -> Target:
@@ -43,8 +43,8 @@ class Bench:
     def series(self, name: str, **labels: str) -> Series:
         return series(self.store, name, **labels)
 
-    def state(self, target: Target) -> State:
-        return self.scraper.states().get(target.url, State())
+    def state(self, target: Target) -> TargetHealth:
+        return self.scraper.states().get(target.url, TargetHealth())
 
 
 def series(store: Store, name: str, **labels: str) -> Series:
@@ -59,9 +59,12 @@ def series(store: Store, name: str, **labels: str) -> Series:
 
 
 @contextlib.contextmanager
-def scraping(directory: Path, rules: Rules = RULES) -> Iterator[Bench]:
+def scraping(directory: Path, rules: ScrapeConfig = RULES) -> Iterator[Bench]:
     """Scrape into a store of this directory."""
-    with Store(directory / "store") as store, contextlib.closing(Targets(directory / "t.sqlite")) as targets:
+    with (
+        Store(directory / "store") as store,
+        contextlib.closing(TargetStore(directory / "t.sqlite")) as targets,
+    ):
         scraper = Scraper(targets, store, rules, now_ms, DAY)
         try:
             yield Bench(store, targets, scraper)
@@ -231,16 +234,19 @@ def test_too_many_samples_are_a_failed_scrape(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("credentials", "header"),
     [
-        (Credentials(token=Secret("token"), hosts=networks(["127.0.0.0/8"])), "Authorization: Bearer s3cret"),
         (
-            Credentials("me", Secret("token"), hosts=networks(["127.0.0.1"])),
+            ScrapeCredentials(token=Secret("token"), hosts=networks(["127.0.0.0/8"])),
+            "Authorization: Bearer s3cret",
+        ),
+        (
+            ScrapeCredentials("me", Secret("token"), hosts=networks(["127.0.0.1"])),
             "Authorization: Basic bWU6czNjcmV0",
         ),
-        (Credentials(token=Secret("token"), hosts=networks(["10.0.0.0/8", "other"])), ""),
+        (ScrapeCredentials(token=Secret("token"), hosts=networks(["10.0.0.0/8", "other"])), ""),
     ],
 )
 def test_credentials_are_shown_to_their_hosts_alone(
-    tmp_path: Path, credentials: Credentials, header: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, credentials: ScrapeCredentials, header: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("token").write_text("s3cret\n")
@@ -252,7 +258,7 @@ def test_credentials_are_shown_to_their_hosts_alone(
 
 
 def test_missing_secret_is_a_failed_scrape_that_names_the_file(tmp_path: Path) -> None:
-    credentials = Credentials(token=Secret("/nowhere/token"), hosts=("127.0.0.1",))
+    credentials = ScrapeCredentials(token=Secret("/nowhere/token"), hosts=("127.0.0.1",))
     with exporting("a 1\n") as exporter, scraping(tmp_path, RULES._replace(credentials=credentials)) as bench:
         target = bench.add(exporter)
         wait(lambda: "/nowhere/token" in bench.state(target).error)
@@ -264,16 +270,16 @@ def test_full_disk_is_told_and_scraping_goes_on(tmp_path: Path) -> None:
 
         def append(self, node_labels: Mapping[str, str], frame: Frame) -> None:  # noqa: ARG002
             self.tries += 1
-            raise CannotWrite("no space left")
+            raise WriteFailedError("no space left")
 
         def append_series(self, series: Iterable[Samples]) -> None:  # noqa: ARG002
-            raise CannotWrite("no space left")
+            raise WriteFailedError("no space left")
 
         def sync(self) -> None:
-            raise CannotWrite("no space left")
+            raise WriteFailedError("no space left")
 
     full = Full()
-    with exporting("a 1\n") as exporter, contextlib.closing(Targets(tmp_path / "t.sqlite")) as targets:
+    with exporting("a 1\n") as exporter, contextlib.closing(TargetStore(tmp_path / "t.sqlite")) as targets:
         target = target_of(exporter.address, {"job": "test"})
         targets.add([target])
         scraper = Scraper(targets, full, RULES, now_ms, DAY)
@@ -300,10 +306,13 @@ def test_series_that_the_store_refuses_are_a_failed_scrape(tmp_path: Path) -> No
     class Picky(Store):
         def append(self, node_labels: Mapping[str, str], frame: Frame) -> None:
             if any(metric.name == "bad" for table, _ in frame.parts for metric, _ in table.series):
-                raise Refused("bad is bad")
+                raise InvalidInputError("bad is bad")
             super().append(node_labels, frame)
 
-    with Picky(tmp_path / "store") as store, contextlib.closing(Targets(tmp_path / "t.sqlite")) as targets:
+    with (
+        Picky(tmp_path / "store") as store,
+        contextlib.closing(TargetStore(tmp_path / "t.sqlite")) as targets,
+    ):
         with exporting("a 1\nbad 1\n") as exporter:
             target = target_of(exporter.address, {"job": "test"})
             targets.add([target])

@@ -10,7 +10,7 @@ from vigie.cli import _scrape_options
 from vigie.cli.settings.scrape import SCRAPE
 from vigie.common import config
 from vigie.common.config import ConfigError
-from vigie.server.scrape.config import Rules
+from vigie.server.scrape.config import ScrapeConfig
 
 
 def values(**given: Any) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def values(**given: Any) -> dict[str, Any]:
 
 def test_defaults_are_those_of_the_rules() -> None:
     rules = _scrape_options.rules(values())
-    assert rules._replace(credentials=Rules().credentials) == Rules()
+    assert rules._replace(credentials=ScrapeConfig().credentials) == ScrapeConfig()
     assert not rules.credentials.are_for("127.0.0.1")
     assert _scrape_options.file_sd(values()) is None
 

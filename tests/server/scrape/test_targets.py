@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.server.scrape.target import BadTarget, target_of
-from vigie.server.scrape.target_store import Conflict, Targets
-from vigie.store.errors import NewerFormat, StoreError
+from vigie.server.scrape.target import InvalidTargetError, target_of
+from vigie.server.scrape.target_store import TargetConflictError, TargetStore
+from vigie.store.errors import NewerFormatError, StoreError
 
 JOB = {"job": "node-exporter"}
 
 
 @pytest.fixture(name="targets")
-def _targets(tmp_path: Path) -> Iterator[Targets]:
-    with contextlib.closing(Targets(tmp_path / "targets.sqlite")) as targets:
+def _targets(tmp_path: Path) -> Iterator[TargetStore]:
+    with contextlib.closing(TargetStore(tmp_path / "targets.sqlite")) as targets:
         yield targets
 
 
-def addresses(targets: Targets) -> list[str]:
+def addresses(targets: TargetStore) -> list[str]:
     return [target.address for target in targets.all()]
 
 
@@ -68,7 +68,7 @@ def test_path_and_scheme_are_no_labels() -> None:
 def test_what_cannot_be_scraped_is_refused_with_a_reason(
     address: str, labels: dict[str, str], reason: str
 ) -> None:
-    with pytest.raises(BadTarget, match=reason):
+    with pytest.raises(InvalidTargetError, match=reason):
         target_of(address, labels)
 
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_scraped_is_refused_with_a_reason(
 def test_any_text_gives_a_target_or_a_reason(address: str, labels: dict[str, str]) -> None:
     try:
         target = target_of(address, {**JOB, **labels})
-    except BadTarget:
+    except InvalidTargetError:
         return
     assert target.host
     assert 0 < target.port < 65536
@@ -85,12 +85,12 @@ def test_any_text_gives_a_target_or_a_reason(address: str, labels: dict[str, str
 def test_targets_are_there_after_a_restart(tmp_path: Path) -> None:
     target = target_of("10.0.0.1:9100", {**JOB, "rack": "é \n"})
     for _ in range(2):
-        with contextlib.closing(Targets(tmp_path / "t")) as targets:
+        with contextlib.closing(TargetStore(tmp_path / "t")) as targets:
             targets.add([target])
             assert list(targets.all()) == [target]
 
 
-def test_adding_again_changes_nothing_and_other_labels_replace(targets: Targets) -> None:
+def test_adding_again_changes_nothing_and_other_labels_replace(targets: TargetStore) -> None:
     told: list[int] = []
     targets.watch(lambda: told.append(len(targets.all())))
     target = target_of("10.0.0.1:9100", JOB)
@@ -103,7 +103,7 @@ def test_adding_again_changes_nothing_and_other_labels_replace(targets: Targets)
     assert told == [1, 1]
 
 
-def test_removal_takes_all_of_the_address_and_of_no_other(targets: Targets) -> None:
+def test_removal_takes_all_of_the_address_and_of_no_other(targets: TargetStore) -> None:
     targets.add(target_of(f"10.0.0.1:{port}", {"job": f"j{port}"}) for port in (9100, 9400))
     targets.add(
         [target_of("10.0.0.10:9100", JOB), target_of("110.0.0.1:9100", JOB), target_of("n1:9100", JOB)]
@@ -114,26 +114,26 @@ def test_removal_takes_all_of_the_address_and_of_no_other(targets: Targets) -> N
     assert len(targets.remove("N1")) == 1
 
 
-def test_address_is_the_same_however_it_is_spelt(targets: Targets) -> None:
+def test_address_is_the_same_however_it_is_spelt(targets: TargetStore) -> None:
     targets.add([target_of("[fd00:0::1]:9100", JOB)])
     assert len(targets.remove("fd00::1")) == 1
 
 
-def test_two_targets_with_the_same_labels_are_refused(targets: Targets) -> None:
+def test_two_targets_with_the_same_labels_are_refused(targets: TargetStore) -> None:
     targets.add([target_of("10.0.0.1:9100", JOB)])
     both = [target_of("10.0.0.2:9100", JOB), target_of("10.0.0.1:9101", JOB)]
-    with pytest.raises(Conflict, match=r"10\.0\.0\.1:9100.*10\.0\.0\.1:9101.*another job"):
+    with pytest.raises(TargetConflictError, match=r"10\.0\.0\.1:9100.*10\.0\.0\.1:9101.*another job"):
         targets.add(both)
     assert addresses(targets) == ["10.0.0.1:9100"]  # all or none
 
 
 def test_file_of_a_later_version_is_refused_and_a_damaged_one_named(tmp_path: Path) -> None:
     path = tmp_path / "t"
-    Targets(path).close()
+    TargetStore(path).close()
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA user_version = 99")
-    with pytest.raises(NewerFormat, match="later version"):
-        Targets(path)
+    with pytest.raises(NewerFormatError, match="later version"):
+        TargetStore(path)
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(StoreError, match=str(path)):
-        Targets(path)
+        TargetStore(path)

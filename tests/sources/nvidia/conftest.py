@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.sources.nvidia.gpus import Machine
-from vigie.simulation.nvml.build import NoCompiler, build
+from vigie.simulation.nvml.build import NoCompilerError, build
 from vigie.simulation.nvml.driver import SimulatedDriver
 
 Make = Callable[..., Machine]
@@ -29,7 +29,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     base = tmp_path_factory.getbasetemp()
     try:
         return build((base if worker_id == "master" else base.parent) / "simulated-nvml")
-    except NoCompiler as error:
+    except NoCompilerError as error:
         pytest.skip(str(error))
 
 

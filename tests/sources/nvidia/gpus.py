@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from vigie.agent.source_reader import Outcome, Reading
-from vigie.model import Happening
+from vigie.agent.source_reader import Outcome, SourceReader
+from vigie.model import EventChange
 from vigie.simulation.clock import SimulatedClock
 from vigie.simulation.nvml.driver import SimulatedDriver
 from vigie.sources import nvidia, nvidia_health, nvidia_nvlink, nvidia_processes, nvidia_profiling
-from vigie.sources._nvml.driver import Driver
+from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources.core.host import Host
 
 MODULES = (nvidia, nvidia_health, nvidia_nvlink, nvidia_profiling, nvidia_processes)
@@ -25,10 +25,12 @@ class Machine:
         self, simulated: SimulatedDriver, *, profiling: Mapping[str, str] = NO_DCGM, **settings: Any
     ) -> None:
         self.simulated = simulated
-        self.driver = Driver(str(simulated.library), node="node7", **{"retry": 0, "deadline": 5, **settings})
+        self.driver = NvmlDriver(
+            str(simulated.library), node="node7", **{"retry": 0, "deadline": 5, **settings}
+        )
         options = {"link_rates": "true", **profiling}
         self.readings = {
-            module.SOURCE.name: Reading(
+            module.SOURCE.name: SourceReader(
                 module.SOURCE, Host(nvml=self.driver, options=options), SimulatedClock()
             )
             for module in MODULES
@@ -76,7 +78,7 @@ class Machine:
     def notes(self, source: str = "nvidia") -> dict[str, str]:
         return self.readings[source].host.notes
 
-    def happenings(self) -> list[Happening]:
+    def happenings(self) -> list[EventChange]:
         """Take what the sources said has happened."""
         found = []
         for reading in self.readings.values():

@@ -23,10 +23,10 @@ from vigie.agent.source_reader import Outcome
 from vigie.simulation.nvml import gpu_models
 from vigie.simulation.nvml.build import DCGM, build
 from vigie.sources._dcgm import abi
-from vigie.sources._dcgm.clients import Running
+from vigie.sources._dcgm.clients import RunningEngine
 from vigie.sources._dcgm.engine import SOCKET, read
-from vigie.sources._dcgm.profiler import Profiler, Settings
-from vigie.sources._profiling_fields import ROWS, chosen
+from vigie.sources._dcgm.profiler import Profiler, ProfilerSettings
+from vigie.sources._profiling_fields import ROWS, select_fields
 
 SOURCE = "nvidia_profiling"
 TABLE = (Path(vigie.simulation.dcgm.__file__).parent / "layouts.txt").read_text().splitlines()
@@ -120,19 +120,21 @@ def test_fields_are_chosen_by_id_by_name_and_by_a_list_of_dcgm_exporter(dcgm: Dc
     listed.write_text(
         "# Format\nDCGM_FI_DEV_GPU_TEMP, gauge, x\nDCGM_FI_PROF_SM_ACTIVE, gauge, The ratio, of.\n"
     )
-    assert [row.field for row in chosen(str(listed), pipes=True)] == [1002]
-    assert [row.field for row in chosen("50,100,155,204,1001-1012", pipes=True)] == list(range(1001, 1013))
-    assert not any("PIPE" in row.metric.name for row in chosen("", pipes=False))
+    assert [row.field for row in select_fields(str(listed), pipes=True)] == [1002]
+    assert [row.field for row in select_fields("50,100,155,204,1001-1012", pipes=True)] == list(
+        range(1001, 1013)
+    )
+    assert not any("PIPE" in row.metric.name for row in select_fields("", pipes=False))
     for wrong in ("nonsense", "50", "/no/such/file"):
         with pytest.raises(ValueError, match=r"should name|cannot be read"):
-            chosen(wrong, pipes=True)
+            select_fields(wrong, pipes=True)
     made = dcgm(fields="1002,DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", pipes="false")
     assert list(_counters(made)) == ["DCGM_FI_PROF_SM_ACTIVE"]
 
 
 def test_second_client_of_the_engine_is_not_disturbed(dcgm: Dcgm) -> None:
     made = dcgm()
-    other = Running(str(made.simulated.library.parent / "libdcgm.so.4"), (SOCKET,), 1.0, (1002,))
+    other = RunningEngine(str(made.simulated.library.parent / "libdcgm.so.4"), (SOCKET,), 1.0, (1002,))
     uuid = "GPU-a1000001-1111-2222-3333-444455556666"
     assert other.latest([uuid]) == {uuid: {1002: 0.5}}
     made.read(SOURCE)
@@ -224,7 +226,8 @@ def test_embedded_engine_lives_in_a_child_and_ends_with_the_agent(dcgm: Dcgm) ->
 def test_embedded_engine_that_takes_longer_to_start_than_is_waited_for_is_used_then(dcgm: Dcgm) -> None:
     made = dcgm(hang := "system hang.dcgmStartEmbedded 60", listens="nowhere", dcgm="embedded")
     profiler = made.readings[SOURCE].host.memory["profiler"] = Profiler(
-        Settings("embedded", str(made.simulated.library.parent / "libdcgm.so.4"), 1.0, (1002,)), deadline=0.05
+        ProfilerSettings("embedded", str(made.simulated.library.parent / "libdcgm.so.4"), 1.0, (1002,)),
+        deadline=0.05,
     )
     made.readings[SOURCE].host.closing.append(profiler.close)
     made.read(SOURCE)
@@ -254,14 +257,14 @@ def test_gpu_whose_counters_a_profiler_uses_is_watched_when_it_has_let_go(dcgm: 
     assert "a profiler uses the counters" in made.outcome(SOURCE)[1]
     made.simulated.take_back(used)
     client = _profiler(made)._client
-    assert isinstance(client, Running)
+    assert isinstance(client, RunningEngine)
     client._engine.retry = 0
     assert len(_counters(made)) == len(ROWS)
 
 
 @pytest.mark.parametrize(
     ("name", "ours"),
-    [("dcgmConnectV2Params_v2", abi.ConnectParams), ("dcgmFieldValue_v1", abi.FieldValue)],
+    [("dcgmConnectV2Params_v2", abi.ConnectParams), ("dcgmFieldValue_v1", abi.DcgmFieldValue)],
 )
 def test_structures_have_the_published_places(built: Path, name: str, ours: Any) -> None:
     size_of = ctypes.CDLL(str(build(built.parent, DCGM))).simulated_size_of
@@ -273,5 +276,5 @@ def test_structures_have_the_published_places(built: Path, name: str, ours: Any)
 
 @given(st.binary(min_size=32, max_size=32))
 def test_any_bytes_of_a_field_are_a_number_or_a_reason(data: bytes) -> None:
-    value = read(abi.FieldValue.from_buffer_copy(data + bytes(ctypes.sizeof(abi.FieldValue) - 32)))
+    value = read(abi.DcgmFieldValue.from_buffer_copy(data + bytes(ctypes.sizeof(abi.DcgmFieldValue) - 32)))
     assert isinstance(value, str) or abs(value) < abi.BLANK_DOUBLE or value < 2**63

@@ -10,13 +10,13 @@ import pytest
 
 from tests.sources.nvidia.conftest import Make
 from tests.sources.nvidia.gpus import Machine, until
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Phase
 from vigie.simulation.clock import SimulatedClock
 from vigie.simulation.nvml import gpu_models
 from vigie.sources import nvidia
-from vigie.sources._nvml.driver import Driver
-from vigie.sources._nvml.gpu import Gpu
+from vigie.sources._nvml.driver import NvmlDriver
+from vigie.sources._nvml.gpu import NvmlGpu
 from vigie.sources.core.host import Host
 
 OLD = (
@@ -37,15 +37,15 @@ def _gpus(machine: Machine) -> set[str]:
 
 
 def test_machine_without_a_driver_says_so() -> None:
-    host = Host(nvml=Driver("libno-such-driver.so.1"))
-    reading = Reading(nvidia.SOURCE, host, SimulatedClock())
+    host = Host(nvml=NvmlDriver("libno-such-driver.so.1"))
+    reading = SourceReader(nvidia.SOURCE, host, SimulatedClock())
     reading.read()
     assert reading.outcome is Outcome.UNAVAILABLE
     assert "no NVIDIA driver: libno-such-driver.so.1" in reading.reason
 
 
 def test_recorded_machine_has_no_driver() -> None:
-    reading = Reading(nvidia.SOURCE, Host(), SimulatedClock())
+    reading = SourceReader(nvidia.SOURCE, Host(), SimulatedClock())
     reading.read()
     assert reading.outcome is Outcome.UNAVAILABLE
 
@@ -163,7 +163,7 @@ def test_lost_gpu_that_vanishes_and_returns_is_found_again(machine: Make) -> Non
 
 def test_driver_is_opened_anew_less_and_less_often_while_a_gpu_stays_lost(machine: Make) -> None:
     made = machine([*gpu_models.h100(), "3 error.* 15"], reopen=0.01)
-    opened: list[list[Gpu]] = []
+    opened: list[list[NvmlGpu]] = []
     end = time.monotonic() + 0.6
 
     def is_over() -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vigie.simulation.nvml
-from vigie.sources._number_lists import joined, spread
+from vigie.sources._number_lists import format_number_list, parse_number_list
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.fields import PLACE, read_value
 
@@ -20,12 +20,12 @@ VERSIONS = {words[1]: int(words[2]) for words in map(str.split, TABLE) if words[
 # Which member of a value holds a number of this type; unsigned long is 64 bits wide on Linux.
 MEMBERS = ("dVal", "uiVal", "ullVal", "ullVal", "sllVal", "siVal", "usVal")
 OURS: dict[str, type[ctypes.Structure | ctypes.Union]] = {
-    "nvmlMemory_t": abi.Memory,
+    "nvmlMemory_t": abi.NvmlMemory,
     "nvmlMemory_v2_t": abi.Memory2,
     "nvmlUtilization_t": abi.Utilization,
     "nvmlPciInfo_t": abi.PciInfo,
-    "nvmlValue_t": abi.Value,
-    "nvmlFieldValue_t": abi.FieldValue,
+    "nvmlValue_t": abi.NvmlValue,
+    "nvmlFieldValue_t": abi.NvmlFieldValue,
     "nvmlProcessInfo_v1_t": abi.Process1,
     "nvmlProcessInfo_v2_t": abi.Process2,
     "nvmlEventData_t": abi.EventData,
@@ -79,7 +79,7 @@ def test_versions_are_the_published_ones() -> None:
 
 @given(st.binary(min_size=40, max_size=40))
 def test_any_bytes_of_a_field_are_a_number_or_a_reason(data: bytes) -> None:
-    place = abi.FieldValue.from_buffer_copy(data)
+    place = abi.NvmlFieldValue.from_buffer_copy(data)
     field, _, _, _, kind, code, raw = PLACE.unpack(bytes(place))
     value = read_value(field, kind, code, raw)
     member = getattr(place.value, MEMBERS[kind] if kind < len(MEMBERS) else "ullVal")
@@ -88,4 +88,4 @@ def test_any_bytes_of_a_field_are_a_number_or_a_reason(data: bytes) -> None:
 
 @given(st.sets(st.integers(0, 300)))
 def test_list_of_numbers_can_be_spread_again(numbers: set[int]) -> None:
-    assert spread(joined(numbers)) == sorted(numbers)
+    assert parse_number_list(format_number_list(numbers)) == sorted(numbers)

@@ -12,7 +12,7 @@ WITHIN_MS = 70_000  # the driver tells no time: it is asked once a cadence, whic
 MOST_KEYS, MOST_EACH = 256, 64
 
 
-class _Sighting:
+class _Seen:
     """An event, and who has spoken of it."""
 
     def __init__(self, event: Event, source: str) -> None:
@@ -29,11 +29,11 @@ class _Sighting:
         return self.event
 
 
-class Sightings:
+class EventDedup:
     """What was seen of late, and by whom."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, ...], deque[_Sighting]] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, ...], deque[_Seen]] = OrderedDict()
 
     def seen(self, source: str, event: Event) -> tuple[Event, bool]:
         """Return the event with all that is known of it, and whether it is a new one.
@@ -53,10 +53,10 @@ class Sightings:
         taken = {sighting.event.begin_ms for sighting in same}
         while event.begin_ms in taken:
             event = event._replace(begin_ms=event.begin_ms + 1)
-        same.append(_Sighting(event, source))
+        same.append(_Seen(event, source))
         return event, True
 
-    def _of(self, key: tuple[str, ...]) -> deque[_Sighting]:
+    def _of(self, key: tuple[str, ...]) -> deque[_Seen]:
         same = self._seen.setdefault(key, deque(maxlen=MOST_EACH))
         self._seen.move_to_end(key)
         if len(self._seen) > MOST_KEYS:

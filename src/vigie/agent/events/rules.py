@@ -13,7 +13,7 @@ ACTIVE = 4  # the state of a port of InfiniBand that carries data
 Labels = dict[str, str]
 
 
-class Rise(NamedTuple):
+class CounterRule(NamedTuple):
     """A count that rises is an event: at once, or at most once in a while for what is often harmless."""
 
     metric: str
@@ -25,7 +25,7 @@ class Rise(NamedTuple):
     only: Callable[[Labels], bool] = lambda _: True
 
 
-class State(NamedTuple):
+class StateRule(NamedTuple):
     """An event that lasts while `holds` is true of the value, and of `beside` at the same labels."""
 
     metric: str
@@ -48,39 +48,39 @@ def _uncorrected(labels: Labels) -> bool:
     return labels.get("kind") == "uncorrected"
 
 
-RULES: tuple[Rise | State, ...] = (
-    State(
+RULES: tuple[CounterRule | StateRule, ...] = (
+    StateRule(
         "node_infiniband_state_id",
         *("ib_link_down", "critical", "the port carries no data any more", PORT),
         holds=lambda state, _: state != ACTIVE,
         after_good=True,
     ),
-    Rise(
+    CounterRule(
         "node_infiniband_link_downed_total",
         "ib_link_flap",
         "warning",
         "times that the link went down: {by:g}",
         PORT,
     ),
-    State(
+    StateRule(
         "vigie_gpu_throttled",
         *("gpu_throttled", "warning", "the GPU is held back", (*GPU, "reason")),
         holds=lambda value, _: value == 1,
         only=_harmful,
     ),
-    State(
+    StateRule(
         "vigie_gpu_nvlink_up",
         *("nvlink_down", "critical", "a link of NVLink is down", (*GPU, "link")),
         holds=lambda value, _: value == 0,
         after_good=True,
     ),
-    State(
+    StateRule(
         "vigie_gpu_pcie_width",
         *("pcie_downgrade", "warning", "the GPU uses fewer lanes of PCIe than it has", GPU),
         holds=lambda width, most: 0 < width < most,
         beside="vigie_gpu_pcie_width_max",
     ),
-    Rise(
+    CounterRule(
         "vigie_amdgpu_ras_errors_total",
         *(
             "gpu_ras_errors",
@@ -90,11 +90,11 @@ RULES: tuple[Rise | State, ...] = (
         ),
         only=_uncorrected,
     ),
-    Rise(
+    CounterRule(
         "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
         *("gpu_ecc", "critical", "memory errors that were not corrected: {by:g}", GPU),
     ),
-    Rise(
+    CounterRule(
         "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
         "gpu_ecc",
         "info",
@@ -102,7 +102,7 @@ RULES: tuple[Rise | State, ...] = (
         GPU,
         HOUR_MS,
     ),
-    Rise(
+    CounterRule(
         "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS",
         *(
             "gpu_row_remapped",
@@ -111,11 +111,11 @@ RULES: tuple[Rise | State, ...] = (
             GPU,
         ),
     ),
-    Rise(
+    CounterRule(
         "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS",
         *("gpu_row_remapped", "warning", "rows of memory remapped after corrected errors: {by:g}", GPU),
     ),
-    State(
+    StateRule(
         "DCGM_FI_DEV_ROW_REMAP_FAILURE",
         *(
             "gpu_row_remap_failed",
@@ -125,15 +125,15 @@ RULES: tuple[Rise | State, ...] = (
         ),
         holds=lambda value, _: value == 1,
     ),
-    Rise(
+    CounterRule(
         "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
         *("nvlink_recovery", "warning", "times that NVLink recovered from errors: {by:g}", GPU, HOUR_MS),
     ),
-    Rise(
+    CounterRule(
         "node_edac_uncorrectable_errors_total",
         *("memory_error", "critical", "memory errors that were not corrected: {by:g}", ("controller",)),
     ),
-    Rise(
+    CounterRule(
         "node_edac_correctable_errors_total",
         *("memory_error", "warning", "memory errors that were corrected: {by:g}", ("controller",), HOUR_MS),
     ),

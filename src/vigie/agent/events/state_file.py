@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vigie.common.change_logger import Complaint
+from vigie.common.change_logger import ChangeLogger
 from vigie.model import Event
 
 log = logging.getLogger(__name__)
@@ -18,12 +18,12 @@ MOST_BYTES = 1 << 20
 Lasting = dict[str, dict[str, str]]
 
 
-class Memory:
+class EventStateFile:
     """One small file, written whole whenever it changes; without a path nothing is kept."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._complain = Complaint(f"memory of the agent in {path}")
+        self._complain = ChangeLogger(f"memory of the agent in {path}")
         self._written = ""
 
     def load(self) -> tuple[Lasting, list[Event]]:

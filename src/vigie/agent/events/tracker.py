@@ -7,11 +7,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
-from vigie.agent.events.dedup import Sightings
-from vigie.agent.events.detector import Changes
-from vigie.agent.events.state_file import Memory
-from vigie.agent.source_reader import Reading
-from vigie.model import Event, Frame, Happening, Phase, Table, counter
+from vigie.agent.events.dedup import EventDedup
+from vigie.agent.events.detector import ChangeDetector
+from vigie.agent.events.state_file import EventStateFile
+from vigie.agent.source_reader import SourceReader
+from vigie.model import Event, EventChange, Frame, Phase, Table, counter
 from vigie.model.table import Series
 from vigie.sources.core.tree import printable
 
@@ -46,24 +46,26 @@ PLACES = {
 Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class Hears(Protocol):
+class EventListener(Protocol):
     """What wants to know what happened."""
 
     def event(self, event: Event) -> None:
         """Take an event; one that was told before comes again when it has ended, or more is known."""
 
 
-class Happenings:
+class EventTracker:
     """Tells, after each tick, what has happened since the last."""
 
-    def __init__(self, readings: Sequence[Reading], listeners: Sequence[Hears], memory: Memory) -> None:
+    def __init__(
+        self, readings: Sequence[SourceReader], listeners: Sequence[EventListener], memory: EventStateFile
+    ) -> None:
         self._readings, self._listeners, self._memory = readings, listeners, memory
-        self._changes, self._sightings = Changes(), Sightings()
+        self._changes, self._sightings = ChangeDetector(), EventDedup()
         self._kinds: Counter[str] = Counter()
         self._xids: Counter[tuple[str, str]] = Counter()
         self._table = Table("events", 0, ())
         lasting, states = memory.load()
-        self._open: OrderedDict[Key, Event] = OrderedDict((Happening(s).key, s) for s in states)
+        self._open: OrderedDict[Key, Event] = OrderedDict((EventChange(s).key, s) for s in states)
         for reading in readings:
             reading.host.lasting.update(lasting.get(reading.source.name, {}))
 
@@ -92,7 +94,7 @@ class Happenings:
             while said:
                 self._take(reading.source.name, said.popleft())
 
-    def _take(self, source: str, happening: Happening) -> None:
+    def _take(self, source: str, happening: EventChange) -> None:
         happening = _trimmed(happening)
         if happening.phase is Phase.ENDS:
             self._end(happening)
@@ -104,7 +106,7 @@ class Happenings:
                 self._count(told)
             self._tell(told)
 
-    def _begin(self, happening: Happening) -> None:
+    def _begin(self, happening: EventChange) -> None:
         if happening.key in self._open:
             return
         self._open[happening.key] = happening.event
@@ -113,7 +115,7 @@ class Happenings:
         self._count(happening.event)
         self._tell(happening.event)
 
-    def _end(self, happening: Happening) -> None:
+    def _end(self, happening: EventChange) -> None:
         begun = self._open.pop(happening.key, None)
         if begun is not None:
             self._tell(begun._replace(end_ms=max(happening.event.begin_ms, begun.begin_ms)))
@@ -137,7 +139,7 @@ class Happenings:
             listener.event(event)
 
 
-def _trimmed(happening: Happening) -> Happening:
+def _trimmed(happening: EventChange) -> EventChange:
     """Return the happening with words that fit into a message, and its place in the sentence.
 
     A server knows an event by node, kind, begin and sentence: two cards may fail at one moment.

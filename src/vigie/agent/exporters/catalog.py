@@ -25,7 +25,7 @@ SIGNS = {
 USUAL = ["node-exporter=9100", "dcgm-exporter=9400", "cadvisor=8080", "triton=8002"]
 
 
-def exporters(entries: Iterable[str]) -> list[Exporter]:
+def parse_exporters(entries: Iterable[str]) -> list[Exporter]:
     """Return the exporters of entries such as node-exporter=9100, or raise ValueError."""
     found = []
     for entry in entries:
@@ -37,7 +37,7 @@ def exporters(entries: Iterable[str]) -> list[Exporter]:
     return found
 
 
-def is_it(exporter: Exporter, text: str) -> bool:
+def is_exporter(exporter: Exporter, text: str) -> bool:
     """Tell whether the exporter that is looked for says this."""
     lines = "\n" + text
     return f"\n{exporter.sign}" in lines and f"\n{OURS}" not in lines

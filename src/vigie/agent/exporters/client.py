@@ -13,19 +13,19 @@ REQUEST = (
 )
 
 
-class NoAnswer(Exception):
+class ExporterUnreachableError(Exception):
     """Nobody is there, or nobody who gives metrics; the message says which."""
 
 
-async def fetched(port: int, seconds: float) -> str:
+async def fetch(port: int, seconds: float) -> str:
     """Return what is said on a port, or raise NoAnswer."""
     try:
         async with asyncio.timeout(seconds):
             return _body(await _exchanged(port))
     except TimeoutError:
-        raise NoAnswer(f"no whole answer within {seconds:g} s") from None
+        raise ExporterUnreachableError(f"no whole answer within {seconds:g} s") from None
     except OSError as error:
-        raise NoAnswer(error.strerror or str(error)) from None
+        raise ExporterUnreachableError(error.strerror or str(error)) from None
 
 
 async def _exchanged(port: int) -> bytes:
@@ -36,7 +36,7 @@ async def _exchanged(port: int) -> bytes:
         while chunk := await reader.read(1 << 16):
             answer += chunk
             if len(answer) > MOST_BYTES + HEAD_BYTES:
-                raise NoAnswer(f"it says more than {MOST_BYTES} bytes")
+                raise ExporterUnreachableError(f"it says more than {MOST_BYTES} bytes")
         return bytes(answer)
     finally:
         writer.close()
@@ -46,10 +46,10 @@ def _body(answer: bytes) -> str:
     head, end, body = answer.partition(b"\r\n\r\n")
     status = head.split(b"\r\n", 1)[0].split(b" ", 2)
     if not end or len(status) < 2 or not status[0].startswith(b"HTTP/1."):
-        raise NoAnswer("it does not speak HTTP")
+        raise ExporterUnreachableError("it does not speak HTTP")
     if status[1] != b"200":
-        raise NoAnswer(f"it answers {status[1][:20].decode('ascii', 'replace')}")
+        raise ExporterUnreachableError(f"it answers {status[1][:20].decode('ascii', 'replace')}")
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise NoAnswer("what it says is not UTF-8") from None
+        raise ExporterUnreachableError("what it says is not UTF-8") from None

@@ -15,7 +15,7 @@ SAMPLE = re.compile(r"([^{ \t]+(?:[ \t]*\{.*\})?)[ \t]+([^ \t}]+)(?:[ \t]+-?[0-9
 HELP = "Of an exporter that does not say what it is."
 
 
-class Exposition:
+class RelayedExposition:
     """The series of one exporter, of which there may be some before its own."""
 
     def __init__(self, source: str, before: Sequence[Series]) -> None:

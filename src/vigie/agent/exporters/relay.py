@@ -10,10 +10,10 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from vigie.agent.exporters.catalog import Exporter, is_it
-from vigie.agent.exporters.client import NoAnswer, fetched
-from vigie.agent.exporters.parser import Exposition
-from vigie.common.change_logger import Complaint
+from vigie.agent.exporters.catalog import Exporter, is_exporter
+from vigie.agent.exporters.client import ExporterUnreachableError, fetch
+from vigie.agent.exporters.parser import RelayedExposition
+from vigie.common.change_logger import ChangeLogger
 from vigie.model import Frame, Table, gauge
 from vigie.wire.messages import RELAYED
 
@@ -68,11 +68,11 @@ class _Place:
 
     def __init__(self, exporter: Exporter, clock: Callable[[], float]) -> None:
         self._exporter, self._clock = exporter, clock
-        self._exposition = Exposition(RELAYED + exporter.name, [(metric, ()) for metric in REPORT])
+        self._exposition = RelayedExposition(RELAYED + exporter.name, [(metric, ()) for metric in REPORT])
         self._known = False
         self._not_before = float("-inf")
         self._failures = 0
-        self._complain = Complaint(f"{exporter.name} on port {exporter.port}")
+        self._complain = ChangeLogger(f"{exporter.name} on port {exporter.port}")
 
     async def read(self) -> Part | None:
         """Return what the exporter says, or nothing as long as there is none."""
@@ -80,12 +80,12 @@ class _Place:
         if not self._known and begun < self._not_before:
             return None
         try:
-            text = await fetched(self._exporter.port, DEADLINE)
-            if not is_it(self._exporter, text):
+            text = await fetch(self._exporter.port, DEADLINE)
+            if not is_exporter(self._exporter, text):
                 return self._stranger()
             # Beside the loop: a large one takes its time.
             table, values = await asyncio.to_thread(self._exposition.read, text)
-        except (NoAnswer, ValueError) as error:
+        except (ExporterUnreachableError, ValueError) as error:
             return self._failed(str(error), begun)
         self._succeeded(len(values))
         return table, (1.0, self._clock() - begun, float(len(values)), *values)

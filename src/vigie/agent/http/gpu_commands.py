@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from vigie.agent.http.server import Request, Response
-from vigie.agent.http.unix_socket import Peer
-from vigie.agent.source_reader import Reading
+from vigie.agent.http.unix_socket import UnixPeer
+from vigie.agent.source_reader import SourceReader
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Unavailable
 from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, Order
@@ -26,13 +26,13 @@ LONGEST = 7 * 86_400.0
 BY = 200  # letters of who asks
 
 
-class Gpus:
+class GpuCommands:
     """Answers commands about the driver that the sources of this agent share."""
 
-    def __init__(self, readings: Sequence[Reading]) -> None:
+    def __init__(self, readings: Sequence[SourceReader]) -> None:
         self._hosts = [reading.host for reading in readings if reading.host.nvml]
 
-    async def answer(self, request: Request, peer: Peer) -> Response:
+    async def answer(self, request: Request, peer: UnixPeer) -> Response:
         """Do what is asked, and say what came of it."""
         given = parse_qs(request.query).get("seconds", [None])[0]
         return await self._done(request.path, given, lambda: peer.name or f"uid {peer.uid}")

@@ -11,8 +11,8 @@ from vigie.agent.collector import Collector
 from vigie.agent.http.server import Request, Response
 from vigie.agent.http.status import status
 from vigie.agent.loop import Loop, OwnTable
-from vigie.agent.metrics import Own
-from vigie.agent.source_reader import Outcome, Values
+from vigie.agent.metrics import AgentMetrics
+from vigie.agent.source_reader import Outcome, TableValues
 from vigie.common.clock import Clock
 from vigie.common.listen import LOOPBACK_NAMES
 from vigie.model import Table
@@ -33,7 +33,7 @@ INDEX = b"""vigie agent
 """
 
 
-class Pages:
+class Handlers:
     """Answers the agent's requests."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Pages:
         self._clock = clock
         self._token = token
         self._loopback = loopback
-        self._own = Own(collector.readings)
+        self._own = AgentMetrics(collector.readings)
         self._tables = tables
         self._renderer = Renderer()
         self._refreshing: dict[bool, asyncio.Future[None]] = {}
@@ -109,7 +109,7 @@ class Pages:
         body = self._render(form)
         headers: tuple[tuple[str, str], ...] = (("Vary", "Accept, Accept-Encoding"),)
         if takes_gzip(request.headers.get("accept-encoding", "")):
-            body = gzipped(body)
+            body = compress_if_wanted(body)
             headers += (("Content-Encoding", "gzip"),)
         return Response(200, body, form.content_type, headers)
 
@@ -142,12 +142,12 @@ class Pages:
     def _render(self, form: Format) -> bytes:
         self._own.scrapes += 1
         own = self._own.values(self._clock.monotonic(), self._loop.frames)
-        more = [Values(*table()) for table in self._tables]
+        more = [TableValues(*table()) for table in self._tables]
         text = self._renderer.render([*self._collector.values(), own, *more], form)
         return text.encode("utf-8", "replace")
 
 
-def gzipped(body: bytes) -> bytes:
+def compress_if_wanted(body: bytes) -> bytes:
     """Compress at the quickest level."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     return packer.compress(body) + packer.flush()

@@ -35,7 +35,7 @@ class Response(NamedTuple):
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class BadRequest(Exception):
+class BadRequestError(Exception):
     """A request that is answered with a status and a sentence, and then hung up on."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -45,15 +45,15 @@ class BadRequest(Exception):
 
 async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
     """Listen, and answer each request with the handler."""
-    connections: set[Connection] = set()
+    connections: set[HttpConnection] = set()
     loop = asyncio.get_running_loop()
-    return await loop.create_server(lambda: Connection(handler, connections), host, port)
+    return await loop.create_server(lambda: HttpConnection(handler, connections), host, port)
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """One client: its requests are answered in turn, one at a time."""
 
-    def __init__(self, handler: Handler, connections: set[Connection]) -> None:
+    def __init__(self, handler: Handler, connections: set[HttpConnection]) -> None:
         self._handler = handler
         self._connections = connections
         self._transport: asyncio.Transport
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         if len(self._connections) >= MAX_CONNECTIONS:
-            self._refuse(BadRequest(503, "too many connections"))
+            self._refuse(BadRequestError(503, "too many connections"))
             return
         self._connections.add(self)
         self._rest()
@@ -109,12 +109,12 @@ class Connection(asyncio.Protocol):
         head, found, rest = self._received.partition(b"\r\n\r\n")
         if not found:
             if len(head) > MAX_HEAD:
-                self._refuse(BadRequest(431, "the request's head is too long"))
+                self._refuse(BadRequestError(431, "the request's head is too long"))
             return
         self._received = rest
         try:
             method, request, keep = parse(head)
-        except BadRequest as bad:
+        except BadRequestError as bad:
             self._refuse(bad)
             return
         self._answering = asyncio.ensure_future(self._answer(method, request, keep))
@@ -136,7 +136,7 @@ class Connection(asyncio.Protocol):
         if self._received and not self._unread:
             self._next()
 
-    def _refuse(self, bad: BadRequest) -> None:
+    def _refuse(self, bad: BadRequestError) -> None:
         self._transport.write(_spell(Response(bad.status, f"{bad}\n".encode()), False, False))
         self._transport.close()
 
@@ -146,18 +146,18 @@ def parse(head: bytes) -> tuple[str, Request, bool]:
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise BadRequest(400, "this is not an HTTP/1.1 request")
+        raise BadRequestError(400, "this is not an HTTP/1.1 request")
     method, target, version = words
     if method not in ("GET", "HEAD"):
-        raise BadRequest(405, "only GET and HEAD are answered here")
+        raise BadRequestError(405, "only GET and HEAD are answered here")
     headers = {}
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
-            raise BadRequest(400, "a header is malformed")
+            raise BadRequestError(400, "a header is malformed")
         headers[name.lower()] = value.strip()
     if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-        raise BadRequest(413, "no body is taken here")
+        raise BadRequestError(413, "no body is taken here")
     path, _, query = target.partition("?")
     last = headers.get("connection", "").lower()
     keep = last != "close" if version == "HTTP/1.1" else last == "keep-alive"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import vigie
-from vigie.agent.source_reader import Outcome, Reading
+from vigie.agent.source_reader import Outcome, SourceReader
 
 
-def status(node: str, readings: Sequence[Reading], now: float) -> dict[str, Any]:
+def status(node: str, readings: Sequence[SourceReader], now: float) -> dict[str, Any]:
     """Return the document, ready for JSON."""
     return {
         "node": node,
@@ -18,7 +18,7 @@ def status(node: str, readings: Sequence[Reading], now: float) -> dict[str, Any]
     }
 
 
-def _source(reading: Reading, now: float) -> dict[str, Any]:
+def _source(reading: SourceReader, now: float) -> dict[str, Any]:
     pending = reading.outcome is Outcome.PENDING
     return {
         "state": reading.outcome.value,

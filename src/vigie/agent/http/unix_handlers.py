@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from vigie.agent.http import gpu_commands
-from vigie.agent.http.gpu_commands import Gpus
-from vigie.agent.http.handlers import Pages
+from vigie.agent.http.gpu_commands import GpuCommands
+from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.server import Request, Response
-from vigie.agent.http.unix_socket import Peer
+from vigie.agent.http.unix_socket import UnixPeer
 
 ASK = "/server/"
 JSON = "application/json"
 NAME_SECONDS = 5.0
 
 
-class Way(Protocol):
+class ServerLink(Protocol):
     """A way to a server."""
 
     def state(self) -> dict[str, Any]:
@@ -29,13 +29,15 @@ class Way(Protocol):
         """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
 
 
-class LocalPages:
+class UnixHandlers:
     """Answers commands on this machine."""
 
-    def __init__(self, pages: Pages, links: Sequence[Way], driver: Gpus | None = None) -> None:
+    def __init__(
+        self, pages: Handlers, links: Sequence[ServerLink], driver: GpuCommands | None = None
+    ) -> None:
         self._pages, self._links, self._gpus = pages, links, driver
 
-    async def answer(self, request: Request, peer: Peer) -> Response:
+    async def answer(self, request: Request, peer: UnixPeer) -> Response:
         """Answer whoever the kernel says it is."""
         if request.path.startswith(ASK):
             return await self._asked(request, peer)
@@ -49,7 +51,7 @@ class LocalPages:
             return await self._gpus.answer(request, peer)
         return await self._pages.answer_owner(request)
 
-    async def _asked(self, request: Request, peer: Peer) -> Response:
+    async def _asked(self, request: Request, peer: UnixPeer) -> Response:
         if not self._links:
             return Response(503, b"this agent has no server: vigie agent --server URL\n")
         try:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.agent.http.server import BadRequest, Connection, Request, Response
+from vigie.agent.http.server import BadRequestError, HttpConnection, Request, Response
 
 MODE = 0o666  # anybody on this machine may knock; whom we answer is decided by who it is
 LONGEST = 100  # bytes of a path: a socket's address has room for 108
@@ -20,7 +20,7 @@ CREDENTIALS = struct.Struct("3i")
 PROBE_SECONDS = 1.0
 
 
-class Peer(NamedTuple):
+class UnixPeer(NamedTuple):
     """Who is at the other end, as the kernel says."""
 
     uid: int
@@ -40,14 +40,14 @@ class Peer(NamedTuple):
             return ""
 
 
-class CannotListen(Exception):
+class UnixSocketError(Exception):
     """There is no socket for commands; the message says why."""
 
 
-LocalHandler = Callable[[Request, Peer], Awaitable[Response]]
+LocalHandler = Callable[[Request, UnixPeer], Awaitable[Response]]
 
 
-class Local:
+class UnixServer:
     """The socket in the file system, from its making to its removal."""
 
     def __init__(self, path: Path, server: asyncio.Server) -> None:
@@ -64,25 +64,25 @@ class Local:
             pass  # it is gone already
 
 
-async def listen(handler: LocalHandler, path: Path) -> Local:
+async def listen(handler: LocalHandler, path: Path) -> UnixServer:
     """Listen at a path, or raise CannotListen."""
     try:
         bound = _bound(path)
     except OSError as error:
-        raise CannotListen(f"{path}: {error.strerror or error}") from None
-    connections: set[Connection] = set()
+        raise UnixSocketError(f"{path}: {error.strerror or error}") from None
+    connections: set[HttpConnection] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_unix_server(lambda: _Connection(handler, connections), sock=bound)
-    return Local(path, server)
+    return UnixServer(path, server)
 
 
 def _bound(path: Path) -> socket.socket:
     """Return a socket that stands at the path at once with its right mode."""
     if len(os.fsencode(path)) > LONGEST:
-        raise CannotListen(f"{path} is too long for a socket; choose another: agent.socket")
+        raise UnixSocketError(f"{path} is too long for a socket; choose another: agent.socket")
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if _answers(path):
-        raise CannotListen(f"another agent answers at {path}")
+        raise UnixSocketError(f"another agent answers at {path}")
     made = path.with_name(f".{os.getpid()}.{path.name}"[:40])
     made.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -102,7 +102,7 @@ def _answers(path: Path) -> bool:
     """Tell whether somebody listens there; only a socket that was left behind may be replaced."""
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
-            raise CannotListen(f"{path} is there, and is no socket")
+            raise UnixSocketError(f"{path} is there, and is no socket")
     except FileNotFoundError:
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
@@ -114,12 +114,12 @@ def _answers(path: Path) -> bool:
     return True
 
 
-class _Connection(Connection):
+class _Connection(HttpConnection):
     """A client of whom the kernel says who it is."""
 
-    def __init__(self, handler: LocalHandler, connections: set[Connection]) -> None:
+    def __init__(self, handler: LocalHandler, connections: set[HttpConnection]) -> None:
         super().__init__(self._answered, connections)
-        self._local, self._peer = handler, Peer(-1)
+        self._local, self._peer = handler, UnixPeer(-1)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection, unless it cannot be told whose it is."""
@@ -127,15 +127,15 @@ class _Connection(Connection):
         try:
             self._peer = peer_of(transport.get_extra_info("socket"))
         except OSError:
-            self._refuse(BadRequest(403, "the kernel does not say who you are"))
+            self._refuse(BadRequestError(403, "the kernel does not say who you are"))
 
     async def _answered(self, request: Request) -> Response:
         return await self._local(request, self._peer)
 
 
-def peer_of(connection: socket.socket) -> Peer:
+def peer_of(connection: socket.socket) -> UnixPeer:
     """Return who is at the other end of a Unix socket."""
     pid, uid, _ = CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     )
-    return Peer(uid, pid)
+    return UnixPeer(uid, pid)

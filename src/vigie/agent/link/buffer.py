@@ -6,11 +6,11 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-from vigie.agent.link.buffer_memory import Weight, names
-from vigie.agent.link.entries import Entry, Values, entries_of, piece_of, size, time_of
-from vigie.common.change_logger import Complaint
-from vigie.common.spool import Record, Spool
-from vigie.wire.messages import Malformed
+from vigie.agent.link.buffer_memory import BufferMemory, label_names
+from vigie.agent.link.entries import EncodedFrame, Entry, entries_of, piece_of, size, time_of
+from vigie.common.change_logger import ChangeLogger
+from vigie.common.spool import Spool, SpoolRecord
+from vigie.wire.messages import MalformedMessageError
 
 MEMORY = 8 << 20
 PIECE = 1 << 20  # bytes of entries that go to the disk together
@@ -23,11 +23,11 @@ class _Sent(NamedTuple):
     from_disk: bool
 
 
-class Buffer:
+class LinkBuffer:
     """Live entries go first, then those that waited; each stays until it is acknowledged."""
 
     def __init__(self, spool: Spool | None, boot_id: str, memory: int = MEMORY) -> None:
-        self._weight = Weight()
+        self._weight = BufferMemory()
         self._dropped = 0
         self._spool = spool
         self._boot_id = boot_id
@@ -35,10 +35,10 @@ class Buffer:
         self._live: deque[Entry] = deque()
         self._waiting: deque[Entry] = deque()
         self._piece: deque[Entry] = deque()  # the oldest of the disk, being sent
-        self._record: Record | None = None
+        self._record: SpoolRecord | None = None
         self._sent: dict[int, _Sent] = {}
         self._sequence = 0
-        self._complain = Complaint("what waits for the server")
+        self._complain = ChangeLogger("what waits for the server")
 
     @property
     def bytes(self) -> int:
@@ -139,7 +139,7 @@ class Buffer:
             self._weight.remove(entry)
         if self._spool:
             body = piece_of(entries, self._boot_id)
-            self._spool.put(Record(len(entries), time.time_ns() // 1_000_000, body))
+            self._spool.put(SpoolRecord(len(entries), time.time_ns() // 1_000_000, body))
             self._complain(self._spool.trouble)
         else:
             self._dropped += len(entries)
@@ -148,7 +148,7 @@ class Buffer:
         while self._spool and (record := self._spool.peek()):
             try:
                 self._piece = deque(entries_of(record.body, self._boot_id))
-            except Malformed:
+            except MalformedMessageError:
                 self._piece.clear()
             if self._piece:
                 self._record = record
@@ -165,7 +165,7 @@ def _first(queue: deque[Entry], most: int) -> list[Entry]:
         entry = queue.popleft()
         taken.append(entry)
         total += size(entry)
-        for table, _ in entry.parts if isinstance(entry, Values) else ():
-            named += 0 if id(table) in tables else names(table)
+        for table, _ in entry.parts if isinstance(entry, EncodedFrame) else ():
+            named += 0 if id(table) in tables else label_names(table)
             tables.add(id(table))
     return taken

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from vigie.agent.link.entries import Entry, Values, size
+from vigie.agent.link.entries import EncodedFrame, Entry, size
 from vigie.model import Table
 
 A_SERIES = 350  # bytes of a series in a table: its labels and their tuples, as measured
 
 
-def names(table: Table) -> int:
+def label_names(table: Table) -> int:
     """Return about how much memory the names of a table take."""
     return A_SERIES * len(table.series)
 
 
-class Weight:
+class BufferMemory:
     """Counts each table once; the newest of a source is there anyway, and costs nothing here."""
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ class Weight:
             return
         self._newest[table.source] = table
         if before is not None and id(before) in self._users and id(before) not in self._counted:
-            self._counted[id(before)] = names(before)
-            self.bytes += names(before)
+            self._counted[id(before)] = label_names(before)
+            self.bytes += label_names(before)
 
 
 def _tables(entry: Entry) -> list[Table]:
-    return [table for table, _ in entry.parts] if isinstance(entry, Values) else []
+    return [table for table, _ in entry.parts] if isinstance(entry, EncodedFrame) else []

@@ -14,20 +14,34 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 
-from vigie.agent.link.buffer import Buffer
-from vigie.agent.link.commands import Commands
-from vigie.agent.link.credentials import Credentials, NoCredentials, WrongCertificate, pinned
-from vigie.agent.link.delegated_requests import Asking
+from vigie.agent.link.buffer import LinkBuffer
+from vigie.agent.link.commands import CommandRunner
+from vigie.agent.link.credentials import (
+    LinkCredentials,
+    NoCredentialsError,
+    WrongCertificateError,
+    pinned_context,
+)
+from vigie.agent.link.delegated_requests import DelegatedRequests
 from vigie.agent.link.entries import binding_message, values_of
-from vigie.agent.link.flow_control import Pace
-from vigie.agent.link.hello import Introduction, uptime_ms
-from vigie.agent.link.sent_tables import Announced
-from vigie.common.change_logger import Complaint
-from vigie.common.endpoint import Tls
-from vigie.common.redaction import redacted
+from vigie.agent.link.flow_control import FlowControl
+from vigie.agent.link.hello import NodeDescription, uptime_ms
+from vigie.agent.link.sent_tables import SentTables
+from vigie.common.change_logger import ChangeLogger
+from vigie.common.endpoint import TlsOptions
+from vigie.common.redaction import redact_url
 from vigie.model import Binding, Event, Frame
 from vigie.wire import messages
-from vigie.wire.messages import Ack, Answer, Command, Goodbye, Held, Inventory, Malformed, Welcome
+from vigie.wire.messages import (
+    Ack,
+    Command,
+    DelegatedResponse,
+    Goodbye,
+    HeldBindings,
+    InventoryMessage,
+    MalformedMessageError,
+    Welcome,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,24 +56,24 @@ BACKLOG_RATE = 20.0  # entries a second
 REFUSALS = (401, 403)
 
 
-class Refused(Exception):
+class LinkRejectedError(Exception):
     """The server does not want us; the message is its reason."""
 
 
-class Removed(Exception):
+class NodeRemovedError(Exception):
     """The node is no member any more; the message is the server's."""
 
 
-class Peer(NamedTuple):
+class ServerPeer(NamedTuple):
     """A server and what it is shown."""
 
     url: str
-    credentials: Credentials
-    tls: Tls = Tls()
+    credentials: LinkCredentials
+    tls: TlsOptions = TlsOptions()
     fingerprint: str = ""
 
 
-class Counts:
+class LinkCounts:
     """What happened on the link."""
 
     def __init__(self) -> None:
@@ -67,28 +81,28 @@ class Counts:
         self.sent = self.acknowledged = self.refused = self.connections = 0
 
 
-class Link:
+class LinkClient:
     """One agent's way to one server."""
 
     def __init__(
-        self, peer: Peer, me: Introduction, buffer: Buffer, commands: Commands | None = None
+        self, peer: ServerPeer, me: NodeDescription, buffer: LinkBuffer, commands: CommandRunner | None = None
     ) -> None:
-        self.url = redacted(peer.url)
-        self.counts = Counts()
+        self.url = redact_url(peer.url)
+        self.counts = LinkCounts()
         self.buffer = buffer
-        self._peer, self._me, self._commands = peer, me, commands or Commands()
+        self._peer, self._me, self._commands = peer, me, commands or CommandRunner()
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._complain = Complaint(f"link to {self.url}")
+        self._complain = ChangeLogger(f"link to {self.url}")
         self._attempt = 0  # which of the credentials is tried next
         self._dropped = 0  # as told to the server
         self._progress = 0.0
         self.wait = FIRST_WAIT  # before the next connection
         self._removed = False
-        self._pace = Pace(time.monotonic())
+        self._pace = FlowControl(time.monotonic())
         self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
         self._owes_held = self._behind = False
-        self._asking = Asking()
+        self._asking = DelegatedRequests()
         self._inventory: dict[str, str] = {}  # as told to the server
         self._inventory_due = 0.0
 
@@ -141,7 +155,7 @@ class Link:
                 # A server that welcomes us and takes nothing, as on a full disk, is not dialled at once.
                 taken = self.counts.acknowledged > before
                 self.wait = FIRST_WAIT if taken else min(self.wait * LONGER, LONGEST_WAIT)
-            except Removed as error:
+            except NodeRemovedError as error:
                 self._removed = True
                 self._complain(f"{error}; nothing more is sent there")
                 return
@@ -189,10 +203,10 @@ class Link:
             said = (error.response.body or b"")[:300].decode(errors="replace").strip()
             self._attempt += error.response.status_code in REFUSALS
             return f"the server answers {error.response.status_code}: {said or 'nothing more'}"
-        except Refused as error:
+        except LinkRejectedError as error:
             self._attempt += 1
             return str(error)
-        except (NoCredentials, WrongCertificate, Malformed) as error:
+        except (NoCredentialsError, WrongCertificateError, MalformedMessageError) as error:
             return str(error)
         except (OSError, WebSocketException, ValueError) as error:
             return str(error) or type(error).__name__
@@ -206,7 +220,7 @@ class Link:
         if not self._peer.fingerprint:
             return self._peer.tls.context()
         host, port = parts.hostname or "", parts.port or 443
-        return await asyncio.to_thread(pinned, host, port, self._peer.fingerprint, OPEN_SECONDS)
+        return await asyncio.to_thread(pinned_context, host, port, self._peer.fingerprint, OPEN_SECONDS)
 
     async def _greeted(self, socket: ClientConnection, shown: str) -> None:
         hello = self._me.hello(socket.local_address[0])
@@ -214,13 +228,13 @@ class Link:
         async with asyncio.timeout(OPEN_SECONDS):
             welcome = await _received(socket)
         if isinstance(welcome, Goodbye):
-            raise Refused(welcome.reason)
+            raise LinkRejectedError(welcome.reason)
         if not isinstance(welcome, Welcome):
-            raise Malformed("the server does not say welcome; is it a vigie server?")
+            raise MalformedMessageError("the server does not say welcome; is it a vigie server?")
         if welcome.key or not self._peer.credentials.is_kept(shown):
             self._keep(welcome.key or shown)  # without a new one, it was a key that we showed
         self.buffer.reconnected(welcome.acknowledged)
-        self._pace = Pace(time.monotonic())
+        self._pace = FlowControl(time.monotonic())
         self._attempt = 0
         self._owes_held = True
         self._inventory, self._inventory_due = hello.inventory, time.monotonic() + INVENTORY_SECONDS
@@ -255,7 +269,7 @@ class Link:
         return "the connection has ended"
 
     async def _send(self, socket: ClientConnection) -> None:
-        announced = Announced()
+        announced = SentTables()
         due = time.monotonic()  # when the backlog may go on
         until = float("inf")
         while True:
@@ -291,7 +305,9 @@ class Link:
         due = self._owes_held or (self._behind and not self.buffer.has_waiting)
         if due and self._held is not None:
             self._owes_held = self._behind = False
-            await socket.send(messages.encode(Held([binding_message(held, 1) for held in self._held])))
+            await socket.send(
+                messages.encode(HeldBindings([binding_message(held, 1) for held in self._held]))
+            )
 
     async def _tell_inventory(self, socket: ClientConnection, now: float) -> None:
         """Tell what the machine has when that has changed: a driver may be loaded after we began."""
@@ -299,19 +315,21 @@ class Link:
             self._inventory_due = now + INVENTORY_SECONDS
             before, self._inventory = self._inventory, self._me.inventory()
             if self._inventory != before:
-                await socket.send(messages.encode(Inventory(self._inventory)))
+                await socket.send(messages.encode(InventoryMessage(self._inventory)))
 
     async def _receive(self, socket: ClientConnection) -> None:
         while True:
             message = await _received(socket)
             if isinstance(message, Ack):
                 self._acknowledged(message)
-            elif isinstance(message, Answer):
+            elif isinstance(message, DelegatedResponse):
                 self._asking.answered(message)
             elif isinstance(message, Command):
                 self._commands.take(message, lambda reply: socket.send(messages.encode(reply)))
             elif isinstance(message, Goodbye):
-                raise (Removed if message.removed else Refused)(message.reason or "the server says goodbye")
+                raise (NodeRemovedError if message.removed else LinkRejectedError)(
+                    message.reason or "the server says goodbye"
+                )
 
     def _acknowledged(self, ack: Ack) -> None:
         self.counts.acknowledged += self.buffer.acknowledge(ack.sequence)
@@ -362,7 +380,7 @@ class _Dial(connect):
 async def _received(socket: ClientConnection) -> messages.Message | None:
     data = await socket.recv()
     if isinstance(data, str):
-        raise Malformed("the server speaks text, which is not our protocol")
+        raise MalformedMessageError("the server speaks text, which is not our protocol")
     return messages.decode(data)
 
 
@@ -370,5 +388,5 @@ def _address(url: str) -> str:
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme)
     if scheme is None or not parts.hostname:
-        raise ValueError(f"{redacted(url)!r} should be an address such as http://head:8000")
+        raise ValueError(f"{redact_url(url)!r} should be an address such as http://head:8000")
     return f"{scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}/link"

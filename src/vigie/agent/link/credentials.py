@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vigie.common.endpoint import Secret
-from vigie.common.token_file import kept_token
+from vigie.common.token_file import load_or_create_token
 
 
-class NoCredentials(Exception):
+class NoCredentialsError(Exception):
     """There is nothing to show; the message says what to type."""
 
 
-class WrongCertificate(Exception):
+class WrongCertificateError(Exception):
     """The server is not the one whose fingerprint was given."""
 
 
-class Credentials(NamedTuple):
+class LinkCredentials(NamedTuple):
     """Where the node's key is kept, and where a join token may be found."""
 
     key_file: Path
@@ -32,13 +32,13 @@ class Credentials(NamedTuple):
         """Return what may be shown, the best first; read anew each time, so that it can be changed."""
         found = []
         try:
-            found.append(kept_token(self.key_file))
+            found.append(load_or_create_token(self.key_file))
         except (FileNotFoundError, NotADirectoryError):
             pass
         if token := self.given or self.token.read():
             found.append(token)
         if not found:
-            raise NoCredentials(
+            raise NoCredentialsError(
                 "there is neither a key nor a join token; on the server: vigie nodes join, "
                 "and here: --token-file FILE, or VIGIE_TOKEN in the environment"
             )
@@ -47,7 +47,7 @@ class Credentials(NamedTuple):
     def is_kept(self, key: str) -> bool:
         """Tell whether the file has this key."""
         try:
-            return kept_token(self.key_file) == key
+            return load_or_create_token(self.key_file) == key
         except (OSError, ValueError):
             return False
 
@@ -63,12 +63,12 @@ class Credentials(NamedTuple):
         partial.replace(self.key_file)
 
 
-def directory_of(data: Path, url: str) -> Path:
+def credentials_directory(data: Path, url: str) -> Path:
     """Return where the key and the backlog for a server are kept."""
     return data / "link" / re.sub(r"[^A-Za-z0-9.-]+", "_", url.partition("://")[2]).strip("_")
 
 
-def pinned(host: str, port: int, fingerprint: str, seconds: float) -> ssl.SSLContext:
+def pinned_context(host: str, port: int, fingerprint: str, seconds: float) -> ssl.SSLContext:
     """Return a context that trusts only the certificate with this fingerprint; it asks the server for it.
 
     Nothing secret is sent meanwhile, and whoever answers later must have the key of that certificate.
@@ -76,7 +76,7 @@ def pinned(host: str, port: int, fingerprint: str, seconds: float) -> ssl.SSLCon
     certificate = ssl.get_server_certificate((host, port), timeout=seconds)
     found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
     if found != fingerprint.lower().replace(":", "").removeprefix("sha256"):
-        raise WrongCertificate(f"its certificate has fingerprint {found}, not {fingerprint}")
+        raise WrongCertificateError(f"its certificate has fingerprint {found}, not {fingerprint}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

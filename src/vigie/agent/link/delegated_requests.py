@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Callable
 
 from websockets.exceptions import WebSocketException
 
-from vigie.wire.messages import Answer, Ask
+from vigie.wire.messages import DelegatedRequest, DelegatedResponse
 
 SECONDS = 125.0  # a little more than a query may take
 AT_ONCE = 4  # half of what the server takes from one link, where one may still work that was given up here
 WAITING = 32
 
-Send = Callable[[Ask], Awaitable[None]]
+Send = Callable[[DelegatedRequest], Awaitable[None]]
 
 
-class Asking:
+class DelegatedRequests:
     """Sends questions, and gives each its answer."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
@@ -39,7 +39,7 @@ class Asking:
             if not answer.done():
                 answer.set_result((503, b"the link to the server was cut\n"))
 
-    def answered(self, message: Answer) -> None:
+    def answered(self, message: DelegatedResponse) -> None:
         """Take an answer; one that nobody waits for any more is dropped."""
         answer = self._open.get(message.number)
         if answer and not answer.done():
@@ -64,7 +64,7 @@ class Asking:
         number = next(self._numbers)
         self._open[number] = asyncio.get_running_loop().create_future()
         try:
-            await self._send(Ask(number, user, target))
+            await self._send(DelegatedRequest(number, user, target))
             return await self._open[number]
         except (OSError, WebSocketException) as error:
             return 503, f"the link to the server was cut: {error}\n".encode()

@@ -11,7 +11,7 @@ HOLD_SECONDS = 15.0  # then it is tried in any case
 MOST = 32
 
 
-class Pace:
+class FlowControl:
     """The entries of one connection, from sending to acknowledgement."""
 
     def __init__(self, now: float) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import vigie
-from vigie.agent.link.inventory import inventory, line_of
+from vigie.agent.link.inventory import build_inventory, format_item
 from vigie.wire.messages import PROTOCOL, Hello
 
 
-class Introduction(NamedTuple):
+class NodeDescription(NamedTuple):
     """Who this agent is, from its start to its end."""
 
     node: str
@@ -47,14 +47,14 @@ class Introduction(NamedTuple):
 
     def inventory(self) -> dict[str, str]:
         """Return what the machine has now."""
-        return inventory(self.sysfs)
+        return build_inventory(self.sysfs)
 
 
-def introduction(node: str, cadence: float, labels: Mapping[str, str], listen: str = "") -> Introduction:
+def describe_node(node: str, cadence: float, labels: Mapping[str, str], listen: str = "") -> NodeDescription:
     """Return who this agent is; to be called once, at its start."""
-    boot_id = line_of(Path("/proc/sys/kernel/random/boot_id"))
-    machine_id = line_of(Path("/etc/machine-id"))
-    return Introduction(node, cadence, labels, secrets.token_hex(8), boot_id, machine_id, listen)
+    boot_id = format_item(Path("/proc/sys/kernel/random/boot_id"))
+    machine_id = format_item(Path("/etc/machine-id"))
+    return NodeDescription(node, cadence, labels, secrets.token_hex(8), boot_id, machine_id, listen)
 
 
 def uptime_ms() -> int:

@@ -12,7 +12,7 @@ SCREENS = "0x0300"  # of AMD's, these are mostly part of a processor
 PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
 
 
-def inventory(sysfs: Path = Path("/sys")) -> dict[str, str]:
+def build_inventory(sysfs: Path = Path("/sys")) -> dict[str, str]:
     """Return it; what cannot be known, such as GPUs without a driver, is left out."""
     system = os.uname()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -30,7 +30,7 @@ def _gpus(sysfs: Path) -> dict[str, str]:
     known = {driver: count for driver, count in counted.items() if count is not None}
     if not known:
         return {}
-    versions = [line_of(sysfs / "module" / driver / "version") for driver in known]
+    versions = [format_item(sysfs / "module" / driver / "version") for driver in known]
     found = {"gpus": str(sum(known.values())), "driver": ", ".join(filter(None, versions))}
     return {name: text for name, text in found.items() if text}
 
@@ -43,10 +43,10 @@ def _devices(driver: Path) -> int | None:
         return None
     if driver.name == "nvidia":
         return len(devices)
-    return sum(not line_of(driver / name / "class").startswith(SCREENS) for name in devices) or None
+    return sum(not format_item(driver / name / "class").startswith(SCREENS) for name in devices) or None
 
 
-def line_of(path: Path) -> str:
+def format_item(path: Path) -> str:
     """Return the one line of a file of the kernel, or nothing."""
     try:
         return path.read_text().strip()[:64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vigie.agent.link.client import Link
+from vigie.agent.link.client import LinkClient
 from vigie.model import Table, counter, gauge
 
 METRICS = (
@@ -22,7 +22,7 @@ METRICS = (
 class LinkTable:
     """Makes the table."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
+    def __init__(self, links: Sequence[LinkClient]) -> None:
         self._links = links
         self._table = Table("link", 1, tuple((metric, (link.url,)) for metric in METRICS for link in links))
 
@@ -32,7 +32,7 @@ class LinkTable:
         return self._table, tuple(row[place] for place in range(len(METRICS)) for row in rows)
 
 
-def _values(link: Link) -> tuple[float, ...]:
+def _values(link: LinkClient) -> tuple[float, ...]:
     counts, buffer = link.counts, link.buffer
     return (
         int(counts.connected),

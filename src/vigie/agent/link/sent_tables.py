@@ -7,11 +7,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vigie.agent.link.entries import Entry, Values, message_of
+from vigie.agent.link.entries import EncodedFrame, Entry, message_of
 from vigie.model import Table
 from vigie.wire import messages, table_codec
-from vigie.wire.messages import MAX_MESSAGE, MAX_TABLES, Delta, Message
-from vigie.wire.messages import Table as TableMessage
+from vigie.wire.messages import MAX_MESSAGE, MAX_TABLES, DeltaMessage, Message, TableMessage
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +22,7 @@ class _Known(NamedTuple):
     number: int
 
 
-class Announced:
+class SentTables:
     """Gives each table a number at its first use; the ones longest unused give theirs back."""
 
     def __init__(self) -> None:
@@ -34,7 +33,7 @@ class Announced:
     def to_send(self, entry: Entry, sequence: int) -> Iterator[bytes]:
         """Yield what has to be sent for an entry: tables not known yet, then the entry itself."""
         number: dict[int, int] = {}
-        if isinstance(entry, Values):
+        if isinstance(entry, EncodedFrame):
             for table, _ in entry.parts:
                 if id(table) not in self._known and (announcement := self._announced(table)):
                     yield announcement
@@ -70,7 +69,7 @@ class Announced:
         known = self._known.get(id(base))
         if base and known and (change := table_codec.difference(base.series, table.series)):
             added = table_codec.pack(change.added)
-            return Delta(number, known.number, table.version, added, change.places, change.ended)
+            return DeltaMessage(number, known.number, table.version, added, change.places, change.ended)
         return TableMessage(number, table.source, table.version, table_codec.pack(table.series))
 
     def _complain(self, source: str, size: int) -> None:

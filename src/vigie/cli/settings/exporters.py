@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.agent.exporters.catalog import USUAL, exporters
+from vigie.agent.exporters.catalog import USUAL, parse_exporters
 from vigie.common.config import Setting, switch, words
 
 
 def _look_for(value: Any) -> list[str]:
     entries = words(value)
-    exporters(entries)
+    parse_exporters(entries)
     return entries
 
 

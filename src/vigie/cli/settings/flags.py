@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vigie.agent import metrics
-from vigie.agent.source_reader import Reading
+from vigie.agent.source_reader import SourceReader
 from vigie.cli.settings.access import ACCESS
 from vigie.cli.settings.exporters import EXPORTERS
 from vigie.cli.settings.gpus import GPUS
@@ -19,14 +19,14 @@ from vigie.cli.settings.scrape import SCRAPE
 from vigie.common import config
 from vigie.common.clock import SystemClock
 from vigie.common.config import ConfigError, Setting, Value
-from vigie.sources._nvml.driver import Driver
+from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources.core import registry
-from vigie.sources.core.host import MAX_OPEN_FILES, Host, Roots
-from vigie.sources.core.replay import replayed
+from vigie.sources.core.host import MAX_OPEN_FILES, Host, HostRoots
+from vigie.sources.core.replay import replay
 from vigie.sources.core.source import Source
-from vigie.sources.core.tree import Budget
+from vigie.sources.core.tree import FileBudget
 
-ERRORS = (ConfigError, registry.BadSource, OSError)
+ERRORS = (ConfigError, registry.InvalidSourceError, OSError)
 SYSTEM_DATA, RUN = Path("/var/lib/vigie"), Path("/run/vigie")
 # Settings of links that have a flag, each with the name under which the parser keeps it.
 LINK_FLAGS = {name: f"link_{name}" for name in ("server", "token_file", "fingerprint", "labels")}
@@ -91,7 +91,7 @@ def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config
     directories = [setting for setting in config.AGENT if setting.name == "source_dirs"]
     only = ({key: value for key, value in file[0].items() if key == directories[0].key}, file[1])
     first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
-    sources = registry.find(first[directories[0].key].value)
+    sources = registry.find_sources(first[directories[0].key].value)
     settings = every(sources)
     _refuse_unknown(flags, settings)
     values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
@@ -110,12 +110,12 @@ def node_name(settings: Settings) -> str:
     return settings["node"] or socket.gethostname()
 
 
-def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
+def readings(settings: Settings, recording: Path | None = None) -> list[SourceReader]:
     """Return a reading for each selected source, of this machine or of a recorded one."""
-    budget = Budget(MAX_OPEN_FILES)
-    roots = Roots(settings["procfs"], settings["sysfs"], settings["rootfs"])
+    budget = FileBudget(MAX_OPEN_FILES)
+    roots = HostRoots(settings["procfs"], settings["sysfs"], settings["rootfs"])
     gpus = settings.section("gpus")
-    nvml = Driver(gpus["nvml_library"], node=node_name(settings), host_label=gpus["host_label"])
+    nvml = NvmlDriver(gpus["nvml_library"], node=node_name(settings), host_label=gpus["host_label"])
     declared = [metric for source in settings.sources for metric in source.metrics]
     reserved = frozenset(metric.name for metric in (*declared, *metrics.METRICS))
     found = []
@@ -124,10 +124,12 @@ def readings(settings: Settings, replay: Path | None = None) -> list[Reading]:
         # A slow source may have thousands of files and is read seldom: it opens them each time.
         kept = None if source.slow else budget
         host = (
-            replayed(str(replay), options) if replay else Host(roots, options=options, budget=kept, nvml=nvml)
+            replay(str(recording), options)
+            if recording
+            else Host(roots, options=options, budget=kept, nvml=nvml)
         )
         host.reserved = reserved - {metric.name for metric in source.metrics}
-        found.append(Reading(source, host, SystemClock()))
+        found.append(SourceReader(source, host, SystemClock()))
     if found:
         found[-1].host.closing.append(nvml.close)
     return found

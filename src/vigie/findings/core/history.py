@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from vigie.findings.core.finding import HOUR_MS, MINUTE_MS, Finding
-from vigie.findings.core.occurrence import Sighting, labels_of
+from vigie.findings.core.occurrence import Occurrence, labels_of
 
 STEP_MS = MINUTE_MS
 GAP_MS = 2 * STEP_MS + STEP_MS // 2  # what is seen again within this never ended
@@ -16,7 +16,7 @@ MOST = 20_000  # stretches; a rule that fires everywhere and flickers must not f
 Key = tuple[str, tuple[str, ...]]  # the name of a finding and the values of its labels
 
 
-class Stretch:
+class Interval:
     """A while in which a diagnosis held."""
 
     __slots__ = ("begin_ms", "last_ms", "value")
@@ -32,14 +32,14 @@ class History:
     def __init__(self, findings: Iterable[Finding], from_ms: int) -> None:
         self.from_ms = self.until_ms = from_ms
         self._findings = {finding.name: finding for finding in findings}
-        self._stretches: dict[Key, list[Stretch]] = defaultdict(list)
+        self._stretches: dict[Key, list[Interval]] = defaultdict(list)
 
     def take(self, name: str, labels: tuple[str, ...], times: Iterable[int], values: Iterable[float]) -> None:
         """Take the moments at which a diagnosis held at a place; they come after all that were taken."""
         stretches = self._stretches[name, labels]
         for moment, value in zip(times, values, strict=True):
             if not stretches or moment - stretches[-1].last_ms > GAP_MS:
-                stretches.append(Stretch(moment, value))
+                stretches.append(Interval(moment, value))
             stretches[-1].last_ms, stretches[-1].value = moment, value
 
     def reached(self, until_ms: int) -> None:
@@ -59,7 +59,7 @@ class History:
         """Tell whether a moment is known."""
         return self.from_ms <= at_ms <= self.until_ms
 
-    def sightings(self, at_ms: int) -> Iterator[Sighting]:
+    def sightings(self, at_ms: int) -> Iterator[Occurrence]:
         """Yield what held at a moment, and what held within the hours before."""
         seen = min(at_ms, self.until_ms)  # what came later nobody has looked at yet
         for (name, labels), stretches in self._stretches.items():
@@ -69,9 +69,9 @@ class History:
                     begin = one.begin_ms - finding.lag_ms
                     over = max(one.last_ms - finding.tail_ms, begin)
                     end = None if one.last_ms > seen - GAP_MS else over
-                    yield Sighting(finding, known, begin, end, one.value)
+                    yield Occurrence(finding, known, begin, end, one.value)
 
 
-def asked(findings: Iterable[Finding]) -> Mapping[str, str]:
+def history_queries(findings: Iterable[Finding]) -> Mapping[str, str]:
     """Return what has to be asked of the samples, by the name of each diagnosis."""
     return {finding.name: finding.when for finding in findings if finding.when}

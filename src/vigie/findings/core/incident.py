@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vigie.findings.core.finding import MINUTE_MS, RANK, Finding
-from vigie.findings.core.occurrence import Sighting
+from vigie.findings.core.occurrence import Occurrence
 
 Place = tuple[str, str]  # a node and the index of one of its GPUs
 JobsAt = Callable[[str, str, int, int | None], Sequence[str]]  # jobs on a node or GPU in a span
@@ -16,7 +16,7 @@ AT_ONCE_MS = 3 * MINUTE_MS  # what began together did so within this time
 MANY = 4  # of the same, at the same time: one cause
 
 
-class Trouble(NamedTuple):
+class Incident(NamedTuple):
     """Something that is wrong or was: a diagnosis with its places, its times, and whom it hits."""
 
     finding: Finding
@@ -35,15 +35,15 @@ class Trouble(NamedTuple):
         return self.end_ms is None
 
 
-def troubles(sightings: Iterable[Sighting], jobs_at: JobsAt) -> list[Trouble]:
+def build_incidents(sightings: Iterable[Occurrence], jobs_at: JobsAt) -> list[Incident]:
     """Return what is wrong, each thing once, under its cause."""
     found = [_trouble(sighting, jobs_at) for sighting in _joined(sightings)]
     return _caused(_together(found))
 
 
-def _joined(sightings: Iterable[Sighting]) -> list[Sighting]:
+def _joined(sightings: Iterable[Occurrence]) -> list[Occurrence]:
     """Return sightings of one place that touch in time as one: samples and events tell of the same."""
-    known: dict[tuple[str, tuple[str, ...]], list[Sighting]] = {}
+    known: dict[tuple[str, tuple[str, ...]], list[Occurrence]] = {}
     for one in sorted(sightings, key=lambda sighting: sighting.begin_ms):
         before = known.setdefault((one.finding.name, one.place), [])
         if before and (before[-1].end_ms is None or one.begin_ms <= before[-1].end_ms + TOGETHER_MS):
@@ -53,7 +53,7 @@ def _joined(sightings: Iterable[Sighting]) -> list[Sighting]:
     return [one for group in known.values() for one in group]
 
 
-def _merged(first: Sighting, second: Sighting) -> Sighting:
+def _merged(first: Occurrence, second: Occurrence) -> Occurrence:
     end = None if None in (first.end_ms, second.end_ms) else max(first.end_ms or 0, second.end_ms or 0)
     told = first if first.told else second  # an event knows its time to the moment
     begin = told.begin_ms if told.told and told.finding.lasts else min(first.begin_ms, second.begin_ms)
@@ -66,21 +66,21 @@ def _merged(first: Sighting, second: Sighting) -> Sighting:
     )
 
 
-def _trouble(one: Sighting, jobs_at: JobsAt) -> Trouble:
+def _trouble(one: Occurrence, jobs_at: JobsAt) -> Incident:
     node, gpu = one.labels.get("instance", ""), one.labels.get("gpu", "")
     holder = one.labels.get("holder", "")
     jobs = [holder] if holder else jobs_at(node, gpu, one.begin_ms, one.end_ms)
     places = ((node, gpu),) if gpu else ()
     facts = {**one.labels, **({"told": one.told} if one.told else {})}
     severity = one.severity if one.finding.name == "xid" and one.severity else one.finding.severity
-    return Trouble(
+    return Incident(
         one.finding, (node,), places, one.begin_ms, one.end_ms, facts, tuple(jobs), severity, one.value
     )
 
 
-def _together(found: Sequence[Trouble]) -> list[Trouble]:
+def _together(found: Sequence[Incident]) -> list[Incident]:
     """Return all places of a job as one where the diagnosis is about jobs, and many at once as one."""
-    jobs: dict[tuple[str, str], list[Trouble]] = {}
+    jobs: dict[tuple[str, str], list[Incident]] = {}
     for one in sorted(found, key=lambda trouble: trouble.begin_ms):
         if one.finding.by_job and one.jobs:
             mine = jobs.setdefault((one.finding.name, one.jobs[0]), [])
@@ -93,10 +93,10 @@ def _together(found: Sequence[Trouble]) -> list[Trouble]:
     return _at_once([*whole, *(one for mine in jobs.values() for one in mine)])
 
 
-def _at_once(found: Sequence[Trouble]) -> list[Trouble]:
+def _at_once(found: Sequence[Incident]) -> list[Incident]:
     """Return what came over many places in the same minutes as one trouble."""
-    kept: list[Trouble] = []
-    waves: dict[str, list[list[Trouble]]] = {}
+    kept: list[Incident] = []
+    waves: dict[str, list[list[Incident]]] = {}
     for one in sorted(found, key=lambda trouble: trouble.begin_ms):
         if one.finding.by_job:
             kept.append(one)
@@ -111,7 +111,7 @@ def _at_once(found: Sequence[Trouble]) -> list[Trouble]:
     return kept
 
 
-def _one(group: Sequence[Trouble]) -> Trouble:
+def _one(group: Sequence[Incident]) -> Incident:
     first = group[0]
     if len(group) == 1:
         return first
@@ -125,7 +125,7 @@ def _one(group: Sequence[Trouble]) -> Trouble:
     )
 
 
-def _caused(found: Sequence[Trouble]) -> list[Trouble]:
+def _caused(found: Sequence[Incident]) -> list[Incident]:
     """Return the causes; what a cause explains lends it its time and its words, and is told no more."""
     return [
         _enriched(one, [other for other in found if _explains(one, other)])
@@ -134,7 +134,7 @@ def _caused(found: Sequence[Trouble]) -> list[Trouble]:
     ]
 
 
-def _enriched(cause: Trouble, effects: Sequence[Trouble]) -> Trouble:
+def _enriched(cause: Incident, effects: Sequence[Incident]) -> Incident:
     facts = dict(cause.facts)
     for effect in effects:
         facts.setdefault("told", effect.facts.get("told", ""))
@@ -145,7 +145,7 @@ def _enriched(cause: Trouble, effects: Sequence[Trouble]) -> Trouble:
     return cause._replace(facts=facts, jobs=tuple(jobs), begin_ms=begin)
 
 
-def _follows(cause: Trouble, effect: Trouble) -> bool:
+def _follows(cause: Incident, effect: Incident) -> bool:
     """Tell whether one thing began while or just before another was, and did not go on after it."""
     if effect.begin_ms < cause.begin_ms - AT_ONCE_MS:
         return False
@@ -155,7 +155,7 @@ def _follows(cause: Trouble, effect: Trouble) -> bool:
     return effect.begin_ms <= cause.end_ms + AT_ONCE_MS and not outlives
 
 
-def _explains(cause: Trouble, effect: Trouble) -> bool:
+def _explains(cause: Incident, effect: Incident) -> bool:
     if effect.finding.name not in cause.finding.explains:
         return False
     if not _follows(cause, effect):

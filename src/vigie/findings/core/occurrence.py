@@ -11,7 +11,7 @@ from vigie.model import Event
 Labels = Mapping[str, str]
 
 
-class Sighting(NamedTuple):
+class Occurrence(NamedTuple):
     """From when to when a diagnosis held at a place; without an end it still does."""
 
     finding: Finding
@@ -33,7 +33,7 @@ def labels_of(values: Sequence[str]) -> Labels:
     return {name: text for name, text in zip(LABELS, values, strict=True) if text}
 
 
-def from_events(findings: Iterable[Finding], events: Iterable[Event], at_ms: int) -> Iterator[Sighting]:
+def from_events(findings: Iterable[Finding], events: Iterable[Event], at_ms: int) -> Iterator[Occurrence]:
     """Yield what events tell up to a moment."""
     by_kind = [(kind, finding) for finding in findings for kind in finding.events]
     for event in events:
@@ -43,7 +43,7 @@ def from_events(findings: Iterable[Finding], events: Iterable[Event], at_ms: int
                 yield _told(finding, event, at_ms)
 
 
-def _told(finding: Finding, event: Event, at_ms: int) -> Sighting:
+def _told(finding: Finding, event: Event, at_ms: int) -> Occurrence:
     end = event.end_ms
     if end is None and not finding.lasts:
         end = event.begin_ms + finding.fresh_ms
@@ -52,4 +52,4 @@ def _told(finding: Finding, event: Event, at_ms: int) -> Sighting:
     where = dict(event.where)
     labels = {"instance": where.pop("node", ""), **where}
     known = {name: text for name, text in labels.items() if text}
-    return Sighting(finding, known, event.begin_ms, end, None, event.what, event.severity)
+    return Occurrence(finding, known, event.begin_ms, end, None, event.what, event.severity)

@@ -22,6 +22,6 @@ def all_findings() -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: finding.name))
 
 
-def finding(name: str) -> Finding:
+def find_finding(name: str) -> Finding:
     """Return the diagnosis of a name."""
     return next(each for each in all_findings() if each.name == name)

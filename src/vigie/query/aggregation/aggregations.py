@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import AggregateExpr
 
-from vigie.query.aggregation.grouping import MOST_KINDS, Grouper, Grouping, grouped
+from vigie.query.aggregation.grouping import MOST_KINDS, Grouper, Grouping, group_rows
 from vigie.query.aggregation.partial_aggregates import CACHED, FOLDS, Fold, State
 from vigie.query.aggregation.ranking import CHOOSERS, Spend, count_values
 from vigie.query.block_batches import batches
@@ -23,7 +23,7 @@ from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_
 Kept = State | Vector  # a vector where every series is a group of its own: most stay so to the end
 
 
-class Partial(NamedTuple):
+class PartialAggregation(NamedTuple):
     """What an aggregation keeps of one part of its vector."""
 
     labels: Sequence[Labels]
@@ -35,12 +35,12 @@ def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None
     operator = str(expression.op)
     steps = vector.values.shape[1]
     if operator in FOLDS:
-        return joined(FOLDS[operator], [begun(FOLDS[operator], vector, Grouper(expression.modifier))], steps)
+        return merge(FOLDS[operator], [start(FOLDS[operator], vector, Grouper(expression.modifier))], steps)
     if operator == "count_values":
         assert isinstance(parameter, str)
         return count_values(vector, parameter, expression.modifier, spend)
     assert isinstance(parameter, np.ndarray)
-    groups = grouped(vector.labels, expression.modifier)
+    groups = group_rows(vector.labels, expression.modifier)
     if operator in CHOOSERS:
         return CHOOSERS[operator](vector, groups, parameter)
     if operator == "quantile":
@@ -49,18 +49,18 @@ def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None
     raise ExecutionError(f"aggregation {operator} is not supported")
 
 
-def begun(fold: Fold, vector: Vector, grouper: Grouper) -> Partial | None:
+def start(fold: Fold, vector: Vector, grouper: Grouper) -> PartialAggregation | None:
     """Return what is kept of one part, if it has any series."""
     if not len(vector.labels):
         return None
     groups = grouper.of(vector.labels)
     if len(groups.labels) == len(vector.labels):
-        return Partial(groups.labels, vector)
+        return PartialAggregation(groups.labels, vector)
     with np.errstate(all="ignore"):
-        return Partial(groups.labels, fold.begun(vector, groups))
+        return PartialAggregation(groups.labels, fold.begun(vector, groups))
 
 
-def joined(fold: Fold, parts: Iterable[Partial | None], steps: int) -> Vector:
+def merge(fold: Fold, parts: Iterable[PartialAggregation | None], steps: int) -> Vector:
     """Return the aggregation of all parts."""
     whole, some = _Whole(fold), (part for part in parts if part is not None)
     first = next(some, None)
@@ -87,7 +87,7 @@ class _Whole:
         # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
         self._known: dict[int, tuple[Sequence[Labels], Indices]] = {}
 
-    def add(self, part: Partial) -> None:
+    def add(self, part: PartialAggregation) -> None:
         """Put one more part to the others."""
         _, known = self._known.get(id(part.labels), (None, None))
         if known is not None:

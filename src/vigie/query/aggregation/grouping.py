@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import AggModifier, AggModifierType
 
-from vigie.query.label_table import LabelRows, TableLabels
+from vigie.query.label_table import LabelTable, MatrixLabelTable
 from vigie.query.storage import Labels
 from vigie.query.vectors import NAME, Indices
 
@@ -47,22 +47,22 @@ class Grouper:
 
     def of(self, series: Sequence[Labels]) -> Grouping:
         """Return the groups of one part."""
-        if self._modifier is None or not isinstance(series, LabelRows):
-            return grouped(series, self._modifier)
+        if self._modifier is None or not isinstance(series, LabelTable):
+            return group_rows(series, self._modifier)
         kind = series.kind(_names(series, self._modifier))
         groups = self._known.get(kind)
         if groups is None:
-            groups = grouped(series, self._modifier)
+            groups = group_rows(series, self._modifier)
             if len(self._known) < MOST_KINDS:
                 self._known[kind] = groups
         return groups
 
 
-def grouped(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
+def group_rows(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
     """Return the groups that `by` or `without` make; without either there is one."""
     if modifier is None:
         return Grouping([{}] if len(series) else [], np.arange(len(series)), np.zeros(1, dtype=np.intp))
-    if isinstance(series, LabelRows) and len(series) > FEW:
+    if isinstance(series, LabelTable) and len(series) > FEW:
         return _by_columns(series, modifier)
     series = list(series)
     numbers: dict[object, int] = {}
@@ -84,7 +84,7 @@ def _sorted(labels: Sequence[Labels], of_row: Indices) -> Grouping:
     return Grouping(labels, order, starts)
 
 
-def _by_columns(series: LabelRows, modifier: AggModifier) -> Grouping:
+def _by_columns(series: LabelTable, modifier: AggModifier) -> Grouping:
     """Group without making a label set for each row: label by label, as whole columns of numbers."""
     columns = [series.column(name) for name in _names(series, modifier)]
     varied = [(values, codes) for values, codes in columns if codes is not None]
@@ -101,14 +101,14 @@ def _by_columns(series: LabelRows, modifier: AggModifier) -> Grouping:
     return _sorted(_called(series.taken(firsts[appearance]), modifier), place[of_row.ravel()])
 
 
-def _called(firsts: LabelRows, modifier: AggModifier) -> Sequence[Labels]:
+def _called(firsts: LabelTable, modifier: AggModifier) -> Sequence[Labels]:
     """Return the names of groups, of which the first series are given."""
     if modifier.type == AggModifierType.By:
-        return TableLabels({name: firsts.column(name) for name in modifier.labels}, len(firsts))
+        return MatrixLabelTable({name: firsts.column(name) for name in modifier.labels}, len(firsts))
     return [_kept(labels, modifier) for labels in firsts]
 
 
-def _names(series: LabelRows, modifier: AggModifier) -> list[str]:
+def _names(series: LabelTable, modifier: AggModifier) -> list[str]:
     if modifier.type == AggModifierType.By:
         return list(dict.fromkeys(modifier.labels))
     return sorted(series.names() - {*modifier.labels, NAME})

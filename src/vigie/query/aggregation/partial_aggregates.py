@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from vigie.query.aggregation.grouping import Grouping
-from vigie.query.functions.compensated_sum import two_sum, with_lost
+from vigie.query.functions.compensated_sum import add_lost, two_sum
 from vigie.query.functions.over_time import SMALL
 from vigie.query.vectors import Floats, Vector
 
@@ -37,7 +37,7 @@ class Fold(ABC):
         return values
 
 
-class Count(Fold):
+class CountFold(Fold):
     """How many series there are."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
@@ -57,7 +57,7 @@ class Count(Fold):
         return np.ones_like(values)
 
 
-class Group(Count):
+class GroupFold(CountFold):
     """1 for every group."""
 
     def ended(self, state: State) -> Floats:
@@ -65,14 +65,14 @@ class Group(Count):
         return np.ones_like(state[0])
 
 
-class Sum(Fold):
+class SumFold(Fold):
     """The sum, with what rounding lost along the way added at the end, as Prometheus does."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
         """Add up the rows; numbers of one sign lose nothing that counts, and are added the quick way."""
         values = _filled(vector, 0.0)
         if not (values < 0).any():
-            total = reduced(np.add, values, groups)
+            total = reduce(np.add, values, groups)
             return counts_of(vector, groups), total, everywhere(0.0, total.shape)
         return counts_of(vector, groups), *_compensated(values, groups)
 
@@ -84,17 +84,17 @@ class Sum(Fold):
     def ended(self, state: State) -> Floats:
         """Return the sums."""
         _, total, lost, *_ = state
-        return with_lost(total, lost) if lost.any() else total
+        return add_lost(total, lost) if lost.any() else total
 
 
-class Average(Sum):
+class AverageFold(SumFold):
     """The mean, which is a number even where the sum is too large to be one."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
         """Add up the rows; where that is too much, made small as well."""
         state = super().begun(vector, groups)
         if np.isinf(state[1]).any():
-            return *state, reduced(np.add, _filled(vector, 0.0) * SMALL, groups)
+            return *state, reduce(np.add, _filled(vector, 0.0) * SMALL, groups)
         return *state, everywhere(np.nan, state[1].shape)
 
     def joined(self, one: State, other: State) -> State:
@@ -114,7 +114,7 @@ def _small_sum(state: State) -> Floats:
     return np.where(np.isnan(small), total * SMALL, small)
 
 
-class Extreme(Fold):
+class ExtremeFold(Fold):
     """The smallest or the largest; NaN only if there is nothing else."""
 
     def __init__(self, operation: np.ufunc) -> None:
@@ -122,7 +122,7 @@ class Extreme(Fold):
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
         """Find it in one part."""
-        return counts_of(vector, groups), reduced(self._operation, _filled(vector, np.nan), groups)
+        return counts_of(vector, groups), reduce(self._operation, _filled(vector, np.nan), groups)
 
     def joined(self, one: State, other: State) -> State:
         """Choose of two."""
@@ -133,15 +133,15 @@ class Extreme(Fold):
         return state[1]
 
 
-class Variance(Fold):
+class VarianceFold(Fold):
     """The population variance, from counts, means and sums of squares off the mean."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
         """Return all three of one part."""
         counts = counts_of(vector, groups)
-        mean = reduced(np.add, _filled(vector, 0.0), groups) / counts
+        mean = reduce(np.add, _filled(vector, 0.0), groups) / counts
         off = np.where(vector.present, vector.values - mean[groups.numbers()], 0.0)
-        return counts, np.where(counts > 0, mean, 0.0), reduced(np.add, off * off, groups)
+        return counts, np.where(counts > 0, mean, 0.0), reduce(np.add, off * off, groups)
 
     def joined(self, one: State, other: State) -> State:
         """Put two parts together, each around its own mean."""
@@ -162,7 +162,7 @@ class Variance(Fold):
         return values - values
 
 
-class Deviation(Variance):
+class DeviationFold(VarianceFold):
     """The population standard deviation."""
 
     def ended(self, state: State) -> Floats:
@@ -171,18 +171,18 @@ class Deviation(Variance):
 
 
 FOLDS: dict[str, Fold] = {
-    "sum": Sum(),
-    "avg": Average(),
-    "min": Extreme(np.fmin),
-    "max": Extreme(np.fmax),
-    "count": Count(),
-    "group": Group(),
-    "stdvar": Variance(),
-    "stddev": Deviation(),
+    "sum": SumFold(),
+    "avg": AverageFold(),
+    "min": ExtremeFold(np.fmin),
+    "max": ExtremeFold(np.fmax),
+    "count": CountFold(),
+    "group": GroupFold(),
+    "stdvar": VarianceFold(),
+    "stddev": DeviationFold(),
 }
 
 
-def reduced(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
+def reduce(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
     """Return the operation over the rows of each group."""
     if len(groups.starts) == 1:
         whole: Floats = operation.reduce(values, axis=0)[np.newaxis]
@@ -216,7 +216,7 @@ def counts_of(vector: Vector, groups: Grouping) -> Floats:
         if shape[0] == len(vector.values):
             return everywhere(1.0, shape)
         return np.broadcast_to(groups.sizes().astype(np.float64)[:, np.newaxis], shape)
-    return reduced(np.add, vector.present.astype(np.float64), groups)
+    return reduce(np.add, vector.present.astype(np.float64), groups)
 
 
 def _filled(vector: Vector, instead: float) -> Floats:

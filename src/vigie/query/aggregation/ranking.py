@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 from promql_parser import AggModifier
 
-from vigie.query.aggregation.grouping import Grouping, grouped
+from vigie.query.aggregation.grouping import Grouping, group_rows
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.label_functions import valid_label_name
-from vigie.query.functions.number_format import spelled
+from vigie.query.functions.number_format import format_number
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
 
@@ -57,7 +57,7 @@ def _order(keys: Floats, present: Flags) -> Indices:
 
 def _counts(parameter: Floats) -> Floats:
     for number in parameter[~(np.abs(parameter) < 2.0**63)].tolist():
-        raise ExecutionError(f"Scalar value {spelled(number)} overflows int64")
+        raise ExecutionError(f"Scalar value {format_number(number)} overflows int64")
     return np.trunc(parameter)
 
 
@@ -92,7 +92,7 @@ def count_values(vector: Vector, label: str, modifier: AggModifier | None, spend
     steps = vector.values.shape[1]
     if not vector.present.any():
         return empty(steps)
-    groups = grouped(vector.labels, modifier)
+    groups = group_rows(vector.labels, modifier)
     at_row, at_step = np.nonzero(vector.present)
     # Bits are told apart, because -0 is spelled otherwise than 0; all NaN get the same label.
     bits, of_value = np.unique(vector.values[at_row, at_step].view(np.uint64), return_inverse=True)
@@ -104,7 +104,7 @@ def count_values(vector: Vector, label: str, modifier: AggModifier | None, spend
     of_row = np.empty(len(kinds), dtype=np.intp)
     for place, kind in enumerate(kinds.tolist()):
         group, value = divmod(kind, len(bits))
-        labels = {**groups.labels[group], label: spelled(bits[value].view(np.float64))}
+        labels = {**groups.labels[group], label: format_number(bits[value].view(np.float64))}
         of_row[place] = rows.setdefault(key_of(labels), len(rows))
         if len(rows) > len(names):
             names.append(labels)

@@ -36,7 +36,9 @@ COMPARISONS: dict[str, Callable[[Floats, Floats], Flags]] = {
 SETS = ("and", "or", "unless")
 
 
-def computed(operator: str, left: Floats, right: Floats, *, as_bool: bool) -> tuple[Floats, Flags | None]:
+def apply_operator(
+    operator: str, left: Floats, right: Floats, *, as_bool: bool
+) -> tuple[Floats, Flags | None]:
     """Return the values, and for a comparison that filters which of them stay."""
     with np.errstate(all="ignore"):
         if operator in ARITHMETIC:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vigie.query.label_table import NAME, LabelRows, column_of
+from vigie.query.label_table import NAME, LabelTable, column_of
 from vigie.query.storage import Labels
 from vigie.query.vectors import Flags, Indices
 
 
-def numbered(
+def number_signatures(
     left: Sequence[Labels], right: Sequence[Labels], names: Sequence[str], *, on: bool
 ) -> tuple[Indices, Indices]:
     """Return a number for each series of two vectors: of the labels with these names, or of all others."""
-    if on and (isinstance(left, LabelRows) or isinstance(right, LabelRows)):
+    if on and (isinstance(left, LabelTable) or isinstance(right, LabelTable)):
         return _by_columns(left, right, names)
     known: dict[object, int] = {}
     sides = [
@@ -83,7 +83,7 @@ def overlapping(numbers: Indices, present: Flags) -> list[int]:
     return []
 
 
-def seen(numbers: Indices, present: Flags, wanted: Indices) -> Flags:
+def first_of_each(numbers: Indices, present: Flags, wanted: Indices) -> Flags:
     """Return, for each wanted number, at which steps some row of that number has a sample."""
     most = int(max(numbers.max(initial=-1), wanted.max(initial=-1))) + 1
     steps = np.zeros((most, present.shape[1]), dtype=np.bool_)

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.binary_ops.operators import ARITHMETIC, computed
-from vigie.query.binary_ops.signatures import are_distinct, numbered, overlapping, pairs
+from vigie.query.binary_ops.operators import ARITHMETIC, apply_operator
+from vigie.query.binary_ops.signatures import are_distinct, number_signatures, overlapping, pairs
 from vigie.query.errors import ExecutionError
-from vigie.query.label_table import LabelRows, TableLabels, metric_names, taken
+from vigie.query.label_table import LabelTable, MatrixLabelTable, metric_names, take_rows
 from vigie.query.storage import Labels
-from vigie.query.vectors import NAME, Flags, Indices, Vector, empty, key_of, without_name
+from vigie.query.vectors import NAME, Flags, Indices, Vector, drop_name, empty, key_of
 
 
-class Join(NamedTuple):
+class VectorMatch(NamedTuple):
     """How two vectors are combined: the operator, on or ignoring which labels, and who may have many."""
 
     operator: str
@@ -26,17 +26,17 @@ class Join(NamedTuple):
     included: tuple[str, ...] = ()
 
 
-def join(how: Join, left: Vector, right: Vector) -> Vector:
+def match_vectors(how: VectorMatch, left: Vector, right: Vector) -> Vector:
     """Return the operator's result for every pair of matching series."""
     swapped = how.grouping == "OneToMany"
     many, one = (right, left) if swapped else (left, right)
-    many_keys, one_keys = numbered(many.labels, one.labels, how.labels, on=how.on)
+    many_keys, one_keys = number_signatures(many.labels, one.labels, how.labels, on=how.on)
     _refuse_two_of_one(one, one_keys, many.steps_with_any(), "left" if swapped else "right")
     many_rows, one_rows = pairs(many_keys, one_keys)
     if not len(many_rows):
         return empty(left.values.shape[1])
     sides = many.values[many_rows], one.values[one_rows]
-    values, kept = computed(how.operator, *(sides[::-1] if swapped else sides), as_bool=how.as_bool)
+    values, kept = apply_operator(how.operator, *(sides[::-1] if swapped else sides), as_bool=how.as_bool)
     present = many.present[many_rows] & one.present[one_rows]
     if kept is not None:
         present &= kept
@@ -49,38 +49,38 @@ def join(how: Join, left: Vector, right: Vector) -> Vector:
     return Vector(labels, values, present).without_empty_rows().merged()
 
 
-def _are_unlike(how: Join, labels: Sequence[Labels], rows: Indices, keys: Indices) -> bool:
+def _are_unlike(how: VectorMatch, labels: Sequence[Labels], rows: Indices, keys: Indices) -> bool:
     """Tell whether the results surely have labels that differ, without looking at each."""
     if how.grouping == "OneToOne":  # a result has the labels that had to be equal, and maybe its name
         return are_distinct(keys) and not (how.on and NAME in how.labels)
-    one_name = not _loses_name(how) or (isinstance(labels, LabelRows) and len(metric_names(labels)) <= 1)
+    one_name = not _loses_name(how) or (isinstance(labels, LabelTable) and len(metric_names(labels)) <= 1)
     return not how.included and one_name and are_distinct(rows)
 
 
-def _loses_name(how: Join) -> bool:
+def _loses_name(how: VectorMatch) -> bool:
     return how.operator in ARITHMETIC or how.as_bool
 
 
 def _results(
-    how: Join, many: Sequence[Labels], one: Sequence[Labels], many_rows: Indices, one_rows: Indices
+    how: VectorMatch, many: Sequence[Labels], one: Sequence[Labels], many_rows: Indices, one_rows: Indices
 ) -> Sequence[Labels]:
     """Return the labels of each pair's result."""
-    if isinstance(many, LabelRows) and not how.included:
+    if isinstance(many, LabelTable) and not how.included:
         rows = many.taken(many_rows)
         rows = rows.without((NAME,)) if _loses_name(how) else rows
         if how.grouping != "OneToOne":
             return rows
         if not how.on:
             return rows.without(how.labels)
-        return TableLabels({name: rows.column(name) for name in how.labels}, len(many_rows))
-    some, others = taken(many, many_rows), taken(one, one_rows)
+        return MatrixLabelTable({name: rows.column(name) for name in how.labels}, len(many_rows))
+    some, others = take_rows(many, many_rows), take_rows(one, one_rows)
     return [_result(how, each, other) for each, other in zip(some, others, strict=True)]
 
 
-def _result(how: Join, many: Labels, one: Labels) -> Labels:
+def _result(how: VectorMatch, many: Labels, one: Labels) -> Labels:
     """Return the labels of a pair's result."""
     if _loses_name(how):
-        many = without_name(many)
+        many = drop_name(many)
     if how.grouping == "OneToOne":
         return {name: value for name, value in many.items() if (name in how.labels) == how.on}
     if not how.included:
@@ -100,7 +100,7 @@ def _refuse_two_of_one(one: Vector, keys: Indices, relevant: Flags, side: str) -
         )
 
 
-def _refuse_ambiguous(how: Join, keys: Indices, labels: list[Labels], present: Flags) -> None:
+def _refuse_ambiguous(how: VectorMatch, keys: Indices, labels: list[Labels], present: Flags) -> None:
     """Raise if two results of one signature cannot be told apart."""
     if how.grouping == "OneToOne":
         if overlapping(keys, present):

@@ -8,7 +8,7 @@ from vigie.query.vectors import Floats, Indices
 from vigie.query.windows import Window
 
 
-def summed(window: Window) -> Floats:
+def compensated_sum(window: Window) -> Floats:
     """Return the sum of each range; numbers of one sign lose nothing that counts and are added quickly."""
     total = window.reduce(np.add)
     values = window.values
@@ -25,7 +25,7 @@ def two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     return total, (one - (total - back)) + (other - back)
 
 
-def with_lost(total: Floats, lost: Floats) -> Floats:
+def add_lost(total: Floats, lost: Floats) -> Floats:
     """Return sums with what rounding took from them, unless they are infinite or none."""
     return np.where(np.isfinite(total) & np.isfinite(lost), total + lost, total)
 
@@ -47,7 +47,7 @@ def _of_one(values: Floats) -> Floats:
         sums, small = two_sum(values[:, 0 : width - 1 : 2], values[:, 1:width:2])
         lost += small.sum(axis=1)
         values = np.concatenate([sums, values[:, width - 1 :]], axis=1) if width % 2 else sums
-    return with_lost(values[:, 0], lost)
+    return add_lost(values[:, 0], lost)
 
 
 def _of_all(values: Floats, low: Indices, high: Indices, longest: int) -> Floats:
@@ -60,4 +60,4 @@ def _of_all(values: Floats, low: Indices, high: Indices, longest: int) -> Floats
         added = np.where(column < high, np.take(values, np.minimum(column, last), axis=1), 0.0)
         total, small = two_sum(total, added)
         lost += small
-    return with_lost(total, lost)
+    return add_lost(total, lost)

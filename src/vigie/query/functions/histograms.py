@@ -9,8 +9,19 @@ import numpy as np
 
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.label_functions import valid_label_name
-from vigie.query.functions.number_format import read, spelled
-from vigie.query.vectors import NAME, Flags, Floats, Indices, Key, Vector, empty, key_of, single, stacked
+from vigie.query.functions.number_format import format_number, parse_number
+from vigie.query.vectors import (
+    NAME,
+    Flags,
+    Floats,
+    Indices,
+    Key,
+    Vector,
+    empty,
+    key_of,
+    single,
+    stack_vectors,
+)
 
 LIMIT = "le"
 
@@ -37,7 +48,7 @@ def histogram_quantiles(vector: Vector, label: str, wanted: Sequence[Floats]) ->
             named = [{**labels, label: _as_label(share)} for labels in whole.labels]
             there = whole.present & ((shares == share) | (np.isnan(shares) & np.isnan(share)))
             parts.append(Vector(named, whole.values, there).without_empty_rows())
-    return stacked(parts, vector.values.shape[1]).merged()
+    return stack_vectors(parts, vector.values.shape[1]).merged()
 
 
 def histogram_fraction(lower: Floats, upper: Floats, vector: Vector) -> Vector:
@@ -48,19 +59,19 @@ def histogram_fraction(lower: Floats, upper: Floats, vector: Vector) -> Vector:
 
 
 def _as_label(share: float) -> str:
-    return f"{share:.1f}" if share.is_integer() else spelled(share)
+    return f"{share:.1f}" if share.is_integer() else format_number(share)
 
 
 def _of_each(vector: Vector, compute: Compute) -> Vector:
     steps = vector.values.shape[1]
     groups: dict[Key, tuple[dict[str, str], list[tuple[float, int]]]] = {}
     for row, labels in enumerate(vector.labels):
-        limit = read(labels.get(LIMIT, ""))
+        limit = parse_number(labels.get(LIMIT, ""))
         if limit is not None:
             rest = {name: value for name, value in labels.items() if name not in (LIMIT, NAME)}
             groups.setdefault(key_of(rest), (rest, []))[1].append((limit, row))
     parts = [_of_one(compute, vector, labels, sorted(buckets)) for labels, buckets in groups.values()]
-    return stacked(parts, steps) if parts else empty(steps)
+    return stack_vectors(parts, steps) if parts else empty(steps)
 
 
 def _of_one(

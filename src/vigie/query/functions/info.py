@@ -9,14 +9,14 @@ import numpy as np
 from promql_parser import Expr, VectorSelector
 
 from vigie.query.errors import ExecutionError
-from vigie.query.eval_context import Scope
+from vigie.query.eval_context import EvalContext
 from vigie.query.matchers import series_test, value_test
 from vigie.query.parser.grammar import NotParsedError
 from vigie.query.parser.tokens import pairs, tokens
 from vigie.query.sample_blocks import blocks_of
-from vigie.query.selectors import matchers_of, newest
+from vigie.query.selectors import matchers_of, newest_samples
 from vigie.query.storage import Labels, Matcher
-from vigie.query.vectors import NAME, Flags, Times, Vector, stacked
+from vigie.query.vectors import NAME, Flags, Times, Vector, stack_vectors
 
 IDENTITY = ("instance", "job")
 DEFAULT = Matcher(NAME, "=", "target_info")
@@ -61,7 +61,7 @@ class _Found(NamedTuple):
     times: Times
 
 
-def info(scope: Scope, vector: Vector, selector: VectorSelector | None) -> Vector:
+def info(scope: EvalContext, vector: Vector, selector: VectorSelector | None) -> Vector:
     """Return the series with the data labels of the info series that belong to them."""
     given = [] if selector is None else [each for each in matchers_of(selector) if each != MARK]
     names = [each for each in given if each.label == NAME] or [DEFAULT]
@@ -81,19 +81,19 @@ def info(scope: Scope, vector: Vector, selector: VectorSelector | None) -> Vecto
             parts.append(alone)
         else:
             parts += _enriched(alone, newest_of.get(_identity(labels), []), wanted, needed)
-    return stacked(parts, len(scope.times)).without_empty_rows().merged()
+    return stack_vectors(parts, len(scope.times)).without_empty_rows().merged()
 
 
 def _identity(labels: Labels) -> Identity:
     return tuple(labels.get(name, "") for name in IDENTITY)
 
 
-def _found(scope: Scope, matchers: Sequence[Matcher]) -> Iterator[_Found]:
+def _found(scope: EvalContext, matchers: Sequence[Matcher]) -> Iterator[_Found]:
     start, end = int(scope.times.min()) - scope.lookback, int(scope.times.max())
     groups = scope.storage.select(matchers, start, end)
     scope.budget.spend(sum(group.values.size for group in groups))
     for block in blocks_of(groups, keep_stale=True):
-        yield _Found(*newest(block, scope.times, scope))
+        yield _Found(*newest_samples(block, scope.times, scope))
 
 
 class _Newest:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from vigie.query.eval_context import Scope
+from vigie.query.eval_context import EvalContext
 from vigie.query.functions import label_functions
 from vigie.query.functions.dates import DATES
 from vigie.query.functions.histograms import histogram_fraction, histogram_quantile, histogram_quantiles
@@ -14,7 +14,7 @@ from vigie.query.functions.sorting import sort, sort_by_label, sort_by_label_des
 from vigie.query.range_vectors import Value
 from vigie.query.vectors import Flags, Floats, Vector, single
 
-Function = Callable[[Scope, Sequence[Value]], Value]
+Function = Callable[[EvalContext, Sequence[Value]], Value]
 
 MATH: dict[str, Callable[[Floats], Floats]] = {
     "abs": np.abs,
@@ -43,7 +43,7 @@ MATH: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def call(name: str, scope: Scope, arguments: Sequence[Value]) -> Value | None:
+def call(name: str, scope: EvalContext, arguments: Sequence[Value]) -> Value | None:
     """Return the value of a function of evaluated arguments, or nothing if there is no such function."""
     if name in MATH:
         return _vector(arguments[0]).map(MATH[name])
@@ -59,7 +59,7 @@ def absence(there: Flags, labels: dict[str, str]) -> Vector:
     return single(np.ones(len(there)), labels, ~there)
 
 
-def _now(scope: Scope) -> Floats:
+def _now(scope: EvalContext) -> Floats:
     seconds: Floats = scope.times / 1000
     return seconds
 
@@ -88,68 +88,68 @@ def _smaller(one: Floats, other: Floats) -> Floats:
     return -_larger(-one, -other)
 
 
-def _clamp(_: Scope, arguments: Sequence[Value]) -> Value:
+def _clamp(_: EvalContext, arguments: Sequence[Value]) -> Value:
     vector, lowest, highest = _vector(arguments[0]), _scalar(arguments[1]), _scalar(arguments[2])
     possible = ~(highest < lowest)
     kept = Vector(vector.labels, vector.values, vector.present & possible).without_empty_rows()
     return kept.map(lambda values: _larger(lowest, _smaller(highest, values)))
 
 
-def _clamp_min(_: Scope, arguments: Sequence[Value]) -> Value:
+def _clamp_min(_: EvalContext, arguments: Sequence[Value]) -> Value:
     lowest = _scalar(arguments[1])
     return _vector(arguments[0]).map(lambda values: _larger(lowest, values))
 
 
-def _clamp_max(_: Scope, arguments: Sequence[Value]) -> Value:
+def _clamp_max(_: EvalContext, arguments: Sequence[Value]) -> Value:
     highest = _scalar(arguments[1])
     return _vector(arguments[0]).map(lambda values: _smaller(highest, values))
 
 
-def _round(scope: Scope, arguments: Sequence[Value]) -> Value:
+def _round(scope: EvalContext, arguments: Sequence[Value]) -> Value:
     nearest = _scalar(arguments[1]) if len(arguments) > 1 else np.ones(len(scope.times))
     with np.errstate(all="ignore"):
         inverse = 1.0 / nearest  # as Prometheus does it: less is lost with 0.1 and its like
     return _vector(arguments[0]).map(lambda values: np.floor(values * inverse + 0.5) / inverse)
 
 
-def _to_scalar(_: Scope, arguments: Sequence[Value]) -> Value:
+def _to_scalar(_: EvalContext, arguments: Sequence[Value]) -> Value:
     vector = _vector(arguments[0])
     alone = vector.present.sum(axis=0) == 1
     value = np.where(vector.present, vector.values, 0.0).sum(axis=0)
     return np.where(alone, value, np.nan)
 
 
-def _timestamp(scope: Scope, arguments: Sequence[Value]) -> Value:
+def _timestamp(scope: EvalContext, arguments: Sequence[Value]) -> Value:
     return _vector(arguments[0]).map(lambda values: np.broadcast_to(_now(scope), values.shape))
 
 
-def _absent(_: Scope, arguments: Sequence[Value]) -> Value:
+def _absent(_: EvalContext, arguments: Sequence[Value]) -> Value:
     return absence(_vector(arguments[0]).steps_with_any(), {})
 
 
-def _label_replace(_: Scope, arguments: Sequence[Value]) -> Value:
+def _label_replace(_: EvalContext, arguments: Sequence[Value]) -> Value:
     target, replacement, source, regex = map(_text, arguments[1:])
     return label_functions.label_replace(_vector(arguments[0]), target, replacement, source, regex)
 
 
-def _label_join(_: Scope, arguments: Sequence[Value]) -> Value:
+def _label_join(_: EvalContext, arguments: Sequence[Value]) -> Value:
     target, separator, *sources = map(_text, arguments[1:])
     return label_functions.label_join(_vector(arguments[0]), target, separator, *sources)
 
 
-def _histogram_quantile(_: Scope, arguments: Sequence[Value]) -> Value:
+def _histogram_quantile(_: EvalContext, arguments: Sequence[Value]) -> Value:
     return histogram_quantile(_scalar(arguments[0]), _vector(arguments[1]))
 
 
-def _histogram_quantiles(_: Scope, arguments: Sequence[Value]) -> Value:
+def _histogram_quantiles(_: EvalContext, arguments: Sequence[Value]) -> Value:
     return histogram_quantiles(_vector(arguments[0]), _text(arguments[1]), [*map(_scalar, arguments[2:])])
 
 
-def _histogram_fraction(_: Scope, arguments: Sequence[Value]) -> Value:
+def _histogram_fraction(_: EvalContext, arguments: Sequence[Value]) -> Value:
     return histogram_fraction(_scalar(arguments[0]), _scalar(arguments[1]), _vector(arguments[2]))
 
 
-def _of_query(number: Callable[[Scope], int]) -> Function:
+def _of_query(number: Callable[[EvalContext], int]) -> Function:
     """Return a function that gives a time of the whole query in seconds."""
     return lambda scope, _: np.full(len(scope.times), number(scope) / 1000)
 

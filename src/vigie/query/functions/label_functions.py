@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import string
 
-from vigie.query.errors import BadData, ExecutionError
-from vigie.query.matchers import Match, Pattern, pattern
+from vigie.query.errors import BadDataError, ExecutionError
+from vigie.query.matchers import MatchTest, RegexPattern, pattern
 from vigie.query.storage import Labels
 from vigie.query.vectors import Vector
 
@@ -24,7 +24,7 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, re
     """Set a label to what a pattern finds in another, where it matches the whole value."""
     try:
         compiled = pattern(regex)
-    except BadData as error:
+    except BadDataError as error:
         raise ExecutionError(f"invalid regular expression in label_replace(): {regex}") from error
     if not valid_label_name(target):
         raise ExecutionError(f"invalid destination label name in label_replace(): {target}")
@@ -55,7 +55,7 @@ def _with(labels: Labels, name: str, value: str) -> Labels:
     return {**rest, name: value} if value else rest
 
 
-def _expanded(template: str, compiled: Pattern, match: Match) -> str:
+def _expanded(template: str, compiled: RegexPattern, match: MatchTest) -> str:
     """Return the template with $1, ${1} and $name filled in, and $$ for a dollar."""
     text, done = "", 0
     for found in _REFERENCE.finditer(template):
@@ -66,7 +66,7 @@ def _expanded(template: str, compiled: Pattern, match: Match) -> str:
     return text + template[done:]
 
 
-def _captured(compiled: Pattern, match: Match, name: str) -> str:
+def _captured(compiled: RegexPattern, match: MatchTest, name: str) -> str:
     if name in map(str, range(compiled.groups + 1)):  # 01 and a thousand digits are names that no group has
         return match.group(int(name)) or ""
     return (match.group(name) or "") if name in compiled.groupindex else ""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 
-def spelled(number: float) -> str:
+def format_number(number: float) -> str:
     """Return the shortest decimal that reads back as the same number, without an exponent."""
     if math.isnan(number):
         return "NaN"
@@ -16,7 +16,7 @@ def spelled(number: float) -> str:
     return np.format_float_positional(number, unique=True, trim="-")
 
 
-def read(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """Return the number that a text spells, or nothing."""
     try:
         return float(text) if text.isascii() and text == text.strip() else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vigie.query.functions.compensated_sum import summed
+from vigie.query.functions.compensated_sum import compensated_sum
 from vigie.query.functions.quantiles import quantile
 from vigie.query.vectors import Flags, Floats
 from vigie.query.windows import Window
@@ -17,16 +17,18 @@ SMALL = 2.0**-64  # so much smaller, no range of numbers has a sum that is none
 
 def total(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the sum."""
-    return summed(window)
+    return compensated_sum(window)
 
 
 def average(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the mean, which is a number even where the sum is too large to be one."""
-    mean = summed(window) / window.counts
+    mean = compensated_sum(window) / window.counts
     rows = np.flatnonzero(np.isinf(mean).any(axis=1))
     if len(rows):
         small = replace(window, values=window.values[rows] * SMALL)
-        mean[rows] = np.where(np.isinf(mean[rows]), summed(small) / window.counts / SMALL, mean[rows])
+        mean[rows] = np.where(
+            np.isinf(mean[rows]), compensated_sum(small) / window.counts / SMALL, mean[rows]
+        )
     return mean
 
 

@@ -15,7 +15,7 @@ OUT_OF_BOUNDS = (2**63 - 1) / 1000  # seconds: what Prometheus refuses
 _AT = re.compile(rf"({STRING})|@\s*([-+]?)\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", re.DOTALL)
 
 
-def with_near_moments(query: str) -> str:
+def clamp_at_modifiers(query: str) -> str:
     """Return the query with every time after @ between 1970 and 9999."""
     return _AT.sub(_near, query)
 

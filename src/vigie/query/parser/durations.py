@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from promql_parser import BinaryExpr, Call, Expr, NumberLiteral, ParenExpr, UnaryExpr
 
-from vigie.query.binary_ops.operators import ARITHMETIC, computed
-from vigie.query.parser.grammar import NotParsedError, parsed
+from vigie.query.binary_ops.operators import ARITHMETIC, apply_operator
+from vigie.query.parser.grammar import NotParsedError, parse_tree
 from vigie.query.parser.tokens import STRING
 from vigie.query.vectors import Floats
 
@@ -32,12 +32,12 @@ _NONE = "0ms"
 Known = Mapping[str, float]
 
 
-def depend_on_the_query(text: str) -> bool:
+def depends_on_query(text: str) -> bool:
     """Tell whether a query mentions its own step or range."""
     return _OF_THE_QUERY.search(text) is not None
 
 
-def worked_out(query: str, step: float = 0.0, span: float = 0.0) -> str:
+def evaluate_duration(query: str, step: float = 0.0, span: float = 0.0) -> str:
     """Return the query with every computed duration as a plain one; it is asked with this step and span."""
     known = {"step": step, "range": span}
     return _offsets(_RANGE.sub(lambda found: _range(found, known), query), known)
@@ -93,7 +93,7 @@ def _spelled(seconds: float) -> str:
 def _seconds(text: str, known: Known) -> float:
     """Return the value of an expression of durations and numbers, in seconds; the parser knows these."""
     try:
-        tree = parsed(_WORD.sub(lambda found: _FUNCTIONS[found[0].lower()], text))
+        tree = parse_tree(_WORD.sub(lambda found: _FUNCTIONS[found[0].lower()], text))
     except NotParsedError as error:
         raise NotParsedError(f"{text.strip()!r} is not a duration: {error}") from None
     seconds = float(_value(tree, known)[0])
@@ -116,5 +116,5 @@ def _value(tree: Expr, known: Known) -> Floats:
             return _CHOICES[tree.func.name](*(_value(argument, known) for argument in tree.args))
         case BinaryExpr() if str(tree.op) in ARITHMETIC:
             sides = _value(tree.lhs, known), _value(tree.rhs, known)
-            return computed(str(tree.op), *sides, as_bool=False)[0]
+            return apply_operator(str(tree.op), *sides, as_bool=False)[0]
     raise NotParsedError(f"{tree} is not a duration")

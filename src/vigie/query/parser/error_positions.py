@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vigie.query.parser.structure import shape_of
+from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import CLOSING, COMPARISONS, Token, pairs, tokens
 
 MOST_TEXT = 1000  # characters of a query in which a place is looked for
@@ -27,7 +27,7 @@ _CALLED = {"name": "identifier", "mark": "character"}
 Reason = Callable[[str], str | None]  # why a text is no query, or nothing if it is one
 
 
-class Fault(NamedTuple):
+class SyntaxFault(NamedTuple):
     """Why a query is wrong, and where, if that was found."""
 
     reason: str
@@ -38,10 +38,10 @@ class _TooManyTriesError(Exception):
     pass
 
 
-def fault(text: str, reason: str, why: Reason) -> Fault:
+def locate_fault(text: str, reason: str, why: Reason) -> SyntaxFault:
     """Return the place of what is wrong, and words for it where the parser has none."""
     if len(text) > MOST_TEXT:
-        return Fault(reason, None)
+        return SyntaxFault(reason, None)
     words = tokens(text)
     tries, begun = itertools.count(), time.thread_time()
 
@@ -53,33 +53,33 @@ def fault(text: str, reason: str, why: Reason) -> Fault:
     try:
         if NO_GRAMMAR.match(reason):
             return _unexpected(text, words, _beginning(text, words, bounded), reason)
-        return Fault(reason, _senseless(text, words, reason, bounded))
+        return SyntaxFault(reason, _senseless(text, words, reason, bounded))
     except _TooManyTriesError:
-        return Fault(reason, None)
+        return SyntaxFault(reason, None)
 
 
-def spelled(text: str, place: int) -> str:
+def describe_token(text: str, place: int) -> str:
     """Return line and column, both from 1; columns count bytes, as in Prometheus."""
     before = text[:place]
     return f"{before.count(chr(10)) + 1}:{len(before[before.rfind(chr(10)) + 1 :].encode()) + 1}"
 
 
-def _unexpected(text: str, words: list[Token], count: int, reason: str) -> Fault:
+def _unexpected(text: str, words: list[Token], count: int, reason: str) -> SyntaxFault:
     """Return what is wrong with the word after so many that a query can begin with."""
     if count == len(words):
         if words and reason.startswith(("invalid", "no expression")):
             reason = "unexpected end of input"
-        return Fault(reason, len(text.rstrip()) if words else 0)
+        return SyntaxFault(reason, len(text.rstrip()) if words else 0)
     bad = words[count]
     if bad.word in _UNSUPPORTED:
-        return Fault(f"the {bad.word} modifier is not supported", bad.start)
+        return SyntaxFault(f"the {bad.word} modifier is not supported", bad.start)
     if reason.startswith("bad number") and count and words[count - 1].end == bad.start:
-        return Fault(reason, words[count - 1].start)
+        return SyntaxFault(reason, words[count - 1].start)
     if reason.startswith("unexpected right parenthesis"):
-        return Fault(reason, bad.end)  # Prometheus has read it when it says so
+        return SyntaxFault(reason, bad.end)  # Prometheus has read it when it says so
     if reason.startswith(("invalid", "unclosed", "unexpected end")):
         reason = f'unexpected {_CALLED.get(bad.kind, bad.kind)} "{bad.text}"'
-    return Fault(reason, bad.start)
+    return SyntaxFault(reason, bad.start)
 
 
 def _beginning(text: str, words: list[Token], why: Reason) -> int:
@@ -121,7 +121,7 @@ def _senseless(text: str, words: list[Token], reason: str, why: Reason) -> int |
 def _in_part(words: list[Token], reason: str) -> int | None:
     """Return where a part is wrong: at its operator or argument, if that is the reason, or at its start."""
     if "comparisons" in reason:
-        found = [words[place] for place in shape_of(words).outer if words[place].word in COMPARISONS]
+        found = [words[place] for place in structure_of(words).outer if words[place].word in COMPARISONS]
         return found[0].start if len(found) == 1 else None
     if "expected type" in reason and all(token.text != "," for token in words) and len(words) > 2:
         return words[2].start  # behind the function's name and its bracket

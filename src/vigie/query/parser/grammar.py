@@ -20,7 +20,7 @@ from promql_parser import (
     ValueType,
 )
 
-from vigie.query.parser.structure import shape_of
+from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import tokens
 
 MOST_DEEP = 400  # the parser copies all it has at every level, and walks them by recursion
@@ -38,14 +38,14 @@ class EndlessError(NotParsedError):
     """A text that is longer or deeper than is good for the parser."""
 
 
-def parsed(text: str) -> Expr:
+def parse_tree(text: str) -> Expr:
     """Return the tree of a query."""
-    if len(text) > MOST_DEEP and shape_of(tokens(text)).depth > MOST_DEEP:
+    if len(text) > MOST_DEEP and structure_of(tokens(text)).depth > MOST_DEEP:
         raise EndlessError(f"nested more than {MOST_DEEP} deep")
-    return parsed_unguarded(text)
+    return parse_tree_unguarded(text)
 
 
-def parsed_unguarded(text: str) -> Expr:
+def parse_tree_unguarded(text: str) -> Expr:
     """Return the tree of a text that is known not to be deep."""
     try:
         return promql_parser.parse(text)
@@ -57,7 +57,7 @@ def parsed_unguarded(text: str) -> Expr:
         raise NotParsedError(str(error)) from None
 
 
-def kind_of(tree: Expr) -> str:
+def node_kind(tree: Expr) -> str:
     """Return what an expression gives: scalar, vector, matrix or string."""
     match tree:
         case NumberLiteral():
@@ -69,9 +69,9 @@ def kind_of(tree: Expr) -> str:
         case Call():
             return str(tree.func.return_type).rpartition(".")[2].lower()
         case ParenExpr() | UnaryExpr():
-            return kind_of(tree.expr)
+            return node_kind(tree.expr)
         case BinaryExpr():
-            return "scalar" if kind_of(tree.lhs) == kind_of(tree.rhs) == "scalar" else "vector"
+            return "scalar" if node_kind(tree.lhs) == node_kind(tree.rhs) == "scalar" else "vector"
     return "vector"
 
 

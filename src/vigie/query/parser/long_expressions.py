@@ -14,8 +14,8 @@ from typing import NamedTuple
 import promql_parser
 from promql_parser import BinaryExpr, Call, Expr, Function, StringLiteral, ValueType
 
-from vigie.query.parser.grammar import EndlessError, NotParsedError, kind_of, parsed
-from vigie.query.parser.structure import shape_of
+from vigie.query.parser.grammar import EndlessError, NotParsedError, node_kind, parse_tree
+from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import COMPARISONS, MODIFIERS, Token, pairs, tokens
 
 AT_ONCE = 100  # operators in a row that the parser is given together
@@ -35,7 +35,7 @@ promql_parser.register_extra_functions(
 )
 
 
-class Row(NamedTuple):
+class OperatorChain(NamedTuple):
     """Operands in a row; each operator, with its modifiers, combines what is left of it with one operand."""
 
     first: Expr
@@ -43,11 +43,11 @@ class Row(NamedTuple):
     kind: str
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return the query with every long row of operators in a call, and refuse what is endless."""
     if len(text) <= 2 * AT_ONCE:  # too short for a long row
         return text
-    shape = shape_of(tokens(text))
+    shape = structure_of(tokens(text))
     if shape.nested > MOST_NESTED:
         raise EndlessError(f"more than {MOST_NESTED} brackets in one another")
     if shape.operators > MOST_OPERATORS:
@@ -56,20 +56,20 @@ def shortened(text: str) -> str:
         return text
     text = _with_short_brackets(text)
     words = tokens(text)
-    outer = shape_of(words).outer
+    outer = structure_of(words).outer
     if len(outer) <= AT_ONCE or all(words[place].text == "^" for place in outer):
         return text
-    return f'{_CALLS[row(text).kind]}("{binascii.hexlify(text.encode()).decode()}")'
+    return f'{_CALLS[chain(text).kind]}("{binascii.hexlify(text.encode()).decode()}")'
 
 
-def row_of(call: Call) -> Row | None:
+def chain_of(call: Call) -> OperatorChain | None:
     """Return the row that a call stands for, if it does."""
     if call.func.name not in _CALLS.values():
         return None
     argument = call.args[0]
     try:
         found = (
-            row(binascii.unhexlify(argument.val).decode()) if isinstance(argument, StringLiteral) else None
+            chain(binascii.unhexlify(argument.val).decode()) if isinstance(argument, StringLiteral) else None
         )
     except ValueError:
         found = None
@@ -79,10 +79,10 @@ def row_of(call: Call) -> Row | None:
 
 
 @lru_cache(maxsize=64)
-def row(text: str) -> Row:
+def chain(text: str) -> OperatorChain:
     """Return the row of operators that bind the least in a query."""
     words = tokens(text)
-    outer = shape_of(words).outer
+    outer = structure_of(words).outer
     if not outer:
         raise NotParsedError("no operators")
     least = min(_BINDING[words[place].word] for place in outer)
@@ -90,14 +90,14 @@ def row(text: str) -> Row:
     closing = pairs(words)
     starts = [_operand_after(words, cut, closing) for cut in cuts]
     first = _operand(text, words, 0, cuts[0])
-    kind = kind_of(first)
+    kind = node_kind(first)
     rest = []
     for cut, start, end in zip(cuts, starts, [*cuts[1:], len(words)], strict=True):
         operand = _operand(text, words, start, end)
-        operator = _operator(_text(text, words, cut, start), kind, kind_of(operand))
+        operator = _operator(_text(text, words, cut, start), kind, node_kind(operand))
         rest.append((operator, operand))
-        kind = kind_of(operator)
-    return Row(first, rest, kind)
+        kind = node_kind(operator)
+    return OperatorChain(first, rest, kind)
 
 
 def _with_short_brackets(text: str) -> str:
@@ -121,7 +121,7 @@ def _short_arguments(text: str, words: list[Token], start: int, end: int, closin
             commas.append(place)
         place = closing.get(place, place) + 1
     bounds = zip(commas, [*commas[1:], end], strict=True)
-    return ", ".join(shortened(_text(text, words, comma + 1, stop)) for comma, stop in bounds)
+    return ", ".join(shorten(_text(text, words, comma + 1, stop)) for comma, stop in bounds)
 
 
 def _operand_after(words: list[Token], operator: int, closing: dict[int, int]) -> int:
@@ -136,12 +136,12 @@ def _operand_after(words: list[Token], operator: int, closing: dict[int, int]) -
 
 
 def _operand(text: str, words: list[Token], start: int, end: int) -> Expr:
-    return parsed(shortened(_text(text, words, start, end)))
+    return parse_tree(shorten(_text(text, words, start, end)))
 
 
 @lru_cache(maxsize=256)
 def _operator(text: str, left: str, right: str) -> BinaryExpr:
-    tree = parsed(f"{_STAND_INS[left]} {text} {_STAND_INS[right]}")
+    tree = parse_tree(f"{_STAND_INS[left]} {text} {_STAND_INS[right]}")
     assert isinstance(tree, BinaryExpr)
     return tree
 

@@ -6,15 +6,15 @@ from functools import lru_cache
 
 from promql_parser import Call, Expr, MatrixSelector, SubqueryExpr, VectorSelector
 
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.query.functions.info import refuse_other_than_labels, with_marked_selectors
 from vigie.query.matchers import value_test
-from vigie.query.parser.at_modifier import with_near_moments
-from vigie.query.parser.durations import depend_on_the_query, worked_out
-from vigie.query.parser.error_positions import Fault, fault, spelled
-from vigie.query.parser.grammar import EndlessError, NotParsedError, nodes, parsed, parsed_unguarded
-from vigie.query.parser.long_expressions import row_of, shortened
-from vigie.query.parser.regex_limits import refuse_dear_patterns
+from vigie.query.parser.at_modifier import clamp_at_modifiers
+from vigie.query.parser.durations import depends_on_query, evaluate_duration
+from vigie.query.parser.error_positions import SyntaxFault, describe_token, locate_fault
+from vigie.query.parser.grammar import EndlessError, NotParsedError, nodes, parse_tree, parse_tree_unguarded
+from vigie.query.parser.long_expressions import chain_of, shorten
+from vigie.query.parser.regex_limits import check_regexes
 from vigie.query.selectors import matchers_of
 from vigie.query.storage import Matcher
 
@@ -23,21 +23,21 @@ MOST_TEXT = 500_000
 
 def parse(text: str, step: float = 0.0, span: float = 0.0) -> Expr:
     """Return the tree of a query that is asked with this step over this time, in seconds."""
-    return _parsed(text, step, span) if depend_on_the_query(text) else _parsed(text, 0.0, 0.0)
+    return _parsed(text, step, span) if depends_on_query(text) else _parsed(text, 0.0, 0.0)
 
 
 def parse_selector(text: str) -> list[Matcher]:
     """Return the matchers of a series selector, as in match[]=."""
     tree = parse(text)
     if not isinstance(tree, VectorSelector) or tree.offset is not None or tree.at is not None:
-        raise BadData('invalid parameter "match[]": parse error: expected only a series selector')
+        raise BadDataError('invalid parameter "match[]": parse error: expected only a series selector')
     return matchers_of(tree)
 
 
-def formatted(text: str) -> str:
+def format_query(text: str) -> str:
     """Return a query in its usual spelling; one that had to be rewritten for the parser, as it is."""
     tree = parse(text, 1.0, 1.0)
-    return text if shortened(_rewritten(text, 1.0, 1.0)) != text else tree.prettify()
+    return text if shorten(_rewritten(text, 1.0, 1.0)) != text else tree.prettify()
 
 
 @lru_cache(maxsize=512)
@@ -45,34 +45,34 @@ def _parsed(text: str, step: float, span: float) -> Expr:
     try:
         return _tree(text, step, span)
     except EndlessError as error:
-        found = Fault(str(error), None)
+        found = SyntaxFault(str(error), None)
     except NotParsedError as error:
-        found = fault(text, str(error), lambda part: _reason(part, step, span))
-    where = "" if found.place is None else f"{spelled(text, found.place)}: "
-    raise BadData(f'invalid parameter "query": {where}parse error: {found.reason}')
+        found = locate_fault(text, str(error), lambda part: _reason(part, step, span))
+    where = "" if found.place is None else f"{describe_token(text, found.place)}: "
+    raise BadDataError(f'invalid parameter "query": {where}parse error: {found.reason}')
 
 
 def _tree(text: str, step: float, span: float) -> Expr:
     if len(text) > MOST_TEXT:
         raise EndlessError(f"more than {MOST_TEXT:,} characters")
-    refuse_dear_patterns(text)
-    tree = parsed(shortened(_rewritten(text, step, span)))
+    check_regexes(text)
+    tree = parse_tree(shorten(_rewritten(text, step, span)))
     _check(tree)
     return tree
 
 
 def _rewritten(text: str, step: float, span: float) -> str:
     """Return the query in the words that the parser knows."""
-    return with_marked_selectors(worked_out(with_near_moments(text), step, span))
+    return with_marked_selectors(evaluate_duration(clamp_at_modifiers(text), step, span))
 
 
 def _reason(text: str, step: float, span: float) -> str | None:
     """Return why a part of a query is none; the parts are short."""
     try:
-        _check(parsed_unguarded(_rewritten(text, step, span)))
+        _check(parse_tree_unguarded(_rewritten(text, step, span)))
     except NotParsedError as error:
         return str(error)
-    except BadData:
+    except BadDataError:
         pass  # a pattern that is none: the grammar is right
     return None
 
@@ -91,7 +91,7 @@ def _check(tree: Expr) -> None:
 
 
 def _check_call(call: Call) -> None:
-    row = row_of(call)
+    row = chain_of(call)
     for operand in (row.first, *(each for _, each in row.rest)) if row else ():
         _check(operand)
     if call.func.name == "info" and len(call.args) > 1:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
-from vigie.query.parser.grammar import EndlessError, NotParsedError, parsed_unguarded
+from vigie.query.parser.grammar import EndlessError, NotParsedError, parse_tree_unguarded
 from vigie.query.parser.tokens import tokens
 
 FEW = 5  # patterns that are not worth a look
@@ -18,7 +18,7 @@ MOST_SECONDS = 2.0  # of this thread alone; five thousand names, as one pattern,
 _MARKS = ("=~", "!~")
 
 
-def refuse_dear_patterns(text: str, clock: Callable[[], float] = time.thread_time) -> None:
+def check_regexes(text: str, clock: Callable[[], float] = time.thread_time) -> None:
     """Raise if the patterns of a text take too long to compile."""
     if text.count("~") <= FEW:
         return
@@ -32,6 +32,6 @@ def refuse_dear_patterns(text: str, clock: Callable[[], float] = time.thread_tim
 
 def _compile(quoted: str) -> None:
     try:
-        parsed_unguarded(f"{{a=~{quoted}}}")
+        parse_tree_unguarded(f"{{a=~{quoted}}}")
     except NotParsedError:
         pass  # what is wrong is told when the whole is parsed

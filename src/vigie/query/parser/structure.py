@@ -9,7 +9,7 @@ from vigie.query.parser.tokens import CLOSING, MODIFIERS, OPERATORS, Token
 _BEFORE_AN_OPERAND = MODIFIERS | {",", "@", "offset", "bool"}
 
 
-class Shape(NamedTuple):
+class QueryStructure(NamedTuple):
     """The operators between two operands, all and those outside of brackets, by their places among the words.
 
     `longest` counts those of the longest row, signs too; `nested` is how many brackets are open at once, and
@@ -35,7 +35,7 @@ class _Level:
         return self.row + self.inside
 
 
-def shape_of(words: list[Token]) -> Shape:
+def structure_of(words: list[Token]) -> QueryStructure:
     """Return the shape of a query; one that is wrong has some shape too."""
     levels = [_Level("(", False)]
     outer: list[int] = []
@@ -65,4 +65,4 @@ def shape_of(words: list[Token]) -> Shape:
     while len(levels) > 1:
         done = levels.pop()
         levels[-1].inside = max(levels[-1].inside, done.depth + 1)
-    return Shape(operators, outer, longest, nested, levels[0].depth)
+    return QueryStructure(operators, outer, longest, nested, levels[0].depth)

@@ -65,13 +65,13 @@ NOTHING: dict[str, float | int] = {
 }
 
 
-def nothing(field: str, rows: int, buckets: int) -> Cells:
+def empty_buckets(field: str, rows: int, buckets: int) -> Cells:
     """Return a field's cells where there are no samples."""
     whole = field in ("first_at", "last_at")
     return np.full((rows, buckets), NOTHING[field], dtype=np.int64 if whole else np.float64)
 
 
-def stacked(parts: list[Buckets], heights: list[int]) -> Buckets:
+def stack_buckets(parts: list[Buckets], heights: list[int]) -> Buckets:
     """Return the series of all parts, so many of each, which have the same buckets."""
     if len(parts) == 1:
         return parts[0]
@@ -105,7 +105,7 @@ def spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str]
 
     def reduced(operation: np.ufunc, name: str) -> Floats:
         if name not in wanted:
-            return nothing(name, 1, len(low))
+            return empty_buckets(name, 1, len(low))
         return _reduce(operation, getattr(buckets, name), low, high)
 
     some_lost = "lost" in wanted

@@ -17,20 +17,20 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from promql_parser import Call, Expr, MatrixSelector, VectorSelector
 
-from vigie.query.eval_context import Scope, milliseconds
-from vigie.query.parallel import side_by_side
-from vigie.query.range_vectors import Range, unwrapped
+from vigie.query.eval_context import EvalContext, to_ms
+from vigie.query.parallel import parallel_map
+from vigie.query.range_vectors import Range, unwrap
 from vigie.query.rollups.buckets import Buckets, spans
-from vigie.query.rollups.functions import LAST, ROLLED_FUNCTIONS, RolledFunction, Spanned
+from vigie.query.rollups.functions import LAST, ROLLED_FUNCTIONS, BucketSpan, RollupFunction
 from vigie.query.selectors import matchers_of, one_metric
 from vigie.query.storage import Labels, Matcher
-from vigie.query.vectors import Flags, Times, Vector, empty, stacked
+from vigie.query.vectors import Flags, Times, Vector, empty, stack_vectors
 
 T = TypeVar("T")
 LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept
 
 
-class RolledGroup(NamedTuple):
+class RollupGroup(NamedTuple):
     """Series and their buckets."""
 
     labels: Sequence[Labels]
@@ -38,7 +38,7 @@ class RolledGroup(NamedTuple):
 
 
 @runtime_checkable
-class Rolled(Protocol):
+class RollupStorage(Protocol):
     """A store that also keeps rollups; times are milliseconds."""
 
     def raw_since(self) -> int:
@@ -52,11 +52,11 @@ class Rolled(Protocol):
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield the buckets between two multiples of the width, with at least these fields and all times."""
 
 
-class FromRollups(NamedTuple):
+class RollupAnswer(NamedTuple):
     """The steps that are not answered from raw samples, and what they are answered with."""
 
     vector: Vector
@@ -65,10 +65,10 @@ class FromRollups(NamedTuple):
     def over(self, raw: Vector) -> Vector:
         """Return the answer at all steps."""
         rest = Vector(raw.labels, raw.values, raw.present & ~self.steps).without_empty_rows()
-        return stacked([rest, self.vector], len(self.steps)).merged()
+        return stack_vectors([rest, self.vector], len(self.steps)).merged()
 
 
-class Choice(NamedTuple):
+class RollupChoice(NamedTuple):
     """Which steps cannot or need not be answered from raw samples; the buckets are this wide."""
 
     steps: Flags
@@ -78,18 +78,18 @@ class Choice(NamedTuple):
     gone: bool
 
 
-def needs_rollups(expression: Expr, scope: Scope) -> bool:
+def needs_rollups(expression: Expr, scope: EvalContext) -> bool:
     """Tell whether a selector, or a function of a range, is not answered from raw samples alone."""
     if isinstance(expression, VectorSelector):
         return _choice_of_instant(scope, expression) is not None
     if not isinstance(expression, Call):
         return False
-    name, sources = expression.func.name, [unwrapped(each) for each in expression.args]
+    name, sources = expression.func.name, [unwrap(each) for each in expression.args]
     matrices = [source for source in sources if isinstance(source, MatrixSelector)]
     return any(_choice_of_range(scope, name, source) is not None for source in matrices)
 
 
-def rolled_range(scope: Scope, name: str, source: Range) -> FromRollups | None:
+def evaluate_range(scope: EvalContext, name: str, source: Range) -> RollupAnswer | None:
     """Return what rollups say about a function of a range; None if raw samples say it all."""
     if not isinstance(source, MatrixSelector):
         return None
@@ -103,11 +103,11 @@ def rolled_range(scope: Scope, name: str, source: Range) -> FromRollups | None:
     return _evaluated(scope, source.vector_selector, function, choice, *limits)
 
 
-def rolled_parts(scope: Scope, expression: Expr, finish: Callable[[Vector], T]) -> Iterator[T] | None:
+def evaluate_parts(scope: EvalContext, expression: Expr, finish: Callable[[Vector], T]) -> Iterator[T] | None:
     """Yield what is made of each group, if rollups answer a function of one metric's range at all steps."""
     if not isinstance(expression, Call) or len(expression.args) != 1:
         return None
-    source, function = unwrapped(expression.args[0]), ROLLED_FUNCTIONS.get(expression.func.name)
+    source, function = unwrap(expression.args[0]), ROLLED_FUNCTIONS.get(expression.func.name)
     if function is None or not isinstance(source, MatrixSelector):
         return None
     choice = _choice_of_range(scope, expression.func.name, source)
@@ -116,17 +116,17 @@ def rolled_parts(scope: Scope, expression: Expr, finish: Callable[[Vector], T]) 
         return None
     _say(scope, f"{expression.func.name}() is answered", choice)
     begins, ends = _limits(choice.references, choice.length, choice.width)
-    assert isinstance(scope.storage, Rolled)
+    assert isinstance(scope.storage, RollupStorage)
     groups = scope.storage.rollups(matchers, int(begins.min()), int(ends.max()), choice.width, function.needs)
 
-    def made(group: RolledGroup) -> T:
+    def made(group: RollupGroup) -> T:
         with scope.budget.held(_size(group, choice)):
             return finish(_spanned(group, function, choice, begins, ends))
 
-    return side_by_side((partial(made, group) for group in groups), worth=lambda: True)
+    return parallel_map((partial(made, group) for group in groups), worth=lambda: True)
 
 
-def rolled_instant(scope: Scope, selector: VectorSelector) -> FromRollups | None:
+def evaluate_instant(scope: EvalContext, selector: VectorSelector) -> RollupAnswer | None:
     """Return what rollups say about an instant selector where raw samples have gone; None if nowhere."""
     choice = _choice_of_instant(scope, selector)
     if choice is None:
@@ -137,36 +137,38 @@ def rolled_instant(scope: Scope, selector: VectorSelector) -> FromRollups | None
     return _evaluated(scope, selector, LAST, choice, begins, ends)
 
 
-def _choice_of_range(scope: Scope, name: str, source: MatrixSelector) -> Choice | None:
+def _choice_of_range(scope: EvalContext, name: str, source: MatrixSelector) -> RollupChoice | None:
     assert source.range is not None
-    selector, length = source.vector_selector, milliseconds(source.range)
+    selector, length = source.vector_selector, to_ms(source.range)
     references = scope.references(selector.at, selector.offset)
-    if not isinstance(scope.storage, Rolled) or not len(references):
+    if not isinstance(scope.storage, RollupStorage) or not len(references):
         return None
     width = _same_from(scope, references, length) if name in ROLLED_FUNCTIONS else None
     return _choice(scope.storage, references, length, width)
 
 
-def _choice_of_instant(scope: Scope, selector: VectorSelector) -> Choice | None:
+def _choice_of_instant(scope: EvalContext, selector: VectorSelector) -> RollupChoice | None:
     references = scope.references(selector.at, selector.offset)
-    if not isinstance(scope.storage, Rolled) or not len(references):
+    if not isinstance(scope.storage, RollupStorage) or not len(references):
         return None
     return _choice(scope.storage, references, scope.lookback, None)
 
 
-def _choice(storage: Rolled, references: Times, length: int, width: int | None) -> Choice | None:
+def _choice(storage: RollupStorage, references: Times, length: int, width: int | None) -> RollupChoice | None:
     gone = references - length + 1 < storage.raw_since()
     if width is not None:
-        return Choice(np.ones(len(references), dtype=np.bool_), references, length, width, bool(gone.any()))
+        return RollupChoice(
+            np.ones(len(references), dtype=np.bool_), references, length, width, bool(gone.any())
+        )
     if not gone.any():
         return None
     width = _finest(storage, int(references.min()) - length)
-    return Choice(gone, references, length, width, gone=True)
+    return RollupChoice(gone, references, length, width, gone=True)
 
 
-def _same_from(scope: Scope, references: Times, length: int) -> int | None:
+def _same_from(scope: EvalContext, references: Times, length: int) -> int | None:
     """Return the widest buckets from which the answer is the same as from raw samples."""
-    assert isinstance(scope.storage, Rolled)
+    assert isinstance(scope.storage, RollupStorage)
     if len(references) < 2 or not scope.semantics.left_open:
         return None
     step = int(np.diff(references).min())
@@ -177,7 +179,7 @@ def _same_from(scope: Scope, references: Times, length: int) -> int | None:
     return None
 
 
-def _finest(storage: Rolled, begin: int) -> int:
+def _finest(storage: RollupStorage, begin: int) -> int:
     widths = storage.rollup_widths()
     return next((width for width in widths if storage.rolled_since(width) <= begin), widths[-1])
 
@@ -189,34 +191,34 @@ def _limits(references: Times, length: int, width: int) -> tuple[Times, Times]:
 
 
 def _evaluated(
-    scope: Scope,
+    scope: EvalContext,
     selector: VectorSelector,
-    function: RolledFunction,
-    choice: Choice,
+    function: RollupFunction,
+    choice: RollupChoice,
     begins: Times,
     ends: Times,
-) -> FromRollups:
-    assert isinstance(scope.storage, Rolled)
+) -> RollupAnswer:
+    assert isinstance(scope.storage, RollupStorage)
     start, stop, width = int(begins.min()), int(ends.max()), choice.width
     parts = []
     for group in scope.storage.rollups(matchers_of(selector), start, stop, width, function.needs):
         scope.budget.spend(_size(group, choice))
         parts.append(_spanned(group, function, choice, begins, ends))
-    return FromRollups(stacked(parts, len(choice.steps)), choice.steps)
+    return RollupAnswer(stack_vectors(parts, len(choice.steps)), choice.steps)
 
 
-def _size(group: RolledGroup, choice: Choice) -> int:
+def _size(group: RollupGroup, choice: RollupChoice) -> int:
     return len(group.labels) * (len(group.buckets.ends) + len(choice.steps))
 
 
 def _spanned(
-    group: RolledGroup, function: RolledFunction, choice: Choice, begins: Times, ends: Times
+    group: RollupGroup, function: RollupFunction, choice: RollupChoice, begins: Times, ends: Times
 ) -> Vector:
     steps, start = choice.steps, int(begins.min())
     low, high = (begins - start) // choice.width, (ends - start) // choice.width
     samples = spans(group.buckets, low, high, function.needs)
     with np.errstate(all="ignore"):
-        made = function.kernel(Spanned(samples, begins, ends, choice.length))
+        made = function.kernel(BucketSpan(samples, begins, ends, choice.length))
     shape = (len(group.labels), len(steps))
     values, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
     values[:, steps] = made
@@ -224,7 +226,7 @@ def _spanned(
     return Vector(group.labels, values, present).without_empty_rows()
 
 
-def _unanswered(scope: Scope, what: str, gone: Flags) -> FromRollups | None:
+def _unanswered(scope: EvalContext, what: str, gone: Flags) -> RollupAnswer | None:
     if not gone.any():
         return None
     scope.warn(
@@ -232,14 +234,14 @@ def _unanswered(scope: Scope, what: str, gone: Flags) -> FromRollups | None:
         "left out; rate, increase, delta and min, max, sum, avg, count, first, last and present_over_time "
         "can be answered there"
     )
-    return FromRollups(empty(len(gone)), gone)
+    return RollupAnswer(empty(len(gone)), gone)
 
 
-def _say(scope: Scope, what: str, choice: Choice) -> None:
+def _say(scope: EvalContext, what: str, choice: RollupChoice) -> None:
     why = f" where raw samples have gone (kept since {_spelled(scope)})" if choice.gone else ""
     scope.warn(f"{what} from rollups of {choice.width // 60_000} min{why}")
 
 
-def _spelled(scope: Scope) -> str:
-    assert isinstance(scope.storage, Rolled)
+def _spelled(scope: EvalContext) -> str:
+    assert isinstance(scope.storage, RollupStorage)
     return datetime.fromtimestamp(scope.storage.raw_since() / 1000, UTC).isoformat(timespec="seconds")

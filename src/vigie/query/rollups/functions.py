@@ -11,7 +11,7 @@ from vigie.query.rollups.buckets import Buckets
 from vigie.query.vectors import Floats, Times
 
 
-class Spanned(NamedTuple):
+class BucketSpan(NamedTuple):
     """For each step the samples of its range, the range's begin and end, and its length as asked for."""
 
     samples: Buckets
@@ -20,10 +20,10 @@ class Spanned(NamedTuple):
     length: int
 
 
-Kernel = Callable[[Spanned], Floats]
+Kernel = Callable[[BucketSpan], Floats]
 
 
-class RolledFunction(NamedTuple):
+class RollupFunction(NamedTuple):
     """A function of ranges that hold at least so many samples, and the fields that it needs."""
 
     kernel: Kernel
@@ -31,27 +31,27 @@ class RolledFunction(NamedTuple):
     least: int = 1
 
 
-def _rate(spanned: Spanned) -> Floats:
+def _rate(spanned: BucketSpan) -> Floats:
     samples = spanned.samples
     grown = samples.last - samples.first + samples.lost
     return _extrapolated(spanned, grown, counter=True) / ((spanned.ends - spanned.begins) / 1000)
 
 
-def _increase(spanned: Spanned) -> Floats:
+def _increase(spanned: BucketSpan) -> Floats:
     return _rate(spanned) * (spanned.length / 1000)
 
 
-def _delta(spanned: Spanned) -> Floats:
+def _delta(spanned: BucketSpan) -> Floats:
     samples = spanned.samples
     whole = _extrapolated(spanned, samples.last - samples.first, counter=False)
     return whole * (spanned.length / (spanned.ends - spanned.begins))
 
 
-def _average(spanned: Spanned) -> Floats:
+def _average(spanned: BucketSpan) -> Floats:
     return spanned.samples.total / spanned.samples.count
 
 
-def _extrapolated(spanned: Spanned, grown: Floats, *, counter: bool) -> Floats:
+def _extrapolated(spanned: BucketSpan, grown: Floats, *, counter: bool) -> Floats:
     """Return the growth carried on to the limits of the range, by the rule of Prometheus."""
     samples = spanned.samples
     sampled = (samples.last_at - samples.first_at) / 1000
@@ -69,19 +69,19 @@ def _extrapolated(spanned: Spanned, grown: Floats, *, counter: bool) -> Floats:
 
 
 _ENDS = ("first", "last")
-LAST = RolledFunction(lambda spanned: spanned.samples.last, ("last",))
+LAST = RollupFunction(lambda spanned: spanned.samples.last, ("last",))
 ROLLED_FUNCTIONS = {
-    "rate": RolledFunction(_rate, (*_ENDS, "lost"), least=2),
-    "increase": RolledFunction(_increase, (*_ENDS, "lost"), least=2),
-    "delta": RolledFunction(_delta, _ENDS, least=2),
-    "sum_over_time": RolledFunction(lambda spanned: spanned.samples.total, ("total",)),
-    "avg_over_time": RolledFunction(_average, ("total",)),
-    "min_over_time": RolledFunction(lambda spanned: spanned.samples.low, ("low",)),
-    "max_over_time": RolledFunction(lambda spanned: spanned.samples.high, ("high",)),
-    "count_over_time": RolledFunction(lambda spanned: spanned.samples.count, ()),
-    "present_over_time": RolledFunction(lambda spanned: np.ones((1, len(spanned.ends))), ()),
-    "first_over_time": RolledFunction(lambda spanned: spanned.samples.first, ("first",)),
+    "rate": RollupFunction(_rate, (*_ENDS, "lost"), least=2),
+    "increase": RollupFunction(_increase, (*_ENDS, "lost"), least=2),
+    "delta": RollupFunction(_delta, _ENDS, least=2),
+    "sum_over_time": RollupFunction(lambda spanned: spanned.samples.total, ("total",)),
+    "avg_over_time": RollupFunction(_average, ("total",)),
+    "min_over_time": RollupFunction(lambda spanned: spanned.samples.low, ("low",)),
+    "max_over_time": RollupFunction(lambda spanned: spanned.samples.high, ("high",)),
+    "count_over_time": RollupFunction(lambda spanned: spanned.samples.count, ()),
+    "present_over_time": RollupFunction(lambda spanned: np.ones((1, len(spanned.ends))), ()),
+    "first_over_time": RollupFunction(lambda spanned: spanned.samples.first, ("first",)),
     "last_over_time": LAST,
-    "ts_of_first_over_time": RolledFunction(lambda spanned: spanned.samples.first_at / 1000, ()),
-    "ts_of_last_over_time": RolledFunction(lambda spanned: spanned.samples.last_at / 1000, ()),
+    "ts_of_first_over_time": RollupFunction(lambda spanned: spanned.samples.first_at / 1000, ()),
+    "ts_of_last_over_time": RollupFunction(lambda spanned: spanned.samples.last_at / 1000, ()),
 }

@@ -16,13 +16,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from vigie.query.errors import BadData
-from vigie.server.cluster.bindings import Book
+from vigie.query.errors import BadDataError
+from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import DAY_MS
-from vigie.server.cluster.filters import ENDED, HELD, Wanted
+from vigie.server.cluster.filters import ENDED, HELD, BindingFilter
 from vigie.server.cluster.jobs import STATES
-from vigie.server.http.requests import Parameters, answered, cursor_of, limit_of, parameters_of, sent
-from vigie.server.privacy.redactor import Mask, current_mask
+from vigie.server.http.requests import Parameters, cursor_of, handle_errors, limit_of, parameters_of, respond
+from vigie.server.privacy.redactor import Pseudonyms, current_pseudonyms
 
 FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
 NOBODY = "\0"  # no name is that
@@ -32,20 +32,20 @@ WEEK_MS = 7 * DAY_MS
 class BindingRoutes:
     """Answers about who holds what."""
 
-    def __init__(self, book: Book, clock: Callable[[], int]) -> None:
+    def __init__(self, book: BindingStore, clock: Callable[[], int]) -> None:
         self._book, self._clock = book, clock
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
         return [
-            Route("/api/bindings", answered(self._bindings)),
-            Route("/api/jobs", answered(self._jobs)),
-            Route("/api/users", answered(self._users)),
+            Route("/api/bindings", handle_errors(self._bindings)),
+            Route("/api/jobs", handle_errors(self._jobs)),
+            Route("/api/users", handle_errors(self._users)),
         ]
 
     async def _bindings(self, request: Request) -> Response:
         given = await parameters_of(request)
-        limit, before, mask = limit_of(given), cursor_of(given), current_mask()
+        limit, before, mask = limit_of(given), cursor_of(given), current_pseudonyms()
         wanted = await self._wanted(given, (HELD, ENDED))
         found = await asyncio.to_thread(self._book.find, wanted, limit, before)
         rows = [mask.binding(kept.json) if mask else kept.json for kept in found]
@@ -54,7 +54,7 @@ class BindingRoutes:
 
     async def _jobs(self, request: Request) -> Response:
         given = await parameters_of(request)
-        limit, before, mask = limit_of(given), cursor_of(given), current_mask()
+        limit, before, mask = limit_of(given), cursor_of(given), current_pseudonyms()
         wanted = await self._wanted(given, STATES)
         found = await asyncio.to_thread(self._book.jobs.find, wanted, limit, before)
         rows = [mask.job(job.json) if mask else job.json for job in found]
@@ -72,26 +72,28 @@ class BindingRoutes:
         more = later[limit - 1]["user"] if len(later) > limit else ""
         return _listed("users", later[:limit], more, request)
 
-    def _user_rows(self, wanted: Wanted, since: int, until: int) -> list[dict[str, Any]]:
+    def _user_rows(self, wanted: BindingFilter, since: int, until: int) -> list[dict[str, Any]]:
         """Return users by the names under which the caller sees them."""
-        mask = current_mask()
+        mask = current_pseudonyms()
         rows = [user.json for user in self._book.users.find(wanted, since, until)]
         if mask:
             rows = [{**row, "user": mask.user(row["user"])} for row in rows]
         return sorted(rows, key=lambda row: str(row["user"]))
 
-    async def _wanted(self, given: Parameters, states: tuple[str, ...]) -> Wanted:
+    async def _wanted(self, given: Parameters, states: tuple[str, ...]) -> BindingFilter:
         state = given.one("state")
         if state and state not in states:
-            raise BadData(f'invalid parameter "state": it should be one of {", ".join(states)}')
+            raise BadDataError(f'invalid parameter "state": it should be one of {", ".join(states)}')
         since, until = given.time_or("from", FAR_PAST), given.time_or("to", FAR_FUTURE)
         user, job = given.one("user"), given.one("job")
-        mask = current_mask()
+        mask = current_pseudonyms()
         if mask and (user or job):
             user, job = await asyncio.to_thread(self._meant, mask, user, job)
-        return Wanted(given.one("node"), given.one("gpu"), user, job, given.one("kind"), state, since, until)
+        return BindingFilter(
+            given.one("node"), given.one("gpu"), user, job, given.one("kind"), state, since, until
+        )
 
-    def _meant(self, mask: Mask, user: str, job: str) -> tuple[str, str]:
+    def _meant(self, mask: Pseudonyms, user: str, job: str) -> tuple[str, str]:
         """Return whom a caller means by names as he sees them; what he cannot see is nobody."""
         if user and user != mask.name:
             user = next(
@@ -103,4 +105,4 @@ class BindingRoutes:
 
 
 def _listed(name: str, rows: list[dict[str, Any]], more: str, request: Request) -> Response:
-    return sent(msgspec.json.encode({name: rows, **({"next": more} if more else {})}), request)
+    return respond(msgspec.json.encode({name: rows, **({"next": more} if more else {})}), request)

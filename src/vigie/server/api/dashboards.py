@@ -10,26 +10,29 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from vigie.dashboards import all_dashboards, dashboard
-from vigie.server.http.requests import answered, refusal, sent
+from vigie.server.http.requests import error_response, handle_errors, respond
 
 
 def dashboard_routes() -> list[BaseRoute]:
     """Return the routes."""
-    return [Route("/api/dashboards", answered(_list)), Route("/api/dashboards/{slug}", answered(_one))]
+    return [
+        Route("/api/dashboards", handle_errors(_list)),
+        Route("/api/dashboards/{slug}", handle_errors(_one)),
+    ]
 
 
 async def _list(request: Request) -> Response:
     listed = [board for board in all_dashboards() if board.listed]
     rows = [{"slug": board.slug, "title": board.title, "sentence": board.sentence} for board in listed]
-    return sent(msgspec.json.encode({"dashboards": rows}), request)
+    return respond(msgspec.json.encode({"dashboards": rows}), request)
 
 
 async def _one(request: Request) -> Response:
     slug = request.path_params["slug"]
     found = dashboard(slug)
     if found is None:
-        return refusal(404, "not_found", f"there is no dashboard {slug!r}; /api/dashboards lists them")
-    return sent(msgspec.json.encode(_plain(found)), request)
+        return error_response(404, "not_found", f"there is no dashboard {slug!r}; /api/dashboards lists them")
+    return respond(msgspec.json.encode(_plain(found)), request)
 
 
 def _plain(value: Any) -> Any:

@@ -15,17 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from vigie.server.cluster.events import Events, Kept, Wanted
+from vigie.server.cluster.events import EventFilter, EventStore, StoredEvent
 from vigie.server.http.requests import (
     Parameters,
-    answered,
     cursor_of,
+    handle_errors,
     limit_of,
     number_of,
     parameters_of,
-    sent,
+    respond,
 )
-from vigie.server.privacy.redactor import current_mask
+from vigie.server.privacy.redactor import current_pseudonyms
 
 FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
 
@@ -33,12 +33,12 @@ FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
 class EventRoutes:
     """Answers about events."""
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: EventStore) -> None:
         self._events = events
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
-        return [Route("/api/events", answered(self._list))]
+        return [Route("/api/events", handle_errors(self._list))]
 
     async def _list(self, request: Request) -> Response:
         given = await parameters_of(request)
@@ -53,15 +53,15 @@ class EventRoutes:
             found = await asyncio.to_thread(self._events.find, wanted, limit, cursor_of(given))
             if len(found) == limit:
                 answer["next"] = f"{found[-1].event.begin_ms}.{found[-1].id}"
-        return sent(msgspec.json.encode({"events": _rows(found), "last": last, **answer}), request)
+        return respond(msgspec.json.encode({"events": _rows(found), "last": last, **answer}), request)
 
 
-def _rows(found: list[Kept]) -> list[dict[str, Any]]:
-    mask = current_mask()
+def _rows(found: list[StoredEvent]) -> list[dict[str, Any]]:
+    mask = current_pseudonyms()
     return [mask.event(kept.json) if mask else kept.json for kept in found]
 
 
-def _wanted(given: Parameters) -> Wanted:
+def _wanted(given: Parameters) -> EventFilter:
     since = given.time_or("since", FAR_PAST)
     until = given.time_or("until", FAR_FUTURE)
-    return Wanted(given.one("node"), given.one("kind"), given.one("severity"), since, until)
+    return EventFilter(given.one("node"), given.one("kind"), given.one("severity"), since, until)

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from vigie.server.http.requests import Handler, answered, sent
-from vigie.server.metrics import Own
+from vigie.server.http.requests import Handler, handle_errors, respond
+from vigie.server.metrics import ServerMetrics
 from vigie.server.openapi.document import document
-from vigie.store.filesystem import Room, Space, space_of
+from vigie.store.filesystem import DiskSpace, SpaceLimits, space_of
 from vigie.wire.exposition.negotiation import chosen_format
 
 Check = Callable[[], str]
@@ -34,32 +34,32 @@ class Readiness:
         return [reason for check in self.checks if (reason := check())]
 
 
-def room_on(directory: Path, space: Callable[[Path], Space] = space_of) -> Check:
+def check_free_space(directory: Path, space: Callable[[Path], DiskSpace] = space_of) -> Check:
     """Return what tells when the file system is so full that the store takes nothing."""
 
     def check() -> str:
         free, total = space(directory)
-        if free >= total * Room().refuse:
+        if free >= total * SpaceLimits().refuse:
             return ""
         return f"the disk is full: {free} of {total} bytes are free on the file system of {directory}"
 
     return check
 
 
-def about(own: Own, reasons: Callable[[], list[str]]) -> list[Route]:
+def health_routes(own: ServerMetrics, reasons: Callable[[], list[str]]) -> list[Route]:
     """Return the routes; the reasons tell why the server cannot do its work."""
 
     async def metrics(request: Request) -> Response:
         form = chosen_format(request.headers.get("accept", ""))
         # The store may be busy with its upkeep: nobody else should wait for that.
-        return sent(await asyncio.to_thread(own.render, form), request, form.content_type)
+        return respond(await asyncio.to_thread(own.render, form), request, form.content_type)
 
     async def openapi(request: Request) -> Response:
-        return sent(json.dumps(document(request.app.routes)).encode(), request)
+        return respond(json.dumps(document(request.app.routes)).encode(), request)
 
     return [
-        Route("/metrics", answered(metrics)),
-        Route("/api/openapi.json", answered(openapi)),
+        Route("/metrics", handle_errors(metrics)),
+        Route("/api/openapi.json", handle_errors(openapi)),
         Route("/healthz", _saying("ok\n")),
         Route("/-/healthy", _saying("vigie server is Healthy.\n")),
         Route("/readyz", _ready("ok\n", reasons)),

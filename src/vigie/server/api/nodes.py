@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.server.auth.authenticator import IDENTITY
-from vigie.server.cluster.nodes import NAME, REMOVED, Node, Registry, facts
-from vigie.server.http.requests import Parameters, answered, parameters_of, refusal, sent
-from vigie.server.ingest.link_endpoint import Links
+from vigie.server.cluster.nodes import NAME, REMOVED, NodeRecord, NodeStore, node_facts
+from vigie.server.http.requests import Parameters, error_response, handle_errors, parameters_of, respond
+from vigie.server.ingest.link_endpoint import LinkEndpoint
 from vigie.server.scrape.discovery import scraping
 from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
 
@@ -23,52 +23,52 @@ USUAL_MS = 600_000
 LONGEST_MS = 7 * 86_400_000
 
 
-class OrderRoutes:
+class NodeCommandRoutes:
     """Passes on what an admin asks of a node, and what the node says to it."""
 
-    def __init__(self, registry: Registry, links: Links) -> None:
+    def __init__(self, registry: NodeStore, links: LinkEndpoint) -> None:
         self._registry, self._links = registry, links
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
-        return [Route(PATH, answered(self._order), methods=["POST"])]
+        return [Route(PATH, handle_errors(self._order), methods=["POST"])]
 
     async def _order(self, request: Request) -> Response:
         name, do = request.path_params["name"], request.path_params["do"]
         if do not in ORDERS or self._registry.find(name) is None:
             what = f"node {name!r}" if do in ORDERS else f"order {do!r}: {' or '.join(ORDERS)}"
-            return refusal(404, "not_found", f"there is no {what}")
+            return error_response(404, "not_found", f"there is no {what}")
         length = _length(await parameters_of(request))
         by = request.scope.get(IDENTITY)
         arguments = {"seconds": length / 1000, "by": f"{by.name if by else 'somebody'} by way of the server"}
         reply = await self._links.order(name, ORDERS[do], arguments)
         if reply is None:
-            return refusal(503, "unavailable", f"node {name} is not connected, or gives no answer")
+            return error_response(503, "unavailable", f"node {name} is not connected, or gives no answer")
         if reply.refused:
-            return refusal(409, "conflict", f"{name}: {reply.refused}")
-        return sent(msgspec.json.encode({"node": name, "said": reply.said}), request)
+            return error_response(409, "conflict", f"{name}: {reply.refused}")
+        return respond(msgspec.json.encode({"node": name, "said": reply.said}), request)
 
 
 def _length(given: Parameters) -> int:
     length = given.duration("for") if given.one("for") else USUAL_MS
     if not 0 < length <= LONGEST_MS:
-        raise BadData('invalid parameter "for": it should be above 0 and at most 7d')
+        raise BadDataError('invalid parameter "for": it should be above 0 and at most 7d')
     return length
 
 
 class NodeRoutes:
     """Answers about nodes."""
 
-    def __init__(self, registry: Registry, links: Links) -> None:
+    def __init__(self, registry: NodeStore, links: LinkEndpoint) -> None:
         self._registry, self._links = registry, links
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
         return [
-            Route("/api/nodes", answered(self._list)),
-            Route("/api/nodes/{name}", answered(self._one), methods=["GET"]),
-            Route("/api/nodes/{name}", answered(self._add), methods=["POST"]),
-            Route("/api/nodes/{name}", answered(self._remove), methods=["DELETE"]),
+            Route("/api/nodes", handle_errors(self._list)),
+            Route("/api/nodes/{name}", handle_errors(self._one), methods=["GET"]),
+            Route("/api/nodes/{name}", handle_errors(self._add), methods=["POST"]),
+            Route("/api/nodes/{name}", handle_errors(self._remove), methods=["DELETE"]),
         ]
 
     async def _list(self, request: Request) -> Response:
@@ -78,33 +78,33 @@ class NodeRoutes:
             for node in self._registry.nodes()
             if (node.state == state if state else node.state != REMOVED)
         ]
-        return sent(_json({"nodes": nodes}), request)
+        return respond(_json({"nodes": nodes}), request)
 
     async def _one(self, request: Request) -> Response:
         found = self._registry.find(request.path_params["name"])
-        return sent(_json(_facts(found)), request) if found else _unknown(request)
+        return respond(_json(_facts(found)), request) if found else _unknown(request)
 
     async def _add(self, request: Request) -> Response:
         name = request.path_params["name"]
         if not NAME.fullmatch(name):
-            return refusal(
+            return error_response(
                 400, "bad_data", f"{name!r} cannot be a node's name: letters, digits, dots, dashes"
             )
-        return sent(_json({"added": name, "key": self._links.add(name)}), request)
+        return respond(_json({"added": name, "key": self._links.add(name)}), request)
 
     async def _remove(self, request: Request) -> Response:
         name = request.path_params["name"]
         if not self._links.remove(name):
             return _unknown(request)
-        return sent(_json({"removed": name}), request)
+        return respond(_json({"removed": name}), request)
 
 
-def _facts(node: Node) -> dict[str, Any]:
-    return {**facts(node), **scraping(node)}
+def _facts(node: NodeRecord) -> dict[str, Any]:
+    return {**node_facts(node), **scraping(node)}
 
 
 def _unknown(request: Request) -> Response:
-    return refusal(404, "not_found", f"there is no node {request.path_params['name']!r}")
+    return error_response(404, "not_found", f"there is no node {request.path_params['name']!r}")
 
 
 def _json(value: Any) -> bytes:

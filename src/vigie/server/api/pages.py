@@ -14,30 +14,30 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from vigie.findings.core.registry import all_findings
-from vigie.query.errors import BadData
+from vigie.query.errors import BadDataError
 from vigie.server.http.requests import (
     GZIP_MAGIC,
     JSON,
     Parameters,
-    answered,
-    packed,
+    error_response,
+    handle_errors,
+    maybe_gzip,
     parameters_of,
-    refusal,
-    sent,
+    respond,
     wants_gzip,
 )
-from vigie.server.http.responses import unless_known
-from vigie.server.pages.cluster_page import cluster, needs
+from vigie.server.http.responses import respond_with_etag
+from vigie.server.pages.cluster_page import attention_text, cluster_page
 from vigie.server.pages.gpu_page import gpu_page
-from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.incident_rows import IncidentRows
 from vigie.server.pages.job_page import STATES, job_page, jobs_page
 from vigie.server.pages.node_page import node_page, nodes_page
 from vigie.server.pages.search import search
-from vigie.server.pages.snapshot import Picture
-from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.snapshot import Snapshot
+from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.user_page import user_page, users_page
-from vigie.server.pages.widgets import hedged, verdict
-from vigie.server.privacy.redactor import Seen, current_mask
+from vigie.server.pages.widgets import qualify, verdict
+from vigie.server.privacy.redactor import Redactor, current_pseudonyms
 
 Make = Callable[[], dict[str, Any]]
 DAY_MS = 86_400_000
@@ -45,18 +45,18 @@ MOST_EVENTS = 500
 MOST_WORDS = 200  # letters of a search
 
 
-class Answers:
+class SharedResponses:
     """Keeps the answers about each picture for as long as somebody keeps the picture."""
 
     def __init__(self) -> None:
-        self._kept: WeakKeyDictionary[Picture, dict[tuple[str, bool], asyncio.Task[bytes]]] = (
+        self._kept: WeakKeyDictionary[Snapshot, dict[tuple[str, bool], asyncio.Task[bytes]]] = (
             WeakKeyDictionary()
         )
 
-    async def answer(self, request: Request, picture: Picture, name: str, make: Make) -> Response:
+    async def answer(self, request: Request, picture: Snapshot, name: str, make: Make) -> Response:
         """Return a page about a picture; whoever sees others' names as pseudonyms gets one of his own."""
         gzip = wants_gzip(request)
-        if current_mask():
+        if current_pseudonyms():
             body = await asyncio.to_thread(_made, make, gzip)
         else:
             # Whoever leaves first must not take the answer away from the others who wait for it.
@@ -64,9 +64,9 @@ class Answers:
         headers = {"Vary": "Accept-Encoding"}
         if body.startswith(GZIP_MAGIC):
             headers["Content-Encoding"] = "gzip"
-        return unless_known(request, body, JSON, "private, no-cache", headers)
+        return respond_with_etag(request, body, JSON, "private, no-cache", headers)
 
-    def _making(self, picture: Picture, name: str, gzip: bool, make: Make) -> asyncio.Task[bytes]:
+    def _making(self, picture: Snapshot, name: str, gzip: bool, make: Make) -> asyncio.Task[bytes]:
         kept = self._kept.setdefault(picture, {})
         task = kept.get((name, gzip))
         if task is None or (task.done() and (task.cancelled() or task.exception())):
@@ -75,15 +75,15 @@ class Answers:
 
 
 def _made(make: Make, gzip: bool) -> bytes:
-    return packed(msgspec.json.encode(make()), gzip)
+    return maybe_gzip(msgspec.json.encode(make()), gzip)
 
 
-class OutlookRoutes:
+class PageRoutes:
     """Answers for the pages."""
 
-    def __init__(self, outlook: Outlook, *, simulated: bool = False) -> None:
+    def __init__(self, outlook: SnapshotCache, *, simulated: bool = False) -> None:
         self._outlook, self._simulated = outlook, simulated
-        self._answers = Answers()
+        self._answers = SharedResponses()
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
@@ -100,13 +100,13 @@ class OutlookRoutes:
             "search": self._search,
             "findings": self._findings,
         }
-        return [Route(f"/api/{path}", answered(handler)) for path, handler in handlers.items()]
+        return [Route(f"/api/{path}", handle_errors(handler)) for path, handler in handlers.items()]
 
     async def _cluster(self, request: Request) -> Response:
         picture, seen, _ = await self._seen(request)
 
         def make() -> dict[str, Any]:
-            return _told(cluster(picture, seen, simulated=self._simulated), picture)
+            return _told(cluster_page(picture, seen, simulated=self._simulated), picture)
 
         return await self._answers.answer(request, picture, "cluster", make)
 
@@ -114,8 +114,8 @@ class OutlookRoutes:
         picture, seen, _ = await self._seen(request)
 
         def make() -> dict[str, Any]:
-            rows = Attention(picture, seen).all()
-            page = {"at_ms": picture.at_ms, "verdict": verdict(*needs(rows)), "attention": rows}
+            rows = IncidentRows(picture, seen).all()
+            page = {"at_ms": picture.at_ms, "verdict": verdict(*attention_text(rows)), "attention": rows}
             return _told(page, picture)
 
         return await self._answers.answer(request, picture, "attention", make)
@@ -124,7 +124,7 @@ class OutlookRoutes:
         picture, seen, given = await self._seen(request)
         state = given.one("state")
         if state and state not in STATES:
-            raise BadData(f'invalid parameter "state": it should be one of {", ".join(STATES)}')
+            raise BadDataError(f'invalid parameter "state": it should be one of {", ".join(STATES)}')
         make = partial(jobs_page, picture, seen, state)
         return await self._answers.answer(request, picture, f"jobs {state}", make)
 
@@ -170,7 +170,7 @@ class OutlookRoutes:
         picture, seen, given = await self._seen(request)
         text = given.one("q")
         if len(text) > MOST_WORDS:
-            raise BadData(f'invalid parameter "q": it should be at most {MOST_WORDS} letters')
+            raise BadDataError(f'invalid parameter "q": it should be at most {MOST_WORDS} letters')
         since = picture.at_ms - DAY_MS
         events = await asyncio.to_thread(self._outlook.known.recent, since, picture.at_ms, MOST_EVENTS)
         metrics = await self._outlook.names(picture.at_ms)
@@ -191,22 +191,22 @@ class OutlookRoutes:
         ]
         return _sent({"findings": rows}, request)
 
-    async def _seen(self, request: Request) -> tuple[Picture, Seen, Parameters]:
+    async def _seen(self, request: Request) -> tuple[Snapshot, Redactor, Parameters]:
         """Return the picture that is asked for, what of it the caller may see, and the parameters."""
         given = await parameters_of(request)
         at = given.time("at") if given.one("at") else None
-        return await self._outlook.at(at), Seen(current_mask()), given
+        return await self._outlook.at(at), Redactor(current_pseudonyms()), given
 
 
-def _told(document: dict[str, Any], picture: Picture) -> dict[str, Any]:
+def _told(document: dict[str, Any], picture: Snapshot) -> dict[str, Any]:
     """Return a page that tells what was found, and whether that is all."""
-    said = hedged(document["verdict"], picture.unsure)
+    said = qualify(document["verdict"], picture.unsure)
     return {**document, "verdict": said, "unfinished": picture.unfinished}
 
 
 def _sent(document: dict[str, Any], request: Request) -> Response:
-    return sent(msgspec.json.encode(document), request)
+    return respond(msgspec.json.encode(document), request)
 
 
 def _unknown(kind: str, name: str) -> Response:
-    return refusal(404, "not_found", f"there is no {kind} {name!r} at that time")
+    return error_response(404, "not_found", f"there is no {kind} {name!r} at that time")

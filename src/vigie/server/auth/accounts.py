@@ -94,7 +94,7 @@ class Accounts:
 
 
 def _kept(password: str) -> str:
-    why = passwords.unfit(password)
+    why = passwords.password_problem(password)
     if why:
         raise SecretsError(why)
-    return passwords.hashed(password)
+    return passwords.hash_password(password)

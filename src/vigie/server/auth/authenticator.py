@@ -13,8 +13,8 @@ from typing import NamedTuple
 from starlette.requests import HTTPConnection
 
 from vigie.model import Event
-from vigie.server.auth.errors import HOW, Refused
-from vigie.server.auth.login_throttle import Throttle
+from vigie.server.auth.errors import HOW, AuthError
+from vigie.server.auth.login_throttle import LoginThrottle
 from vigie.server.auth.origin import Network, client_of, from_proxy, not_local
 from vigie.server.auth.secrets import Identity, Secrets
 from vigie.server.metrics import AuthMetrics
@@ -29,7 +29,7 @@ AT_ONCE = 2  # passwords that are checked at the same time, each for about 80 ms
 WAITING = 20  # and those that may wait for it
 
 
-class Doors(NamedTuple):
+class AuthPolicy(NamedTuple):
     """Which ways in there are besides tokens, passwords and sessions."""
 
     auth: str = "loopback"  # who may view without credentials: loopback, nobody (always), anybody (open)
@@ -47,22 +47,22 @@ class Caller(NamedTuple):
     by_itself: bool = False
 
 
-class Callers:
+class Authenticator:
     """Knows callers by their secrets."""
 
     def __init__(
         self,
         secrets: Secrets,
-        doors: Doors | None = None,
-        throttle: Throttle | None = None,
+        doors: AuthPolicy | None = None,
+        throttle: LoginThrottle | None = None,
         waiting: int = WAITING,
         privacy: Privacy | None = None,
     ) -> None:
-        self.secrets, self.doors = secrets, doors or Doors()
+        self.secrets, self.doors = secrets, doors or AuthPolicy()
         self.privacy, self.counts = privacy or Privacy(), AuthMetrics()
         self.tell: Callable[[Event], None] = lambda _: None
         self.simulated = False  # whether what they see is real
-        self._throttle = throttle or Throttle()
+        self._throttle = throttle or LoginThrottle()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._waiting, self._most = 0, waiting
 
@@ -73,7 +73,7 @@ class Callers:
             identity = self.secrets.identify(given.strip())
             if identity is None:
                 self.counts.failed["token"] += 1
-                raise Refused(401, "this token is not known here, or no more")
+                raise AuthError(401, "this token is not known here, or no more")
             return Caller(identity)
         if name := self._proxy_user(connection):
             known = self.secrets.identity_of(name)
@@ -81,7 +81,7 @@ class Callers:
         if scheme.lower() == "basic":
             return Caller(await self.sign_in(connection, *_pair(given)), by_itself=True)
         if scheme:
-            raise Refused(401, "only Bearer and Basic are known here")
+            raise AuthError(401, "only Bearer and Basic are known here")
         session = self.secrets.identify_session(connection.cookies.get(COOKIE, ""))
         return Caller(session, by_itself=True) if session else self._stranger(connection)
 
@@ -94,7 +94,7 @@ class Callers:
         wait = self._throttle.wait(address, name)
         if wait or self._waiting >= self._most:
             self._throttled(address, name, wait)
-            raise Refused(429, "too many sign-ins have failed", wait or 1)
+            raise AuthError(429, "too many sign-ins have failed", wait or 1)
         self._throttle.tries(address, name)
         self._waiting += 1
         try:
@@ -105,7 +105,7 @@ class Callers:
         if identity is None:
             self.counts.failed["password"] += 1
             log.warning("a sign-in from %s failed", address)  # the name may be a password typed too early
-            raise Refused(401, "name or password is wrong")
+            raise AuthError(401, "name or password is wrong")
         self._throttle.succeeded(address, name)
         self.counts.signed += 1
         log.info("%s signed in from %s", identity.name, address)
@@ -124,7 +124,7 @@ class Callers:
             return ""
         names = connection.headers.getlist(self.doors.user_header)
         if len(names) > 1:
-            raise Refused(401, f"the header {self.doors.user_header} came more than once")
+            raise AuthError(401, f"the header {self.doors.user_header} came more than once")
         return names[0].strip() if names else ""
 
     def _stranger(self, connection: HTTPConnection) -> Caller:
@@ -132,7 +132,7 @@ class Callers:
             return Caller(ANYBODY, shown=False)
         why = "here" if self.doors.auth == "always" else not_local(connection, self.doors.names)
         if why:
-            raise Refused(401, f"{why} you have to say who you are: {HOW}")
+            raise AuthError(401, f"{why} you have to say who you are: {HOW}")
         return Caller(ANYBODY, shown=False)
 
 
@@ -148,5 +148,5 @@ def _pair(given: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         colon = ""
     if not colon:
-        raise Refused(401, "this is no name and password")
+        raise AuthError(401, "this is no name and password")
     return name, password

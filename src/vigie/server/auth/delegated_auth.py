@@ -8,23 +8,25 @@ from urllib.parse import unquote
 
 from starlette.types import Message
 
-from vigie.server.auth.middleware import Access
+from vigie.server.auth.middleware import AuthMiddleware
 from vigie.server.auth.secrets import Identity
-from vigie.wire.messages import MAX_MESSAGE, Answer, Ask
+from vigie.wire.messages import MAX_MESSAGE, DelegatedRequest, DelegatedResponse
 
 LARGEST = MAX_MESSAGE - 65536  # bytes of an answer
 
 
-class Vouching:
+class DelegatedAuth:
     """The application, for callers of whom an agent says who they are."""
 
     def __init__(self) -> None:
-        self.app: Access | None = None  # nothing: nobody is answered
+        self.app: AuthMiddleware | None = None  # nothing: nobody is answered
 
-    async def answer(self, ask: Ask) -> Answer:
+    async def answer(self, ask: DelegatedRequest) -> DelegatedResponse:
         """Return the answer to a question."""
         if self.app is None:
-            return Answer(ask.number, 403, b"this server answers nobody for whom an agent vouches\n")
+            return DelegatedResponse(
+                ask.number, 403, b"this server answers nobody for whom an agent vouches\n"
+            )
         collected = _Collected()
         path, _, query = ask.target.partition("?")
         scope: dict[str, Any] = {
@@ -42,8 +44,10 @@ class Vouching:
         }
         await self.app.vouched(Identity("user", ask.user), scope, collected.receive, collected.send)
         if len(collected.body) > LARGEST:
-            return Answer(ask.number, 413, b"the answer is too large for the link: ask for less at a time\n")
-        return Answer(ask.number, collected.status, bytes(collected.body))
+            return DelegatedResponse(
+                ask.number, 413, b"the answer is too large for the link: ask for less at a time\n"
+            )
+        return DelegatedResponse(ask.number, collected.status, bytes(collected.body))
 
 
 class _Collected:

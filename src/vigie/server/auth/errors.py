@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from vigie.server.http.requests import refusal
+from vigie.server.http.requests import error_response
 
 KINDS = {401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable"}
 HOW = "Authorization: Bearer TOKEN (see vigie users --help), or a sign-in at /login"
 
 
-class Refused(Exception):
+class AuthError(Exception):
     """Somebody is not let in; the message says why."""
 
     def __init__(self, status: int, why: str, wait: int = 0) -> None:
@@ -18,9 +18,9 @@ class Refused(Exception):
         self.status, self.wait = status, wait
 
 
-def refusing(refused: Refused) -> Response:
+def auth_error_response(refused: AuthError) -> Response:
     """Return the answer to somebody who is not let in."""
     headers = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
     if refused.wait:
         headers["Retry-After"] = str(refused.wait)
-    return refusal(refused.status, KINDS[refused.status], str(refused), headers)
+    return error_response(refused.status, KINDS[refused.status], str(refused), headers)

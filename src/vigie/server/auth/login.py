@@ -14,12 +14,12 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 import vigie
-from vigie.server.auth.authenticator import COOKIE, Callers, identity_of
-from vigie.server.auth.errors import Refused, refusing
+from vigie.server.auth.authenticator import COOKIE, Authenticator, identity_of
+from vigie.server.auth.errors import AuthError, auth_error_response
 from vigie.server.auth.origin import is_encrypted, same_origin
 from vigie.server.auth.tokens import LINK_SECONDS, SESSION_SECONDS
 from vigie.server.http.html import STYLE, page_headers
-from vigie.server.http.requests import TooLarge, answered, body_of, refusal
+from vigie.server.http.requests import BodyTooLargeError, body_of, error_response, handle_errors
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -58,19 +58,19 @@ def login_page(path: str, status: int = 200, message: str = "", then: str = "") 
     return HTMLResponse(PAGE.format(style=STYLE, action=action, message=said, hidden=hidden), status, headers)
 
 
-def asked_for(scope: Scope) -> str:
+def return_path(scope: Scope) -> str:
     """Return the address of a request from where the server begins, or nothing where one cannot go back.
 
-    >>> asked_for({"raw_path": b"/gpu/n1/0", "path": "/gpu/n1/0", "query_string": b"at=1"})
+    >>> return_path({"raw_path": b"/gpu/n1/0", "path": "/gpu/n1/0", "query_string": b"at=1"})
     'gpu/n1/0?at=1'
     """
     path = scope.get("raw_path") or scope["path"].encode()
     query: bytes = scope.get("query_string", b"")
     asked = path.partition(b"?")[0] + (b"?" + query if query else b"")
-    return checked(asked.decode("latin-1").removeprefix("/"))
+    return check_return_path(asked.decode("latin-1").removeprefix("/"))
 
 
-def checked(address: str) -> str:
+def check_return_path(address: str) -> str:
     """Return an address if it certainly stays below where the server begins, else nothing."""
     if len(address) > MAX_ADDRESS or not _WRITTEN.fullmatch(address):
         return ""
@@ -80,7 +80,7 @@ def checked(address: str) -> str:
     return "" if leaves or first == LOGIN else address
 
 
-class Given(NamedTuple):
+class LoginForm(NamedTuple):
     """What was typed."""
 
     name: str = ""
@@ -88,25 +88,25 @@ class Given(NamedTuple):
     then: str = ""  # where a form wants to go, checked
 
 
-class SignIn:
+class LoginRoutes:
     """Opens and ends sessions of browsers."""
 
-    def __init__(self, callers: Callers) -> None:
+    def __init__(self, callers: Authenticator) -> None:
         self._callers = callers
         self._secrets = callers.secrets
 
     def routes(self) -> list[Route]:
         """Return the routes."""
         return [
-            Route("/login", answered(self.page)),
-            Route("/api/login", answered(self.sign_in), methods=["POST"]),
-            Route("/api/logout", answered(self.sign_out), methods=["POST"]),
-            Route("/api/session", answered(self.session)),
+            Route("/login", handle_errors(self.page)),
+            Route("/api/login", handle_errors(self.sign_in), methods=["POST"]),
+            Route("/api/logout", handle_errors(self.sign_out), methods=["POST"]),
+            Route("/api/session", handle_errors(self.session)),
         ]
 
     async def page(self, request: Request) -> Response:
         """Show the form, or open a session for a link that was not used yet."""
-        once, then = request.query_params.get("once"), checked(request.query_params.get(FIELD, ""))
+        once, then = request.query_params.get("once"), check_return_path(request.query_params.get(FIELD, ""))
         if once is None or request.method != "GET":
             return login_page(request.url.path, then=then)
         session = self._secrets.sessions.redeem(once)
@@ -119,18 +119,18 @@ class SignIn:
     async def sign_in(self, request: Request) -> Response:
         """Take a name and a password as JSON or as a form, and give a cookie."""
         by_form = request.headers.get("content-type", "").startswith(FORM)
-        given = Given()
+        given = LoginForm()
         try:
             given = _given(await body_of(request, MAX_CREDENTIALS), by_form)
             if same_origin(request.headers, self._callers.doors.names) is False:
-                raise Refused(403, "this sign-in comes from a page of another server")
+                raise AuthError(403, "this sign-in comes from a page of another server")
             identity = await self._callers.sign_in(request, given.name, given.password)
-        except Refused as refused:
+        except AuthError as refused:
             if by_form and refused.status in (401, 429):
                 return login_page(request.url.path, refused.status, _sentence(refused), given.then)
-            return refusing(refused)
-        except (TooLarge, ValueError) as error:
-            return refusal(400, "bad_data", f"not a name and a password: {error}")
+            return auth_error_response(refused)
+        except (BodyTooLargeError, ValueError) as error:
+            return error_response(400, "bad_data", f"not a name and a password: {error}")
         response = RedirectResponse(f"../{given.then}", 303) if by_form else JSONResponse(identity._asdict())
         return self._opened(request, response, self._secrets.sessions.open(identity.name))
 
@@ -162,16 +162,16 @@ class SignIn:
         return response
 
 
-def _given(body: bytes, by_form: bool) -> Given:
+def _given(body: bytes, by_form: bool) -> LoginForm:
     fields = dict(parse_qsl(body.decode())) if by_form else json.loads(body)
     if not isinstance(fields, dict):
         raise ValueError("it is no object")
-    given = Given(fields.get("name", ""), fields.get("password", ""))
+    given = LoginForm(fields.get("name", ""), fields.get("password", ""))
     if not all(isinstance(text, str) and text for text in given[:2]):
         raise ValueError("name and password are texts, and not empty")
-    return given._replace(then=checked(fields.get(FIELD, ""))) if by_form else given
+    return given._replace(then=check_return_path(fields.get(FIELD, ""))) if by_form else given
 
 
-def _sentence(refused: Refused) -> str:
+def _sentence(refused: AuthError) -> str:
     wait = f"; try again in {refused.wait} s" if refused.wait else ""
     return f"{str(refused).capitalize()}{wait}."

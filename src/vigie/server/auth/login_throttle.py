@@ -13,7 +13,7 @@ OF_AN_ACCOUNT = 100  # more, because a stranger can use them up for its owner
 KEPT = 10_000
 
 
-class Throttle:
+class LoginThrottle:
     """Counts failures of each address and each account, of the newest few thousand."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

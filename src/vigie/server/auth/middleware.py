@@ -10,30 +10,30 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from vigie.server.auth.authenticator import IDENTITY, Callers
-from vigie.server.auth.errors import HOW, Refused, refusing
-from vigie.server.auth.login import SignIn, asked_for, login_page
+from vigie.server.auth.authenticator import IDENTITY, Authenticator
+from vigie.server.auth.errors import HOW, AuthError, auth_error_response
+from vigie.server.auth.login import LoginRoutes, login_page, return_path
 from vigie.server.auth.origin import same_origin
 from vigie.server.auth.secrets import Identity
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.http.html import wants_page
-from vigie.server.http.routes import OPEN, Rule, Rules
+from vigie.server.http.routes import OPEN, RouteAccess, RouteTable
 from vigie.server.http.routing import application
-from vigie.server.privacy.host_redaction import HiddenHosts
-from vigie.server.privacy.redactor import current_mask, sees_through
+from vigie.server.privacy.host_redaction import HostRedactor
+from vigie.server.privacy.redactor import current_pseudonyms, sees_through
 
 
-def guarded(routes: Sequence[BaseRoute], callers: Callers) -> Access:
+def with_auth(routes: Sequence[BaseRoute], callers: Authenticator) -> AuthMiddleware:
     """Return the application with these routes and those for signing in, each for whom the table says."""
-    return Access(application([*routes, *SignIn(callers).routes()]), callers)
+    return AuthMiddleware(application([*routes, *LoginRoutes(callers).routes()]), callers)
 
 
-class Access:
+class AuthMiddleware:
     """Asks who is calling, and whether the route is for them."""
 
-    def __init__(self, app: Starlette, callers: Callers) -> None:
+    def __init__(self, app: Starlette, callers: Authenticator) -> None:
         self._app, self._callers = app, callers
-        self._rules = Rules(app.routes)
+        self._rules = RouteTable(app.routes)
 
     @property
     def routes(self) -> list[BaseRoute]:
@@ -45,11 +45,11 @@ class Access:
         if scope["type"] in ("http", "websocket"):
             try:
                 await self._admit(scope, self._rules.rule(scope))
-            except Refused as refused:
+            except AuthError as refused:
                 await _answer(refused, scope, receive, send)
                 return
             except SecretsError:
-                await _answer(Refused(503, "who you are cannot be looked up now"), scope, receive, send)
+                await _answer(AuthError(503, "who you are cannot be looked up now"), scope, receive, send)
                 return
         await self._answering(scope, receive, send)
 
@@ -57,42 +57,44 @@ class Access:
         """Answer a request of somebody of whom a node says who it is; he may look, and change nothing."""
         rule = self._rules.rule(scope)
         if rule == OPEN or rule.changes or not rule.met_by(identity.role):
-            await refusing(Refused(403, "on the word of a node one may look only"))(scope, receive, send)
+            await auth_error_response(AuthError(403, "on the word of a node one may look only"))(
+                scope, receive, send
+            )
             return
         self._let_in(scope, identity)
         await self._answering(scope, receive, send)
 
     async def _answering(self, scope: Scope, receive: Receive, send: Send) -> None:
-        mask = current_mask() if scope["type"] == "http" and IDENTITY in scope else None
+        mask = current_pseudonyms() if scope["type"] == "http" and IDENTITY in scope else None
         app: ASGIApp = self._app
         if mask and mask.hosts:
-            app = HiddenHosts(app, mask, self._callers.privacy.hosts())
+            app = HostRedactor(app, mask, self._callers.privacy.hosts())
         await app(scope, receive, send)
 
     def _let_in(self, scope: Scope, identity: Identity) -> None:
         scope[IDENTITY] = identity
         sees_through(self._callers.privacy.mask(identity))
 
-    async def _admit(self, scope: Scope, rule: Rule) -> None:
+    async def _admit(self, scope: Scope, rule: RouteAccess) -> None:
         if rule == OPEN:
             return
         connection = HTTPConnection(scope)
         identity, shown, by_itself = await self._callers.find(connection)
         if not rule.met_by(identity.role):
             if shown:
-                raise Refused(403, f"this needs the role {rule.least}, and yours is {identity.role}")
-            raise Refused(401, f"this needs the role {rule.least}: {HOW}")
+                raise AuthError(403, f"this needs the role {rule.least}, and yours is {identity.role}")
+            raise AuthError(401, f"this needs the role {rule.least}: {HOW}")
         ours = same_origin(connection.headers, self._callers.doors.names)
         if rule.changes and by_itself and not ours:
-            raise Refused(403, "a browser's sign-in changes something only from a page of this server")
+            raise AuthError(403, "a browser's sign-in changes something only from a page of this server")
         self._let_in(scope, identity)
 
 
-async def _answer(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    response = refusing(refused)
+async def _answer(refused: AuthError, scope: Scope, receive: Receive, send: Send) -> None:
+    response = auth_error_response(refused)
     if scope["type"] == "http":
         if refused.status == 401 and wants_page(scope):
-            response = login_page(scope["path"], 401, then=asked_for(scope))
+            response = login_page(scope["path"], 401, then=return_path(scope))
         await response(scope, receive, send)
         return
     socket = WebSocket(scope, receive, send)

@@ -15,13 +15,13 @@ LEAST, MOST = 8, 1024  # characters
 REMEMBERED = 256
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """Return what to keep of a password."""
     salt = secrets.token_bytes(16)
     return _kept(salt, _key(password, salt, COST))
 
 
-def unfit(password: str) -> str:
+def password_problem(password: str) -> str:
     """Return why a password cannot be taken, or nothing."""
     if len(password) < LEAST:
         return f"a password has at least {LEAST} characters"
@@ -35,7 +35,7 @@ def first_line(text: str) -> str:
     return text.splitlines()[0] if text else ""
 
 
-class Checker:
+class PasswordChecker:
     """Checks passwords; one that was right lately is known again without its price.
 
     A client that shows its password with every request would otherwise cost 80 ms each time. What is

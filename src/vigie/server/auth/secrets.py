@@ -8,11 +8,11 @@ import secrets
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.common.token_file import token_of
+from vigie.common.token_file import read_token
 from vigie.server.auth.accounts import Accounts
-from vigie.server.auth.passwords import Checker
+from vigie.server.auth.passwords import PasswordChecker
 from vigie.server.auth.secrets_file import SecretsError, SecretsFile
-from vigie.server.auth.tokens import TOKEN, Found, Sessions, Tokens
+from vigie.server.auth.tokens import TOKEN, Sessions, StoredToken, Tokens
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +38,11 @@ class Secrets:
 
     def __init__(self, directory: Path) -> None:
         self.admin_file = directory / ADMIN_FILE
-        self._admin_token = token_of(self.admin_file)
-        self._join_token = token_of(directory / JOIN_FILE)
+        self._admin_token = read_token(self.admin_file)
+        self._join_token = read_token(directory / JOIN_FILE)
         self._file = SecretsFile(directory)
         self._tokens = Tokens(self._file)
-        self._checker = Checker()
+        self._checker = PasswordChecker()
         self.accounts = Accounts(self._file, self._tokens)
         self.sessions = Sessions(self._tokens)
         self.first_password = self._first_password()
@@ -110,7 +110,7 @@ class Secrets:
         self.first_password = None
         self.accounts.set_password(ADMIN, password)
 
-    def _take_over(self, found: Found) -> None:
+    def _take_over(self, found: StoredToken) -> None:
         try:
             self._tokens.take_over(found)
         except SecretsError as error:  # a full disk must not keep a node out; next time, then

@@ -57,7 +57,7 @@ class Sessions:
         return self.open(found.owner)
 
 
-class Found(NamedTuple):
+class StoredToken(NamedTuple):
     """A token that was shown and is right."""
 
     id: str
@@ -91,7 +91,7 @@ class Tokens:
         )
         return f"{PREFIX}{name}.{secret}"
 
-    def find(self, token: str) -> Found | None:
+    def find(self, token: str) -> StoredToken | None:
         """Return what the token stands for, or nothing when it is unknown or has expired."""
         if not token.startswith(PREFIX) or len(token) > MAX_TOKEN or not token.isascii():
             return None
@@ -99,7 +99,7 @@ class Tokens:
         query = "SELECT hash, kind, owner, used, expires FROM token WHERE id = ?"
         for kept, kind, owner, used, expires in self._file.read(query, name):
             if hmac.compare_digest(kept, _hash(secret)) and (expires is None or self._clock() < expires):
-                return Found(name, kind, owner, bool(used))
+                return StoredToken(name, kind, owner, bool(used))
         return None
 
     def drop(self, name: str) -> bool:
@@ -126,7 +126,7 @@ class Tokens:
             most,
         )
 
-    def take_over(self, found: Found) -> None:
+    def take_over(self, found: StoredToken) -> None:
         """Let a token replace the older ones of its kind and owner, now that it is in use."""
         with self._file.changes():
             self._file.write(

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vigie.model import Binding
-from vigie.server.cluster.database import DAY_MS, Ledger, wall_clock
-from vigie.server.cluster.filters import ANY, GUESSED, JOB, TOLD, UNHEARD, Wanted
-from vigie.server.cluster.jobs import JOBS_SCHEMA, Jobs
-from vigie.server.cluster.users import Users
+from vigie.server.cluster.database import DAY_MS, SqliteStore, wall_clock
+from vigie.server.cluster.filters import ANY, GUESSED, JOB, TOLD, UNHEARD, BindingFilter
+from vigie.server.cluster.jobs import JOBS_SCHEMA, JobStore
+from vigie.server.cluster.users import UserStore
 
 KEEP_DAYS = 90.0
 MAX_BINDINGS = 1_000_000  # a node that binds and lets go for ever must not fill the disk
@@ -36,7 +36,7 @@ FIELDS = "id, node, resource, kind, holder, from_ms, to_ms, how, user, source, f
 SAME = "node = ? and resource = ? and kind = ? and holder = ? and from_ms = ?"
 
 
-class Kept(NamedTuple):
+class StoredBinding(NamedTuple):
     """A binding, its number, its node, and how its end is known."""
 
     id: int
@@ -64,7 +64,7 @@ class Kept(NamedTuple):
         }
 
 
-class Book(Ledger):
+class BindingStore(SqliteStore):
     """The bindings of a data directory; any thread may call."""
 
     def __init__(
@@ -76,8 +76,8 @@ class Book(Ledger):
     ) -> None:
         self._keep_ms, self._most = int(keep_days * DAY_MS), most
         super().__init__(path, SCHEMA, clock)
-        self.jobs = Jobs(self._database, self._guard, self.look)
-        self.users = Users(self.look)
+        self.jobs = JobStore(self._database, self._guard, self.look)
+        self.users = UserStore(self.look)
 
     def add(self, node: str, binding: Binding) -> None:
         """Keep a binding, or what is new about it."""
@@ -106,8 +106,8 @@ class Book(Ledger):
                 self._end(number, kind, holder, at_ms, UNHEARD)
 
     def find(
-        self, wanted: Wanted = ANY, limit: int = 100, before: tuple[int, int] | None = None
-    ) -> list[Kept]:
+        self, wanted: BindingFilter = ANY, limit: int = 100, before: tuple[int, int] | None = None
+    ) -> list[StoredBinding]:
         """Return the newest bindings first, from behind a beginning and number on."""
         condition, values = wanted.condition()
         if before is not None:
@@ -169,7 +169,7 @@ class Book(Ledger):
         if kind == JOB:
             self.jobs.update(holder)
 
-    def _select(self, condition: str, values: list[Any]) -> list[Kept]:
+    def _select(self, condition: str, values: list[Any]) -> list[StoredBinding]:
         question = f"select {FIELDS} from bindings where {condition}"  # noqa: S608 - our own words only
         return [_kept(*row) for row in self.look(question, values)]
 
@@ -177,7 +177,7 @@ class Book(Ledger):
 def _kept(
     number: int, node: str, resource: str, kind: str, holder: str, begin: int, end: int | None, how: int,
     user: str, source: str, facts: str,
-) -> Kept:  # fmt: skip
-    return Kept(
+) -> StoredBinding:  # fmt: skip
+    return StoredBinding(
         number, node, Binding(resource, kind, holder, begin, end, user, source, json.loads(facts)), how
     )

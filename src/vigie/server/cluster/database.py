@@ -21,7 +21,7 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Ledger(ABC):
+class SqliteStore(ABC):
     """What is kept beside the samples; any thread may call."""
 
     def __init__(self, path: Path, schema: str, clock: Callable[[], int] = wall_clock) -> None:

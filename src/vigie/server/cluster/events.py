@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vigie.model import Event
-from vigie.server.cluster.database import DAY_MS, Ledger, wall_clock
+from vigie.server.cluster.database import DAY_MS, SqliteStore, wall_clock
 
 KEEP_DAYS = 90.0
 MAX_EVENTS = 1_000_000  # a node that reports the same trouble for ever must not fill the disk
@@ -23,7 +23,7 @@ create index if not exists by_kind on events (kind, begin_ms);
 FIELDS = "id, node, kind, begin_ms, end_ms, what, place, severity"
 
 
-class Kept(NamedTuple):
+class StoredEvent(NamedTuple):
     """An event and its number, which is a new one whenever the event changes."""
 
     id: int
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
         }
 
 
-class Wanted(NamedTuple):
+class EventFilter(NamedTuple):
     """Which events are asked for; an empty word means any."""
 
     node: str = ""
@@ -64,10 +64,10 @@ class Wanted(NamedTuple):
         return " and ".join(parts) or "1", values
 
 
-ANY = Wanted()
+ANY = EventFilter()
 
 
-class Events(Ledger):
+class EventStore(SqliteStore):
     """The events of a data directory; any thread may call."""
 
     def __init__(
@@ -102,20 +102,22 @@ class Events(Ledger):
         self._prune_if_due()
 
     def find(
-        self, wanted: Wanted = ANY, limit: int = 100, before: tuple[int, int] | None = None
-    ) -> list[Kept]:
+        self, wanted: EventFilter = ANY, limit: int = 100, before: tuple[int, int] | None = None
+    ) -> list[StoredEvent]:
         """Return the newest events first, from behind a begin and number on."""
         condition, values = wanted.condition()
         if before is not None:
             condition, values = f"{condition} and (begin_ms, id) < (?, ?)", [*values, *before]
         return self._select(f"{condition} order by begin_ms desc, id desc", values, limit)
 
-    def after(self, number: int, wanted: Wanted = ANY, limit: int = 100) -> list[Kept]:
+    def after(self, number: int, wanted: EventFilter = ANY, limit: int = 100) -> list[StoredEvent]:
         """Return what came or changed after a number, in that order."""
         condition, values = wanted.condition()
         return self._select(f"{condition} and id > ? order by id", [*values, number], limit)
 
-    def lasting(self, kinds: Collection[str], since_ms: int, until_ms: int, limit: int = 1000) -> list[Kept]:
+    def lasting(
+        self, kinds: Collection[str], since_ms: int, until_ms: int, limit: int = 1000
+    ) -> list[StoredEvent]:
         """Return events of some kinds that began until a time, and ended since another or have no end."""
         marks = ", ".join("?" * len(kinds))
         condition = f"kind in ({marks}) and begin_ms <= ? and (end_ms is null or end_ms >= ?)"
@@ -136,12 +138,12 @@ class Events(Ledger):
                 "delete from events where id <= (select max(id) from events) - ?", [self._most]
             )
 
-    def _select(self, condition: str, values: list[Any], limit: int) -> list[Kept]:
+    def _select(self, condition: str, values: list[Any], limit: int) -> list[StoredEvent]:
         question = f"select {FIELDS} from events where {condition} limit ?"  # noqa: S608 - our own words only
         return [_kept(*row) for row in self.look(question, [*values, limit])]
 
 
 def _kept(
     number: int, _: str, kind: str, begin: int, end: int | None, what: str, place: str, severity: str
-) -> Kept:
-    return Kept(number, Event(kind, begin, what, json.loads(place), end, severity))
+) -> StoredEvent:
+    return StoredEvent(number, Event(kind, begin, what, json.loads(place), end, severity))

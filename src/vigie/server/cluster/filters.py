@@ -9,7 +9,7 @@ HELD, ENDED = "held", "ended"
 TOLD, GUESSED, UNHEARD = 0, 1, 2  # how we know that a binding has ended
 
 
-class Wanted(NamedTuple):
+class BindingFilter(NamedTuple):
     """Which bindings are asked for; an empty word means any."""
 
     node: str = ""
@@ -48,4 +48,4 @@ class Wanted(NamedTuple):
         return parts, values
 
 
-ANY = Wanted()
+ANY = BindingFilter()

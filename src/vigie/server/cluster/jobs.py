@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vigie.model.binding import GPU
 from vigie.server.cluster.database import Look
-from vigie.server.cluster.filters import ANY, JOB, QUEUE, UNHEARD, Wanted
+from vigie.server.cluster.filters import ANY, JOB, QUEUE, UNHEARD, BindingFilter
 
 STATES = WAITING, RUNNING, FINISHED, UNKNOWN = "waiting", "running", "finished", "unknown"
 JOBS_SCHEMA = """
@@ -23,7 +23,7 @@ create index if not exists jobs_by_user on jobs (user);
 FIELDS = "number, id, user, state, queued_ms, start_ms, end_ms, nodes, gpus, source, facts"
 
 
-class Job(NamedTuple):
+class JobRecord(NamedTuple):
     """A job; before it starts, its start is when it began to wait."""
 
     number: int
@@ -46,7 +46,7 @@ class Job(NamedTuple):
         return {"name": self.facts.get("name", ""), **found}
 
 
-class Jobs:
+class JobStore:
     """The jobs in the database of bindings."""
 
     def __init__(self, database: sqlite3.Connection, guard: threading.Lock, look: Look) -> None:
@@ -77,8 +77,8 @@ class Jobs:
         )
 
     def find(
-        self, wanted: Wanted = ANY, limit: int = 100, before: tuple[int, int] | None = None
-    ) -> list[Job]:
+        self, wanted: BindingFilter = ANY, limit: int = 100, before: tuple[int, int] | None = None
+    ) -> list[JobRecord]:
         """Return the newest jobs first, from behind a start and number on."""
         parts, values = wanted.during("start_ms", "end_ms")
         for name, word in (("id", wanted.job), ("user", wanted.user), ("state", wanted.state)):
@@ -86,7 +86,7 @@ class Jobs:
                 parts.append(f"{name} = ?")
                 values.append(word)
         if wanted.node or wanted.gpu:
-            where, more = Wanted(node=wanted.node, gpu=wanted.gpu, kind=JOB).condition()
+            where, more = BindingFilter(node=wanted.node, gpu=wanted.gpu, kind=JOB).condition()
             parts.append(f"id in (select holder from bindings where {where})")  # noqa: S608
             values += more
         if before is not None:
@@ -107,8 +107,8 @@ class Jobs:
         return frozenset(job for (job,) in rows)
 
 
-def _job(row: tuple[Any, ...]) -> Job:
-    job = Job(*row)
+def _job(row: tuple[Any, ...]) -> JobRecord:
+    job = JobRecord(*row)
     return job._replace(nodes=json.loads(row[7]), gpus=json.loads(row[8]), facts=json.loads(row[10]))
 
 

@@ -25,7 +25,7 @@ HARDWARE = ("cpus", "memory_bytes", "gpus")  # what a node is expected to have a
 News = tuple[str, str, str]  # kind, sentence and severity of an event
 
 
-class Node(Struct):
+class NodeRecord(Struct):
     """What is known of one node."""
 
     name: str
@@ -54,7 +54,7 @@ class Node(Struct):
         return [name for name, had in self.expected.items() if name in has and _less(has[name], had)]
 
 
-class Registry:
+class NodeStore:
     """The nodes of a data directory; any thread may call."""
 
     def __init__(self, path: Path, tell: Callable[[Event], None], now_ms: Callable[[], int]) -> None:
@@ -76,18 +76,18 @@ class Registry:
         with self._guard, contextlib.closing(self._database):
             self._save(*self._nodes.values())
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[NodeRecord]:
         """Return every node, by name."""
         with self._guard:
             return [structs.replace(self._nodes[name]) for name in sorted(self._nodes)]
 
-    def find(self, name: str) -> Node | None:
+    def find(self, name: str) -> NodeRecord | None:
         """Return what is known of a node."""
         with self._guard:
             found = self._nodes.get(name)
             return structs.replace(found) if found else None
 
-    def connected(self, hello: Hello, address: str, *, joined: bool) -> Node:
+    def connected(self, hello: Hello, address: str, *, joined: bool) -> NodeRecord:
         """Note that a node is here, and tell what about it is new."""
         now = self._now()
         with self._guard:
@@ -108,7 +108,7 @@ class Registry:
             if node is not None and node.state != REMOVED:
                 return
             now = self._now()
-            node = node or Node(name, first_seen_ms=now)
+            node = node or NodeRecord(name, first_seen_ms=now)
             node.state = ADDED
             self._nodes[name] = node
             self._save(node)
@@ -185,7 +185,7 @@ class Registry:
                 self._tell(_gone(node))
             self._save(*lost, *[node for node in self._nodes.values() if self._is_stale(node)])
 
-    def _judge(self, node: Node, now: int) -> bool:
+    def _judge(self, node: NodeRecord, now: int) -> bool:
         """Set the state by how long the node has been silent; tell whether it is lost now."""
         if node.state not in (UP, LATE):
             return False
@@ -197,22 +197,22 @@ class Registry:
         node.state = LATE if silent > late_after(cadence) else UP
         return False
 
-    def _is_stale(self, node: Node) -> bool:
+    def _is_stale(self, node: NodeRecord) -> bool:
         """Tell whether the time of last hearing on disk is too old."""
         return node.last_seen_ms - self._saved.get(node.name, 0) > SAVE_MS
 
-    def _heard(self, node: Node, now: int) -> None:
+    def _heard(self, node: NodeRecord, now: int) -> None:
         node.last_seen_ms = now
         self._returned(node, now)
         node.state = UP
 
-    def _returned(self, node: Node, now: int) -> None:
+    def _returned(self, node: NodeRecord, now: int) -> None:
         if node.gone_ms is not None:
             ended = _gone(node, now)
             node.gone_ms = None
             self._tell(ended)
 
-    def _news(self, before: Node | None, node: Node, joined: bool) -> Iterator[News]:
+    def _news(self, before: NodeRecord | None, node: NodeRecord, joined: bool) -> Iterator[News]:
         where = ", ".join(node.addresses)
         if before is None or before.machine_id != node.machine_id:
             yield from self._twins(node)
@@ -233,7 +233,7 @@ class Registry:
             yield "host_name_changed", f"from {before.host} to {node.host}", "info"
         yield from _shortage(node, before.missing)
 
-    def _twins(self, node: Node) -> Iterator[News]:
+    def _twins(self, node: NodeRecord) -> Iterator[News]:
         """Yield what other nodes with the same machine-id mean; of a cloned image there may be hundreds."""
         twins = [other for other in self._nodes.values() if _same_machine(other, node)]
         live = [other.name for other in twins if other.state in (UP, LATE)]
@@ -249,7 +249,7 @@ class Registry:
         for kind, what, severity in found:
             self._tell(Event(kind, self._now(), what, {"node": name}, severity=severity))
 
-    def _save(self, *nodes: Node) -> None:
+    def _save(self, *nodes: NodeRecord) -> None:
         if not nodes:
             return
         with self._database:
@@ -260,7 +260,7 @@ class Registry:
         self._saved.update((node.name, node.last_seen_ms) for node in nodes)
 
 
-def facts(node: Node) -> dict[str, Any]:
+def node_facts(node: NodeRecord) -> dict[str, Any]:
     """Return a node for JSON."""
     found = structs.asdict(node)
     for inner in ("start", "boot_ms", "gone_ms", "machine_id", "boot_id", "clock_offset_ms"):
@@ -268,8 +268,8 @@ def facts(node: Node) -> dict[str, Any]:
     return {**found, "missing": node.missing, "clock_offset_seconds": node.clock_offset_ms / 1000}
 
 
-def _introduced(hello: Hello, address: str, before: Node | None, now: int) -> Node:
-    node = structs.replace(before) if before else Node(hello.node, first_seen_ms=now)
+def _introduced(hello: Hello, address: str, before: NodeRecord | None, now: int) -> NodeRecord:
+    node = structs.replace(before) if before else NodeRecord(hello.node, first_seen_ms=now)
     node.host, node.machine_id, node.version = hello.host, hello.machine_id, hello.version
     node.addresses = list(dict.fromkeys([address, *hello.addresses]))
     node.start, node.cadence, node.labels = hello.start, hello.cadence, hello.labels
@@ -280,21 +280,21 @@ def _introduced(hello: Hello, address: str, before: Node | None, now: int) -> No
     return node
 
 
-def _equip(node: Node, inventory: dict[str, str]) -> None:
+def _equip(node: NodeRecord, inventory: dict[str, str]) -> None:
     node.inventory = inventory
     for name in HARDWARE:
         if name in inventory and not _less(inventory[name], node.expected.get(name, "")):
             node.expected = {**node.expected, name: inventory[name]}
 
 
-def _shortage(node: Node, before: list[str]) -> Iterator[News]:
+def _shortage(node: NodeRecord, before: list[str]) -> Iterator[News]:
     """Yield what is missing, if that is news."""
     if node.missing and node.missing != before:
         had = ", ".join(f"{name} {node.inventory[name]} of {node.expected[name]}" for name in node.missing)
         yield "hardware_missing", f"the node came back with less: {had}", "warning"
 
 
-def _same_machine(other: Node, node: Node) -> bool:
+def _same_machine(other: NodeRecord, node: NodeRecord) -> bool:
     same = bool(node.machine_id) and other.machine_id == node.machine_id
     return same and other.name != node.name and other.state != REMOVED
 
@@ -307,7 +307,7 @@ def _less(present: str, expected: str) -> bool:
         return False
 
 
-def _gone(node: Node, end_ms: int | None = None) -> Event:
+def _gone(node: NodeRecord, end_ms: int | None = None) -> Event:
     begin = node.gone_ms if node.gone_ms is not None else node.last_seen_ms
     where = {"node": node.name}
     if node.state == STOPPED:
@@ -315,8 +315,8 @@ def _gone(node: Node, end_ms: int | None = None) -> Event:
     return Event("node_lost", begin, "nothing is heard of the node", where, end_ms, "critical")
 
 
-def _read(facts: str) -> Iterator[Node]:
+def _read(facts: str) -> Iterator[NodeRecord]:
     try:
-        yield msgspec.json.decode(facts, type=Node)
+        yield msgspec.json.decode(facts, type=NodeRecord)
     except UNREADABLE:
         return  # a node that cannot be read introduces itself again

@@ -6,7 +6,7 @@ from typing import Any
 
 from vigie.model.binding import GPU
 from vigie.server.cluster.database import Look
-from vigie.server.cluster.filters import ENDED, HELD, JOB, QUEUE, Wanted
+from vigie.server.cluster.filters import ENDED, HELD, JOB, QUEUE, BindingFilter
 
 HOUR_MS = 3_600_000
 # A job, its container and its environment hold one GPU together: of spans that overlap, only what an
@@ -23,7 +23,7 @@ select user, sum(case when resource like 'gpu:%' then max(0, end - begin) else 0
 """
 
 
-class User:
+class UserRecord:
     """What bindings tell of one user."""
 
     def __init__(self, name: str, held_ms: int = 0) -> None:
@@ -55,13 +55,13 @@ class User:
         }
 
 
-class Users:
+class UserStore:
     """The users in the database of bindings."""
 
     def __init__(self, look: Look) -> None:
         self._look = look
 
-    def find(self, wanted: Wanted, start_ms: int, end_ms: int) -> list[User]:
+    def find(self, wanted: BindingFilter, start_ms: int, end_ms: int) -> list[UserRecord]:
         """Return every user of the wanted bindings, with hours between two times."""
         condition, values = wanted.condition()
         held, more = wanted._replace(state=HELD).condition()
@@ -70,7 +70,7 @@ class Users:
             f"select user, node, resource, kind, holder from bindings where {held}",  # noqa: S608
             more,
         )
-        found = {name: User(name, held_ms) for name, held_ms in hours}
+        found = {name: UserRecord(name, held_ms) for name, held_ms in hours}
         for name, *holding in now if wanted.state != ENDED else ():
             if name in found:
                 found[name].hold(*holding)

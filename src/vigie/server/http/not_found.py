@@ -23,18 +23,18 @@ PAGE = """<!doctype html>
 """
 
 
-def nowhere(request: Request) -> Response:
+def not_found(request: Request) -> Response:
     """Return that there is nothing at an address."""
     if not wants_page(request.scope):
         return PlainTextResponse("Not Found", 404)
-    home = base_of(request.scope)
+    home = base_href(request.scope)
     return HTMLResponse(PAGE.format(style=STYLE, home=home), 404, page_headers(STYLE))
 
 
-def base_of(scope: Scope) -> str:
+def base_href(scope: Scope) -> str:
     """Return the way from the address of a request, as the browser wrote it, up to where the page begins.
 
-    >>> base_of({"raw_path": b"/job/4711", "path": "/job/4711"})
+    >>> base_href({"raw_path": b"/job/4711", "path": "/job/4711"})
     '../'
     """
     path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]

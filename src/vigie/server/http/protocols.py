@@ -59,11 +59,11 @@ class LinkProtocol(WebSocketsSansIOProtocol):
             self._cutting = None
 
 
-class HeadTooLong(Exception):
+class HeadTooLongError(Exception):
     """A head that is longer than any honest one; the parser makes a 400 of it."""
 
 
-class Connection(HttpToolsProtocol):
+class ServerProtocol(HttpToolsProtocol):
     """Cuts off who sends an endless head, or one a byte at a time, or does not fetch the answer."""
 
     head_seconds, answer_seconds = HEAD_SECONDS, ANSWER_SECONDS
@@ -94,13 +94,13 @@ class Connection(HttpToolsProtocol):
         """Collect the address."""
         super().on_url(url)
         if len(self.url) > MAX_URL:
-            raise HeadTooLong
+            raise HeadTooLongError
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Collect a header."""
         self._length += len(name) + len(value)
         if self._length > MAX_HEAD:
-            raise HeadTooLong
+            raise HeadTooLongError
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vigie.common.logs import FIELDS, plain
+from vigie.common.logs import FIELDS, plain_text
 from vigie.model import Table, counter, gauge
 from vigie.server.auth.authenticator import IDENTITY
 from vigie.server.http.routes import ROUTE, rule_of
@@ -96,10 +96,10 @@ class Traffic:
         self._seconds[route] += seconds
         self._sent[route] += size
         if self._log:
-            self._log.note(Request(scope, status, size, seconds))
+            self._log.note(LoggedRequest(scope, status, size, seconds))
 
 
-class Request(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A request that was answered."""
 
     scope: Scope
@@ -128,7 +128,7 @@ class AccessLog:
         self._everything, self._clock = everything, clock
         self._second, self._lines = 0, 0
 
-    def note(self, request: Request) -> None:
+    def note(self, request: LoggedRequest) -> None:
         """Log a request if it is wanted and there is room."""
         wanted = self._everything and request.scope.get(ROUTE) not in QUIET
         if (wanted or request.matters) and log.isEnabledFor(logging.INFO) and self._room():
@@ -144,10 +144,10 @@ class AccessLog:
         return self._lines <= MOST
 
 
-def _say(request: Request) -> None:
+def _say(request: LoggedRequest) -> None:
     scope = request.scope
     who, client = _who(scope), scope.get("client") or ("-", 0)
-    path = plain(scope["path"][:LONGEST])
+    path = plain_text(scope["path"][:LONGEST])
     told = {
         "client": client[0],
         "who": who,
@@ -164,4 +164,4 @@ def _who(scope: Scope) -> str:
     identity = scope.get(IDENTITY)
     if identity is None:
         return "-"
-    return plain(identity.name) or f"({identity.role})"
+    return plain_text(identity.name) or f"({identity.role})"

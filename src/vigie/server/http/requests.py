@@ -17,13 +17,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from vigie.agent.http.handlers import gzipped
-from vigie.query.errors import BadData, QueryError
-from vigie.query.functions.number_format import read
+from vigie.agent.http.handlers import compress_if_wanted
+from vigie.query.errors import BadDataError, QueryError
+from vigie.query.functions.number_format import parse_number
 from vigie.query.matchers import value_test
 from vigie.query.parser.grammar import NotParsedError
 from vigie.query.parser.parse import parse_selector
-from vigie.query.parser.regex_limits import refuse_dear_patterns
+from vigie.query.parser.regex_limits import check_regexes
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.json_encoder import failure
 from vigie.server.auth.secrets_file import SecretsError
@@ -62,7 +62,7 @@ def limit_of(given: Parameters) -> int:
     """Return how many rows are wanted at most."""
     limit = number_of(given, "limit") if given.one("limit") else LIMIT
     if not 1 <= limit <= MOST:
-        raise BadData(f'invalid parameter "limit": it should be between 1 and {MOST}')
+        raise BadDataError(f'invalid parameter "limit": it should be between 1 and {MOST}')
     return limit
 
 
@@ -70,7 +70,7 @@ def number_of(given: Parameters, name: str) -> int:
     """Return a whole number that must be given."""
     text = given.one(name)
     if not re.fullmatch(r"[0-9]{1,18}", text):
-        raise BadData(f'invalid parameter "{name}": it should be a whole number')
+        raise BadDataError(f'invalid parameter "{name}": it should be a whole number')
     return int(text)
 
 
@@ -81,7 +81,7 @@ def cursor_of(given: Parameters) -> tuple[int, int] | None:
         return None
     found = CURSOR.fullmatch(text)
     if not found:
-        raise BadData('invalid parameter "before": it should be what an answer gave as "next"')
+        raise BadDataError('invalid parameter "before": it should be what an answer gave as "next"')
     return int(found[1]), int(found[2])
 
 
@@ -92,7 +92,7 @@ class Parameters:
         try:
             self._fields = [*_fields(form), *_fields(query)]
         except ValueError as error:
-            raise BadData(f"error parsing form values: {error}") from None
+            raise BadDataError(f"error parsing form values: {error}") from None
 
     def one(self, name: str) -> str:
         """Return the first value of a field, or nothing."""
@@ -126,18 +126,20 @@ class Parameters:
         if not text:
             return None
         if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
-            raise BadData(f'invalid parameter "{name}": cannot parse {json.dumps(text)} to a valid limit')
+            raise BadDataError(
+                f'invalid parameter "{name}": cannot parse {json.dumps(text)} to a valid limit'
+            )
         if int(text) < 0:
-            raise BadData(f'invalid parameter "{name}": limit must be non-negative')
+            raise BadDataError(f'invalid parameter "{name}": limit must be non-negative')
         return int(text) or None
 
     def selectors(self) -> list[list[Matcher]]:
         """Return the matchers of every match[]."""
         texts = self.every("match[]")
         try:
-            refuse_dear_patterns(" ".join(texts))
+            check_regexes(" ".join(texts))
         except NotParsedError as error:
-            raise BadData(f'invalid parameter "match[]": {error}') from None
+            raise BadDataError(f'invalid parameter "match[]": {error}') from None
         return [_selector(text) for text in texts]
 
 
@@ -172,7 +174,7 @@ def _time(text: str, where: str) -> int:
     if moment is None:
         moment = _calendar(text)
     if moment is None:
-        raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid timestamp")
+        raise BadDataError(f"{where}cannot parse {json.dumps(text)} to a valid timestamp")
     return moment
 
 
@@ -201,62 +203,64 @@ def _duration(text: str, where: str) -> int:
     number = _number(text)
     if number is not None:
         if not math.isfinite(number) or abs(number) >= 2**63 / 1e9:
-            raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid duration. It overflows int64")
+            raise BadDataError(
+                f"{where}cannot parse {json.dumps(text)} to a valid duration. It overflows int64"
+            )
         return max(int(number * 1000), 1) if number > 0 else int(number * 1000)
     match = _DURATION.fullmatch(text)
     if not match or not text:
-        raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid duration")
+        raise BadDataError(f"{where}cannot parse {json.dumps(text)} to a valid duration")
     total = sum(int(count) * unit for count, unit in zip(match.groups("0"), _UNITS.values(), strict=True))
     if total >= 2**63 // 1_000_000:
-        raise BadData(f"{where}cannot parse {json.dumps(text)} to a valid duration")
+        raise BadDataError(f"{where}cannot parse {json.dumps(text)} to a valid duration")
     return total
 
 
 def _number(text: str) -> float | None:
-    number = None if "_" in text else read(text)
+    number = None if "_" in text else parse_number(text)
     return None if number is None or math.isnan(number) else number
 
 
 def _selector(text: str) -> list[Matcher]:
     try:
         matchers = parse_selector(text)
-    except BadData as error:
+    except BadDataError as error:
         why = (
             str(error)
             .removeprefix('invalid parameter "query": ')
             .removeprefix('invalid parameter "match[]": ')
         )
-        raise BadData(f'invalid parameter "match[]": {why}') from None
-    if all(fits_nothing(matcher) for matcher in matchers):
-        raise BadData('invalid parameter "match[]": match[] must contain at least one non-empty matcher')
+        raise BadDataError(f'invalid parameter "match[]": {why}') from None
+    if all(matches_nothing(matcher) for matcher in matchers):
+        raise BadDataError('invalid parameter "match[]": match[] must contain at least one non-empty matcher')
     return matchers
 
 
-def fits_nothing(matcher: Matcher) -> bool:
+def matches_nothing(matcher: Matcher) -> bool:
     """Tell whether a series without the label fits."""
     return value_test(matcher)("")
 
 
-def joined(sets: Sequence[Sequence[str]]) -> list[str]:
+def join_parameters(sets: Sequence[Sequence[str]]) -> list[str]:
     """Return what any of some sorted lists holds, sorted, each once."""
     return list(sets[0]) if len(sets) == 1 else sorted({word for words in sets for word in words})
 
 
-class Asks(Protocol):
+class QueryWork(Protocol):
     """What answers questions about the store."""
 
     async def ask(self, work: Work, seconds: float | None = None) -> Body:
         """Return what the work makes of the store."""
 
 
-class Canceled(QueryError):
+class CanceledError(QueryError):
     """Nobody waits for the answer any more."""
 
     kind = "canceled"
     status = 503
 
 
-class Answer(Response):
+class ChunkedResponse(Response):
     """A body that is sent piece by piece, as fast as the client takes it."""
 
     def __init__(self, body: Body, status: int, headers: Mapping[str, str], content_type: str) -> None:
@@ -277,7 +281,7 @@ def _cut(body: bytes) -> Sequence[bytes | memoryview]:
     return [memoryview(body)[at : at + PIECE] for at in range(0, len(body) or 1, PIECE)]
 
 
-class TooLarge(Exception):
+class BodyTooLargeError(Exception):
     """A body larger than is taken."""
 
 
@@ -289,9 +293,9 @@ async def body_of(request: Request, most: int, seconds: float = BODY_SECONDS) ->
             async for part in request.stream():
                 content += part
                 if len(content) > most:
-                    raise TooLarge(f"the body is larger than {most} bytes")
+                    raise BodyTooLargeError(f"the body is larger than {most} bytes")
     except TimeoutError:
-        raise Canceled(f"the request's body did not come within {seconds:g} s") from None
+        raise CanceledError(f"the request's body did not come within {seconds:g} s") from None
     return bytes(content)
 
 
@@ -302,46 +306,46 @@ async def parameters_of(request: Request) -> Parameters:
     if request.method == "POST" and kind == "application/x-www-form-urlencoded":
         try:
             form = await body_of(request, MAX_FORM)
-        except TooLarge as error:
-            raise BadData(f"error parsing form values: {error}") from None
+        except BodyTooLargeError as error:
+            raise BadDataError(f"error parsing form values: {error}") from None
     return Parameters(request.scope["query_string"], form)
 
 
-def answered(handler: Handler) -> Handler:
+def handle_errors(handler: Handler) -> Handler:
     """Return the handler with its errors turned into answers."""
 
     async def answer(request: Request) -> Response:
         try:
             return await handler(request)
         except QueryError as error:
-            return refusal(error.status, error.kind, str(error))
+            return error_response(error.status, error.kind, str(error))
         except ClientDisconnect:
             return Response(status_code=499)
         except (StoreError, SecretsError, sqlite3.Error) as error:  # a full disk, most likely
             log.error("while answering %s: %s", request.url.path, error)
-            return refusal(503, "unavailable", "vigie cannot get at its data now; its log says why")
+            return error_response(503, "unavailable", "vigie cannot get at its data now; its log says why")
         except Exception:  # one bad answer must not end the server
             log.exception("while answering %s", request.url.path)
-            return refusal(500, "internal", "vigie could not answer; its log says why")
+            return error_response(500, "internal", "vigie could not answer; its log says why")
 
     return answer
 
 
-def refusal(status: int, kind: str, text: str, headers: dict[str, str] | None = None) -> Response:
+def error_response(status: int, kind: str, text: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error as Prometheus spells it."""
     return Response(failure(kind, text), status, headers, JSON)
 
 
-def sent(body: Body, request: Request, content_type: str = JSON) -> Response:
+def respond(body: Body, request: Request, content_type: str = JSON) -> Response:
     """Return an answer, compressed where the client takes that; it may be so already, or come in pieces."""
     headers = {"Vary": "Accept-Encoding"}
     if isinstance(body, list):
-        return Answer(body, 200, headers, content_type)
+        return ChunkedResponse(body, 200, headers, content_type)
     if not body.startswith(GZIP_MAGIC):
-        body = packed(body, wants_gzip(request))
+        body = maybe_gzip(body, wants_gzip(request))
     if body.startswith(GZIP_MAGIC):
         headers["Content-Encoding"] = "gzip"
-    return Answer(body, 200, headers, content_type)
+    return ChunkedResponse(body, 200, headers, content_type)
 
 
 def wants_gzip(request: Request) -> bool:
@@ -349,12 +353,12 @@ def wants_gzip(request: Request) -> bool:
     return takes_gzip(request.headers.get("accept-encoding", ""))
 
 
-def packed(body: bytes, wanted: bool) -> bytes:
+def maybe_gzip(body: bytes, wanted: bool) -> bytes:
     """Return the body, compressed if that is wanted and worth it."""
-    return gzipped(body) if wanted and len(body) > WORTH_PACKING else body
+    return compress_if_wanted(body) if wanted and len(body) > WORTH_PACKING else body
 
 
-async def unless_gone(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:
+async def cancel_on_disconnect(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:
     """Return the answer; when the client leaves first, the question is cancelled."""
     question = asyncio.ensure_future(asking)
     leaving = asyncio.ensure_future(_gone(request))
@@ -362,7 +366,7 @@ async def unless_gone(request: Request, asking: Coroutine[Any, Any, Body]) -> Bo
         await asyncio.wait([question, leaving], return_when=asyncio.FIRST_COMPLETED)
         if question.done():
             return question.result()
-        raise Canceled("query was canceled: the client left")
+        raise CanceledError("query was canceled: the client left")
     finally:
         for task in (question, leaving):
             task.cancel()

@@ -14,7 +14,7 @@ PIECE = 256 << 10  # bytes handed over at a time: asyncio copies what the networ
 Body = bytes | list[bytes]
 
 
-def unless_known(
+def respond_with_etag(
     request: Request, body: bytes, kind: str, caching: str, headers: Mapping[str, str]
 ) -> Response:
     """Return a body, unless the browser has that very one."""
@@ -26,12 +26,12 @@ def unless_known(
     return Response(body, 200, headers, kind)
 
 
-def in_pieces(parts: Iterable[bytes]) -> Body:
+def split_chunks(parts: Iterable[bytes]) -> Body:
     """Return what the parts are together."""
     pieces = [b"".join(some) for some in batches(parts, len, PIECE)]
     return pieces if len(pieces) > 1 else b"".join(pieces)
 
 
-def whole(body: Body) -> bytes:
+def join_chunks(body: Body) -> bytes:
     """Return all of it as one."""
     return body if isinstance(body, bytes) else b"".join(body)

@@ -39,7 +39,7 @@ MEETS = {
 }
 
 
-class Rule(NamedTuple):
+class RouteAccess(NamedTuple):
     """The least role that a route asks for, and whether a request to it changes anything."""
 
     least: str
@@ -50,9 +50,9 @@ class Rule(NamedTuple):
         return role in MEETS[self.least]
 
 
-OPEN = Rule("")
-VIEW = Rule("viewer")
-ADMIN = Rule("admin", changes=True)
+OPEN = RouteAccess("")
+VIEW = RouteAccess("viewer")
+ADMIN = RouteAccess("admin", changes=True)
 
 # By path as the routes spell it; a row with a method goes before one without.
 TABLE = {
@@ -61,7 +61,7 @@ TABLE = {
     "/readyz": OPEN,
     "/login": OPEN,
     "POST /api/login": OPEN,
-    "POST /api/logout": Rule("viewer", changes=True),
+    "POST /api/logout": RouteAccess("viewer", changes=True),
     "/api/session": VIEW,
     "/api/openapi.json": VIEW,
     "/-/healthy": VIEW,
@@ -85,11 +85,11 @@ TABLE = {
     "/api/v1/status/flags": VIEW,
     "/api/v1/status/config": VIEW,
     "/api/v1/status/tsdb": VIEW,
-    "/api/v1/write": Rule("writer", changes=True),
+    "/api/v1/write": RouteAccess("writer", changes=True),
     "/sd/prometheus": VIEW,
-    "/add_node": Rule("join", changes=True),
+    "/add_node": RouteAccess("join", changes=True),
     "/remove_node": ADMIN,
-    "/link": Rule("node", changes=True),
+    "/link": RouteAccess("node", changes=True),
     "/api/nodes": VIEW,
     "/api/nodes/{name}": VIEW,
     "POST /api/nodes/{name}": ADMIN,
@@ -115,12 +115,12 @@ TABLE = {
 }
 
 
-def rule_of(method: str, path: str) -> Rule:
+def rule_of(method: str, path: str) -> RouteAccess:
     """Return what a route asks for, by its path as the routes spell it."""
     return TABLE.get(f"{method} {path}") or TABLE.get(path) or ADMIN
 
 
-class Rules:
+class RouteTable:
     """Finds the rule of a request by the routes themselves, so that no other spelling of a path slips by."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
@@ -129,7 +129,7 @@ class Rules:
             if path not in TABLE and not any(row.endswith(f" {path}") for row in TABLE):
                 raise ValueError(f"the route {path} has no row in the table of vigie.server.http.routes")
 
-    def rule(self, scope: Scope) -> Rule:
+    def rule(self, scope: Scope) -> RouteAccess:
         """Return what the request asks for; what is not there is not for strangers to know."""
         path = scope[ROUTE] = self._taken(scope)
         return VIEW if path is None else rule_of(scope.get("method", "GET"), path)

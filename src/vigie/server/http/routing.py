@@ -9,10 +9,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
-from vigie.server.http.not_found import nowhere
+from vigie.server.http.not_found import not_found
 
 
-class Text(Convertor[str]):
+class TextConvertor(Convertor[str]):
     """Whatever stands in a path: slashes as in `{...:path}`, and line ends, too."""
 
     regex = "(?s:.*)"
@@ -26,7 +26,7 @@ class Text(Convertor[str]):
         return value
 
 
-register_url_convertor("text", Text())
+register_url_convertor("text", TextConvertor())
 
 
 def application(routes: list[BaseRoute]) -> Starlette:
@@ -40,7 +40,7 @@ async def _elsewhere(request: Request, _: Exception) -> Response:
     """Lead from /jobs/ to /jobs, if there is such a route."""
     if _known(request.scope, request.scope["path"][:-1]):
         return RedirectResponse(f"../{_last_step(request.scope)}")
-    return nowhere(request)
+    return not_found(request)
 
 
 def _known(scope: Scope, path: str) -> bool:

@@ -12,18 +12,18 @@ import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vigie.common.systemd import notify
-from vigie.server.http.protocols import Connection, LinkProtocol
-from vigie.server.http.requests import refusal
+from vigie.server.http.protocols import LinkProtocol, ServerProtocol
+from vigie.server.http.requests import error_response
 from vigie.wire.messages import MAX_MESSAGE
 
 MAX_CONNECTIONS = 20_000  # agents stay connected
 IDLE_SECONDS = 75
 STOP_SECONDS = 3  # for what is under way to be finished, and for answers to be fetched
 PART_SECONDS = 2.0  # for what was cancelled then to end
-STOPPED = refusal(503, "unavailable", "the server is being stopped")
+STOPPED = error_response(503, "unavailable", "the server is being stopped")
 
 
-class Front(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A uvicorn that leaves the signals to us, and waits for nobody at its end."""
 
     def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None = None) -> None:
@@ -81,7 +81,7 @@ def _excused(app: ASGIApp) -> ASGIApp:
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=ServerProtocol,
         ws=LinkProtocol,
         ws_per_message_deflate=False,
         ws_ping_interval=None,  # a link asks for itself, and its agent too

@@ -26,7 +26,7 @@ class Certificate:
     def __init__(self, certificate: str, key: str) -> None:
         self.file, self._key = certificate, key
         self._seen = self._look()
-        self.context = self._shown = context_of(certificate, key)
+        self.context = self._shown = build_context(certificate, key)
         self.context.sni_callback = self._show
 
     async def follow(self) -> None:
@@ -42,7 +42,7 @@ class Certificate:
             return
         self._seen = seen
         try:
-            self._shown = context_of(self.file, self._key)
+            self._shown = build_context(self.file, self._key)
             shown = fingerprint(Path(self.file))
         except (ValueError, OSError) as error:
             log.error("the certificate stays as it was, as the new one is no good: %s", error)
@@ -64,7 +64,7 @@ def _state(file: str) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_ino, found.st_size
 
 
-def context_of(certificate: str, key: str) -> ssl.SSLContext:
+def build_context(certificate: str, key: str) -> ssl.SSLContext:
     """Return the context of new connections, or raise ValueError that names the files."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -77,7 +77,7 @@ def context_of(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-def shown_in(file: Path) -> str:
+def sans_of(file: Path) -> str:
     """Return the first certificate of a PEM file, which is the one that is shown."""
     found = CERTIFICATE.search(file.read_text(encoding="ascii", errors="replace"))
     if not found:
@@ -87,7 +87,7 @@ def shown_in(file: Path) -> str:
 
 def fingerprint(file: Path) -> str:
     """Return the fingerprint of the certificate that is shown."""
-    return f"sha256:{hashlib.sha256(ssl.PEM_cert_to_DER_cert(shown_in(file))).hexdigest()}"
+    return f"sha256:{hashlib.sha256(ssl.PEM_cert_to_DER_cert(sans_of(file))).hexdigest()}"
 
 
 def _no_password() -> str:

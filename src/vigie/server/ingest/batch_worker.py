@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Batches(Generic[T]):
+class BatchWorker(Generic[T]):
     """Takes jobs in the order in which they came, so many at a time at most, and so many seconds apart.
 
     A job that comes alone is taken at once; those that come in the time after it are taken together.

@@ -12,14 +12,14 @@ from typing import Any, Protocol
 from starlette.responses import PlainTextResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from vigie.common.change_logger import Complaint
+from vigie.common.change_logger import ChangeLogger
 from vigie.server.auth.secrets import Identity
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.cluster.nodes import NAME, REMOVED
-from vigie.server.ingest.link_session import Session, Shared
-from vigie.server.ingest.link_writer import CannotStore
+from vigie.server.ingest.link_session import LinkServices, LinkSession
+from vigie.server.ingest.link_writer import StoreUnavailableError
 from vigie.wire import messages
-from vigie.wire.messages import PROTOCOL, Goodbye, Hello, Malformed, Reply, Welcome
+from vigie.wire.messages import PROTOCOL, CommandResult, Goodbye, Hello, MalformedMessageError, Welcome
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ BAD_DATA, TRY_LATER, UNWANTED = 1007, 1013, 1008
 BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
 
 
-class Keys(Protocol):
+class NodeKeys(Protocol):
     """What knows the credentials of nodes."""
 
     def identify(self, token: str) -> Identity | None:
@@ -44,16 +44,16 @@ class Keys(Protocol):
         """Let every key of a node be valid no more."""
 
 
-class Unwanted(Exception):
+class UnwantedLinkError(Exception):
     """An agent that may not be who it says; the message tells it why and what to do."""
 
 
-class Links:
+class LinkEndpoint:
     """The endpoint, and who is on the line."""
 
-    def __init__(self, shared: Shared, keys: Keys, answer_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, shared: LinkServices, keys: NodeKeys, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._shared, self._keys, self._answer_seconds = shared, keys, answer_seconds
-        self._live: dict[str, Session] = {}
+        self._live: dict[str, LinkSession] = {}
         self._acknowledged: dict[str, tuple[str, int]] = {}  # by node: start of its agent, sequence
 
     @property
@@ -63,7 +63,7 @@ class Links:
 
     async def watch(self) -> None:
         """Look for nodes that went silent, for ever."""
-        complain = Complaint("the nodes")
+        complain = ChangeLogger("the nodes")
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
@@ -89,7 +89,7 @@ class Links:
             self._live[node].end(why, removed=True)
         return removed
 
-    async def order(self, node: str, name: str, arguments: dict[str, Any]) -> Reply | None:
+    async def order(self, node: str, name: str, arguments: dict[str, Any]) -> CommandResult | None:
         """Have a node do something of its list; return what it replies, nothing if it does not."""
         session = self._live.get(node)
         return await session.order(name, arguments, ORDER_SECONDS) if session else None
@@ -116,18 +116,18 @@ class Links:
             await _parted(socket, BAD_DATA, "text is not our protocol")
         except TimeoutError:
             await _parted(socket, BAD_DATA, f"no hello within {HELLO_SECONDS:g} s")
-        except Malformed as error:
+        except MalformedMessageError as error:
             await _parted(socket, BAD_DATA, str(error))
-        except Unwanted as error:
+        except UnwantedLinkError as error:
             await _parted(socket, UNWANTED, str(error))
-        except (CannotStore, SecretsError, sqlite3.Error) as error:
+        except (StoreUnavailableError, SecretsError, sqlite3.Error) as error:
             await _parted(socket, TRY_LATER, f"nothing can be stored now: {error}")
 
-    async def _introduced(self, socket: WebSocket, identity: Identity) -> Session:
+    async def _introduced(self, socket: WebSocket, identity: Identity) -> LinkSession:
         async with asyncio.timeout(HELLO_SECONDS):
             hello = messages.decode(await socket.receive_bytes())
         if not isinstance(hello, Hello):
-            raise Malformed("the first message should be a hello")
+            raise MalformedMessageError("the first message should be a hello")
         await self._check(hello, identity, socket)
         joined = identity.role == "join"
         address = socket.client.host if socket.client else ""
@@ -136,7 +136,7 @@ class Links:
         if before and before.start != hello.start:  # what the one before told, this one may not know of
             self._shared.writer.later(partial(self._shared.absences.stopped, hello.node))
         node = self._shared.registry.connected(hello, address, joined=joined)
-        session = self._live[hello.node] = Session(socket, hello, self._shared, node.boot_ms)
+        session = self._live[hello.node] = LinkSession(socket, hello, self._shared, node.boot_ms)
         try:
             key = self._keys.new_node_key(hello.node) if joined else ""
             start, acknowledged = self._acknowledged.get(hello.node, ("", 0))
@@ -152,24 +152,26 @@ class Links:
     async def _check(self, hello: Hello, identity: Identity, socket: WebSocket) -> None:
         name = hello.node
         if hello.protocol < 1:
-            raise Malformed(f"protocol {hello.protocol} was never spoken")
+            raise MalformedMessageError(f"protocol {hello.protocol} was never spoken")
         if not NAME.fullmatch(name):
-            raise Unwanted(f"{name!r} cannot be a node's name: letters, digits, dots, dashes; see --node")
+            raise UnwantedLinkError(
+                f"{name!r} cannot be a node's name: letters, digits, dots, dashes; see --node"
+            )
         if identity.role == "node" and name not in identity.name.split(","):
-            raise Unwanted(
+            raise UnwantedLinkError(
                 f"this key is of {identity.name}, not of {name}: to stay {identity.name} start the agent "
                 f"with --node {identity.name}, to be {name} join anew with the join token"
             )
         known = self._shared.registry.find(name)
         if known and known.state == REMOVED:
             # Not even by the join token: where that stands in a file, the node would be back by itself.
-            raise Unwanted(
+            raise UnwantedLinkError(
                 f"node {name} was removed; to let it in again, on the server: vigie nodes add {name}"
             )
         while other := self._live.get(name):
             if other.hello.start != hello.start and await other.answers(self._answer_seconds):
                 here = f"{socket.client.host if socket.client else '?'} (host {hello.host or '?'})"
-                raise Unwanted(
+                raise UnwantedLinkError(
                     f"node {name} is connected already: that one is at {other.place}, this one at {here}; "
                     f"give one of them another name with --node"
                 )
@@ -177,7 +179,7 @@ class Links:
                 other.end("another connection of this node took over")
                 self._left(other)
 
-    def _left(self, session: Session) -> None:
+    def _left(self, session: LinkSession) -> None:
         node = session.hello.node
         self._acknowledged[node] = (session.hello.start, session.acknowledged)
         if self._live.get(node) is not session:

@@ -16,36 +16,36 @@ from vigie.model import Binding as ModelBinding
 from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
 from vigie.model import Table, gauge
-from vigie.server.auth.delegated_auth import Vouching
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
-from vigie.server.cluster.nodes import Registry
-from vigie.server.ingest.link_tables import Alike, Tables
-from vigie.server.ingest.link_writer import CannotStore, LinkWriter, Outcome
+from vigie.server.auth.delegated_auth import DelegatedAuth
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
+from vigie.server.cluster.nodes import NodeStore
+from vigie.server.ingest.link_tables import LinkTables, SharedTables
+from vigie.server.ingest.link_writer import LinkWriter, Outcome, StoreUnavailableError
 from vigie.server.ingest.node_clock import NodeClock
-from vigie.server.metrics import Counts
-from vigie.server.staleness.activity import JOB, Absences
-from vigie.store.errors import Refused
+from vigie.server.metrics import LinkMetrics
+from vigie.server.staleness.activity import JOB, ActivityLog
+from vigie.store.errors import InvalidInputError
 from vigie.store.store import Store
 from vigie.wire import messages
 from vigie.wire.commands import PING
 from vigie.wire.messages import (
     Ack,
-    Answer,
-    Ask,
-    Binding,
+    BindingMessage,
     Command,
-    Delta,
-    Event,
-    Frame,
+    CommandResult,
+    DelegatedRequest,
+    DelegatedResponse,
+    DeltaMessage,
+    EventMessage,
+    FrameMessage,
     Goodbye,
-    Held,
+    HeldBindings,
     Hello,
-    Inventory,
-    Malformed,
-    Reply,
+    InventoryMessage,
+    MalformedMessageError,
+    TableMessage,
 )
-from vigie.wire.messages import Table as TableMessage
 
 AHEAD_MS = 10 * 60_000
 PING_SECONDS = 30.0
@@ -62,7 +62,7 @@ METRICS = (
 HERE = Table("vigie_link", 1, ((UP, ()), (OFFSET, ())))
 
 
-class PassOn(Protocol):
+class FrameSink(Protocol):
     """Where else the frames of all nodes go."""
 
     def write_frame(self, target: Mapping[str, str], frame: ModelFrame) -> None:
@@ -72,41 +72,41 @@ class PassOn(Protocol):
         """End the series of a target."""
 
 
-class Shared(NamedTuple):
+class LinkServices(NamedTuple):
     """What all links have in common."""
 
     store: Store
     writer: LinkWriter
-    events: Events
-    registry: Registry
+    events: EventStore
+    registry: NodeStore
     clock: Callable[[], int]
     age_ms: int
-    counts: Counts
-    alike: Alike
-    absences: Absences
+    counts: LinkMetrics
+    alike: SharedTables
+    absences: ActivityLog
     scraped: Callable[[str, str], bool]  # whether we scrape this instance and job ourselves
-    book: Book
-    vouching: Vouching
-    pass_on: PassOn | None = None
+    book: BindingStore
+    vouching: DelegatedAuth
+    pass_on: FrameSink | None = None
 
 
-class Session:
+class LinkSession:
     """A connection whose agent has introduced itself."""
 
-    def __init__(self, socket: WebSocket, hello: Hello, shared: Shared, boot_ms: int) -> None:
+    def __init__(self, socket: WebSocket, hello: Hello, shared: LinkServices, boot_ms: int) -> None:
         self.hello = hello
         self.acknowledged = 0
         self.said_goodbye = False
         self._socket, self._shared = socket, shared
-        self._tables = Tables(shared.alike, HERE.source)  # that one is for us to write
+        self._tables = LinkTables(shared.alike, HERE.source)  # that one is for us to write
         self._clock = NodeClock(boot_ms)
         self._room = asyncio.Semaphore(ON_THE_LINE)
         self._last = 0
         self._refused: list[tuple[int, str]] = []
         self._news = asyncio.Event()
-        self._failure: CannotStore | None = None
+        self._failure: StoreUnavailableError | None = None
         self._closing: Goodbye | None = None
-        self._asked: dict[int, tuple[int, asyncio.Future[Reply]]] = {}
+        self._asked: dict[int, tuple[int, asyncio.Future[CommandResult]]] = {}
         self._commands = 0
         self._questions: set[asyncio.Future[None]] = set()
 
@@ -145,7 +145,7 @@ class Session:
         """Tell whether the agent is still there."""
         return await self.order(PING, {}, seconds) is not None
 
-    async def order(self, name: str, arguments: dict[str, Any], seconds: float) -> Reply | None:
+    async def order(self, name: str, arguments: dict[str, Any], seconds: float) -> CommandResult | None:
         """Have the agent do something of its list; return what it replies, nothing if it does not."""
         try:
             async with asyncio.timeout(seconds):
@@ -159,15 +159,15 @@ class Session:
             if self._closing:
                 continue  # not acknowledged, so it is said again wherever the agent goes
             self._shared.registry.heard(self.hello.node)
-            if isinstance(message, Frame):
+            if isinstance(message, FrameMessage):
                 await self._store(message.sequence, partial(self._append, self._frames(message)))
-            elif isinstance(message, TableMessage | Delta):
+            elif isinstance(message, TableMessage | DeltaMessage):
                 self._tables.announce(message)
-            elif isinstance(message, Event):
+            elif isinstance(message, EventMessage):
                 await self._store(message.sequence, partial(self._note, message))
-            elif isinstance(message, Binding):
+            elif isinstance(message, BindingMessage):
                 await self._store(message.sequence, partial(self._bind, binding_of(message)))
-            elif isinstance(message, Reply):
+            elif isinstance(message, CommandResult):
                 self._replied(message)
             elif isinstance(message, Goodbye):
                 self.said_goodbye = True
@@ -176,35 +176,37 @@ class Session:
 
     async def _said(self, message: messages.Message) -> None:
         """Take what is said seldom."""
-        if isinstance(message, Held):
+        if isinstance(message, HeldBindings):
             await self._held([binding_of(held) for held in message.bindings])
-        elif isinstance(message, Inventory):
+        elif isinstance(message, InventoryMessage):
             self._shared.registry.equipped(self.hello.node, message.has)
-        elif isinstance(message, Ask):
+        elif isinstance(message, DelegatedRequest):
             await self._question(message)
         else:
-            raise Malformed(f"an agent does not say {type(message).__name__}")
+            raise MalformedMessageError(f"an agent does not say {type(message).__name__}")
 
-    async def _question(self, ask: Ask) -> None:
+    async def _question(self, ask: DelegatedRequest) -> None:
         """Have a question of somebody on the node answered beside everything else."""
         if len(self._questions) >= QUESTIONS:
-            await self._say(Answer(ask.number, 503, b"too many questions of this node at once\n"))
+            await self._say(DelegatedResponse(ask.number, 503, b"too many questions of this node at once\n"))
             return
         task = asyncio.ensure_future(self._answer(ask))
         self._questions.add(task)
         task.add_done_callback(self._questions.discard)
 
-    async def _answer(self, ask: Ask) -> None:
+    async def _answer(self, ask: DelegatedRequest) -> None:
         answer = await self._shared.vouching.answer(ask)
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the link was cut meanwhile
             await self._say(answer)
 
-    def _frames(self, message: Frame) -> list[tuple[str, ModelFrame]]:
+    def _frames(self, message: FrameMessage) -> list[tuple[str, ModelFrame]]:
         """Return what each job has in the frame, with tables and numbers as the store takes them."""
         plan = self._tables.plan(tuple([number for number, _ in message.parts]))
         sizes = [len(data) for _, data in message.parts]
         if sizes != plan.sizes:
-            raise Malformed(f"{sum(sizes)} bytes of values for tables that have {sum(plan.sizes)}")
+            raise MalformedMessageError(
+                f"{sum(sizes)} bytes of values for tables that have {sum(plan.sizes)}"
+            )
         values = [np.frombuffer(data, FLOATS) for _, data in message.parts]
         jobs: dict[str, list[Any]] = {
             job: [(table, values[place]) for place, table in tables] for job, tables in plan.jobs.items()
@@ -218,7 +220,7 @@ class Session:
     def _append(self, frames: list[tuple[str, ModelFrame]]) -> None:
         now, time_ms = self._shared.clock(), frames[0][1].time_ms
         if not now - self._shared.age_ms <= time_ms <= now + AHEAD_MS:
-            raise Refused(f"{time_ms} is older than what is kept or more than 10 minutes ahead")
+            raise InvalidInputError(f"{time_ms} is older than what is kept or more than 10 minutes ahead")
         # What we scrape ourselves, too, would be there twice.
         frames = [
             each for each in frames if each[0] == JOB or not self._shared.scraped(self.hello.node, each[0])
@@ -233,7 +235,7 @@ class Session:
         self._shared.absences.frame(self.hello.node, time_ms, self.hello.cadence, relayed)
         self._shared.counts.frames += 1
 
-    def _note(self, message: Event) -> None:
+    def _note(self, message: EventMessage) -> None:
         where = {**message.where, "node": self.hello.node}
         event = ModelEvent(
             message.kind, message.begin_ms, message.what, where, message.end_ms, message.severity
@@ -253,14 +255,14 @@ class Session:
 
     async def _store(self, sequence: int, store: Callable[[], None]) -> None:
         if sequence <= self._last:
-            raise Malformed(f"sequence {sequence} came after {self._last}")
+            raise MalformedMessageError(f"sequence {sequence} came after {self._last}")
         self._last = sequence
         await self._room.acquire()
         await self._shared.writer.submit(store, partial(self._stored, sequence))
 
     def _stored(self, sequence: int, outcome: Outcome) -> None:
         self._room.release()
-        if isinstance(outcome, CannotStore):
+        if isinstance(outcome, StoreUnavailableError):
             self._failure = outcome
         elif self._failure is None:
             self.acknowledged = sequence
@@ -287,10 +289,10 @@ class Session:
         while await self.answers(SILENT_SECONDS):
             await asyncio.sleep(PING_SECONDS)
 
-    async def _ask(self, name: str, arguments: dict[str, Any]) -> Reply:
+    async def _ask(self, name: str, arguments: dict[str, Any]) -> CommandResult:
         self._commands += 1
         number = self._commands
-        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[CommandResult] = asyncio.get_running_loop().create_future()
         self._asked[number] = (self._shared.clock(), answer)
         try:
             await self._say(Command(number, name, arguments))
@@ -298,7 +300,7 @@ class Session:
         finally:
             del self._asked[number]
 
-    def _replied(self, reply: Reply) -> None:
+    def _replied(self, reply: CommandResult) -> None:
         asked = self._asked.get(reply.number)
         if asked is None or asked[1].done():
             return

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from vigie.model import Table
 from vigie.model.table import Series
-from vigie.server.ingest.metadata import Described, families_of
+from vigie.server.ingest.metadata import MetadataCache, families_of
 from vigie.server.staleness.activity import JOB
 from vigie.wire import table_codec
-from vigie.wire.messages import RELAYED, Delta, Malformed
-from vigie.wire.messages import Table as TableMessage
-from vigie.wire.table_codec import Difference
+from vigie.wire.messages import RELAYED, DeltaMessage, MalformedMessageError, TableMessage
+from vigie.wire.table_codec import TableDifference
 
 EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LAYOUTS = 4096
@@ -28,16 +27,16 @@ def job_of(source: str) -> str:
         return JOB
     job = source[len(RELAYED) :]
     if job == JOB or not EXPORTER.fullmatch(job):
-        raise Malformed(f"{source[:80]!r} names no exporter")
+        raise MalformedMessageError(f"{source[:80]!r} names no exporter")
     return job
 
 
-class Alike:
+class SharedTables:
     """Series by the bytes that brought them, so that a thousand equal nodes cost one."""
 
     def __init__(self, most: int = MAX_LAYOUTS) -> None:
         self._most = most
-        self.described = Described()  # what the tables tell of their metrics
+        self.described = MetadataCache()  # what the tables tell of their metrics
         self._kept: OrderedDict[bytes, tuple[Series, ...]] = OrderedDict()
 
     def series(self, layout: bytes) -> tuple[Series, ...]:
@@ -54,20 +53,20 @@ class Alike:
         return found
 
 
-class Plan(NamedTuple):
+class FrameLayout(NamedTuple):
     """What is known of every frame with the same tables: the bytes of each, and the tables of each job."""
 
     sizes: list[int]
     jobs: dict[str, list[tuple[int, Table]]]  # each with its place in the frame
 
 
-class Tables:
+class LinkTables:
     """The tables of one connection, by their numbers."""
 
-    def __init__(self, alike: Alike, ours: str) -> None:
+    def __init__(self, alike: SharedTables, ours: str) -> None:
         self._alike, self._ours = alike, ours
         self._tables: dict[int, Table] = {}
-        self._plans: dict[tuple[int, ...], Plan] = {}
+        self._plans: dict[tuple[int, ...], FrameLayout] = {}
         self._series = 0
 
     def __getitem__(self, number: int) -> Table:
@@ -75,14 +74,14 @@ class Tables:
         try:
             return self._tables[number]
         except KeyError:
-            raise Malformed(f"table {number} was not announced") from None
+            raise MalformedMessageError(f"table {number} was not announced") from None
 
-    def plan(self, numbers: tuple[int, ...]) -> Plan:
+    def plan(self, numbers: tuple[int, ...]) -> FrameLayout:
         """Return what is known of frames with these tables, or raise Malformed."""
         plan = self._plans.get(numbers)
         if plan is None:
             tables = [self[number] for number in numbers]
-            plan = Plan([8 * len(table.series) for table in tables], {})
+            plan = FrameLayout([8 * len(table.series) for table in tables], {})
             for place, table in enumerate(tables):
                 if table.source != self._ours:
                     plan.jobs.setdefault(job_of(table.source), []).append((place, table))
@@ -91,18 +90,18 @@ class Tables:
             self._plans[numbers] = plan
         return plan
 
-    def announce(self, message: TableMessage | Delta) -> None:
+    def announce(self, message: TableMessage | DeltaMessage) -> None:
         """Take a table, or raise Malformed."""
         self._plans.clear()
         if isinstance(message, TableMessage):
             table = Table(message.source, message.version, self._alike.series(message.layout))
         else:
             base = self[message.base]
-            change = Difference(self._alike.series(message.added), message.places, message.ended)
+            change = TableDifference(self._alike.series(message.added), message.places, message.ended)
             series = table_codec.apply(base.series, change)
             table = Table(base.source, message.version, series)
         before = self._tables.get(message.number)
         self._series += len(table.series) - (len(before.series) if before else 0)
         if self._series > MAX_SERIES:
-            raise Malformed(f"more than {MAX_SERIES} series")
+            raise MalformedMessageError(f"more than {MAX_SERIES} series")
         self._tables[message.number] = table

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from vigie.common.change_logger import Complaint
+from vigie.common.change_logger import ChangeLogger
 from vigie.model import Event
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
-from vigie.server.ingest.batch_worker import Batches
-from vigie.server.staleness.activity import Absences
-from vigie.store.errors import Damaged, Refused, StoreError
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
+from vigie.server.ingest.batch_worker import BatchWorker
+from vigie.server.staleness.activity import ActivityLog
+from vigie.store.errors import CorruptionError, InvalidInputError, StoreError
 from vigie.store.store import Store
 
 log = logging.getLogger(__name__)
@@ -27,11 +27,11 @@ ROOM = 2048  # entries of all links that may wait to be stored
 CLOSE_SECONDS = 1.0  # for what waits then; the rest is not acknowledged, and sent again
 
 
-class CannotStore(Exception):
+class StoreUnavailableError(Exception):
     """The store takes nothing now; the agents keep what they have."""
 
 
-Outcome = str | CannotStore | None  # why an entry is refused; nothing when it is synced
+Outcome = str | StoreUnavailableError | None  # why an entry is refused; nothing when it is synced
 
 
 class _Job(NamedTuple):
@@ -45,9 +45,9 @@ class LinkWriter:
     def __init__(
         self,
         store: Store,
-        events: Events,
-        absences: Absences,
-        book: Book,
+        events: EventStore,
+        absences: ActivityLog,
+        book: BindingStore,
         close_seconds: float = CLOSE_SECONDS,
     ) -> None:
         self.syncs = 0
@@ -55,8 +55,8 @@ class LinkWriter:
         self._store, self._events, self._absences, self._book = store, events, absences, book
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Semaphore(ROOM)
-        self._complain = Complaint("what the server itself notes")
-        self._jobs = Batches("link writer", self._take, A_SYNC, apart=APART)
+        self._complain = ChangeLogger("what the server itself notes")
+        self._jobs = BatchWorker("link writer", self._take, A_SYNC, apart=APART)
 
     @property
     def waiting(self) -> int:
@@ -95,13 +95,16 @@ class LinkWriter:
 
     def _stored(self, job: _Job) -> Outcome:
         if job.done and time.monotonic() > self._until:
-            return CannotStore("the server is being stopped")
+            return StoreUnavailableError("the server is being stopped")
         try:
             job.store()
-        except (Refused, Damaged) as error:  # sent again it would meet the same damage, for ever
+        except (
+            InvalidInputError,
+            CorruptionError,
+        ) as error:  # sent again it would meet the same damage, for ever
             return str(error)
         except (StoreError, sqlite3.Error, OSError) as error:
-            return CannotStore(str(error))
+            return StoreUnavailableError(str(error))
         except Exception as error:  # a fault of ours with one entry must not end the storing of all
             log.exception("an entry cannot be stored")
             return f"internal: {error}"
@@ -112,13 +115,13 @@ class LinkWriter:
             self._room.release()
             done(outcome)
 
-    def _sync(self) -> CannotStore | None:
+    def _sync(self) -> StoreUnavailableError | None:
         try:
             self._store.sync()
             self._events.sync()
             self._absences.sync()
             self._book.sync()
         except (StoreError, sqlite3.Error, OSError) as error:
-            return CannotStore(str(error))
+            return StoreUnavailableError(str(error))
         self.syncs += 1
         return None

@@ -16,7 +16,7 @@ _COMMENT = re.compile(r'# (HELP|TYPE|UNIT) (?:([a-zA-Z_:][a-zA-Z0-9_:]*)|"((?:[^
 MOST = 20_000  # families
 
 
-class Family(NamedTuple):
+class MetricMetadata(NamedTuple):
     """What is known of one metric."""
 
     kind: str = UNKNOWN
@@ -24,11 +24,11 @@ class Family(NamedTuple):
     unit: str = ""
 
 
-def families(content: str) -> dict[str, Family]:
+def families(content: str) -> dict[str, MetricMetadata]:
     """Return the families that the comments of an exposition describe; other comments are no error."""
-    found: dict[str, Family] = {}
+    found: dict[str, MetricMetadata] = {}
     for keyword, name, text in _comments(content):
-        family = found.get(name, Family())
+        family = found.get(name, MetricMetadata())
         if keyword == "TYPE":
             kind = text.strip().lower()
             family = family._replace(kind=UNKNOWN if kind == "untyped" else kind[:MOST_WORD])
@@ -48,34 +48,34 @@ def _comments(content: str) -> Iterator[tuple[str, str, str]]:
             yield keyword, unescaped(quoted) if plain is None else plain, text
 
 
-class Described:
+class MetadataCache:
     """Keeps what is said of metrics; the last word counts, and too many are not kept."""
 
     def __init__(self) -> None:
-        self.families: Mapping[str, Family] = {}  # replaced, never changed: others read it meanwhile
+        self.families: Mapping[str, MetricMetadata] = {}  # replaced, never changed: others read it meanwhile
 
-    def take(self, found: Mapping[str, Family]) -> None:
+    def take(self, found: Mapping[str, MetricMetadata]) -> None:
         """Keep what somebody says; whoever says nothing of a metric's kind takes none away."""
         if not found.items() <= self.families.items():
-            self.families = dict(itertools.islice(joined(self.families, found).items(), MOST))
+            self.families = dict(itertools.islice(merge_metadata(self.families, found).items(), MOST))
 
 
-def joined(*told: Mapping[str, Family]) -> dict[str, Family]:
+def merge_metadata(*told: Mapping[str, MetricMetadata]) -> dict[str, MetricMetadata]:
     """Return what is known from several; of each metric the last counts that says something."""
-    known: dict[str, Family] = {}
+    known: dict[str, MetricMetadata] = {}
     for name, now in itertools.chain.from_iterable(each.items() for each in told):
-        before = known.get(name, Family())
+        before = known.get(name, MetricMetadata())
         kind = before.kind if now.kind == UNKNOWN else now.kind
-        known[name] = Family(kind, now.help or before.help, now.unit or before.unit)
+        known[name] = MetricMetadata(kind, now.help or before.help, now.unit or before.unit)
     return known
 
 
-def families_of(metrics: Iterable[Metric]) -> dict[str, Family]:
+def families_of(metrics: Iterable[Metric]) -> dict[str, MetricMetadata]:
     """Return the families of declared metrics; the parts of a histogram are one."""
     return {metric.family: family_of(metric) for metric in metrics}
 
 
-def family_of(metric: Metric) -> Family:
+def family_of(metric: Metric) -> MetricMetadata:
     """Return what a declared metric says of itself."""
     kind = UNKNOWN if metric.kind == "untyped" else metric.kind[:MOST_WORD]
-    return Family(kind, metric.help[:MOST_HELP], metric.unit)
+    return MetricMetadata(kind, metric.help[:MOST_HELP], metric.unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigie.server.cluster.nodes import CLOCK_MS
-from vigie.wire.messages import Frame
+from vigie.wire.messages import FrameMessage
 
 HELD_MS = 2_000  # a measure that differs by less changes nothing, so that a replay gets the same times
 
@@ -23,7 +23,7 @@ class NodeClock:
         self.boot_ms = boot
         return True
 
-    def time_of(self, frame: Frame) -> int:
+    def time_of(self, frame: FrameMessage) -> int:
         """Return when a frame was made: as it says, unless its clock is off by more than ten seconds."""
         if not frame.uptime_ms or not self.boot_ms:  # kept over a reboot: what it says is all there is
             return frame.time_ms

@@ -15,17 +15,16 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from vigie.server.http.requests import TooLarge, body_of
-from vigie.server.ingest.batch_worker import Batches
-from vigie.server.ingest.metadata import MOST_HELP, MOST_WORD, Described, Family
-from vigie.server.metrics import Own
-from vigie.store.errors import Damaged, Refused, StoreError
+from vigie.server.http.requests import BodyTooLargeError, body_of
+from vigie.server.ingest.batch_worker import BatchWorker
+from vigie.server.ingest.metadata import MOST_HELP, MOST_WORD, MetadataCache, MetricMetadata
+from vigie.server.metrics import ServerMetrics
+from vigie.store.errors import CorruptionError, InvalidInputError, StoreError
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 from vigie.wire.remote_write.labels import LabelCache
-from vigie.wire.remote_write.protobuf import Malformed
-from vigie.wire.remote_write.write_request import Request as WriteRequest
-from vigie.wire.remote_write.write_request import decode, decompress
+from vigie.wire.remote_write.protobuf import MalformedProtobufError
+from vigie.wire.remote_write.write_request import DecodedWriteRequest, decode, decompress
 
 MAX_DECOMPRESSED = 64 << 20
 AHEAD_MS = 10 * 60_000  # how far in the future a sample may lie, as in Prometheus
@@ -36,15 +35,15 @@ RETRY = {"Retry-After": "10"}
 Write = Callable[[bytes], Awaitable[None]]
 
 
-class Busy(Exception):
+class WriterBusyError(Exception):
     """Too many requests are waiting."""
 
 
-class Rejected(Exception):
+class SamplesRejectedError(Exception):
     """Something of the request cannot be stored, and never will be; the rest is."""
 
 
-class Cannot(Exception):
+class CannotWriteError(Exception):
     """The store takes nothing now; the sender should try again."""
 
 
@@ -54,13 +53,13 @@ class _Job(NamedTuple):
     done: asyncio.Future[None]
 
 
-class Writer:
+class RemoteWriter:
     """Stores requests; one is done when what it brought is synced."""
 
     def __init__(
         self,
         store: Store,
-        own: Own,
+        own: ServerMetrics,
         clock: Callable[[], int],
         age_ms: int,
         pass_on: Callable[[Sequence[Samples]], None] = lambda _: None,
@@ -68,8 +67,8 @@ class Writer:
         self._store, self._own, self._clock, self._age = store, own, clock, age_ms
         self._pass_on = pass_on
         self._cache = LabelCache()
-        self.described = Described()  # what senders tell of their metrics
-        self._jobs = Batches("writer", self._take, A_SYNC, WAITING)
+        self.described = MetadataCache()  # what senders tell of their metrics
+        self._jobs = BatchWorker("writer", self._take, A_SYNC, WAITING)
 
     @property
     def waiting(self) -> int:
@@ -87,7 +86,7 @@ class Writer:
         try:
             self._jobs.put(_Job(body, loop, done))
         except queue.Full:
-            raise Busy(f"{WAITING} requests are waiting to be stored") from None
+            raise WriterBusyError(f"{WAITING} requests are waiting to be stored") from None
         await done
 
     def _take(self, jobs: list[_Job]) -> None:
@@ -96,7 +95,7 @@ class Writer:
         for job, taken, outcome in outcomes:
             if taken and failure is None:
                 self._pass_on(taken)
-            result = outcome if isinstance(outcome, Malformed) else failure or outcome
+            result = outcome if isinstance(outcome, MalformedProtobufError) else failure or outcome
             self._own.refused += result is not None
             job.loop.call_soon_threadsafe(_settle, job.done, result)
 
@@ -109,18 +108,21 @@ class Writer:
             self.described.take(_families(request))
             timely, problems = self._judged(request)
             self._store.append_series(timely)
-        except Malformed as error:
+        except MalformedProtobufError as error:
             return (), error
-        except (Refused, Damaged) as error:  # sent again it would meet the same damage, for ever
-            return (), Rejected(str(error))
+        except (
+            InvalidInputError,
+            CorruptionError,
+        ) as error:  # sent again it would meet the same damage, for ever
+            return (), SamplesRejectedError(str(error))
         except StoreError as error:
-            return (), Cannot(str(error))
+            return (), CannotWriteError(str(error))
         except Exception as error:  # noqa: BLE001 - a fault with one request must not end the writing of all
             return (), error
         self._own.samples += sum(len(samples.times) for samples in timely)
-        return timely, Rejected("; ".join(problems)) if problems else None
+        return timely, SamplesRejectedError("; ".join(problems)) if problems else None
 
-    def _judged(self, request: WriteRequest) -> tuple[list[Samples], list[str]]:
+    def _judged(self, request: DecodedWriteRequest) -> tuple[list[Samples], list[str]]:
         """Return what can be stored, and what is wrong with the rest."""
         now = self._clock()
         oldest, newest = now - self._age, now + AHEAD_MS
@@ -148,14 +150,14 @@ class Writer:
         try:
             self._store.sync()
         except StoreError as error:
-            return Cannot(str(error))
+            return CannotWriteError(str(error))
         self._own.syncs += 1
         return None
 
 
-def _families(request: WriteRequest) -> dict[str, Family]:
+def _families(request: DecodedWriteRequest) -> dict[str, MetricMetadata]:
     return {
-        name: Family(kind, text[:MOST_HELP], unit[:MOST_WORD])
+        name: MetricMetadata(kind, text[:MOST_HELP], unit[:MOST_WORD])
         for name, kind, text, unit in request.metadata
         if name
     }
@@ -197,13 +199,13 @@ class WriteRoute:
             return PlainTextResponse(unknown + "\n", 415)
         try:
             await self._write(await body_of(request, MAX_BODY))
-        except TooLarge as error:
+        except BodyTooLargeError as error:
             return PlainTextResponse(f"{error}\n", 413)
-        except (Malformed, Rejected) as error:
+        except (MalformedProtobufError, SamplesRejectedError) as error:
             return PlainTextResponse(f"{error}\n", 400)
-        except Busy as error:
+        except WriterBusyError as error:
             return PlainTextResponse(f"{error}\n", 429, RETRY)
-        except Cannot as error:
+        except CannotWriteError as error:
             return PlainTextResponse(f"{error}\n", 503, RETRY)
         return Response(status_code=204)
 

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from vigie.model import Frame
-from vigie.server.ingest.link_session import PassOn
-from vigie.server.metrics import Own
+from vigie.server.ingest.link_session import FrameSink
+from vigie.server.metrics import ServerMetrics
 from vigie.store.errors import StoreError
 from vigie.store.store import Store
 
@@ -18,11 +18,16 @@ EVERY_SECONDS = 10.0
 JOB = "vigie"
 
 
-class SelfWatch:
+class SelfMonitor:
     """Stores the server's own tables every few seconds, in a thread of its own."""
 
     def __init__(
-        self, own: Own, store: Store, clock: Callable[[], int], instance: str, pass_on: PassOn | None = None
+        self,
+        own: ServerMetrics,
+        store: Store,
+        clock: Callable[[], int],
+        instance: str,
+        pass_on: FrameSink | None = None,
     ) -> None:
         self._own, self._store, self._clock, self._pass_on = own, store, clock, pass_on
         self._labels = {"instance": instance, "job": JOB}

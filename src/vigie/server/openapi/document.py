@@ -9,7 +9,7 @@ from typing import Any
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 import vigie
-from vigie.server.http.routes import OPEN, Rule, rule_of
+from vigie.server.http.routes import OPEN, RouteAccess, rule_of
 from vigie.server.openapi.operations import OPERATIONS
 from vigie.server.openapi.words import ERROR, FORM, Content, Operation, Parameter, Schema, refused
 
@@ -43,7 +43,7 @@ DESCRIPTION = (
 )
 
 
-class Undeclared(ValueError):
+class UndeclaredRouteError(ValueError):
     """A route that nobody has described."""
 
 
@@ -66,7 +66,9 @@ def declared(method: str, path: str) -> Operation:
     """Return the declaration of a route, or raise Undeclared."""
     found = OPERATIONS.get(f"{method} {path}") or OPERATIONS.get(path)
     if found is None:
-        raise Undeclared(f"{method} {path} has no row in the table of vigie.server.openapi.operations")
+        raise UndeclaredRouteError(
+            f"{method} {path} has no row in the table of vigie.server.openapi.operations"
+        )
     return found
 
 
@@ -78,7 +80,7 @@ def _taken(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
             yield "GET", route.path
 
 
-def _operation(method: str, path: str, operation: Operation, rule: Rule) -> dict[str, Any]:
+def _operation(method: str, path: str, operation: Operation, rule: RouteAccess) -> dict[str, Any]:
     by_form = method == "POST" and operation.body is None
     answers = {operation.status: operation.answer, **({} if rule == OPEN else COMMON), **operation.refusals}
     places = PLACE.findall(path)
@@ -116,7 +118,7 @@ def _form(parameters: Iterable[Parameter]) -> Content:
     return Content("The parameters.", {FORM: schema})
 
 
-def _security(rule: Rule) -> list[dict[str, list[str]]]:
+def _security(rule: RouteAccess) -> list[dict[str, list[str]]]:
     if rule == OPEN:
         return []
     named: list[dict[str, list[str]]] = [{name: []} for name in SCHEMES]

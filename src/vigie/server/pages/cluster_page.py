@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.server.pages import queries
-from vigie.server.pages.gpu_map import Cells
-from vigie.server.pages.humanize import counted, lasting
-from vigie.server.pages.incident_rows import MOST, Attention
+from vigie.server.pages.gpu_map import GpuCells
+from vigie.server.pages.humanize import format_duration, pluralize
+from vigie.server.pages.incident_rows import MOST, IncidentRows
 from vigie.server.pages.rows import JobRows, NodeRows
-from vigie.server.pages.snapshot import Picture
+from vigie.server.pages.snapshot import Snapshot
 from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, number, verdict
-from vigie.server.privacy.redactor import Seen
+from vigie.server.privacy.redactor import Redactor
 
 NO_GPUS = "no GPU has been seen on any node"
 MOST_JOBS = 200
@@ -20,7 +20,7 @@ MOST_JOBS = 200
 class Usage:
     """How many GPUs there are, are held, work and idle."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: Snapshot) -> None:
         places = list(picture.cards)
         there = [place for place in places if picture.present(place)]
         held = [place for place in places if picture.held.get(place)]
@@ -37,15 +37,15 @@ class Usage:
         if not self.expected:
             return "No GPU here."
         return (
-            f"{self.held} of {counted(self.expected, 'GPU')} held, {self.working} working, "
+            f"{self.held} of {pluralize(self.expected, 'GPU')} held, {self.working} working, "
             f"{self.idle} held but idle."
         )
 
 
-def cluster(picture: Picture, seen: Seen, *, simulated: bool) -> dict[str, Any]:
+def cluster_page(picture: Snapshot, seen: Redactor, *, simulated: bool) -> dict[str, Any]:
     """Return the page."""
-    cells, jobs, nodes = Cells(picture, seen), JobRows(picture, seen), NodeRows(picture)
-    attention = Attention(picture, seen).all()
+    cells, jobs, nodes = GpuCells(picture, seen), JobRows(picture, seen), NodeRows(picture)
+    attention = IncidentRows(picture, seen).all()
     return {
         "at_ms": picture.at_ms,
         "simulated": simulated,
@@ -64,30 +64,30 @@ def cluster(picture: Picture, seen: Seen, *, simulated: bool) -> dict[str, Any]:
     }
 
 
-def needs(attention: list[dict[str, Any]]) -> tuple[str, str]:
-    """Return the state that open troubles leave things in, and the sentence that counts them."""
+def attention_text(attention: list[dict[str, Any]]) -> tuple[str, str]:
+    """Return the state that open incidents leave things in, and the sentence that counts them."""
     urgent = [row for row in attention if row["until_ms"] is None and row["severity"] != "info"]
     if not urgent:
         return OK, "Nothing needs you."
     worst = CRITICAL if any(row["severity"] == "critical" for row in urgent) else WARNING
-    return worst, f"{counted(len(urgent), 'thing')} need{'s' if len(urgent) == 1 else ''} you."
+    return worst, f"{pluralize(len(urgent), 'thing')} need{'s' if len(urgent) == 1 else ''} you."
 
 
-def _verdict(picture: Picture, attention: list[dict[str, Any]]) -> dict[str, str]:
+def _verdict(picture: Snapshot, attention: list[dict[str, Any]]) -> dict[str, str]:
     if not picture.nodes:
         why = f" ({picture.missing})" if picture.missing else ""
         return verdict(
             UNKNOWN, f"No node has been heard yet{why}: `vigie nodes join` prints the line to paste."
         )
-    state, sentence = needs(attention)
+    state, sentence = attention_text(attention)
     usage = Usage(picture)
     if usage.expected:
         return verdict(state, sentence, usage.sentence)
     up = sum(picture.node_state(name) == "up" for name in picture.nodes)
-    return verdict(state, sentence, f"{up} of {counted(len(picture.nodes), 'node')} up, none with a GPU.")
+    return verdict(state, sentence, f"{up} of {pluralize(len(picture.nodes), 'node')} up, none with a GPU.")
 
 
-def _numbers(picture: Picture) -> list[dict[str, Any]]:
+def _numbers(picture: Snapshot) -> list[dict[str, Any]]:
     usage, waiting = Usage(picture), picture.waiting()
     power = list(picture.all("power").values())
     why = "" if usage.expected else NO_GPUS
@@ -104,7 +104,7 @@ def _numbers(picture: Picture) -> list[dict[str, Any]]:
     if usage.idle:
         idle["state"] = WARNING
     oldest = min((job.queued_ms or job.start_ms for job in waiting), default=None)
-    wait = f", oldest {lasting(picture.at_ms - oldest)}" if oldest is not None else ""
+    wait = f", oldest {format_duration(picture.at_ms - oldest)}" if oldest is not None else ""
     return [
         present,
         of_gpus("held", "Held", usage.held, queries.HELD),

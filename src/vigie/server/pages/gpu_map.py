@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.findings.core.finding import RANK
-from vigie.server.pages.snapshot import JOB, Picture, Place
-from vigie.server.privacy.redactor import Seen
+from vigie.server.pages.snapshot import JOB, Place, Snapshot
+from vigie.server.privacy.redactor import Redactor
 
 
-class Cells:
+class GpuCells:
     """Makes the cells of a picture as one caller sees them."""
 
-    def __init__(self, picture: Picture, seen: Seen) -> None:
+    def __init__(self, picture: Snapshot, seen: Redactor) -> None:
         self._picture, self._seen = picture, seen
         self._worst: dict[Place, tuple[str, str]] = {}
-        for trouble in picture.troubles:
-            if trouble.end_ms is None:
-                for place in trouble.gpus:
-                    self._note(place, trouble.severity, trouble.finding.title)
+        for incident in picture.incidents:
+            if incident.end_ms is None:
+                for place in incident.gpus:
+                    self._note(place, incident.severity, incident.finding.title)
 
     def of(self, place: Place) -> dict[str, Any]:
         """Return the cell of a GPU."""

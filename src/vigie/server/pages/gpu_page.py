@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from vigie.server.pages.cluster_page import needs
-from vigie.server.pages.gpu_map import Cells
-from vigie.server.pages.humanize import shown
-from vigie.server.pages.incident_rows import REASONS, Attention
+from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.gpu_map import GpuCells
+from vigie.server.pages.humanize import format_value
+from vigie.server.pages.incident_rows import REASONS, IncidentRows
 from vigie.server.pages.queries import gpu_matcher
-from vigie.server.pages.query_batch import Ask, Found
-from vigie.server.pages.snapshot import JOB, Picture, Place, place_of
-from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.query_batch import BatchQuery, BatchResult
+from vigie.server.pages.snapshot import JOB, Place, Snapshot, place_of
+from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, number, verdict
-from vigie.server.privacy.redactor import Seen
+from vigie.server.privacy.redactor import Redactor
 
 HEALTH_ASKS = {
     "pcie_width": "vigie_gpu_pcie_width{%s}",
@@ -39,7 +39,7 @@ MOST_RANKS, MOST_XIDS = 64, 50
 SILENT = "the GPU does not say so at this moment"
 
 
-class Fact(NamedTuple):
+class HealthFact(NamedTuple):
     """A number that should be zero, and what it means if it is not."""
 
     key: str
@@ -50,17 +50,17 @@ class Fact(NamedTuple):
 
 
 FACTS = (
-    Fact("ecc_uncorrected", "Uncorrected memory errors", "data were lost: reset the GPU", CRITICAL),
-    Fact("ecc_corrected", "Corrected memory errors", "harmless while they are few", OK),
-    Fact("rows_pending", "Row remap pending", "a bad row is replaced at the next reset", CRITICAL),
-    Fact("rows_failed", "Row remap failed", "replace the GPU", CRITICAL),
-    Fact("rows_uncorrectable", "Rows remapped after uncorrected errors", "the spare rows are few"),
-    Fact("rows_correctable", "Rows remapped after corrected errors", "the spare rows are few", OK),
-    Fact("replays", "PCIe replays", "the link is noisy if they grow", OK),
+    HealthFact("ecc_uncorrected", "Uncorrected memory errors", "data were lost: reset the GPU", CRITICAL),
+    HealthFact("ecc_corrected", "Corrected memory errors", "harmless while they are few", OK),
+    HealthFact("rows_pending", "Row remap pending", "a bad row is replaced at the next reset", CRITICAL),
+    HealthFact("rows_failed", "Row remap failed", "replace the GPU", CRITICAL),
+    HealthFact("rows_uncorrectable", "Rows remapped after uncorrected errors", "the spare rows are few"),
+    HealthFact("rows_correctable", "Rows remapped after corrected errors", "the spare rows are few", OK),
+    HealthFact("replays", "PCIe replays", "the link is noisy if they grow", OK),
 )
 
 
-def facts(found: Found) -> list[dict[str, Any]]:
+def facts(found: BatchResult) -> list[dict[str, Any]]:
     """Return the facts; one that nobody tells is absent with its reason."""
     rows = [_fact(fact, _only(found, fact.key)) for fact in FACTS]
     up, links = _only(found, "links_up"), _only(found, "links")
@@ -73,7 +73,7 @@ def facts(found: Found) -> list[dict[str, Any]]:
     return rows
 
 
-def _fact(fact: Fact, value: float | None) -> dict[str, Any]:
+def _fact(fact: HealthFact, value: float | None) -> dict[str, Any]:
     if value is None:
         return {"label": fact.label, "value": None, "unit": "count", "state": UNKNOWN, "why": fact.missing}
     state = fact.state if value else OK
@@ -86,19 +86,19 @@ def _fact(fact: Fact, value: float | None) -> dict[str, Any]:
     }
 
 
-def _only(found: Found, name: str) -> float | None:
+def _only(found: BatchResult, name: str) -> float | None:
     rows = found.rows.get(name, [])
     return rows[0].value if rows else None
 
 
-async def gpu_page(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> dict[str, Any]:
+async def gpu_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> dict[str, Any]:
     """Return the page of a GPU."""
     here = gpu_matcher(*place)
-    asks = {name: Ask(query % here, ()) for name, query in HEALTH_ASKS.items()}
+    asks = {name: BatchQuery(query % here, ()) for name, query in HEALTH_ASKS.items()}
     found = await outlook.asker.ask(asks, picture.at_ms)
-    cells = Cells(picture, seen)
+    cells = GpuCells(picture, seen)
     cell, card = cells.of(place), picture.cards[place]
-    attention = Attention(picture, seen).all(lambda trouble: place in trouble.gpus)
+    attention = IncidentRows(picture, seen).all(lambda trouble: place in trouble.gpus)
     siblings = [cells.of(other.place) for other in picture.on_node[place[0]] if other.place != place]
     return {
         "at_ms": picture.at_ms,
@@ -127,18 +127,18 @@ def _verdict(cell: dict[str, Any], lately: float | None, attention: list[dict[st
     if cell["health"] == "lost":
         words = open_ones[0]["what"] if open_ones else f"{name} is lost: {cell['why']}."
         return verdict(CRITICAL, words)
-    state, _ = needs(attention)
+    state, _ = attention_text(attention)
     if open_ones:
         return verdict(state, open_ones[0]["what"], whose)
     if cell["working"] is None:
         return verdict(OK, "It is well; nothing tells whether it works.", whose)
     works = "It works" if cell["working"] else "It does nothing"
-    busy = f", busy {shown(lately, 'ratio')} of the last 5 min" if lately is not None else ""
+    busy = f", busy {format_value(lately, 'ratio')} of the last 5 min" if lately is not None else ""
     idle = WARNING if holder and not cell["working"] else OK
     return verdict(idle, f"{works}{busy}, and is well.", whose)
 
 
-def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, Any]]:
+def _numbers(cell: dict[str, Any], found: BatchResult, here: str) -> list[dict[str, Any]]:
     def asked(name: str) -> float | None:
         rows = found.rows.get(name, [])
         return rows[0].value if rows else None
@@ -207,7 +207,7 @@ def _numbers(cell: dict[str, Any], found: Found, here: str) -> list[dict[str, An
 
 def _parts(**shares: float | None) -> list[str]:
     """Return how much of the GPU's parts is at work, as far as that is known."""
-    return [f"{name} {shown(share, 'ratio')}" for name, share in shares.items() if share is not None]
+    return [f"{name} {format_value(share, 'ratio')}" for name, share in shares.items() if share is not None]
 
 
 def _generation(now: float | None, most: float | None) -> list[str]:
@@ -215,7 +215,7 @@ def _generation(now: float | None, most: float | None) -> list[str]:
     return [] if now is None else [f"generation {now:g}" + (f" of {most:g}" if most else "")]
 
 
-def _holders(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> list[dict[str, Any]]:
+def _holders(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> list[dict[str, Any]]:
     """Return whose it was in the last day and is, the oldest first."""
     node, gpu = place
     rows = []
@@ -235,13 +235,13 @@ def _holders(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> li
     return sorted(rows, key=lambda row: (int(row["from_ms"]), str(row["kind"])))
 
 
-def _xids(outlook: Outlook, picture: Picture, seen: Seen, place: Place) -> list[dict[str, Any]]:
+def _xids(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> list[dict[str, Any]]:
     found = outlook.known.events(("xid",), 0, picture.at_ms)
     mine = [kept for kept in found if (kept.event.where.get("node"), kept.event.where.get("gpu")) == place]
     return [seen.event(kept.json) for kept in mine[:MOST_XIDS]]
 
 
-def _ranks(picture: Picture, cells: Cells, place: Place) -> list[dict[str, Any]]:
+def _ranks(picture: Snapshot, cells: GpuCells, place: Place) -> list[dict[str, Any]]:
     """Return the other GPUs of the job that holds it."""
     held = next((kept for kept in picture.held.get(place, ()) if kept.binding.holder_kind == JOB), None)
     job = picture.jobs.get(held.binding.holder) if held else None

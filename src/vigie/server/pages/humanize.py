@@ -8,20 +8,20 @@ from datetime import UTC, datetime
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def pluralize(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "thing"), counted(2, "thing"), counted(0, "GPU")
+    >>> pluralize(1, "thing"), pluralize(2, "thing"), pluralize(0, "GPU")
     ('1 thing', '2 things', '0 GPUs')
     """
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def lasting(milliseconds: int) -> str:
+def format_duration(milliseconds: int) -> str:
     """Return how long something took, as short as it makes sense.
 
-    >>> lasting(45_000), lasting(50 * 60_000), lasting(200 * 60_000), lasting(3 * 86_400_000)
-    ('45 s', '50 min', '3 h 20 min', '3 days')
+    >>> format_duration(45_000), format_duration(200 * 60_000), format_duration(3 * 86_400_000)
+    ('45 s', '3 h 20 min', '3 days')
     """
     milliseconds = max(milliseconds, 0)
     if milliseconds < MINUTE_MS:
@@ -44,10 +44,10 @@ def clock(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%H:%M UTC")
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
+def join_words(names: Sequence[str], most: int = 3) -> str:
     """Return names in a row, the first few of many.
 
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c", "d", "e"])
     ('a', 'a and b', 'a, b, c and 2 more')
     """
     if len(names) > most:
@@ -55,11 +55,11 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def shown(value: float | None, unit: str) -> str:
+def format_value(value: float | None, unit: str) -> str:
     """Return a value with its unit, as short as it makes sense.
 
-    >>> shown(0.364, "ratio"), shown(1.095e9, "hertz"), shown(4.0, "count"), shown(12.4, "seconds")
-    ('36%', '1095 MHz', '4', '12 s')
+    >>> format_value(0.364, "ratio"), format_value(1.095e9, "hertz"), format_value(12.4, "seconds")
+    ('36%', '1095 MHz', '12 s')
     """
     if value is None:
         return "?"

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from vigie.findings.core.finding import HOUR_MS, LABELS, MINUTE_MS
-from vigie.findings.core.history import KEEP_MS, STEP_MS, History, asked
-from vigie.findings.core.incident import Trouble, troubles
-from vigie.findings.core.occurrence import Sighting, from_events
+from vigie.findings.core.history import KEEP_MS, STEP_MS, History, history_queries
+from vigie.findings.core.incident import Incident, build_incidents
+from vigie.findings.core.occurrence import Occurrence, from_events
 from vigie.findings.core.registry import all_findings
 from vigie.model import Event
 from vigie.query.errors import QueryError
-from vigie.server.cluster.bindings import Kept
-from vigie.server.pages.cluster_state import Known
-from vigie.server.pages.query_batch import Ask, Asker, Span
-from vigie.server.pages.snapshot import Picture
+from vigie.server.cluster.bindings import StoredBinding
+from vigie.server.pages.cluster_state import ClusterState
+from vigie.server.pages.query_batch import BatchQuery, BatchRunner, QuerySpan
+from vigie.server.pages.snapshot import Snapshot
 from vigie.sources._gpu import pci_bus_id
 
 log = logging.getLogger(__name__)
@@ -38,24 +38,31 @@ REACH = ((64, 6 * HOUR_MS), (256, HOUR_MS), (1 << 30, 10 * MINUTE_MS))
 AROUND_MS = 10 * MINUTE_MS  # who held a place so soon after the beginning is hit by it
 
 
-class Told(NamedTuple):
+class IncidentReport(NamedTuple):
     """What is or was wrong, and why not all of it is known; nothing if it is."""
 
-    troubles: list[Trouble]
+    incidents: list[Incident]
     lacking: str
 
 
-class Watch:
+class IncidentMonitor:
     """Tells what is wrong at a moment; made within an event loop."""
 
     def __init__(
-        self, asker: Asker, known: Known, clock: Callable[[], int], *, patience: float = FIRST_PATIENCE
+        self,
+        asker: BatchRunner,
+        known: ClusterState,
+        clock: Callable[[], int],
+        *,
+        patience: float = FIRST_PATIENCE,
     ) -> None:
         self._patience = patience  # how many seconds a page waits for the first look
         self._trouble = ""  # why the samples could not be looked at
         self._asker, self._known, self._clock = asker, known, clock
         self._findings = all_findings()
-        self._asks = {name: Ask(query, LABELS) for name, query in asked(self._findings).items()}
+        self._asks = {
+            name: BatchQuery(query, LABELS) for name, query in history_queries(self._findings).items()
+        }
         self._kinds = {kind for finding in self._findings for kind in finding.events}
         self._cost = 0.0  # milliseconds of the last look
         self._live: History | None = None
@@ -67,14 +74,14 @@ class Watch:
         if self._looking:
             self._looking.cancel()
 
-    async def troubles(self, picture: Picture) -> Told:
+    async def incidents(self, picture: Snapshot) -> IncidentReport:
         """Return what is or was wrong, as it was to be seen at the moment of a picture."""
         history = await self._history(picture.at_ms, len(picture.nodes))
         lacking = self._trouble  # of this history: a look that ends from here on tells of another one
         seen = list(history.sightings(picture.at_ms))
-        return Told(await asyncio.to_thread(self._told, seen, picture), lacking)
+        return IncidentReport(await asyncio.to_thread(self._told, seen, picture), lacking)
 
-    def _told(self, seen: list[Sighting], picture: Picture) -> list[Trouble]:
+    def _told(self, seen: list[Occurrence], picture: Snapshot) -> list[Incident]:
         at_ms = picture.at_ms
         cards = {(card.node, pci_bus_id(card.pci_bus_id)): card.gpu for card in picture.cards.values()}
         found = self._known.events(self._kinds, at_ms - KEEP_MS, at_ms)
@@ -85,7 +92,7 @@ class Watch:
             if sighting.end_ms is None or sighting.end_ms >= at_ms - KEEP_MS
         ]
         held = self._known.held(min(one.begin_ms for one in seen), at_ms) if seen else []
-        return troubles(seen, Holders(held, at_ms).jobs)
+        return build_incidents(seen, JobLookup(held, at_ms).jobs)
 
     async def _history(self, at_ms: int, nodes: int) -> History:
         reach = next(reach for most, reach in REACH if nodes <= most)
@@ -136,7 +143,7 @@ class Watch:
         """Ask about the time since the last look, up to now at any rate."""
         missed = at_ms - history.until_ms
         step = min(STEP_MS, missed)
-        span = Span(at_ms - (missed - 1) // step * step, at_ms, step)
+        span = QuerySpan(at_ms - (missed - 1) // step * step, at_ms, step)
         found = await self._asker.ask(self._asks, span, LOOK_SECONDS)
         for name, rows in found.rows.items():
             for row in rows:
@@ -144,7 +151,7 @@ class Watch:
         history.reached(at_ms)
 
 
-def _is_back(one: Sighting, picture: Picture) -> bool:
+def _is_back(one: Occurrence, picture: Snapshot) -> bool:
     """Tell whether the node that samples of the last minutes call lost is there again."""
     node = one.labels.get("instance", "")
     return one.finding.unheard and one.end_ms is None and picture.is_up(node)
@@ -159,12 +166,12 @@ def _placed(event: Event, cards: Mapping[tuple[str, str], str]) -> Event:
     return event._replace(where={**where, "gpu": gpu}) if gpu else event
 
 
-class Holders:
-    """Finds the jobs that a trouble hits."""
+class JobLookup:
+    """Finds the jobs that a incident hits."""
 
-    def __init__(self, held: Sequence[Kept], at_ms: int) -> None:
+    def __init__(self, held: Sequence[StoredBinding], at_ms: int) -> None:
         self._at = at_ms
-        self._on: dict[tuple[str, str], list[Kept]] = defaultdict(list)
+        self._on: dict[tuple[str, str], list[StoredBinding]] = defaultdict(list)
         for kept in held:
             if kept.binding.holder_kind == "job" and kept.binding.resource != "queue":
                 self._on[kept.node, ""].append(kept)

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 from vigie.findings.core.finding import RANK
-from vigie.findings.core.incident import Trouble
-from vigie.server.pages.humanize import MINUTE_MS, counted, lasting, listed, shown
-from vigie.server.pages.snapshot import Picture
-from vigie.server.privacy.redactor import Seen
+from vigie.findings.core.incident import Incident
+from vigie.server.pages.humanize import MINUTE_MS, format_duration, format_value, join_words, pluralize
+from vigie.server.pages.snapshot import Snapshot
+from vigie.server.privacy.redactor import Redactor
 
 MOST = 8
 REASONS = {  # why a GPU is held back
@@ -21,7 +21,7 @@ REASONS = {  # why a GPU is held back
 }
 
 
-class Blank(dict[str, str]):
+class BlankField(dict[str, str]):
     """Facts of a sentence; what is not known is said as such."""
 
     def __missing__(self, key: str) -> str:
@@ -29,79 +29,81 @@ class Blank(dict[str, str]):
         return "?"
 
 
-class Attention:
-    """Tells the troubles of a picture as one caller sees them."""
+class IncidentRows:
+    """Tells the incidents of a picture as one caller sees them."""
 
-    def __init__(self, picture: Picture, seen: Seen) -> None:
+    def __init__(self, picture: Snapshot, seen: Redactor) -> None:
         self._picture, self._seen = picture, seen
 
-    def all(self, fits: Callable[[Trouble], bool] = lambda _: True) -> list[dict[str, Any]]:
-        """Return the rows of the troubles that fit: open before over, bad before harmless, new before old."""
-        return [self.row(trouble) for trouble in ordered(self._picture.troubles) if fits(trouble)]
+    def all(self, fits: Callable[[Incident], bool] = lambda _: True) -> list[dict[str, Any]]:
+        """Return the rows of incidents that fit: open first, then by severity, then newest."""
+        return [self.row(incident) for incident in by_severity(self._picture.incidents) if fits(incident)]
 
-    def row(self, trouble: Trouble) -> dict[str, Any]:
-        """Return one trouble for JSON."""
-        finding, jobs = trouble.finding, self._jobs(trouble)
-        where, words = _where(trouble, jobs), self._words(trouble, jobs)
+    def row(self, incident: Incident) -> dict[str, Any]:
+        """Return one incident for JSON."""
+        finding, jobs = incident.finding, self._jobs(incident)
+        where, words = _where(incident, jobs), self._words(incident, jobs)
         return {
             "id": "/".join([finding.name, *where.values()]),
             "finding": finding.name,
             "title": finding.title,
-            "severity": trouble.severity,
-            "what": _sentence(trouble).format_map(Blank(words)),
+            "severity": incident.severity,
+            "what": _sentence(incident).format_map(BlankField(words)),
             "where": where,
-            "nodes": list(trouble.nodes),
-            "since_ms": trouble.begin_ms,
-            "until_ms": trouble.end_ms,
+            "nodes": list(incident.nodes),
+            "since_ms": incident.begin_ms,
+            "until_ms": incident.end_ms,
             "hits": {
                 "jobs": [{"id": job["id"], "name": job["name"] or job["id"]} for job in jobs],
                 "users": sorted({job["user"] for job in jobs if job["user"]}),
-                "gpus": self._gpus(trouble),
+                "gpus": self._gpus(incident),
             },
-            "do": (finding.do if trouble.open else finding.after or finding.do).format_map(Blank(words)),
-            "link": _link(trouble, where, self._picture.at_ms),
+            "do": (finding.do if incident.open else finding.after or finding.do).format_map(
+                BlankField(words)
+            ),
+            "link": _link(incident, where, self._picture.at_ms),
         }
 
-    def _jobs(self, trouble: Trouble) -> list[dict[str, Any]]:
-        return [self._seen.job(self._picture.jobs[job]) for job in trouble.jobs if job in self._picture.jobs]
+    def _jobs(self, incident: Incident) -> list[dict[str, Any]]:
+        return [self._seen.job(self._picture.jobs[job]) for job in incident.jobs if job in self._picture.jobs]
 
-    def _gpus(self, trouble: Trouble) -> int:
+    def _gpus(self, incident: Incident) -> int:
         """Return how many GPUs it costs: those of the jobs that it hits, or those that it sits on."""
         hit = {
-            gpu for job in trouble.jobs if job in self._picture.jobs for gpu in self._picture.jobs[job].gpus
+            gpu for job in incident.jobs if job in self._picture.jobs for gpu in self._picture.jobs[job].gpus
         }
-        if trouble.finding.node_wide:
+        if incident.finding.node_wide:
             hit |= {
-                f"{card.node}:{card.gpu}" for node in trouble.nodes for card in self._picture.on_node[node]
+                f"{card.node}:{card.gpu}" for node in incident.nodes for card in self._picture.on_node[node]
             }
-        return len(hit) or len(trouble.gpus)
+        return len(hit) or len(incident.gpus)
 
-    def _words(self, trouble: Trouble, jobs: Sequence[dict[str, Any]]) -> dict[str, str]:
+    def _words(self, incident: Incident, jobs: Sequence[dict[str, Any]]) -> dict[str, str]:
         first = jobs[0] if jobs else None
-        own = {f"{node}:{gpu}" for node, gpu in trouble.gpus}
+        own = {f"{node}:{gpu}" for node, gpu in incident.gpus}
         others = len([gpu for gpu in first["gpus"] if gpu not in own]) if first else 0
         return {
-            **trouble.facts,
-            "nodes": listed(trouble.nodes),
-            "places": listed([f"{node}:{gpu}" for node, gpu in trouble.gpus]),
-            "gpus": counted(len(trouble.gpus), "GPU"),
+            **incident.facts,
+            "nodes": join_words(incident.nodes),
+            "places": join_words([f"{node}:{gpu}" for node, gpu in incident.gpus]),
+            "gpus": pluralize(len(incident.gpus), "GPU"),
             "job": (first["name"] or first["id"]) if first else "nobody",
             "job_id": first["id"] if first else "JOB",
             "user": (first["user"] or "somebody") if first else "somebody",
-            "hurt": _hurt(first, others, trouble),
-            "value": shown(trouble.value, trouble.finding.unit),
-            "value_of": f" ({shown(trouble.value, trouble.finding.unit)})"
-            if trouble.value is not None
+            "hurt": _hurt(first, others, incident),
+            "value": format_value(incident.value, incident.finding.unit),
+            "value_of": f" ({format_value(incident.value, incident.finding.unit)})"
+            if incident.value is not None
             else "",
-            "clock": self._clock(trouble),
-            "node": trouble.nodes[0] if trouble.nodes else "?",
-            "lasted": lasting((trouble.end_ms or self._picture.at_ms) - trouble.begin_ms),
-            **self._told(trouble),
+            "clock": self._clock(incident),
+            "node": incident.nodes[0] if incident.nodes else "?",
+            "lasted": format_duration((incident.end_ms or self._picture.at_ms) - incident.begin_ms),
+            **self._told(incident),
         }
 
-    def _told(self, trouble: Trouble) -> dict[str, str]:
+    def _told(self, incident: Incident) -> dict[str, str]:
         """Return what events said, as parts of a sentence."""
-        facts = trouble.facts
+        facts = incident.facts
         told = self._seen.event({"where": dict(facts), "what": facts.get("told", "")})["what"]
         process, reason = facts.get("process", ""), facts.get("reason", "")
         return {
@@ -112,57 +114,57 @@ class Attention:
             "reason": REASONS.get(reason, reason),
         }
 
-    def _clock(self, trouble: Trouble) -> str:
+    def _clock(self, incident: Incident) -> str:
         """Return at which clock a GPU is, where it is known."""
-        hertz = self._picture.number("clock", *trouble.gpus[0]) if trouble.gpus else None
-        return f" at {shown(hertz, 'hertz')}" if hertz is not None else ""
+        hertz = self._picture.number("clock", *incident.gpus[0]) if incident.gpus else None
+        return f" at {format_value(hertz, 'hertz')}" if hertz is not None else ""
 
 
-def ordered(troubles: Sequence[Trouble]) -> list[Trouble]:
-    """Return open troubles before those that are over, the worst first, then the newest."""
+def by_severity(incidents: Sequence[Incident]) -> list[Incident]:
+    """Return open incidents before those that are over, the worst first, then the newest."""
     return sorted(
-        troubles,
+        incidents,
         key=lambda one: (one.end_ms is not None, -RANK[one.severity], -(one.end_ms or one.begin_ms)),
     )
 
 
-def _sentence(trouble: Trouble) -> str:
+def _sentence(incident: Incident) -> str:
     """Return the sentence that fits: of one place or of many, of what is or of what was."""
-    finding = trouble.finding
-    if len(trouble.nodes) > 1 and not finding.by_job:
+    finding = incident.finding
+    if len(incident.nodes) > 1 and not finding.by_job:
         return f"{finding.title.capitalize()} on {{nodes}}{{hurt}}."
-    if trouble.open:
+    if incident.open:
         return finding.what
     return finding.was or f"{finding.what} That is over."
 
 
-def _hurt(job: dict[str, Any] | None, others: int, trouble: Trouble) -> str:
+def _hurt(job: dict[str, Any] | None, others: int, incident: Incident) -> str:
     """Return whom it costs something beside the place itself."""
     if job is None:
         return ""
     name = job["name"] or job["id"]
-    if trouble.gpus and others and trouble.finding.chip == "straggler":
-        waiting = f"{counted(others, 'other GPU')} of job {name}"
+    if incident.gpus and others and incident.finding.chip == "straggler":
+        waiting = f"{pluralize(others, 'other GPU')} of job {name}"
         return f"; the {waiting} {'wait' if others > 1 else 'waits'} for it"
-    return f"; it {'hits' if trouble.open else 'hit'} job {name}"
+    return f"; it {'hits' if incident.open else 'hit'} job {name}"
 
 
-def _where(trouble: Trouble, jobs: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _where(incident: Incident, jobs: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Return the place, or of several the job that they share."""
-    if trouble.finding.by_job and jobs:
+    if incident.finding.by_job and jobs:
         place = {"job": str(jobs[0]["id"])}
-        return {"node": trouble.nodes[0], **place} if len(trouble.nodes) == 1 else place
-    found = {"node": trouble.nodes[0]} if trouble.nodes else {}
-    if len(trouble.gpus) == 1:
-        found["gpu"] = trouble.gpus[0][1]
-    if "device" in trouble.facts:
-        found["device"] = trouble.facts["device"]
+        return {"node": incident.nodes[0], **place} if len(incident.nodes) == 1 else place
+    found = {"node": incident.nodes[0]} if incident.nodes else {}
+    if len(incident.gpus) == 1:
+        found["gpu"] = incident.gpus[0][1]
+    if "device" in incident.facts:
+        found["device"] = incident.facts["device"]
     return found
 
 
-def _link(trouble: Trouble, where: dict[str, str], at_ms: int) -> str:
+def _link(incident: Incident, where: dict[str, str], at_ms: int) -> str:
     """Return the page that shows it, at the minute from which on it can be seen."""
-    sighted = trouble.begin_ms + trouble.finding.lag_ms + MINUTE_MS
+    sighted = incident.begin_ms + incident.finding.lag_ms + MINUTE_MS
     at = f"?at={min(sighted, at_ms) // 1000}"
     node = quote(where.get("node", ""), safe="")
     if "job" in where:

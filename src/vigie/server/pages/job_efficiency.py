@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vigie.server.pages.queries import nodes_matcher
-from vigie.server.pages.query_batch import Ask, Found, Span
+from vigie.server.pages.query_batch import BatchQuery, BatchResult, QuerySpan
 from vigie.server.pages.snapshot import Place
 
 POWER = "vigie_gpu_power_watts{%s}"
@@ -33,12 +33,14 @@ METRICS = {
 }
 
 
-def receipt_asks(nodes: Sequence[str]) -> dict[str, Ask]:
+def receipt_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     """Return what has to be asked at moments of the job's life."""
-    return {"power": Ask(POWER % nodes_matcher(nodes))}
+    return {"power": BatchQuery(POWER % nodes_matcher(nodes))}
 
 
-def receipt(places: Sequence[Place], lasted_ms: int, found: Found, step_ms: int) -> list[dict[str, Any]]:
+def receipt(
+    places: Sequence[Place], lasted_ms: int, found: BatchResult, step_ms: int
+) -> list[dict[str, Any]]:
     """Return the lines: GPU-hours held, measured, at each step of use, and energy."""
     mine = set(places)
     used = {name: hours(found, name, mine, step_ms) for name in STEPS if name != "held"}
@@ -60,21 +62,21 @@ def _row(label: str, value: float | None, unit: str = "GPU-hours", reason: str =
     return {"label": label, "value": shown, "unit": unit, "reason": reason if value is None else ""}
 
 
-def span_of(start_ms: int, end_ms: int) -> Span:
+def span_of(start_ms: int, end_ms: int) -> QuerySpan:
     """Return the moments of a job's life at which it is looked at."""
     start = max(start_ms, end_ms - LONGEST_MS)
     step = max(LEAST_STEP_MS, (end_ms - start) // POINTS)
-    return Span(end_ms - (end_ms - start) // step * step, end_ms, step)
+    return QuerySpan(end_ms - (end_ms - start) // step * step, end_ms, step)
 
 
-def ladder_asks(nodes: Sequence[str]) -> dict[str, Ask]:
+def ladder_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     """Return what has to be asked at each of these moments."""
     where = nodes_matcher(nodes)
-    return {name: Ask(query % where) for name, query in METRICS.items()}
+    return {name: BatchQuery(query % where) for name, query in METRICS.items()}
 
 
 def ladder(
-    now: dict[str, float | None], places: Sequence[Place], found: Found, step_ms: int
+    now: dict[str, float | None], places: Sequence[Place], found: BatchResult, step_ms: int
 ) -> list[dict[str, Any]]:
     """Return the steps, with what was lost between each and the one before it that is known."""
     spent = {name: hours(found, name, set(places), step_ms) for name in METRICS}
@@ -93,7 +95,7 @@ def ladder(
     return rows
 
 
-def hours(found: Found, name: str, places: set[Place], step_ms: int) -> tuple[float, float]:
+def hours(found: BatchResult, name: str, places: set[Place], step_ms: int) -> tuple[float, float]:
     """Return for how many GPU-hours something was measured, and how much of them it was."""
     measured = used = 0.0
     for row in found.rows.get(name, ()):

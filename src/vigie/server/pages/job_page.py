@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, Job
-from vigie.server.pages.cluster_page import needs
-from vigie.server.pages.humanize import counted, lasting, shown
-from vigie.server.pages.incident_rows import Attention
-from vigie.server.pages.job_efficiency import ladder, ladder_asks, receipt, receipt_asks, span_of
-from vigie.server.pages.job_ranks import rank_asks, ranks
+from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, JobRecord
+from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.humanize import format_duration, format_value, pluralize
+from vigie.server.pages.incident_rows import IncidentRows
+from vigie.server.pages.job_efficiency import ladder, ladder_queries, receipt, receipt_queries, span_of
+from vigie.server.pages.job_ranks import rank_queries, ranks
 from vigie.server.pages.queries import nodes_matcher
-from vigie.server.pages.query_batch import Found
+from vigie.server.pages.query_batch import BatchResult
 from vigie.server.pages.rows import JobRows
-from vigie.server.pages.snapshot import Picture, Place, place_of
-from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.snapshot import Place, Snapshot, place_of
+from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, number, verdict
-from vigie.server.privacy.redactor import Seen
+from vigie.server.privacy.redactor import Redactor
 
 STATES = (RUNNING, WAITING, FINISHED)
 MOST = 1000
 LAST_MS = 30_000  # before its end a finished job is looked at: afterwards its GPUs are others'
-NONE = Found({}, {})
+NONE = BatchResult({}, {})
 
 
-def jobs_page(picture: Picture, seen: Seen, state: str) -> dict[str, Any]:
+def jobs_page(picture: Snapshot, seen: Redactor, state: str) -> dict[str, Any]:
     """Return the jobs of a state, or all: those that run by GPUs, those that wait by age, then the newest."""
     rows = JobRows(picture, seen)
     running, waiting = picture.running(), picture.waiting()
@@ -41,16 +41,18 @@ def jobs_page(picture: Picture, seen: Seen, state: str) -> dict[str, Any]:
     elif not picture.jobs:
         said = verdict(UNKNOWN, "No job has been heard of: no source here tells who holds what.")
     else:
-        words = f"{counted(len(running), 'job')} running, {len(waiting)} waiting."
+        words = f"{pluralize(len(running), 'job')} running, {len(waiting)} waiting."
         said = verdict(WARNING if odd else OK, words, _odd(odd))
     return {"at_ms": picture.at_ms, "verdict": said, "jobs": [rows.of(job) for job in wanted[:MOST]]}
 
 
 def _odd(count: int) -> str:
-    return f"{counted(count, 'job')} {'are' if count != 1 else 'is'} odd." if count else "None is odd."
+    return f"{pluralize(count, 'job')} {'are' if count != 1 else 'is'} odd." if count else "None is odd."
 
 
-async def job_page(outlook: Outlook, picture: Picture, seen: Seen, job: Job) -> dict[str, Any]:
+async def job_page(
+    outlook: SnapshotCache, picture: Snapshot, seen: Redactor, job: JobRecord
+) -> dict[str, Any]:
     """Return the page of a job."""
     state = picture.job_state(job)
     then = picture
@@ -59,14 +61,14 @@ async def job_page(outlook: Outlook, picture: Picture, seen: Seen, job: Job) -> 
     places, more, life = _places(job), NONE, NONE
     span = span_of(job.start_ms, then.at_ms)
     if places and state != WAITING:
-        more = await outlook.asker.ask(rank_asks(job.nodes), then.at_ms)
-        life = await outlook.asker.ask({**ladder_asks(job.nodes), **receipt_asks(job.nodes)}, span)
+        more = await outlook.asker.ask(rank_queries(job.nodes), then.at_ms)
+        life = await outlook.asker.ask({**ladder_queries(job.nodes), **receipt_queries(job.nodes)}, span)
     rows = JobRows(then, seen)
     used = (
         rows.ladder(job) if state != WAITING else dict.fromkeys(("held", "process", "busy", "sm", "tensor"))
     )
     table, middles = ranks(then, places, more) if state != WAITING else ([], {})
-    attention = Attention(picture, seen).all(lambda trouble: job.id in trouble.jobs)
+    attention = IncidentRows(picture, seen).all(lambda trouble: job.id in trouble.jobs)
     return {
         "at_ms": picture.at_ms,
         "verdict": _verdict(picture, job, state, used, attention),
@@ -82,7 +84,7 @@ async def job_page(outlook: Outlook, picture: Picture, seen: Seen, job: Job) -> 
     }
 
 
-def free(picture: Picture, job: Job) -> dict[str, Any]:
+def free(picture: Snapshot, job: JobRecord) -> dict[str, Any]:
     """Return what nobody holds where a waiting job wants to run."""
     partition = job.facts.get("partition", "")
     open_nodes = [
@@ -101,15 +103,15 @@ def free(picture: Picture, job: Job) -> dict[str, Any]:
     whole = sum(spare[name] == len(picture.on_node[name]) > 0 for name in open_nodes)
     gpus = sum(spare.values())
     where = f" in partition {partition}" if partition else ""
-    sentence = f"{counted(gpus, 'GPU')} free{where}, {counted(whole, 'whole node')}."
+    sentence = f"{pluralize(gpus, 'GPU')} free{where}, {pluralize(whole, 'whole node')}."
     return {"partition": partition, "gpus": gpus, "nodes": whole, "sentence": sentence}
 
 
-def _out_of_service(picture: Picture, node: str) -> bool:
+def _out_of_service(picture: Snapshot, node: str) -> bool:
     return any(name == node and status.startswith(("drain", "down")) for name, status in picture.all("slurm"))
 
 
-def _places(job: Job) -> list[Place]:
+def _places(job: JobRecord) -> list[Place]:
     places = [place_of(text) for text in job.gpus]
     return sorted(
         places, key=lambda place: (place[0], int(place[1]) if place[1].isdecimal() else 0, place[1])
@@ -117,10 +119,14 @@ def _places(job: Job) -> list[Place]:
 
 
 def _verdict(
-    picture: Picture, job: Job, state: str, used: dict[str, float | None], attention: list[dict[str, Any]]
+    picture: Snapshot,
+    job: JobRecord,
+    state: str,
+    used: dict[str, float | None],
+    attention: list[dict[str, Any]],
 ) -> dict[str, str]:
     if state == WAITING:
-        since = lasting(picture.at_ms - (job.queued_ms or job.start_ms))
+        since = format_duration(picture.at_ms - (job.queued_ms or job.start_ms))
         reason = job.facts.get("reason", "")
         why = f" ({reason})" if reason else ""
         return verdict(OK, f"Waiting for {since}{why}.", free(picture, job)["sentence"])
@@ -128,19 +134,19 @@ def _verdict(
         how = job.facts.get("state", "")
         bad = WARNING if how not in ("", "COMPLETED", "RUNNING") else OK
         word = "Ended" if not how or how == "RUNNING" else f"Ended as {how}"
-        return verdict(bad, f"{word} after {lasting(job.end_ms - job.start_ms)}.", _told(attention))
+        return verdict(bad, f"{word} after {format_duration(job.end_ms - job.start_ms)}.", _told(attention))
     if not job.gpus:
-        return verdict(OK, f"Runs on {counted(len(job.nodes), 'node')} without a GPU.", _told(attention))
+        return verdict(OK, f"Runs on {pluralize(len(job.nodes), 'node')} without a GPU.", _told(attention))
     busy, held = used["busy"], used["held"] or 1
     if busy is None:
-        return verdict(UNKNOWN, f"Holds {counted(len(job.gpus), 'GPU')}; nothing tells whether they work.")
-    state_, _ = needs(attention)
-    works = f"{counted(len(job.gpus), 'GPU')} held, busy {shown(busy / held, 'ratio')} of the time"
-    sm = f", computing {shown(used['sm'] / held, 'ratio')}" if used["sm"] is not None else ""
+        return verdict(UNKNOWN, f"Holds {pluralize(len(job.gpus), 'GPU')}; nothing tells whether they work.")
+    state_, _ = attention_text(attention)
+    works = f"{pluralize(len(job.gpus), 'GPU')} held, busy {format_value(busy / held, 'ratio')} of the time"
+    sm = f", computing {format_value(used['sm'] / held, 'ratio')}" if used["sm"] is not None else ""
     return verdict(state_, _told(attention) or "It works.", f"{works}{sm}.")
 
 
-def _lasted_ms(picture: Picture, job: Job, state: str) -> int:
+def _lasted_ms(picture: Snapshot, job: JobRecord, state: str) -> int:
     end = job.end_ms if state == FINISHED and job.end_ms is not None else picture.at_ms
     return end - job.start_ms
 
@@ -151,14 +157,14 @@ def _told(attention: list[dict[str, Any]]) -> str:
 
 
 def _numbers(
-    picture: Picture,
-    then: Picture,
-    job: Job,
+    picture: Snapshot,
+    then: Snapshot,
+    job: JobRecord,
     state: str,
     used: dict[str, float | None],
     middles: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    facts = JobRows(picture, Seen(None)).of(job)
+    facts = JobRows(picture, Redactor(None)).of(job)
     if state == WAITING:
         waited = (picture.at_ms - (job.queued_ms or job.start_ms)) / 1000
         return [

@@ -7,8 +7,8 @@ from statistics import median
 from typing import Any
 
 from vigie.server.pages.queries import nodes_matcher
-from vigie.server.pages.query_batch import Ask, Found
-from vigie.server.pages.snapshot import Picture, Place
+from vigie.server.pages.query_batch import BatchQuery, BatchResult
+from vigie.server.pages.snapshot import Place, Snapshot
 
 FIELDS = ("sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu")
 SPREAD = 1.4826  # times the middle distance from the middle is a standard deviation
@@ -17,7 +17,7 @@ LEAST = 0.1  # of the middle: what differs by less is not odd, however alike the
 MOST = 99.0
 
 
-def rank_asks(nodes: Sequence[str]) -> dict[str, Ask]:
+def rank_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     """Return what has to be asked about the ranks on these nodes beside what a picture has."""
     where = nodes_matcher(nodes)
     agents = f'{where}, job="node"'  # a node exporter beside one would double the sum
@@ -25,13 +25,13 @@ def rank_asks(nodes: Sequence[str]) -> dict[str, Ask]:
     received = ports.replace("transmitted", "received")
     link = f"DCGM_FI_PROF_NVLINK_TX_BYTES{{{where}}} + DCGM_FI_PROF_NVLINK_RX_BYTES{{{where}}}"
     return {
-        "nvlink": Ask(f"avg_over_time(({link})[5m:15s])"),
-        "infiniband": Ask(f"{ports} + {received}", ("instance",)),
+        "nvlink": BatchQuery(f"avg_over_time(({link})[5m:15s])"),
+        "infiniband": BatchQuery(f"{ports} + {received}", ("instance",)),
     }
 
 
 def ranks(
-    picture: Picture, places: Sequence[Place], more: Found
+    picture: Snapshot, places: Sequence[Place], more: BatchResult
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a row for each rank, the oddest first, and the middle of each field."""
     nvlink, infiniband = more.numbers("nvlink"), more.numbers("infiniband")
@@ -50,7 +50,7 @@ def ranks(
 
 
 def _measured(
-    picture: Picture,
+    picture: Snapshot,
     place: Place,
     nvlink: Mapping[tuple[str, ...], float],
     fabric: Mapping[tuple[str, ...], float],

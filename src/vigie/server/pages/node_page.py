@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.server.pages.cluster_page import needs
-from vigie.server.pages.gpu_map import Cells
-from vigie.server.pages.humanize import counted, listed
-from vigie.server.pages.incident_rows import Attention
+from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.gpu_map import GpuCells
+from vigie.server.pages.humanize import join_words, pluralize
+from vigie.server.pages.incident_rows import IncidentRows
 from vigie.server.pages.queries import label_matcher
-from vigie.server.pages.query_batch import Ask, Found
+from vigie.server.pages.query_batch import BatchQuery, BatchResult
 from vigie.server.pages.rows import JobRows, NodeRows
-from vigie.server.pages.snapshot import Picture
-from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.snapshot import Snapshot
+from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, number, verdict
-from vigie.server.privacy.redactor import Seen
+from vigie.server.privacy.redactor import Redactor
 
 STALE_SECONDS = 300.0
 ORDER = ("error", "stale", "ok", "unavailable")
@@ -25,17 +25,17 @@ SILENT = "the node does not say so at this moment"
 NO_RATE = "it takes two readings within two minutes"
 
 
-def source_asks(here: str) -> dict[str, Ask]:
+def source_queries(here: str) -> dict[str, BatchQuery]:
     """Return what has to be asked; `here` is a matcher of the node."""
     return {
-        "success": Ask(f"node_scrape_collector_success{{{here}, {AGENTS}}}", ("collector",)),
-        "duration": Ask(f"node_scrape_collector_duration_seconds{{{here}, {AGENTS}}}", ("collector",)),
-        "age": Ask(f"vigie_agent_source_age_seconds{{{here}}}", ("source",)),
-        "outcome": Ask(f"vigie_agent_source_info{{{here}}}", ("source", "state", "reason")),
+        "success": BatchQuery(f"node_scrape_collector_success{{{here}, {AGENTS}}}", ("collector",)),
+        "duration": BatchQuery(f"node_scrape_collector_duration_seconds{{{here}, {AGENTS}}}", ("collector",)),
+        "age": BatchQuery(f"vigie_agent_source_age_seconds{{{here}}}", ("source",)),
+        "outcome": BatchQuery(f"vigie_agent_source_info{{{here}}}", ("source", "state", "reason")),
     }
 
 
-def sources(found: Found) -> list[dict[str, Any]]:
+def sources(found: BatchResult) -> list[dict[str, Any]]:
     """Return each source, its state with the reason, and what its last read cost; trouble first."""
     why = {row.labels[0]: (row.labels[1], row.labels[2]) for row in found.rows.get("outcome", ())}
     seconds, age = found.numbers("duration"), found.numbers("age")
@@ -56,9 +56,9 @@ def _state(good: bool, said: tuple[str, str] | None, age: float | None) -> tuple
     return "ok", ""
 
 
-def nodes_page(picture: Picture, seen: Seen) -> dict[str, Any]:
+def nodes_page(picture: Snapshot, seen: Redactor) -> dict[str, Any]:
     """Return all nodes in a row each."""
-    rows, attention = NodeRows(picture), Attention(picture, seen).all()
+    rows, attention = NodeRows(picture), IncidentRows(picture, seen).all()
     about: dict[str, int] = {}
     for row in attention:
         for node in row["nodes"] if row["until_ms"] is None else ():
@@ -88,35 +88,35 @@ def _nodes_verdict(nodes: list[dict[str, Any]], missing: str) -> dict[str, str]:
     state = CRITICAL if any(row["state"] == "lost" for row in nodes) else WARNING if away else OK
     return verdict(
         state,
-        f"{len(nodes) - len(away)} of {counted(len(nodes), 'node')} up.",
-        f"Not heard: {listed(away)}." if away else "",
-        f"Drained: {listed(drained)}." if drained else "",
+        f"{len(nodes) - len(away)} of {pluralize(len(nodes), 'node')} up.",
+        f"Not heard: {join_words(away)}." if away else "",
+        f"Drained: {join_words(drained)}." if drained else "",
     )
 
 
-def node_asks(name: str) -> dict[str, Ask]:
+def node_queries(name: str) -> dict[str, BatchQuery]:
     """Return what has to be asked about a node beside what a picture has."""
     here = label_matcher("instance", name)
     ours = f'{here},job="node"'
     return {
-        "boot": Ask(f"node_boot_time_seconds{{{here}}}", ()),
-        "model": Ask(f"node_dmi_info{{{here}}}", ("system_vendor", "product_name")),
-        "kernel": Ask(f"node_uname_info{{{here}}}", ("release", "machine")),
-        "agent": Ask(f"vigie_agent_build_info{{{ours}}}", ("version",)),
-        "agent_cpu": Ask(f"rate(process_cpu_seconds_total{{{ours}}}[5m])", ()),
-        "agent_rss": Ask(f"process_resident_memory_bytes{{{ours}}}", ()),
-        "load": Ask(f"node_load1{{{here}}}", ()),
-        "memory_bytes": Ask(f"node_memory_MemTotal_bytes{{{here}}}", ()),
-        "gpu_processes": Ask(f"vigie_gpu_process_memory_bytes{{{here}}}", ("gpu", "pid")),
-        **source_asks(here),
+        "boot": BatchQuery(f"node_boot_time_seconds{{{here}}}", ()),
+        "model": BatchQuery(f"node_dmi_info{{{here}}}", ("system_vendor", "product_name")),
+        "kernel": BatchQuery(f"node_uname_info{{{here}}}", ("release", "machine")),
+        "agent": BatchQuery(f"vigie_agent_build_info{{{ours}}}", ("version",)),
+        "agent_cpu": BatchQuery(f"rate(process_cpu_seconds_total{{{ours}}}[5m])", ()),
+        "agent_rss": BatchQuery(f"process_resident_memory_bytes{{{ours}}}", ()),
+        "load": BatchQuery(f"node_load1{{{here}}}", ()),
+        "memory_bytes": BatchQuery(f"node_memory_MemTotal_bytes{{{here}}}", ()),
+        "gpu_processes": BatchQuery(f"vigie_gpu_process_memory_bytes{{{here}}}", ("gpu", "pid")),
+        **source_queries(here),
     }
 
 
-async def node_page(outlook: Outlook, picture: Picture, seen: Seen, name: str) -> dict[str, Any]:
+async def node_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, name: str) -> dict[str, Any]:
     """Return the page of a node."""
-    found = await outlook.asker.ask(node_asks(name), picture.at_ms)
-    attention = Attention(picture, seen).all(lambda trouble: name in trouble.nodes)
-    cells = Cells(picture, seen)
+    found = await outlook.asker.ask(node_queries(name), picture.at_ms)
+    attention = IncidentRows(picture, seen).all(lambda trouble: name in trouble.nodes)
+    cells = GpuCells(picture, seen)
     mine = [cells.of(card.place) for card in picture.on_node[name]]
     jobs = [job for job in picture.running() if name in job.nodes]
     rows = JobRows(picture, seen)
@@ -138,17 +138,17 @@ async def node_page(outlook: Outlook, picture: Picture, seen: Seen, name: str) -
 
 
 def _verdict(
-    picture: Picture, name: str, cells: list[dict[str, Any]], attention: list[dict[str, Any]]
+    picture: Snapshot, name: str, cells: list[dict[str, Any]], attention: list[dict[str, Any]]
 ) -> dict[str, str]:
     row = NodeRows(picture).of(name)
     if row["state"] != "up":
         bad = CRITICAL if row["state"] == "lost" else UNKNOWN
         return verdict(bad, f"{name} is {row['state']}: {row['why'] or 'nothing is heard'}.")
-    state, sentence = needs(attention)
+    state, sentence = attention_text(attention)
     worst = next((one["what"] for one in attention if one["until_ms"] is None), "")
     held = sum(cell["holder"] is not None for cell in cells)
     working = sum(cell["working"] is True for cell in cells)
-    gpus = f"{held} of {counted(len(cells), 'GPU')} held, {working} working." if cells else "It has no GPU."
+    gpus = f"{held} of {pluralize(len(cells), 'GPU')} held, {working} working." if cells else "It has no GPU."
     slurm = row["slurm"]
     drained = (
         f"Slurm says {slurm['state']}." if slurm and slurm["state"].startswith(("drain", "down")) else ""
@@ -156,7 +156,9 @@ def _verdict(
     return verdict(state, worst or sentence.replace("Nothing needs you.", "It is well."), drained, gpus)
 
 
-def _numbers(picture: Picture, name: str, cells: list[dict[str, Any]], found: Found) -> list[dict[str, Any]]:
+def _numbers(
+    picture: Snapshot, name: str, cells: list[dict[str, Any]], found: BatchResult
+) -> list[dict[str, Any]]:
     here = label_matcher("instance", name)
     power = [cell["power"] for cell in cells if cell["power"] is not None]
     hot = [cell["temperature"] for cell in cells if cell["temperature"] is not None]
@@ -190,7 +192,7 @@ def _numbers(picture: Picture, name: str, cells: list[dict[str, Any]], found: Fo
     ]
 
 
-def _facts(picture: Picture, name: str, found: Found) -> dict[str, Any]:
+def _facts(picture: Snapshot, name: str, found: BatchResult) -> dict[str, Any]:
     node, row = picture.nodes[name], NodeRows(picture).of(name)
     boot = _only(found, "boot")
     cards = picture.on_node[name]
@@ -214,7 +216,7 @@ def _facts(picture: Picture, name: str, found: Found) -> dict[str, Any]:
     }
 
 
-def _held(picture: Picture, seen: Seen, name: str, kind: str) -> list[dict[str, Any]]:
+def _held(picture: Snapshot, seen: Redactor, name: str, kind: str) -> list[dict[str, Any]]:
     """Return the containers or environments on a node, each with what it holds."""
     rows: dict[str, dict[str, Any]] = {}
     for kept in picture.bindings:
@@ -234,7 +236,7 @@ def _held(picture: Picture, seen: Seen, name: str, kind: str) -> list[dict[str, 
     return sorted(rows.values(), key=lambda row: str(row["name"]))
 
 
-def _processes(found: Found) -> list[dict[str, Any]]:
+def _processes(found: BatchResult) -> list[dict[str, Any]]:
     rows = sorted(found.rows.get("gpu_processes", ()), key=lambda row: -row.value)
     return [
         {"gpu": row.labels[0], "pid": row.labels[1], "gpu_memory_bytes": row.value}
@@ -242,11 +244,11 @@ def _processes(found: Found) -> list[dict[str, Any]]:
     ]
 
 
-def _only(found: Found, name: str) -> float | None:
+def _only(found: BatchResult, name: str) -> float | None:
     rows = found.rows.get(name, [])
     return rows[0].value if rows else None
 
 
-def _words(found: Found, name: str) -> list[str]:
+def _words(found: BatchResult, name: str) -> list[str]:
     rows = found.rows.get(name, [])
     return [word for word in rows[0].labels if word] if rows else []

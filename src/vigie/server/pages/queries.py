@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from vigie.server.pages.query_batch import Ask
+from vigie.server.pages.query_batch import BatchQuery
 
 WORKING = 0.05  # of the last five minutes: a GPU that ran something for less does not work
 IDLE = 0.02  # at no moment of the last ten minutes more than that: held but idle
@@ -35,26 +35,26 @@ PLAIN = {
     "vigie_gpu_processes": "processes",
 }
 GPU_ASKS = {
-    "info": Ask("vigie_gpu_info", INFO),
-    "plain": Ask(f'{{__name__=~"{"|".join(PLAIN)}"}}', ("__name__", "instance", "gpu")),
-    "busy_5m": Ask(BUSY_5M),
-    "busy_most": Ask(BUSY_MOST),
-    "sm_5m": Ask("avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m])"),
-    "tensor_5m": Ask("avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[5m])"),
-    "throttled": Ask("vigie_gpu_throttled == 1", ("instance", "gpu", "reason")),
-    "mig": Ask("vigie_gpu_mig_instance_info", ("instance", "gpu", "exported_instance", "profile")),
+    "info": BatchQuery("vigie_gpu_info", INFO),
+    "plain": BatchQuery(f'{{__name__=~"{"|".join(PLAIN)}"}}', ("__name__", "instance", "gpu")),
+    "busy_5m": BatchQuery(BUSY_5M),
+    "busy_most": BatchQuery(BUSY_MOST),
+    "sm_5m": BatchQuery("avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m])"),
+    "tensor_5m": BatchQuery("avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[5m])"),
+    "throttled": BatchQuery("vigie_gpu_throttled == 1", ("instance", "gpu", "reason")),
+    "mig": BatchQuery("vigie_gpu_mig_instance_info", ("instance", "gpu", "exported_instance", "profile")),
 }
 NODE_ASKS = {
-    "up": Ask('up{job="node"}', NODE),
-    "cpu": Ask('1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m]))', NODE),
-    "ram": Ask("1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes", NODE),
-    "slurm": Ask("slurm_node_cpu_total", ("node", "status")),
+    "up": BatchQuery('up{job="node"}', NODE),
+    "cpu": BatchQuery('1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m]))', NODE),
+    "ram": BatchQuery("1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes", NODE),
+    "slurm": BatchQuery("slurm_node_cpu_total", ("node", "status")),
 }
 SLOW = ("mig", "cpu", "ram", "slurm")  # in a large cluster these are asked less often
 BEFORE_MS = 600_000
-BEFORE = Ask('count(up{job="node"} offset 10m)', ())
-HOLDER_ASK = Ask("vigie_holder_info", ("instance", "gpu", "resource", "kind", "holder", "user"))
-KNOWN_GPUS = Ask("last_over_time(vigie_gpu_info[6h])", INFO)
+BEFORE = BatchQuery('count(up{job="node"} offset 10m)', ())
+HOLDER_ASK = BatchQuery("vigie_holder_info", ("instance", "gpu", "resource", "kind", "holder", "user"))
+KNOWN_GPUS = BatchQuery("last_over_time(vigie_gpu_info[6h])", INFO)
 
 
 def nodes_matcher(nodes: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from vigie.query.vectors import Floats, Indices, Times, Vector
 Key = tuple[str, ...]
 
 
-class Row(msgspec.Struct, array_like=True, frozen=True):
+class SeriesRow(msgspec.Struct, array_like=True, frozen=True):
     """One series of an answer: the values of the wanted labels, and its numbers with their times."""
 
     labels: Key
@@ -28,7 +28,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
         return self.values[-1]
 
 
-class Packed(msgspec.Struct, array_like=True, frozen=True):
+class PackedRows(msgspec.Struct, array_like=True, frozen=True):
     """The values of each wanted label and which of them each row has, the times, and a number for each."""
 
     labels: list[tuple[list[str], bytes]]
@@ -36,7 +36,7 @@ class Packed(msgspec.Struct, array_like=True, frozen=True):
     values: bytes
 
     @classmethod
-    def of(cls, vector: Vector, labels: Sequence[str], times: Times) -> Packed:
+    def of(cls, vector: Vector, labels: Sequence[str], times: Times) -> PackedRows:
         """Pack what is wanted; a number that is none is as good as absent."""
         values = np.where(vector.present, vector.values, np.nan)
         some = ~np.isnan(values).all(axis=1)
@@ -53,10 +53,10 @@ def _column(vector: Vector, name: str, rows: Indices) -> tuple[list[str], bytes]
     return [values[code] for code in used.tolist()], places.astype(np.uint32).tobytes()
 
 
-class Table(Sequence[Row]):
+class ResultTable(Sequence[SeriesRow]):
     """What was packed, to be read row by row, or all numbers at once."""
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: PackedRows) -> None:
         self._packed = packed
         self._values: Floats = np.frombuffer(packed.values).reshape(-1, len(packed.times))
 
@@ -64,17 +64,17 @@ class Table(Sequence[Row]):
         return len(self._values)
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, place: int) -> SeriesRow: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: slice) -> list[SeriesRow]: ...
 
-    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+    def __getitem__(self, place: int | slice) -> SeriesRow | list[SeriesRow]:
         if isinstance(place, slice):
             return [self._row(row) for row in range(*place.indices(len(self)))]
         return self._row(range(len(self))[place])
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[SeriesRow]:
         return map(self._row, range(len(self)))
 
     @cached_property
@@ -94,8 +94,10 @@ class Table(Sequence[Row]):
             return dict(zip(self.keys, self._values[:, 0].tolist(), strict=True))
         return {row.labels: row.value for row in self}
 
-    def _row(self, place: int) -> Row:
+    def _row(self, place: int) -> SeriesRow:
         values = self._values[place]
         there = np.flatnonzero(~np.isnan(values)).tolist()
         times = self._packed.times
-        return Row(self.keys[place], [times[step] for step in there], [float(values[step]) for step in there])
+        return SeriesRow(
+            self.keys[place], [times[step] for step in there], [float(values[step]) for step in there]
+        )

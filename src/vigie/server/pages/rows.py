@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from vigie.server.cluster.jobs import UNKNOWN, WAITING, Job
-from vigie.server.pages.humanize import lasting
-from vigie.server.pages.incident_rows import ordered
-from vigie.server.pages.snapshot import UNHEARD, Picture, Place, place_of
-from vigie.server.privacy.redactor import Seen
+from vigie.server.cluster.jobs import UNKNOWN, WAITING, JobRecord
+from vigie.server.pages.humanize import format_duration
+from vigie.server.pages.incident_rows import by_severity
+from vigie.server.pages.snapshot import UNHEARD, Place, Snapshot, place_of
+from vigie.server.privacy.redactor import Redactor
 
 WHY = {
     "added": "expected, and never heard yet",
@@ -47,13 +47,13 @@ STEPS = ("process", "busy", "sm", "tensor")
 class NodeRows:
     """Makes the rows of a picture."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: Snapshot) -> None:
         self._picture = picture
         self._slurm = {key[0]: key[1] for key in picture.all("slurm")}
         self._drained = {
-            trouble.nodes[0]: trouble.facts.get("reason", "")
-            for trouble in picture.troubles
-            if trouble.finding.name == "node-drained" and trouble.end_ms is None
+            incident.nodes[0]: incident.facts.get("reason", "")
+            for incident in picture.incidents
+            if incident.finding.name == "node-drained" and incident.end_ms is None
         }
 
     def of(self, name: str) -> dict[str, Any]:
@@ -78,20 +78,20 @@ class NodeRows:
     def _why(self, name: str, state: str) -> str:
         last = self._picture.nodes[name].last_seen_ms
         if state in WHY_NOW and last and self._picture.live:
-            return WHY_NOW[state].format(lasting(self._picture.at_ms - last))
+            return WHY_NOW[state].format(format_duration(self._picture.at_ms - last))
         return WHY.get(state, "")
 
 
 class JobRows:
     """Makes the rows of a picture as one caller sees them."""
 
-    def __init__(self, picture: Picture, seen: Seen) -> None:
+    def __init__(self, picture: Snapshot, seen: Redactor) -> None:
         self._picture, self._seen = picture, seen
-        worst_last = [one for one in reversed(ordered(picture.troubles)) if one.finding.chip]
-        self._ever = {job: trouble.finding for trouble in worst_last for job in trouble.jobs}
+        worst_last = [one for one in reversed(by_severity(picture.incidents)) if one.finding.chip]
+        self._ever = {job: incident.finding for incident in worst_last for job in incident.jobs}
         self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
 
-    def of(self, job: Job) -> dict[str, Any]:
+    def of(self, job: JobRecord) -> dict[str, Any]:
         """Return the row of a job."""
         row, state = self._seen.job(job), self._picture.job_state(job)
         facts = row["facts"]
@@ -116,7 +116,7 @@ class JobRows:
             "why": waiting_for(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
         }
 
-    def ladder(self, job: Job) -> dict[str, float | None]:
+    def ladder(self, job: JobRecord) -> dict[str, float | None]:
         """Return of how many GPUs a job makes use, step by step; a step that nobody measures is absent."""
         places, picture = [place_of(text) for text in job.gpus], self._picture
 
@@ -163,7 +163,7 @@ def limit_seconds(text: str) -> int | None:
     return days * 86_400 + hours * 3600 + minutes * 60 + seconds
 
 
-def _reason(job: Job, state: str, facts: dict[str, str]) -> str:
+def _reason(job: JobRecord, state: str, facts: dict[str, str]) -> str:
     if job.state == UNKNOWN:
         return "nothing is heard of its nodes any more"
     if state == "waiting":

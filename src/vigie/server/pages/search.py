@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from vigie.dashboards import all_dashboards
-from vigie.server.cluster.events import Kept
-from vigie.server.pages.incident_rows import Attention
+from vigie.server.cluster.events import StoredEvent
+from vigie.server.pages.incident_rows import IncidentRows
 from vigie.server.pages.rows import JobRows
-from vigie.server.pages.snapshot import Picture
-from vigie.server.privacy.redactor import Seen
+from vigie.server.pages.snapshot import Snapshot
+from vigie.server.privacy.redactor import Redactor
 
 MOST, EACH = 30, 8
 PAGES = {
@@ -29,7 +29,7 @@ Row = dict[str, str]
 
 
 def search(
-    text: str, picture: Picture, seen: Seen, events: Sequence[Kept], metrics: Sequence[str]
+    text: str, picture: Snapshot, seen: Redactor, events: Sequence[StoredEvent], metrics: Sequence[str]
 ) -> list[Row]:
     """Return what fits a text: each kind by itself, exact before beginning before anywhere."""
     wanted = text.strip().lower()
@@ -53,7 +53,7 @@ def search(
     return sorted(found, key=lambda row: _rank(wanted, row, seen) or 0)[:MOST] if wanted else found[:MOST]
 
 
-def _rank(wanted: str, row: Row, seen: Seen) -> int | None:
+def _rank(wanted: str, row: Row, seen: Redactor) -> int | None:
     name, note = row["name"].lower(), row["note"].lower()
     if row["kind"] == "event" and seen.hides_hosts:
         note = ""  # it names hosts as they are, and whether it fits would tell them
@@ -70,14 +70,14 @@ def _row(kind: str, name: str, note: str, link: str) -> Row:
     return {"kind": kind, "name": name, "note": note, "link": link}
 
 
-def _nodes(picture: Picture, seen: Seen) -> Iterator[Row]:
+def _nodes(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
     for name in sorted(picture.nodes):
         labels, shown = " ".join(picture.nodes[name].labels.values()), seen.host(name)
         note = f"{picture.node_state(name)} {labels}".strip()
         yield _row("node", shown, note, f"node/{quote(shown, safe='')}")
 
 
-def _gpus(picture: Picture, seen: Seen) -> Iterator[Row]:
+def _gpus(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
     for name, cards in sorted(picture.on_node.items()):
         node = seen.host(name)
         for card in cards:
@@ -85,7 +85,7 @@ def _gpus(picture: Picture, seen: Seen) -> Iterator[Row]:
             yield _row("gpu", f"{node}:{card.gpu}", f"{card.model} {card.uuid}", link)
 
 
-def _jobs(picture: Picture, seen: Seen) -> Iterator[Row]:
+def _jobs(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
     rows = JobRows(picture, seen)
     for job in picture.jobs.values():
         row = rows.of(job)
@@ -93,18 +93,18 @@ def _jobs(picture: Picture, seen: Seen) -> Iterator[Row]:
         yield _row("job", row["name"], f"{row['id']} of {row['user']}, {row['state']}", link)
 
 
-def _users(picture: Picture, seen: Seen) -> Iterator[Row]:
+def _users(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
     for name in sorted({kept.binding.user for kept in picture.bindings if kept.binding.user}):
         shown = seen.user(name)
         yield _row("user", shown, "", f"user/{quote(shown, safe='')}")
 
 
-def _troubles(picture: Picture, seen: Seen) -> Iterator[Row]:
-    for row in Attention(picture, seen).all():
+def _troubles(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
+    for row in IncidentRows(picture, seen).all():
         yield _row("event", row["title"], row["what"], row["link"])
 
 
-def _events(seen: Seen, events: Sequence[Kept]) -> Iterator[Row]:
+def _events(seen: Redactor, events: Sequence[StoredEvent]) -> Iterator[Row]:
     for kept in events:
         row: dict[str, Any] = seen.event(kept.json)
         link = f"events?node={quote(row['node'], safe='')}&kind={quote(row['kind'], safe='')}"

@@ -6,22 +6,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from vigie.findings.core.incident import Trouble
+from vigie.findings.core.incident import Incident
 from vigie.model import Binding
-from vigie.server.cluster.bindings import Kept
-from vigie.server.cluster.jobs import RUNNING, WAITING, Job
-from vigie.server.cluster.nodes import LOST, UP, Node
+from vigie.server.cluster.bindings import StoredBinding
+from vigie.server.cluster.jobs import RUNNING, WAITING, JobRecord
+from vigie.server.cluster.nodes import LOST, UP, NodeRecord
 from vigie.server.pages.queries import IDLE, PLAIN, WORKING
-from vigie.server.pages.query_batch import Found, Key
+from vigie.server.pages.query_batch import BatchResult, Key
 
 Place = tuple[str, str]  # a node and the index of one of its GPUs
 UNHEARD = "unheard"  # a node of which only samples tell, and not at this moment
 JOB = "job"
-YOUNG = "vigie has watched for less than 10 minutes, and some troubles take longer to show"
+YOUNG = "vigie has watched for less than 10 minutes, and some incidents take longer to show"
 SEVERAL = ("throttled", "mig")  # questions that have several answers about a GPU
 
 
-class Card(NamedTuple):
+class GpuInfo(NamedTuple):
     """Which GPU it is."""
 
     node: str
@@ -38,35 +38,35 @@ class Card(NamedTuple):
         return self.node, self.gpu
 
 
-class Cards(dict[str, list[Card]]):
+class GpuInfos(dict[str, list[GpuInfo]]):
     """The GPUs of each node; to ask for those of a node without any changes nothing, in any thread."""
 
-    def __missing__(self, node: str) -> list[Card]:
+    def __missing__(self, node: str) -> list[GpuInfo]:
         """Return none."""
         return []
 
 
-class Picture:
+class Snapshot:
     """What was found out about one moment."""
 
     def __init__(
         self,
         at_ms: int,
-        found: Found,
-        cards: Mapping[Place, Card],
-        nodes: Sequence[Node],
-        held: Sequence[Kept],
-        jobs: Sequence[Job],
+        found: BatchResult,
+        cards: Mapping[Place, GpuInfo],
+        nodes: Sequence[NodeRecord],
+        held: Sequence[StoredBinding],
+        jobs: Sequence[JobRecord],
         *,
         live: bool,
         missing: str,
     ) -> None:
         self.at_ms, self.live, self.missing = at_ms, live, missing
         self.cards, self.jobs = cards, {job.id: job for job in jobs}
-        self.troubles: Sequence[Trouble] = ()
+        self.incidents: Sequence[Incident] = ()
         self.unfinished = False  # the samples are still being looked at for what is wrong
         self.young = False  # nothing was watched ten minutes before
-        self.held: dict[Place, list[Kept]] = defaultdict(list)
+        self.held: dict[Place, list[StoredBinding]] = defaultdict(list)
         for kept in held:
             if kept.binding.gpu:
                 self.held[kept.node, kept.binding.gpu].append(kept)
@@ -83,8 +83,8 @@ class Picture:
         self.errors = found.errors
         self.nodes = {node.name: node for node in nodes}
         for name in sorted({card.node for card in cards.values()} | {name for (name,) in self.all("up")}):
-            self.nodes.setdefault(name, Node(name, UNHEARD))
-        self.on_node = Cards()
+            self.nodes.setdefault(name, NodeRecord(name, UNHEARD))
+        self.on_node = GpuInfos()
         for card in sorted(cards.values(), key=_order):
             self.on_node.setdefault(card.node, []).append(card)
 
@@ -130,15 +130,15 @@ class Picture:
         most = self.number("busy_most", *place)
         return None if most is None else most < IDLE
 
-    def running(self) -> list[Job]:
+    def running(self) -> list[JobRecord]:
         """Return the jobs that run, those with most GPUs first."""
         return sorted(self._in(RUNNING), key=lambda job: (-len(job.gpus), -len(job.nodes), job.start_ms))
 
-    def waiting(self) -> list[Job]:
+    def waiting(self) -> list[JobRecord]:
         """Return the jobs that wait, the oldest first."""
         return sorted(self._in(WAITING), key=lambda job: job.queued_ms or job.start_ms)
 
-    def job_state(self, job: Job) -> str:
+    def job_state(self, job: JobRecord) -> str:
         """Return the state of a job at this moment."""
         if job.end_ms is not None and job.end_ms <= self.at_ms:
             return "finished"
@@ -146,20 +146,20 @@ class Picture:
             return WAITING
         return RUNNING
 
-    def _in(self, state: str) -> list[Job]:
+    def _in(self, state: str) -> list[JobRecord]:
         return [job for job in self.jobs.values() if self.job_state(job) == state]
 
 
-def cards_of(found: Found, name: str) -> dict[Place, Card]:
+def gpu_infos(found: BatchResult, name: str) -> dict[Place, GpuInfo]:
     """Return the GPUs that a question about them tells of."""
-    return {card.place: card for card in (Card(*key) for key in found.numbers(name))}
+    return {card.place: card for card in (GpuInfo(*key) for key in found.numbers(name))}
 
 
-def held_of(found: Found, name: str, at_ms: int) -> list[Kept]:
+def allocations_of(found: BatchResult, name: str, at_ms: int) -> list[StoredBinding]:
     """Return who holds what as samples tell it, which do not know since when."""
     rows = (row.labels for row in found.rows.get(name, ()))
     return [
-        Kept(0, node, Binding(resource, kind, holder, at_ms, None, user))
+        StoredBinding(0, node, Binding(resource, kind, holder, at_ms, None, user))
         for node, _, resource, kind, holder, user in rows
     ]
 
@@ -170,5 +170,5 @@ def place_of(text: str) -> Place:
     return node, gpu
 
 
-def _order(card: Card) -> tuple[str, int, str]:
+def _order(card: GpuInfo) -> tuple[str, int, str]:
     return card.node, int(card.gpu) if card.gpu.isdecimal() else 1 << 30, card.gpu

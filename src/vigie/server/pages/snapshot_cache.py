@@ -8,12 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from vigie.server.cluster.filters import Wanted
-from vigie.server.pages.cluster_state import Known
-from vigie.server.pages.incident_monitor import FIRST_PATIENCE, UNFINISHED, Watch
+from vigie.server.cluster.filters import BindingFilter
+from vigie.server.pages.cluster_state import ClusterState
+from vigie.server.pages.incident_monitor import FIRST_PATIENCE, UNFINISHED, IncidentMonitor
 from vigie.server.pages.queries import BEFORE, BEFORE_MS, GPU_ASKS, HOLDER_ASK, KNOWN_GPUS, NODE_ASKS, SLOW
-from vigie.server.pages.query_batch import Asker, Found, Row
-from vigie.server.pages.snapshot import Card, Picture, Place, cards_of, held_of
+from vigie.server.pages.query_batch import BatchResult, BatchRunner
+from vigie.server.pages.result_table import SeriesRow
+from vigie.server.pages.snapshot import GpuInfo, Place, Snapshot, allocations_of, gpu_infos
 
 FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
 HALF_SECONDS = 1.0  # one that tells only half, because the samples are still being looked at
@@ -33,10 +34,10 @@ WEEK_MS = 7 * 86_400_000
 class _Taking(NamedTuple):
     """A picture that is being taken, and until when it is good."""
 
-    task: asyncio.Task[Picture]
+    task: asyncio.Task[Snapshot]
     soon: float  # when an unfinished one is good no more
     until: float
-    before: asyncio.Task[Picture] | None = None  # the last one, where waiting for this takes long
+    before: asyncio.Task[Snapshot] | None = None  # the last one, where waiting for this takes long
 
     @property
     def failed(self) -> bool:
@@ -50,24 +51,32 @@ class _Taking(NamedTuple):
         return not self.task.done() or not self.task.result().unfinished or now < self.soon
 
 
-class Outlook:
+class SnapshotCache:
     """Gives the picture of a moment; made within an event loop."""
 
     def __init__(
-        self, asker: Asker, known: Known, clock: Callable[[], int], *, patience: float = FIRST_PATIENCE
+        self,
+        asker: BatchRunner,
+        known: ClusterState,
+        clock: Callable[[], int],
+        *,
+        patience: float = FIRST_PATIENCE,
     ) -> None:
         self.asker, self.known, self.clock = asker, known, clock
         # Where nobody keeps bindings, samples still tell who holds what now.
         more = {"held": HOLDER_ASK} if known.missing else {}
         self._asks = {**GPU_ASKS, **NODE_ASKS, **more}
-        self._watch = Watch(asker, known, clock, patience=patience)
+        self._watch = IncidentMonitor(asker, known, clock, patience=patience)
         self._cost = 0.0  # seconds of the last picture
         self._warming: asyncio.TimerHandle | None = None
         self._names: tuple[int, list[str]] = (-1, [])
-        self._slow: tuple[int, Mapping[str, Sequence[Row]]] = (0, {})  # what changes slowly, and as of when
+        self._slow: tuple[int, Mapping[str, Sequence[SeriesRow]]] = (
+            0,
+            {},
+        )  # what changes slowly, and as of when
         self._watched_ms: int | None = None  # the earliest moment of which it is known that it was watched
         self._taken: OrderedDict[int | None, _Taking] = OrderedDict()
-        self._cards: OrderedDict[int, dict[Place, Card]] = OrderedDict()
+        self._cards: OrderedDict[int, dict[Place, GpuInfo]] = OrderedDict()
 
     def warm(self) -> None:
         """Look at the last hours soon, before anybody asks for them."""
@@ -81,12 +90,12 @@ class Outlook:
         for taking in self._taken.values():
             taking.task.cancel()
 
-    async def at(self, at_ms: int | None = None) -> Picture:
+    async def at(self, at_ms: int | None = None) -> Snapshot:
         """Return the picture of a moment; without one, of now."""
         # Whoever leaves first must not take the picture away from the others who wait for it.
         return await asyncio.shield(self._taking(at_ms))
 
-    def _taking(self, at_ms: int | None) -> asyncio.Task[Picture]:
+    def _taking(self, at_ms: int | None) -> asyncio.Task[Snapshot]:
         """Return the picture that is being taken or was lately; those who ask share it."""
         now = time.monotonic()
         known = self._taken.get(at_ms)
@@ -112,20 +121,20 @@ class Outlook:
             self._names = turn, await self.asker.names(at_ms)
         return self._names[1]
 
-    async def _take(self, at_ms: int) -> Picture:
+    async def _take(self, at_ms: int) -> Snapshot:
         begun = time.monotonic()
         found = await self._found(at_ms)
-        cards = {**await self._known_cards(at_ms), **cards_of(found, "info")}
+        cards = {**await self._known_cards(at_ms), **gpu_infos(found, "info")}
         picture = await asyncio.to_thread(self._made, at_ms, found, cards)
         self._cost = time.monotonic() - begun
         picture.young = bool(picture.all("up")) and await self._is_young(at_ms)
-        picture.troubles, lacking = await self._watch.troubles(picture)
+        picture.incidents, lacking = await self._watch.incidents(picture)
         if lacking:
             picture.errors["findings"] = lacking
             picture.unfinished = lacking == UNFINISHED
         return picture
 
-    async def _found(self, at_ms: int) -> Found:
+    async def _found(self, at_ms: int) -> BatchResult:
         """Return all answers; in a large cluster those about what changes slowly may be a minute old."""
         since, slow = self._slow
         if self._cost <= SLOW_SECONDS or not 0 <= at_ms - since < SLOW_MS:
@@ -134,7 +143,7 @@ class Outlook:
             return found
         asks = {name: ask for name, ask in self._asks.items() if name not in SLOW}
         found = await self.asker.ask(asks, at_ms)
-        return Found({**slow, **found.rows}, found.errors)
+        return BatchResult({**slow, **found.rows}, found.errors)
 
     async def _is_young(self, at_ms: int) -> bool:
         """Tell whether nothing was watched ten minutes before; once something was, nobody asks again."""
@@ -145,25 +154,25 @@ class Outlook:
             self._watched_ms = before
         return False
 
-    def _made(self, at_ms: int, found: Found, cards: dict[Place, Card]) -> Picture:
+    def _made(self, at_ms: int, found: BatchResult, cards: dict[Place, GpuInfo]) -> Snapshot:
         live = self.clock() - at_ms <= LIVE_MS
-        held = held_of(found, "held", at_ms) if self.known.missing else self.known.held(at_ms, at_ms)
-        jobs = self.known.jobs(Wanted(since_ms=at_ms - WEEK_MS, until_ms=at_ms))
+        held = allocations_of(found, "held", at_ms) if self.known.missing else self.known.held(at_ms, at_ms)
+        jobs = self.known.jobs(BindingFilter(since_ms=at_ms - WEEK_MS, until_ms=at_ms))
         nodes = self.known.nodes()
-        return Picture(at_ms, found, cards, nodes, held, jobs, live=live, missing=self.known.missing)
+        return Snapshot(at_ms, found, cards, nodes, held, jobs, live=live, missing=self.known.missing)
 
-    async def _known_cards(self, at_ms: int) -> dict[Place, Card]:
+    async def _known_cards(self, at_ms: int) -> dict[Place, GpuInfo]:
         """Return the GPUs of the last hours; those that are gone are to be seen as lost, not forgotten."""
         turn = at_ms // SEEN_MS
         if turn not in self._cards:
             found = await self.asker.ask({"known": KNOWN_GPUS}, at_ms)
-            self._cards[turn] = cards_of(found, "known")
+            self._cards[turn] = gpu_infos(found, "known")
             while len(self._cards) > KEPT:
                 self._cards.popitem(last=False)
         return self._cards[turn]
 
 
-def _noticed(task: asyncio.Task[Picture]) -> None:
+def _noticed(task: asyncio.Task[Snapshot]) -> None:
     """Look at how a picture went, even if everybody who wanted it has left."""
     if not task.cancelled():
         task.exception()

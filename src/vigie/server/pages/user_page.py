@@ -7,19 +7,19 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
-from vigie.server.cluster.bindings import Kept
-from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, Job
-from vigie.server.pages.cluster_page import needs
-from vigie.server.pages.gpu_map import Cells
-from vigie.server.pages.humanize import DAY_MS, HOUR_MS, counted, listed
-from vigie.server.pages.incident_rows import Attention
+from vigie.server.cluster.bindings import StoredBinding
+from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, JobRecord
+from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.gpu_map import GpuCells
+from vigie.server.pages.humanize import DAY_MS, HOUR_MS, join_words, pluralize
+from vigie.server.pages.incident_rows import IncidentRows
 from vigie.server.pages.queries import label_matcher
-from vigie.server.pages.query_batch import Ask, Found, Span
+from vigie.server.pages.query_batch import BatchQuery, BatchResult, QuerySpan
 from vigie.server.pages.rows import JobRows
-from vigie.server.pages.snapshot import Picture, Place
-from vigie.server.pages.snapshot_cache import Outlook
+from vigie.server.pages.snapshot import Place, Snapshot
+from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, number, verdict
-from vigie.server.privacy.redactor import Seen
+from vigie.server.privacy.redactor import Redactor
 
 WEEK = 7
 MOST_FINISHED = 50
@@ -31,13 +31,13 @@ WORKED = (
 COMMANDS = {"job": "scancel {id}", "environment": "genv devices detach --eid {id}"}
 
 
-def places_of(picture: Picture, user: str) -> list[Place]:
+def places_of(picture: Snapshot, user: str) -> list[Place]:
     """Return the GPUs that a user holds."""
     mine = {place for place, held in picture.held.items() for kept in held if kept.binding.user == user}
     return [card.place for cards in picture.on_node.values() for card in cards if card.place in mine]
 
 
-async def users_page(outlook: Outlook, picture: Picture, seen: Seen) -> dict[str, Any]:
+async def users_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor) -> dict[str, Any]:
     """Return all users, those who hold most first."""
     hours = await asyncio.to_thread(outlook.known.hours, picture.at_ms - WEEK * DAY_MS, picture.at_ms)
     names = {kept.binding.user for kept in picture.bindings if kept.binding.user} | set(hours)
@@ -63,7 +63,7 @@ async def users_page(outlook: Outlook, picture: Picture, seen: Seen) -> dict[str
     }
 
 
-def _users_verdict(picture: Picture, rows: list[dict[str, Any]]) -> dict[str, str]:
+def _users_verdict(picture: Snapshot, rows: list[dict[str, Any]]) -> dict[str, str]:
     if picture.missing:
         return verdict(UNKNOWN, f"Who holds what is not known: {picture.missing}.")
     holders = sum(row["held"] > 0 for row in rows)
@@ -73,22 +73,22 @@ def _users_verdict(picture: Picture, rows: list[dict[str, Any]]) -> dict[str, st
     hold = "hold" if holders != 1 else "holds"
     return verdict(
         WARNING if idle else OK,
-        f"{counted(holders, 'user')} {hold} {counted(held, 'GPU')}, {working} working, {idle} idle.",
+        f"{pluralize(holders, 'user')} {hold} {pluralize(held, 'GPU')}, {working} working, {idle} idle.",
     )
 
 
-async def user_page(outlook: Outlook, picture: Picture, seen: Seen, user: str) -> dict[str, Any]:
+async def user_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, user: str) -> dict[str, Any]:
     """Return the page of a user."""
-    places, cells, rows = places_of(picture, user), Cells(picture, seen), JobRows(picture, seen)
+    places, cells, rows = places_of(picture, user), GpuCells(picture, seen), JobRows(picture, seen)
     span = _span(picture.at_ms)
-    worked = await outlook.asker.ask({"worked": Ask(WORKED % _mine(user), ())}, span)
+    worked = await outlook.asker.ask({"worked": BatchQuery(WORKED % _mine(user), ())}, span)
     held = await asyncio.to_thread(outlook.known.held, span.start, picture.at_ms, user)
     days = days_of(picture.at_ms, held, worked)
     jobs = _jobs(picture, user)
     week = round(sum(day["held"] for day in days), 1)
     idle = _idle(picture, cells, places)
     measured = [day for day in days if day["worked"] is not None]
-    attention = Attention(picture, seen).all(lambda trouble: any(job.id in trouble.jobs for job in jobs))
+    attention = IncidentRows(picture, seen).all(lambda trouble: any(job.id in trouble.jobs for job in jobs))
     return {
         "at_ms": picture.at_ms,
         "verdict": _verdict(picture, seen.user(user), places, jobs, week, attention),
@@ -107,12 +107,12 @@ def _mine(user: str) -> str:
     return f'{label_matcher("user", user)},gpu!=""'
 
 
-def _span(at_ms: int) -> Span:
+def _span(at_ms: int) -> QuerySpan:
     start = (at_ms // DAY_MS - WEEK + 1) * DAY_MS
-    return Span(start, at_ms, STEP_MS)
+    return QuerySpan(start, at_ms, STEP_MS)
 
 
-def _jobs(picture: Picture, user: str) -> list[Job]:
+def _jobs(picture: Snapshot, user: str) -> list[JobRecord]:
     mine = [job for job in picture.jobs.values() if job.user == user]
     order = {RUNNING: 0, WAITING: 1, FINISHED: 2}
     mine.sort(key=lambda job: (order[picture.job_state(job)], -(job.end_ms or job.start_ms)))
@@ -121,10 +121,10 @@ def _jobs(picture: Picture, user: str) -> list[Job]:
 
 
 def _verdict(
-    picture: Picture,
+    picture: Snapshot,
     name: str,
     places: list[Place],
-    jobs: list[Job],
+    jobs: list[JobRecord],
     week: float,
     attention: list[dict[str, Any]],
 ) -> dict[str, str]:
@@ -133,20 +133,20 @@ def _verdict(
     working = sum(picture.working(place) is True for place in places)
     idle = sum(picture.idle(place) is True for place in places)
     waiting = sum(picture.job_state(job) == WAITING for job in jobs)
-    holds = f"{name} holds {counted(len(places), 'GPU')}" if places else f"{name} holds no GPU"
+    holds = f"{name} holds {pluralize(len(places), 'GPU')}" if places else f"{name} holds no GPU"
     uses = f", {working} working, {idle} idle" if places else ""
-    waits = f" {counted(waiting, 'job')} {'wait' if waiting != 1 else 'waits'}." if waiting else ""
-    state, hit = needs(attention)
+    waits = f" {pluralize(waiting, 'job')} {'wait' if waiting != 1 else 'waits'}." if waiting else ""
+    state, hit = attention_text(attention)
     if state == OK:
         state, hit = (WARNING if idle else OK), ""
     return verdict(state, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.", hit)
 
 
 def _numbers(
-    picture: Picture,
+    picture: Snapshot,
     user: str,
     places: list[Place],
-    jobs: list[Job],
+    jobs: list[JobRecord],
     week: float,
     measured: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
@@ -188,7 +188,7 @@ def _numbers(
     ]
 
 
-def days_of(at_ms: int, held: list[Kept], worked: Found) -> list[dict[str, Any]]:
+def days_of(at_ms: int, held: list[StoredBinding], worked: BatchResult) -> list[dict[str, Any]]:
     """Return the last days, each with the GPU-hours that were held and that were worked."""
     today = at_ms // DAY_MS
     done: dict[int, float] = defaultdict(float)
@@ -223,7 +223,7 @@ def _covered(spans: list[tuple[int, int]]) -> int:
     return total
 
 
-def _idle(picture: Picture, cells: Cells, places: list[Place]) -> list[dict[str, Any]]:
+def _idle(picture: Snapshot, cells: GpuCells, places: list[Place]) -> list[dict[str, Any]]:
     """Return what is held and does nothing, with the command that gives it back."""
     groups: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
     for place in places:
@@ -232,8 +232,8 @@ def _idle(picture: Picture, cells: Cells, places: list[Place]) -> list[dict[str,
             groups[holder["kind"], holder["id"], holder["name"]].append(place)
     return [
         {
-            "what": f"{kind.capitalize()} {name} holds {counted(len(mine), 'GPU')} and does not use "
-            f"{'them' if len(mine) > 1 else 'it'}: {listed([f'{node}:{gpu}' for node, gpu in mine])}.",
+            "what": f"{kind.capitalize()} {name} holds {pluralize(len(mine), 'GPU')} and does not use "
+            f"{'them' if len(mine) > 1 else 'it'}: {join_words([f'{node}:{gpu}' for node, gpu in mine])}.",
             "command": COMMANDS.get(kind, "").format(id=identity),
             "cells": [cells.of(place) for place in mine],
         }
@@ -241,7 +241,7 @@ def _idle(picture: Picture, cells: Cells, places: list[Place]) -> list[dict[str,
     ]
 
 
-def _holders(picture: Picture, seen: Seen, user: str, kind: str) -> list[dict[str, Any]]:
+def _holders(picture: Snapshot, seen: Redactor, user: str, kind: str) -> list[dict[str, Any]]:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for kept in picture.bindings:
         if kept.binding.user == user and kept.binding.holder_kind == kind:

@@ -12,7 +12,7 @@ def verdict(state: str, *sentences: str) -> dict[str, str]:
     return {"state": state, "sentence": " ".join(sentence for sentence in sentences if sentence)}
 
 
-def hedged(said: dict[str, str], why: str) -> dict[str, str]:
+def qualify(said: dict[str, str], why: str) -> dict[str, str]:
     """Return a verdict that says what it does not know; nothing is well as long as that is not known."""
     if not why:
         return said

@@ -15,9 +15,9 @@ import msgspec
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vigie.server.cluster.nodes import Node
+from vigie.server.cluster.nodes import NodeRecord
 from vigie.server.http.routes import ADDRESSES, ROUTE
-from vigie.server.privacy.redactor import HOST, HOSTS, Mask
+from vigie.server.privacy.redactor import HOST, HOSTS, Pseudonyms
 from vigie.server.scrape.target import Target
 
 # Routes that ask the store, which shows a viewer pseudonyms only.
@@ -44,7 +44,7 @@ _WORD = re.compile(r"\w(?:[\w.-]*\w)?")  # a name or an IPv4 address, without wh
 _COLONS = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")  # or an IPv6 address
 
 
-def known_hosts(nodes: Iterable[Node], targets: Iterable[Target]) -> set[str]:
+def known_hosts(nodes: Iterable[NodeRecord], targets: Iterable[Target]) -> set[str]:
     """Return them, of nodes that were removed too: what happened there is still told."""
     words = set()
     for node in nodes:
@@ -54,10 +54,10 @@ def known_hosts(nodes: Iterable[Node], targets: Iterable[Target]) -> set[str]:
     return words
 
 
-class HiddenHosts:
+class HostRedactor:
     """Answers a viewer; hosts in the answer are pseudonyms."""
 
-    def __init__(self, app: ASGIApp, mask: Mask, hosts: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, mask: Pseudonyms, hosts: Collection[str]) -> None:
         self._app = app
         self._out = {host: mask.word(HOST, host) for host in hosts if host}
         self._in = {pseudonym: host for host, pseudonym in self._out.items()}

@@ -12,31 +12,31 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from vigie.query.limits import Limits
+from vigie.query.limits import QueryLimits
 from vigie.query.matchers import series_test
-from vigie.query.rollups.evaluator import Rolled, RolledGroup
-from vigie.query.storage import Group, Labels, Load, Matcher, SameReach, Scannable, Storage
+from vigie.query.rollups.evaluator import RollupGroup, RollupStorage
+from vigie.query.storage import Labels, Load, Matcher, ScannableStorage, SeriesGroup, Storage, StorageView
 from vigie.server.api.prometheus.queries import EVERYTHING
-from vigie.server.http.requests import Asks
+from vigie.server.http.requests import QueryWork
 from vigie.server.http.responses import Body
-from vigie.server.privacy.redactor import Mask, current_mask
+from vigie.server.privacy.redactor import Pseudonyms, current_pseudonyms
 from vigie.server.query_executor import Work
 
 Test = Callable[[Labels], bool]
 
 
 @runtime_checkable
-class Embedded(Storage, Scannable, Rolled, Protocol):
+class RedactableStore(Storage, ScannableStorage, RollupStorage, Protocol):
     """A store that gives its groups one by one, and has rollups."""
 
 
-class PrivateStorage:
+class RedactedStorage:
     """A storage behind a mask."""
 
-    def __init__(self, storage: Storage, mask: Mask) -> None:
+    def __init__(self, storage: Storage, mask: Pseudonyms) -> None:
         self._storage, self._mask = storage, mask
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of the series that the matchers fit."""
         asked, fits = self._split(matchers)
         groups = (self._seen(group, fits) for group in self._storage.select(asked, start, end))
@@ -66,7 +66,7 @@ class PrivateStorage:
         asked = [matcher for matcher in matchers if matcher not in hidden]
         return asked or EVERYTHING, series_test(hidden)
 
-    def _seen(self, group: Group | None, fits: Test) -> Group | None:
+    def _seen(self, group: SeriesGroup | None, fits: Test) -> SeriesGroup | None:
         if group is None:
             return None
         labels = [self._mask.labels(labels) for labels in group.labels]
@@ -77,12 +77,12 @@ class PrivateStorage:
         return group._replace(labels=[labels[row] for row in rows], values=values)
 
 
-class PrivateStore(PrivateStorage, SameReach):
+class RedactedStore(RedactedStorage, StorageView):
     """The embedded store behind a mask: group by group, and with its rollups."""
 
-    def __init__(self, store: Embedded, mask: Mask) -> None:
-        PrivateStorage.__init__(self, store, mask)
-        SameReach.__init__(self, store)
+    def __init__(self, store: RedactableStore, mask: Pseudonyms) -> None:
+        RedactedStorage.__init__(self, store, mask)
+        StorageView.__init__(self, store)
         self._store = store
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
@@ -93,32 +93,32 @@ class PrivateStore(PrivateStorage, SameReach):
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield the buckets of the series that the matchers fit."""
         asked, fits = self._split(matchers)
         for group in self._store.rollups(asked, start, end, width, fields):
             labels = [self._mask.labels(labels) for labels in group.labels]
             rows = [row for row, seen in enumerate(labels) if fits(seen)]
             if rows:
-                yield RolledGroup([labels[row] for row in rows], group.buckets.rows(np.array(rows)))
+                yield RollupGroup([labels[row] for row in rows], group.buckets.rows(np.array(rows)))
 
-    def _loaded(self, load: Load, fits: Test) -> Group | None:
+    def _loaded(self, load: Load, fits: Test) -> SeriesGroup | None:
         return self._seen(load(), fits)
 
 
-class PrivateReaders:
+class RedactedExecutor:
     """Asks the store behind the mask of whoever asks."""
 
-    def __init__(self, readers: Asks) -> None:
+    def __init__(self, readers: QueryWork) -> None:
         self._readers = readers
 
     async def ask(self, work: Work, seconds: float | None = None) -> Body:
         """Return what the work makes of the store."""
-        mask = current_mask()
+        mask = current_pseudonyms()
         return await self._readers.ask(partial(_masked, work, mask) if mask else work, seconds)
 
 
-def _masked(work: Work, mask: Mask, storage: Storage, limits: Limits) -> Body:
-    if isinstance(storage, Embedded):
-        return work(PrivateStore(storage, mask), limits)
-    return work(PrivateStorage(storage, mask), limits)
+def _masked(work: Work, mask: Pseudonyms, storage: Storage, limits: QueryLimits) -> Body:
+    if isinstance(storage, RedactableStore):
+        return work(RedactedStore(storage, mask), limits)
+    return work(RedactedStorage(storage, mask), limits)

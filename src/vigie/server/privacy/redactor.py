@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from typing import Any
 
 from vigie.server.auth.secrets import Identity
-from vigie.server.cluster.bindings import Kept
-from vigie.server.cluster.jobs import Job
+from vigie.server.cluster.bindings import StoredBinding
+from vigie.server.cluster.jobs import JobRecord
 
 DIGITS = 10
 # Labels whose values tell of people, and what kind of word stands instead.
@@ -63,24 +63,24 @@ PATHS = {"id": "/", "resource": "cgroup:"}
 USERS = ("user", "username", "owner")
 JOBS = ("job_id", "jobid", "slurm_job_id", "hpc_job", "holder")
 HARMLESS = ("reason", "limit", "partition", "state")  # facts of a job that tell nothing of its owner
-_mask: ContextVar[Mask | None] = ContextVar("mask", default=None)
+_mask: ContextVar[Pseudonyms | None] = ContextVar("mask", default=None)
 
 
-class Seen:
+class Redactor:
     """Gives jobs, users and bindings the names under which a caller sees them."""
 
-    def __init__(self, mask: Mask | None) -> None:
+    def __init__(self, mask: Pseudonyms | None) -> None:
         self._mask = mask
 
-    def job(self, job: Job) -> dict[str, Any]:
+    def job(self, job: JobRecord) -> dict[str, Any]:
         """Return a job, ready for JSON."""
         return self._mask.job(job.json) if self._mask else job.json
 
-    def job_id(self, job: Job) -> str:
+    def job_id(self, job: JobRecord) -> str:
         """Return the name under which the caller knows a job."""
         return str(self.job(job)["id"])
 
-    def binding(self, kept: Kept) -> dict[str, Any]:
+    def binding(self, kept: StoredBinding) -> dict[str, Any]:
         """Return a binding, ready for JSON."""
         return self._mask.binding(kept.json) if self._mask else kept.json
 
@@ -101,7 +101,7 @@ class Seen:
         """Return an event, ready for JSON."""
         return self._mask.event(row) if self._mask else row
 
-    def meant_job(self, name: str, jobs: Iterable[Job]) -> Job | None:
+    def meant_job(self, name: str, jobs: Iterable[JobRecord]) -> JobRecord | None:
         """Return the job that the caller means by a name as he sees it."""
         return next((job for job in jobs if self.job_id(job) == name), None)
 
@@ -110,7 +110,7 @@ class Seen:
         return next((user for user in users if self.user(user) == name), None)
 
 
-class Mask:
+class Pseudonyms:
     """What one caller sees: his own as it is, and of others pseudonyms; of hosts, too, if they are hidden."""
 
     def __init__(
@@ -229,22 +229,22 @@ class Privacy:
         """Tell whether anything is hidden from anybody."""
         return self.own or self.hides_hosts
 
-    def mask(self, identity: Identity) -> Mask | None:
+    def mask(self, identity: Identity) -> Pseudonyms | None:
         """Return what hides the others, or hosts, from somebody; nothing if he may see everything."""
         hosts = self.hides_hosts and identity.role == "viewer"
         if identity.role == "admin" or not (self.own or hosts):
             return None
         name = identity.name if identity.role == "user" else ""
         jobs = self.jobs_of(name) if name else ()
-        return Mask(self._key, name, jobs, self._labels, people=self.own, hosts=hosts)
+        return Pseudonyms(self._key, name, jobs, self._labels, people=self.own, hosts=hosts)
 
 
-def sees_through(mask: Mask | None) -> None:
+def sees_through(mask: Pseudonyms | None) -> None:
     """Let the request that is being answered be answered behind this mask."""
     _mask.set(mask)
 
 
-def current_mask() -> Mask | None:
+def current_pseudonyms() -> Pseudonyms | None:
     """Return the mask of the request that is being answered."""
     return _mask.get()
 

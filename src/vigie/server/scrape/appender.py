@@ -11,8 +11,8 @@ from vigie.model.table import Series
 from vigie.query.label_table import NAME
 from vigie.query.storage import Labels
 from vigie.server.ingest.remote_write import AHEAD_MS
-from vigie.server.scrape.parser import Timed
-from vigie.server.scrape.series_cache import Layout, Pairs
+from vigie.server.scrape.parser import TimedSample
+from vigie.server.scrape.series_cache import Pairs, ScrapeLayout
 from vigie.server.scrape.target import Target
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.series.layout import key_of_labels
@@ -29,7 +29,7 @@ REPORT = Table("scrape report", 1, tuple((metric, ()) for metric in METRICS))
 Report = tuple[float, ...]
 
 
-class PassOn(Protocol):
+class SeriesSink(Protocol):
     """Where else it goes."""
 
     def write_frame(self, target: Mapping[str, str], frame: Frame) -> None:
@@ -39,10 +39,10 @@ class PassOn(Protocol):
         """Take series with times of their own."""
 
 
-class AlsoElsewhere:
+class TeeStore:
     """A store that passes on what it has taken."""
 
-    def __init__(self, store: Store, pass_on: PassOn) -> None:
+    def __init__(self, store: ScrapeStore, pass_on: SeriesSink) -> None:
         self._store, self._pass_on = store, pass_on
 
     def append(self, node_labels: Mapping[str, str], frame: Frame) -> None:
@@ -61,7 +61,7 @@ class AlsoElsewhere:
         self._store.sync()
 
 
-class Sink(Protocol):
+class SampleSink(Protocol):
     """The store, as far as scraping needs it."""
 
     def append(self, node_labels: Mapping[str, str], frame: Frame) -> None:
@@ -71,15 +71,15 @@ class Sink(Protocol):
         """Take series with times of their own."""
 
 
-class Filing:
+class ScrapeAppender:
     """Files the scrapes of one target."""
 
     def __init__(
         self,
         target: Target,
-        sink: Sink,
+        sink: SampleSink,
         clock: Callable[[], int],
-        empty: Layout,
+        empty: ScrapeLayout,
         *,
         honor_labels: bool,
         age_ms: int,
@@ -91,7 +91,7 @@ class Filing:
         self._last_ms = 0
         self._known: dict[str, Labels] = {}  # the store, too, knows labels best by the same object
 
-    def succeed(self, time_ms: int, report: Report, layout: Layout, row: Iterable[float]) -> None:
+    def succeed(self, time_ms: int, report: Report, layout: ScrapeLayout, row: Iterable[float]) -> None:
         """File a scrape."""
         tables = {replaced: (table, values) for replaced, table, values in layout.parts(list(row))}
         if self._last is not layout:
@@ -109,7 +109,7 @@ class Filing:
         """File that nobody scrapes the target any more."""
         self.fail(max(self._clock(), self._last_ms + 1), (ABSENT,) * len(METRICS))
 
-    def take(self, timed: Iterable[Timed]) -> int:
+    def take(self, timed: Iterable[TimedSample]) -> int:
         """File samples with times of their own, and return how many are too old or of the future."""
         now = self._clock()
         timed = list(timed)
@@ -130,7 +130,7 @@ class Filing:
             if replaced:
                 self._sink.append(self._labels | dict(replaced), Frame(time_ms, (part,)))
 
-    def _loose(self, timed: Iterable[Timed]) -> Iterator[Samples]:
+    def _loose(self, timed: Iterable[TimedSample]) -> Iterator[Samples]:
         for text, series, value, time_ms in timed:
             labels = self._known.get(text)
             if labels is None:
@@ -146,7 +146,7 @@ class Filing:
         return {**self._labels, **beside}
 
 
-class Store(Sink, Protocol):
+class ScrapeStore(SampleSink, Protocol):
     """Where samples go."""
 
     def sync(self) -> None:

@@ -19,18 +19,18 @@ MAX_HEAD = 64 << 10
 GZIP = 31  # zlib's word for a gzip header
 
 
-class FetchError(Exception):
+class ScrapeError(Exception):
     """No exposition came; the message says why."""
 
 
-class Answer(NamedTuple):
+class ScrapeResponse(NamedTuple):
     """A body, and how its owner calls its format."""
 
     body: bytes
     content_type: str
 
 
-class Place(NamedTuple):
+class TargetAddress(NamedTuple):
     """Where an exporter listens, and under which name it answers there."""
 
     host: str
@@ -40,14 +40,14 @@ class Place(NamedTuple):
     server_name: str = ""
 
 
-class Client:
+class ScrapeClient:
     """Asks one exporter again and again; the caller sets the deadline, and `close`s after a missed one."""
 
-    def __init__(self, place: Place, most: int) -> None:
+    def __init__(self, place: TargetAddress, most: int) -> None:
         self._place, self._most = place, most
         self._connection: _Connection | None = None
 
-    async def get(self, headers: Mapping[str, str]) -> Answer:
+    async def get(self, headers: Mapping[str, str]) -> ScrapeResponse:
         """Return what the exporter says, or raise FetchError; a stale connection is made anew once."""
         request = _request(self._place, headers)
         old = self._connection
@@ -56,11 +56,11 @@ class Client:
                 return await self._asked(old, request)
             except _Closed:
                 if old.has_answered:
-                    raise FetchError("the connection was closed within the answer") from None
+                    raise ScrapeError("the connection was closed within the answer") from None
         try:
             return await self._asked(await self._opened(), request)
         except _Closed as error:
-            raise FetchError(str(error)) from None
+            raise ScrapeError(str(error)) from None
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -79,11 +79,11 @@ class Client:
                 server_hostname=(place.server_name or place.host) if place.tls else None,
             )
         except (OSError, ValueError) as error:  # ValueError: a host name that cannot be one
-            raise FetchError(f"cannot connect: {getattr(error, 'strerror', '') or error}") from None
+            raise ScrapeError(f"cannot connect: {getattr(error, 'strerror', '') or error}") from None
         self._connection = connection
         return connection
 
-    async def _asked(self, connection: _Connection, request: bytes) -> Answer:
+    async def _asked(self, connection: _Connection, request: bytes) -> ScrapeResponse:
         try:
             answer = await connection.ask(request)
         except BaseException:
@@ -149,9 +149,9 @@ class _Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserCallbackError as error:
-            self._fail(FetchError(str(error.__context__ or error)))
+            self._fail(ScrapeError(str(error.__context__ or error)))
         except httptools.HttpParserError as error:
-            self._fail(FetchError(f"the answer is not HTTP: {error}"))
+            self._fail(ScrapeError(f"the answer is not HTTP: {error}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End what is under way; an answer without a length ends like this."""
@@ -167,7 +167,7 @@ class _Connection(asyncio.Protocol):
         """Keep a header."""
         self._length += len(name) + len(value)
         if self._length > MAX_HEAD:
-            raise FetchError(f"the head of the answer is larger than {MAX_HEAD} bytes")
+            raise ScrapeError(f"the head of the answer is larger than {MAX_HEAD} bytes")
         self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
@@ -178,7 +178,7 @@ class _Connection(asyncio.Protocol):
         """Keep a part of the body."""
         self._body += body
         if len(self._body) > self._most:
-            raise FetchError(f"the answer is larger than {self._most} bytes (scrape.body_megabytes)")
+            raise ScrapeError(f"the answer is larger than {self._most} bytes (scrape.body_megabytes)")
 
     def on_message_complete(self) -> None:
         """Hand over the answer."""
@@ -194,31 +194,31 @@ class _Connection(asyncio.Protocol):
     def _has_length(self) -> bool:
         return "content-length" in self._headers or "transfer-encoding" in self._headers
 
-    def _fail(self, error: FetchError) -> None:
+    def _fail(self, error: ScrapeError) -> None:
         if self._waiting and not self._waiting.done():
             self._waiting.set_exception(error)
         self.abort()
 
 
-def _request(place: Place, headers: Mapping[str, str]) -> bytes:
+def _request(place: TargetAddress, headers: Mapping[str, str]) -> bytes:
     host = f"[{place.host}]" if ":" in place.host else place.host
     lines = [f"GET {place.path} HTTP/1.1", f"Host: {host}:{place.port}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if any("\n" in line or "\r" in line for line in lines):
-        raise FetchError("a header with a line break; does a secret's file hold more than one line?")
+        raise ScrapeError("a header with a line break; does a secret's file hold more than one line?")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
 
 
-def _unpacked(reply: _Reply, most: int) -> Answer:
+def _unpacked(reply: _Reply, most: int) -> ScrapeResponse:
     if reply.status != HTTPStatus.OK:
-        raise FetchError(f"server returned HTTP status {reply.status} {_phrase(reply.status)}".rstrip())
+        raise ScrapeError(f"server returned HTTP status {reply.status} {_phrase(reply.status)}".rstrip())
     encoding = reply.headers.get("content-encoding", "identity").lower()
     body = reply.body
     if encoding == "gzip":
         body = _gunzipped(body, most)
     elif encoding != "identity":
-        raise FetchError(f"the answer comes as {encoding[:40]!r}, which was not asked for")
-    return Answer(body, reply.headers.get("content-type", ""))
+        raise ScrapeError(f"the answer comes as {encoding[:40]!r}, which was not asked for")
+    return ScrapeResponse(body, reply.headers.get("content-type", ""))
 
 
 def _gunzipped(packed: bytes, most: int) -> bytes:
@@ -226,11 +226,11 @@ def _gunzipped(packed: bytes, most: int) -> bytes:
     try:
         body: bytes = machine.decompress(packed, most + 1)
     except zlib.error as error:  # type: ignore[misc]
-        raise FetchError(f"the answer is not gzip: {error}") from None
+        raise ScrapeError(f"the answer is not gzip: {error}") from None
     if len(body) > most:
-        raise FetchError(f"the answer is larger than {most} bytes (scrape.body_megabytes)")
+        raise ScrapeError(f"the answer is larger than {most} bytes (scrape.body_megabytes)")
     if not machine.eof or machine.unused_data:
-        raise FetchError("the answer is not one whole gzip file")
+        raise ScrapeError("the answer is not one whole gzip file")
     return body
 
 

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from vigie import __version__
-from vigie.common.endpoint import Secret, Tls
-from vigie.common.endpoint import Target as Peer
-from vigie.server.scrape.client import FetchError, Place
+from vigie.common.endpoint import Endpoint, Secret, TlsOptions
+from vigie.server.scrape.client import ScrapeError, TargetAddress
 from vigie.server.scrape.target import Target, same_host
 
 # What a Prometheus asks for, so that an exporter spells its labels alike for both.
@@ -20,7 +19,7 @@ ACCEPT = (
 )
 
 
-class Credentials(NamedTuple):
+class ScrapeCredentials(NamedTuple):
     """What some exporters ask for; it is shown to these hosts alone, as anybody who joins adds targets."""
 
     user: str = ""
@@ -33,7 +32,7 @@ class Credentials(NamedTuple):
         return any(_fits(host, entry) for entry in self.hosts)
 
 
-class Rules(NamedTuple):
+class ScrapeConfig(NamedTuple):
     """The settings of the scraper."""
 
     interval: float = 10.0
@@ -42,8 +41,8 @@ class Rules(NamedTuple):
     most_bytes: int = 64 << 20
     honor_labels: bool = False
     honor_times: bool = True
-    credentials: Credentials = Credentials()
-    tls: Tls = Tls()
+    credentials: ScrapeCredentials = ScrapeCredentials()
+    tls: TlsOptions = TlsOptions()
 
     def headers(self, target: Target) -> dict[str, str]:
         """Return the headers of a request; secrets are read anew, so that they can be changed."""
@@ -57,15 +56,15 @@ class Rules(NamedTuple):
         if not shown.are_for(target.host):
             return usual
         try:
-            peer = Peer(target.url, user=shown.user, password=shown.password, token=shown.token)
+            peer = Endpoint(target.url, user=shown.user, password=shown.password, token=shown.token)
             return usual | peer.request_headers()
         except (OSError, UnicodeDecodeError) as error:
-            raise FetchError(f"cannot read a secret: {error}") from None
+            raise ScrapeError(f"cannot read a secret: {error}") from None
 
-    def place(self, target: Target, tls: Callable[[], ssl.SSLContext]) -> Place:
+    def place(self, target: Target, tls: Callable[[], ssl.SSLContext]) -> TargetAddress:
         """Return where to connect to."""
         secure = tls() if target.scheme == "https" else None
-        return Place(target.host, target.port, target.path, secure, self.tls.server_name)
+        return TargetAddress(target.host, target.port, target.path, secure, self.tls.server_name)
 
 
 def networks(entries: Iterable[str]) -> tuple[str, ...]:

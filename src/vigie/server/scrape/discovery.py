@@ -14,11 +14,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vigie.common.listen import split
-from vigie.common.yaml_writer import document
-from vigie.server.cluster.nodes import LATE, LOST, UP, Node
-from vigie.server.http.requests import sent
-from vigie.server.scrape.target import BadTarget, Target, target_of
+from vigie.common.listen import split_address
+from vigie.common.yaml_writer import write_yaml
+from vigie.server.cluster.nodes import LATE, LOST, UP, NodeRecord
+from vigie.server.http.requests import respond
+from vigie.server.scrape.target import InvalidTargetError, Target, target_of
 from vigie.server.staleness.activity import JOB
 
 log = logging.getLogger(__name__)
@@ -26,28 +26,28 @@ REFRESH_SECONDS = 5.0
 Listing = Callable[[], Iterable[Target]]
 
 
-def agents(nodes: Iterable[Node]) -> list[Target]:
+def agents(nodes: Iterable[NodeRecord]) -> list[Target]:
     """Return the agents that listen beyond loopback and are meant to be there."""
     there = [node for node in nodes if node.state in (UP, LATE, LOST)]
     found = [scraped_at(node) for node in there]
     return [target for target in found if isinstance(target, Target)]
 
 
-def scraped_at(node: Node) -> Target | str:
+def scraped_at(node: NodeRecord) -> Target | str:
     """Return where a node's agent can be scraped, or why it cannot."""
     if not node.listen:
         return "its agent answers on its own machine only; start it with --listen 0.0.0.0:9797"
     try:
-        host, port = split(node.listen)
+        host, port = split_address(node.listen)
         if _is_any(host):
             host = node.addresses[0] if node.addresses else node.host
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return target_of(address, {"instance": node.name, "job": JOB})
-    except (BadTarget, ValueError) as error:
+    except (InvalidTargetError, ValueError) as error:
         return f"its agent says that it listens on {node.listen!r}: {error}"
 
 
-def scraping(node: Node) -> dict[str, str]:
+def scraping(node: NodeRecord) -> dict[str, str]:
     """Return for JSON where a Prometheus finds a node's agent, or why it does not."""
     found = scraped_at(node)
     if isinstance(found, Target):
@@ -62,7 +62,7 @@ def _is_any(host: str) -> bool:
         return False
 
 
-class Entry(NamedTuple):
+class DiscoveryEntry(NamedTuple):
     """Targets with labels, as Prometheus's service discovery spells them."""
 
     targets: list[str]
@@ -75,16 +75,16 @@ class Discovery:
     def __init__(self, *listings: Listing) -> None:
         self._listings = listings
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[DiscoveryEntry]:
         """Return the targets with the labels that their series have here, too."""
         found = {target.url: target for listing in self._listings for target in listing()}
         ordered = [found[url] for url in sorted(found)]
-        return [Entry([target.address], target.discovered()) for target in ordered]
+        return [DiscoveryEntry([target.address], target.discovered()) for target in ordered]
 
     async def answer(self, request: Request) -> Response:
         """Answer what http_sd_configs asks."""
         entries = [entry._asdict() for entry in self.entries()]
-        return sent(msgspec.json.encode(entries), request)
+        return respond(msgspec.json.encode(entries), request)
 
 
 class FileSd:
@@ -127,10 +127,10 @@ class FileSd:
                 log.error("cannot write the file for file_sd_configs: %s", error)
 
 
-def yaml(entries: Iterable[Entry]) -> str:
+def yaml(entries: Iterable[DiscoveryEntry]) -> str:
     """Return the entries as YAML."""
     note = "The targets of vigie, for file_sd_configs. Written anew whenever they change."
-    return document([entry._asdict() for entry in entries], note)
+    return write_yaml([entry._asdict() for entry in entries], note)
 
 
 def _replace(path: Path, text: str) -> None:

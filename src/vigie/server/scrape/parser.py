@@ -13,9 +13,9 @@ from typing import NamedTuple
 from vigie.model.nan import ABSENT
 from vigie.model.table import Series
 from vigie.server.ingest.metadata import families
-from vigie.server.scrape.series_cache import PLAIN, Catalogue, Layout, Shelf
+from vigie.server.scrape.series_cache import PLAIN, LabelPolicy, ScrapeCache, ScrapeLayout
 from vigie.wire.exposition.line_parser import (
-    Line,
+    ExpositionLine,
     ParseError,
     number,
     numbers,
@@ -28,7 +28,7 @@ from vigie.wire.exposition.line_parser import (
 EOF = "# EOF"
 
 
-class Timed(NamedTuple):
+class TimedSample(NamedTuple):
     """A sample whose time the exporter gives."""
 
     text: str  # which spells the series
@@ -37,10 +37,10 @@ class Timed(NamedTuple):
     time_ms: int
 
 
-class Order:
+class LineOrder:
     """Which lines there were, and which of them had a time."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[ExpositionLine]) -> None:
         self._texts = [line.text for line in lines]
         self._lengths = [len(text) for text in self._texts]
         self._plain = [i for i, line in enumerate(lines) if line.time_ms is None]
@@ -48,7 +48,7 @@ class Order:
             (i, line.text, line.series) for i, line in enumerate(lines) if line.time_ms is not None
         ]
 
-    def read(self, lines: list[str], openmetrics: bool) -> tuple[list[float], list[Timed]] | None:
+    def read(self, lines: list[str], openmetrics: bool) -> tuple[list[float], list[TimedSample]] | None:
         """Return the values without and those with a time, or None where the lines are not as they were."""
         if len(lines) != len(self._texts) or not all(map(str.startswith, lines, self._texts)):
             return None
@@ -65,32 +65,34 @@ class Order:
         except ValueError:
             return None  # a closer look tells what it is
         timed = [
-            Timed(text, series, value, time)
+            TimedSample(text, series, value, time)
             for (_, text, series), value, time in zip(self._timed, values, times, strict=True)
         ]
         return row, timed
 
 
-class Scraped(NamedTuple):
+class ScrapedSamples(NamedTuple):
     """What one scrape brought."""
 
-    layout: Layout
+    layout: ScrapeLayout
     row: list[float]  # in the layout's order; some may be absent
-    timed: list[Timed]
+    timed: list[TimedSample]
     samples: int
     added: int  # series that the scrape before did not have
 
 
-class Parser:
+class ScrapeParser:
     """Reads what one target says; it remembers the scrape before."""
 
-    def __init__(self, catalogue: Catalogue, shelf: Shelf = PLAIN, *, honor_times: bool = True) -> None:
+    def __init__(
+        self, catalogue: ScrapeCache, shelf: LabelPolicy = PLAIN, *, honor_times: bool = True
+    ) -> None:
         self._catalogue, self._shelf, self._honor_times = catalogue, shelf, honor_times
         self._layout = catalogue.layout({}, shelf)
         self._there = frozenset[str]()  # texts that the last scrape had, where it had not all
-        self._order: Order | None = None  # the lines of the last scrape, where some gave times
+        self._order: LineOrder | None = None  # the lines of the last scrape, where some gave times
 
-    def parse(self, body: bytes, *, openmetrics: bool = False, most: int = 0) -> Scraped:
+    def parse(self, body: bytes, *, openmetrics: bool = False, most: int = 0) -> ScrapedSamples:
         """Return the samples of a body, or raise ParseError; with a bound, too many are an error."""
         try:
             content = body.decode()
@@ -113,9 +115,9 @@ class Parser:
             return scraped
         added = len(self._layout) - len(self._there) if self._there else 0
         self._there = frozenset()
-        return Scraped(self._layout, row, timed, len(lines), added)
+        return ScrapedSamples(self._layout, row, timed, len(lines), added)
 
-    def _quick(self, lines: list[str], openmetrics: bool) -> tuple[list[float] | None, list[Timed]]:
+    def _quick(self, lines: list[str], openmetrics: bool) -> tuple[list[float] | None, list[TimedSample]]:
         """Return the values if all lines begin as in the scrape before, and only values and times follow."""
         if self._order is not None:
             return self._order.read(lines, openmetrics) or (None, [])
@@ -124,17 +126,17 @@ class Parser:
             return None, []
         return numbers([line[length:] for line, length in zip(lines, layout.lengths, strict=True)]), []
 
-    def _sorted_out(self, lines: list[str], openmetrics: bool) -> Scraped:
+    def _sorted_out(self, lines: list[str], openmetrics: bool) -> ScrapedSamples:
         plain: dict[str, float] = {}
         series_of: dict[str, Series] = {}
-        timed: list[Timed] = []
+        timed: list[TimedSample] = []
         samples = list(self._read(lines, openmetrics))
         for line in samples:
             if line.time_ms is None or not self._honor_times:
                 plain.setdefault(line.text, line.value)
                 series_of.setdefault(line.text, line.series)
             else:
-                timed.append(Timed(line.text, line.series, line.value, line.time_ms))
+                timed.append(TimedSample(line.text, line.series, line.value, line.time_ms))
         old = self._layout
         before = self._there or frozenset(old.texts)
         kept = sum(text in plain for text in old.texts)
@@ -144,10 +146,10 @@ class Parser:
         added = len(plain.keys() - before)
         self._there = frozenset(plain) if len(plain) < len(self._layout) else frozenset()
         in_order = len(plain) + len(timed) == len(lines) and tuple(plain) == self._layout.texts
-        self._order = Order(samples) if timed and in_order else None
-        return Scraped(self._layout, row, timed, len(lines), added)
+        self._order = LineOrder(samples) if timed and in_order else None
+        return ScrapedSamples(self._layout, row, timed, len(lines), added)
 
-    def _read(self, lines: list[str], openmetrics: bool) -> Iterable[Line]:
+    def _read(self, lines: list[str], openmetrics: bool) -> Iterable[ExpositionLine]:
         for line in lines:
             found = self._known(line, openmetrics)
             if found is None:
@@ -155,7 +157,7 @@ class Parser:
                 self._catalogue.learn(found.text, found.series)
             yield found
 
-    def _known(self, line: str, openmetrics: bool) -> Line | None:
+    def _known(self, line: str, openmetrics: bool) -> ExpositionLine | None:
         """Return the sample, if the series is known and the line spelt in the usual way."""
         known = self._catalogue.known
         last = line.rfind(" ") + 1
@@ -163,12 +165,12 @@ class Parser:
         if "\t" in line:
             return None
         if (series := known.get(text)) is not None:
-            return Line(text, series, number(line[last:]), None)
+            return ExpositionLine(text, series, number(line[last:]), None)
         middle = line.rfind(" ", 0, max(0, last - 1)) + 1
         text = line[:middle]
         if middle < last - 1 and (series := known.get(text)) is not None:  # the last word is a time then
             time_ms = time_of(line[last:], openmetrics)
-            return Line(text, series, number(line[middle : last - 1]), time_ms)
+            return ExpositionLine(text, series, number(line[middle : last - 1]), time_ms)
         return None
 
 

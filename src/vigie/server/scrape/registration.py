@@ -9,9 +9,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from vigie.server.http.requests import TooLarge, body_of
-from vigie.server.scrape.target import BadTarget, target_of
-from vigie.server.scrape.target_store import Conflict, Targets
+from vigie.server.http.requests import BodyTooLargeError, body_of
+from vigie.server.scrape.target import InvalidTargetError, target_of
+from vigie.server.scrape.target_store import TargetConflictError, TargetStore
 from vigie.store.errors import StoreError
 
 MAX_BODY = 1 << 20
@@ -34,7 +34,7 @@ class RemoveNode(msgspec.Struct):
 _Body = TypeVar("_Body", AddNode, RemoveNode)
 
 
-class Refused(Exception):
+class RegistrationError(Exception):
     """A request that is not followed."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -42,10 +42,10 @@ class Refused(Exception):
         self.status = status
 
 
-class Registration:
+class RegistrationRoutes:
     """Answers requests to add and to remove; both may be repeated without harm."""
 
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: TargetStore) -> None:
         self._targets = targets
 
     async def add(self, request: Request) -> Response:
@@ -53,14 +53,14 @@ class Registration:
         try:
             body = await _body(request, AddNode)
             if not body.targets:
-                raise Refused(400, 'targets is empty: name at least one, such as "10.0.0.1:9100"')
+                raise RegistrationError(400, 'targets is empty: name at least one, such as "10.0.0.1:9100"')
             targets = [target_of(address, body.labels) for address in body.targets]
             await asyncio.to_thread(self._targets.add, targets)
-        except Refused as error:
+        except RegistrationError as error:
             return _refusal(error.status, error)
-        except Conflict as error:
+        except TargetConflictError as error:
             return _refusal(409, error)
-        except BadTarget as error:
+        except InvalidTargetError as error:
             return _refusal(400, error)
         except StoreError as error:
             return _refusal(503, error)
@@ -71,9 +71,9 @@ class Registration:
         try:
             body = await _body(request, RemoveNode)
             if not body.ip.strip():
-                raise Refused(400, "ip is empty: name the node's address, such as 10.0.0.1")
+                raise RegistrationError(400, "ip is empty: name the node's address, such as 10.0.0.1")
             await asyncio.to_thread(self._targets.remove, body.ip.strip())
-        except Refused as error:
+        except RegistrationError as error:
             return _refusal(error.status, error)
         except StoreError as error:
             return _refusal(503, error)
@@ -83,10 +83,10 @@ class Registration:
 async def _body(request: Request, kind: type[_Body]) -> _Body:
     try:
         return msgspec.json.decode(await body_of(request, MAX_BODY), type=kind)
-    except TooLarge as error:
-        raise Refused(413, str(error)) from None
+    except BodyTooLargeError as error:
+        raise RegistrationError(413, str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refused(422, f"Invalid Node update data: {error}") from None
+        raise RegistrationError(422, f"Invalid Node update data: {error}") from None
 
 
 def _refusal(status: int, why: Exception) -> Response:

@@ -10,13 +10,13 @@ import zlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vigie.common.redaction import redacted
+from vigie.common.redaction import redact_url
 from vigie.server.metrics import ScrapeMetrics
-from vigie.server.scrape.appender import Filing, Report, Sink
-from vigie.server.scrape.client import Client, FetchError
-from vigie.server.scrape.config import Rules
-from vigie.server.scrape.parser import Parser, Scraped
-from vigie.server.scrape.series_cache import PLAIN, SOURCE, Catalogue, Shelf
+from vigie.server.scrape.appender import Report, SampleSink, ScrapeAppender
+from vigie.server.scrape.client import ScrapeClient, ScrapeError
+from vigie.server.scrape.config import ScrapeConfig
+from vigie.server.scrape.parser import ScrapedSamples, ScrapeParser
+from vigie.server.scrape.series_cache import PLAIN, SOURCE, LabelPolicy, ScrapeCache
 from vigie.server.scrape.target import Target
 from vigie.store.errors import StoreError
 from vigie.wire.exposition.line_parser import ParseError
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 OPENMETRICS = "application/openmetrics-text"
 
 
-class State(NamedTuple):
+class TargetHealth(NamedTuple):
     """How the last scrape went."""
 
     health: str = "unknown"  # or up, or down
@@ -35,13 +35,13 @@ class State(NamedTuple):
     seconds: float = 0.0
 
 
-class Surroundings(NamedTuple):
+class ScrapeContext(NamedTuple):
     """What all targets share."""
 
-    sink: Sink
-    rules: Rules
+    sink: SampleSink
+    rules: ScrapeConfig
     clock: Callable[[], int]
-    catalogue: Catalogue
+    catalogue: ScrapeCache
     tls: Callable[[], ssl.SSLContext]  # the same each time
     age_ms: int  # how old a sample may be
     counts: ScrapeMetrics
@@ -50,15 +50,15 @@ class Surroundings(NamedTuple):
 class TargetLoop:
     """One target's connection, parser and state."""
 
-    def __init__(self, target: Target, shared: Surroundings) -> None:
+    def __init__(self, target: Target, shared: ScrapeContext) -> None:
         rules = shared.rules
-        self.target, self.state = target, State()
+        self.target, self.state = target, TargetHealth()
         self._rules, self._clock, self._counts = rules, shared.clock, shared.counts
-        named = Shelf(f"{SOURCE} {target.url}", frozenset(target.labels))
+        named = LabelPolicy(f"{SOURCE} {target.url}", frozenset(target.labels))
         shelf = named if rules.honor_labels else PLAIN
-        self._parser = Parser(shared.catalogue, shelf, honor_times=rules.honor_times)
-        self._client = Client(rules.place(target, shared.tls), rules.most_bytes)
-        self._filing = Filing(
+        self._parser = ScrapeParser(shared.catalogue, shelf, honor_times=rules.honor_times)
+        self._client = ScrapeClient(rules.place(target, shared.tls), rules.most_bytes)
+        self._filing = ScrapeAppender(
             target,
             shared.sink,
             shared.clock,
@@ -94,30 +94,30 @@ class TargetLoop:
             self._filing.succeed(time_ms, report, scraped.layout, scraped.row)
             self._note_dropped(self._filing.take(scraped.timed))
             self._counts.samples += count
-            self._become(State("up", "", time_ms, seconds))
-        except (FetchError, ParseError) as error:
+            self._become(TargetHealth("up", "", time_ms, seconds))
+        except (ScrapeError, ParseError) as error:
             self._fail(str(error), time_ms, time.perf_counter() - begun)
         except StoreError as error:
             self._fail(f"cannot be stored: {error}", time_ms, time.perf_counter() - begun)
         except Exception as error:  # a fault of ours with this target must not end its scraping for good
-            log.exception("while scraping %s", redacted(self.target.url))
-            self._become(State("down", f"internal: {error}", time_ms, time.perf_counter() - begun))
+            log.exception("while scraping %s", redact_url(self.target.url))
+            self._become(TargetHealth("down", f"internal: {error}", time_ms, time.perf_counter() - begun))
 
     def end(self) -> None:
         """File that the target is scraped no more."""
         try:
             self._filing.end()
         except StoreError as error:
-            log.warning("cannot end the series of %s: %s", redacted(self.target.url), error)
+            log.warning("cannot end the series of %s: %s", redact_url(self.target.url), error)
 
-    async def _fetched(self) -> Scraped:
+    async def _fetched(self) -> ScrapedSamples:
         headers = self._rules.headers(self.target)
         try:
             async with asyncio.timeout(self._rules.timeout):
                 answer = await self._client.get(headers)
         except TimeoutError:
             self._client.close()
-            raise FetchError(f"no whole answer within {self._rules.timeout:g} s") from None
+            raise ScrapeError(f"no whole answer within {self._rules.timeout:g} s") from None
         openmetrics = answer.content_type.lower().startswith(OPENMETRICS)
         return self._parser.parse(answer.body, openmetrics=openmetrics, most=self._rules.most_samples)
 
@@ -126,21 +126,21 @@ class TargetLoop:
             self._filing.fail(time_ms, (0, seconds, 0, 0, 0))
         except StoreError as error:
             why = f"{why}; nor can that be stored: {error}"
-        self._become(State("down", why, time_ms, seconds))
+        self._become(TargetHealth("down", why, time_ms, seconds))
 
-    def _become(self, state: State) -> None:
+    def _become(self, state: TargetHealth) -> None:
         self._counts.failed += state.health == "down"
         if state.error and state.error != self.state.error:  # once a change
-            log.warning("scraping %s: %s", redacted(self.target.url), state.error)
+            log.warning("scraping %s: %s", redact_url(self.target.url), state.error)
         elif self.state.health == "down" and state.health == "up":
-            log.info("scraping %s works again", redacted(self.target.url))
+            log.info("scraping %s works again", redact_url(self.target.url))
         self.state = state
 
     def _note_dropped(self, count: int) -> None:
         if count and not self._dropped:
             log.warning(
                 "%s gave %d samples of times out of bounds; they are left out",
-                redacted(self.target.url),
+                redact_url(self.target.url),
                 count,
             )
         self._dropped = count

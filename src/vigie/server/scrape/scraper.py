@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
-from vigie.common.endpoint import Tls
-from vigie.common.redaction import redacted
+from vigie.common.endpoint import TlsOptions
+from vigie.common.redaction import redact_url
 from vigie.model import Table
-from vigie.server.ingest.metadata import Family
+from vigie.server.ingest.metadata import MetricMetadata
 from vigie.server.metrics import SCRAPE_TABLE, ScrapeMetrics
-from vigie.server.scrape.appender import Store
-from vigie.server.scrape.config import Rules
-from vigie.server.scrape.scrape_loop import State, Surroundings, TargetLoop
-from vigie.server.scrape.series_cache import Catalogue
+from vigie.server.scrape.appender import ScrapeStore
+from vigie.server.scrape.config import ScrapeConfig
+from vigie.server.scrape.scrape_loop import ScrapeContext, TargetHealth, TargetLoop
+from vigie.server.scrape.series_cache import ScrapeCache
 from vigie.server.scrape.target import Target
 from vigie.store.errors import StoreError
 
@@ -29,7 +29,7 @@ END_SECONDS = 3.0
 LOOK_UPS = 64
 
 
-class Watched(Protocol):
+class TargetSource(Protocol):
     """What is to be scraped, and who wants to know when that changes."""
 
     def all(self) -> Iterable[Target]:
@@ -48,13 +48,18 @@ class Scraper:
     """Begins when it is made, and ends with `close`."""
 
     def __init__(
-        self, targets: Watched, store: Store, rules: Rules, clock: Callable[[], int], age_ms: int
+        self,
+        targets: TargetSource,
+        store: ScrapeStore,
+        rules: ScrapeConfig,
+        clock: Callable[[], int],
+        age_ms: int,
     ) -> None:
         self._targets, self._store, self._rules = targets, store, rules
         tls = functools.cache(rules.tls.context)  # dear, and most clusters do without
-        if rules.tls != Tls():
+        if rules.tls != TlsOptions():
             tls()  # so that a missing file is told at once
-        self._shared = Surroundings(store, rules, clock, Catalogue(), tls, age_ms, ScrapeMetrics())
+        self._shared = ScrapeContext(store, rules, clock, ScrapeCache(), tls, age_ms, ScrapeMetrics())
         self._running: dict[str, _Running] = {}
         self._loop = asyncio.new_event_loop()
         self._changed = asyncio.Event()
@@ -69,7 +74,7 @@ class Scraper:
         self._wake()
         self._thread.join(END_SECONDS)  # nothing is scraped any more, but a name may still be looked up
 
-    def states(self) -> Mapping[str, State]:
+    def states(self) -> Mapping[str, TargetHealth]:
         """Return how the last scrape of each target went, by its address."""
         return {url: running.loop.state for url, running in list(self._running.items())}
 
@@ -77,7 +82,7 @@ class Scraper:
         """Return what the scraper says of itself."""
         return SCRAPE_TABLE, self._shared.counts.values(state.health for state in self.states().values())
 
-    def families(self) -> Mapping[str, Family]:
+    def families(self) -> Mapping[str, MetricMetadata]:
         """Return what the exporters say about their metrics."""
         return self._shared.catalogue.described.families
 
@@ -126,7 +131,7 @@ class Scraper:
         try:
             loop = TargetLoop(target, self._shared)
         except Exception:  # a target that we cannot handle must not end the scraping of all
-            log.exception("cannot scrape %s", redacted(target.url))
+            log.exception("cannot scrape %s", redact_url(target.url))
         else:
             task = asyncio.create_task(loop.run(at_once), name=target.url)
             self._running[target.url] = _Running(loop, task)

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from vigie.model import Table
 from vigie.model.nan import ABSENT
 from vigie.model.table import Series
-from vigie.server.ingest.metadata import Described
+from vigie.server.ingest.metadata import MetadataCache
 
 SOURCE = "scrape"
 MOST_KNOWN = 200_000  # series texts, about 80 MB
@@ -18,17 +18,17 @@ MOST_KNOWN = 200_000  # series texts, about 80 MB
 Pairs = tuple[tuple[str, str], ...]
 
 
-class Shelf(NamedTuple):
+class LabelPolicy(NamedTuple):
     """Where a target's series are filed: under which source, and which labels of its own they may replace."""
 
     source: str = SOURCE
     replaceable: frozenset[str] = frozenset()
 
 
-PLAIN = Shelf()
+PLAIN = LabelPolicy()
 
 
-class Group(NamedTuple):
+class LabelGroup(NamedTuple):
     """Series that replace the same labels of their target by the same values."""
 
     replaced: Pairs
@@ -36,10 +36,10 @@ class Group(NamedTuple):
     columns: tuple[int, ...] | None  # of the layout; None for all
 
 
-class Layout:
+class ScrapeLayout:
     """The texts of the series as the exporter spells them, up to the value, and the tables that they make."""
 
-    def __init__(self, texts: tuple[str, ...], groups: tuple[Group, ...]) -> None:
+    def __init__(self, texts: tuple[str, ...], groups: tuple[LabelGroup, ...]) -> None:
         self.texts, self.groups = texts, groups
         self.lengths = tuple(map(len, texts))
 
@@ -57,15 +57,17 @@ class Layout:
             yield group.replaced, group.table, tuple(values)
 
 
-class Catalogue:
+class ScrapeCache:
     """Every series text met lately, and the layouts in use; one for all targets."""
 
     def __init__(self, most: int = MOST_KNOWN) -> None:
         self.known: dict[str, Series] = {}
         self._most = most
-        self._layouts: WeakValueDictionary[tuple[Shelf, tuple[str, ...]], Layout] = WeakValueDictionary()
+        self._layouts: WeakValueDictionary[tuple[LabelPolicy, tuple[str, ...]], ScrapeLayout] = (
+            WeakValueDictionary()
+        )
         self._version = 0
-        self.described = Described()
+        self.described = MetadataCache()
 
     def learn(self, text: str, series: Series) -> None:
         """Keep what a text means; when there are too many, all are forgotten."""
@@ -73,17 +75,17 @@ class Catalogue:
             self.known.clear()
         self.known[text] = series
 
-    def layout(self, found: dict[str, Series], shelf: Shelf) -> Layout:
+    def layout(self, found: dict[str, Series], shelf: LabelPolicy) -> ScrapeLayout:
         """Return the layout of these series."""
         texts = tuple(map(sys.intern, found))  # most stand in many layouts
         layout = self._layouts.get((shelf, texts))
         if layout is None:
             self._version += 1
             groups = tuple(self._groups(list(found.values()), shelf))
-            layout = self._layouts[shelf, texts] = Layout(texts, groups)
+            layout = self._layouts[shelf, texts] = ScrapeLayout(texts, groups)
         return layout
 
-    def _groups(self, all_series: list[Series], shelf: Shelf) -> Iterator[Group]:
+    def _groups(self, all_series: list[Series], shelf: LabelPolicy) -> Iterator[LabelGroup]:
         columns: dict[Pairs, list[int]] = {}
         for column, series in enumerate(all_series):
             columns.setdefault(_replacing(series, shelf.replaceable), []).append(column)
@@ -92,7 +94,7 @@ class Catalogue:
             rows = tuple(_without(all_series[place], names) for place in places)
             everything = len(columns) < 2
             table = Table(shelf.source, self._version, rows)
-            yield Group(replaced, table, None if everything else tuple(places))
+            yield LabelGroup(replaced, table, None if everything else tuple(places))
 
 
 def _replacing(series: Series, replaceable: Iterable[str]) -> Pairs:

@@ -15,7 +15,7 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z_.-]+):([0-9]{1,5})")
 
 
-class BadTarget(ValueError):
+class InvalidTargetError(ValueError):
     """Something that cannot be scraped; the message says why."""
 
 
@@ -56,9 +56,9 @@ def target_of(address: str, labels: Mapping[str, str]) -> Target:
     names = {name: value for name, value in labels.items() if value}
     path, scheme = names.pop(PATH, "/metrics"), names.pop(SCHEME, "http")
     if not path.startswith("/") or not path.isascii() or not path.isprintable() or " " in path:
-        raise BadTarget(f"{PATH} {path!r} should be a path such as /metrics")
+        raise InvalidTargetError(f"{PATH} {path!r} should be a path such as /metrics")
     if scheme not in ("http", "https"):
-        raise BadTarget(f"{SCHEME} {scheme!r} should be http or https")
+        raise InvalidTargetError(f"{SCHEME} {scheme!r} should be http or https")
     _check_labels(names)
     # The node's name, so that what an agent and the exporters of one node say can be joined.
     names.setdefault("instance", names.get("hostname", host))
@@ -82,27 +82,31 @@ def same_host(host: str) -> str:
 def _checked_address(address: str) -> str:
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match.group(2)) < 65536:
-        raise BadTarget(f"the target {address[:80]!r} should be an address and a port, such as 10.0.0.1:9100")
+        raise InvalidTargetError(
+            f"the target {address[:80]!r} should be an address and a port, such as 10.0.0.1:9100"
+        )
     try:
         ip = ipaddress.ip_address(match.group(1).strip("[]"))
     except ValueError:
         return address
     # Cloud machines keep their credentials on a link-local address; no exporter is there.
     if ip.is_link_local or ip.is_multicast or ip.is_unspecified:
-        raise BadTarget(f"{address} is no address of an exporter")
+        raise InvalidTargetError(f"{address} is no address of an exporter")
     return address
 
 
 def _check_labels(labels: Mapping[str, str]) -> None:
     if not labels.get("job"):
-        raise BadTarget('the label job is missing: the name of the exporter, such as "node-exporter"')
+        raise InvalidTargetError(
+            'the label job is missing: the name of the exporter, such as "node-exporter"'
+        )
     if len(labels) > MOST_LABELS:
-        raise BadTarget(f"{len(labels)} labels, and the bound is {MOST_LABELS}")
+        raise InvalidTargetError(f"{len(labels)} labels, and the bound is {MOST_LABELS}")
     for name, value in labels.items():
         if not _NAME.fullmatch(name) or name.startswith("__"):
-            raise BadTarget(f"{name[:80]!r} is no name for a label")
+            raise InvalidTargetError(f"{name[:80]!r} is no name for a label")
         if len(value) > MOST_TEXT or not _is_unicode(value):
-            raise BadTarget(f"the value of the label {name} is too long, or no valid text")
+            raise InvalidTargetError(f"the value of the label {name} is too long, or no valid text")
 
 
 def _is_unicode(text: str) -> bool:

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from vigie.server.scrape.target import BadTarget, Target, same_host
-from vigie.store.errors import CannotWrite, NewerFormat, StoreError
+from vigie.server.scrape.target import InvalidTargetError, Target, same_host
+from vigie.store.errors import NewerFormatError, StoreError, WriteFailedError
 
 FORMAT = 1
 MOST = 20_000
@@ -28,11 +28,11 @@ PRAGMA user_version = {FORMAT};
 """
 
 
-class Conflict(BadTarget):
+class TargetConflictError(InvalidTargetError):
     """A target that cannot be beside those that are there."""
 
 
-class Targets:
+class TargetStore:
     """Any thread may ask and change; those who watch are told after each change."""
 
     def __init__(self, path: Path) -> None:
@@ -95,7 +95,7 @@ class Targets:
     def _opened(self) -> dict[str, Target]:
         version = self._database.execute("PRAGMA user_version").fetchone()[0]
         if version > FORMAT:
-            raise NewerFormat(f"{self._path} is of a later version of vigie; run that one")
+            raise NewerFormatError(f"{self._path} is of a later version of vigie; run that one")
         self._database.executescript(_SCHEMA)
         rows = self._database.execute("SELECT address, labels, path, scheme FROM target").fetchall()
         targets = [
@@ -116,7 +116,7 @@ class Targets:
                     self._database.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise CannotWrite(f"cannot write to {self._path}: {error}; is the disk full?") from error
+            raise WriteFailedError(f"cannot write to {self._path}: {error}; is the disk full?") from error
 
 
 def _named(targets: dict[str, Target]) -> frozenset[tuple[str, str]]:
@@ -125,13 +125,13 @@ def _named(targets: dict[str, Target]) -> frozenset[tuple[str, str]]:
 
 def _check(after: dict[str, Target], changed: dict[str, Target]) -> None:
     if len(after) > MOST:
-        raise Conflict(f"there would be {len(after)} targets, and the bound is {MOST}")
+        raise TargetConflictError(f"there would be {len(after)} targets, and the bound is {MOST}")
     owners: dict[tuple[tuple[str, str], ...], str] = {}
     for url, target in after.items():
         key = tuple(sorted(target.labels.items()))
         other = owners.setdefault(key, url)
         if other != url and (url in changed or other in changed):
-            raise Conflict(
+            raise TargetConflictError(
                 f"{other} and {url} have the same labels, so their series could not be told apart: "
                 "give one of them another job, or a label instance of its own"
             )

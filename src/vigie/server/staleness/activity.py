@@ -12,8 +12,8 @@ from typing import Protocol
 import msgspec
 from msgspec import structs
 
-from vigie.query.storage import Group, Matcher
-from vigie.server.staleness.gaps import LATE_MS, REMOVED, SILENT, STOPPED, Gap, Heard
+from vigie.query.storage import Matcher, SeriesGroup
+from vigie.server.staleness.gaps import LATE_MS, REMOVED, SILENT, STOPPED, Gap, NodeActivity
 from vigie.wire.messages import UNREADABLE
 
 SAVE_MS = 300_000  # how stale the newest times may be on disk; the store knows better after a crash
@@ -21,20 +21,20 @@ FUTURE = 1 << 60
 JOB = "node"
 
 
-class Stored(Protocol):
+class StoredTimes(Protocol):
     """What can be asked for the frames that it has."""
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return samples."""
 
 
-class Absences:
+class ActivityLog:
     """One writes, any thread reads: what is read is never changed, only replaced.
 
     Readers take no lock, as a process that is forked to read could find it taken for ever.
     """
 
-    def __init__(self, path: Path, store: Stored, now_ms: Callable[[], int]) -> None:
+    def __init__(self, path: Path, store: StoredTimes, now_ms: Callable[[], int]) -> None:
         self._now, self._since = now_ms, now_ms()
         self._guard = threading.Lock()
         self._database = sqlite3.connect(path, check_same_thread=False, timeout=10)
@@ -58,7 +58,7 @@ class Absences:
         with self._guard:
             before = self._heard.get(node)
             step = round(1000 * cadence) if cadence else before.step if before else 10_000
-            heard = before or Heard(time, time, step)
+            heard = before or NodeActivity(time, time, step)
             if heard.step != step or not set(jobs) <= set(heard.jobs):
                 heard = structs.replace(heard, step=step, jobs=tuple(dict.fromkeys([*heard.jobs, *jobs])))
             self._heard[node] = heard = heard.with_frame(time)
@@ -110,7 +110,7 @@ class Absences:
         heard = self._heard.get(node)
         return (JOB, *heard.jobs) if heard else (JOB,)
 
-    def _catch_up(self, store: Stored) -> None:
+    def _catch_up(self, store: StoredTimes) -> None:
         """Note the frames that came after what is on disk: a node that was silent for longer has none."""
         newest = max((heard.newest for heard in self._heard.values()), default=0)
         wanted = [Matcher("__name__", "=", "up"), Matcher("job", "=", JOB)]
@@ -129,8 +129,8 @@ class Absences:
                 self._changed.add(node)
 
 
-def _read(facts: str) -> Iterator[Heard]:
+def _read(facts: str) -> Iterator[NodeActivity]:
     try:
-        yield msgspec.json.decode(facts, type=Heard)
+        yield msgspec.json.decode(facts, type=NodeActivity)
     except UNREADABLE:
         return  # the next frame of the node begins it anew

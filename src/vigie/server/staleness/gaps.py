@@ -47,7 +47,7 @@ class Gap(Struct, frozen=True, array_like=True):
         return self.why != LATE
 
 
-class Heard(Struct, frozen=True):
+class NodeActivity(Struct, frozen=True):
     """What is known of the frames of one node; a new one is made for each change."""
 
     first: int
@@ -57,7 +57,7 @@ class Heard(Struct, frozen=True):
     jobs: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()  # in order of time
 
-    def with_frame(self, time: int) -> Heard:
+    def with_frame(self, time: int) -> NodeActivity:
         """Return what is known when there is a frame of this time, too."""
         if time > self.newest:
             found = _real(Gap(self.newest, time, self.step, self.why))

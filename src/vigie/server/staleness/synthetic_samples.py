@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from vigie.model.nan import ABSENT_BITS, STALE_BITS
-from vigie.query.label_table import LabelRows
-from vigie.query.rollups.buckets import FIELDS, Buckets, nothing
-from vigie.query.storage import Group, Labels
+from vigie.query.label_table import LabelTable
+from vigie.query.rollups.buckets import FIELDS, Buckets, empty_buckets
+from vigie.query.storage import Labels, SeriesGroup
 from vigie.query.vectors import Floats, Times
 from vigie.server.staleness.activity import JOB
 from vigie.server.staleness.gaps import REMOVED, STOPPED, Gap, late_after
@@ -26,8 +26,8 @@ def zero_times(gap: Gap, start: int, end: int) -> Times:
 
 
 def with_zeros(
-    group: Group | None, labels: Labels, gaps: Iterable[Gap], start: int, end: int
-) -> Group | None:
+    group: SeriesGroup | None, labels: Labels, gaps: Iterable[Gap], start: int, end: int
+) -> SeriesGroup | None:
     """Return a node's up with what it was in the gaps; the group has that series alone, or is missing."""
     times, values = [], []
     if group is not None:
@@ -43,13 +43,14 @@ def with_zeros(
             times.append(np.array([gap.start + 1], dtype=np.int64))
             values.append(STALE)
     every, first = np.unique(np.concatenate(times), return_index=True)
-    return Group([labels], every, np.concatenate(values)[first][np.newaxis]) if len(every) else None
+    return SeriesGroup([labels], every, np.concatenate(values)[first][np.newaxis]) if len(every) else None
 
 
 def rolled_with_zeros(buckets: Buckets | None, gaps: Iterable[Gap], ends: Times, width: int) -> Buckets:
     """Return a node's buckets with the zeros of the gaps among their samples."""
     cells = {
-        name: getattr(buckets, name)[:1].copy() if buckets else nothing(name, 1, len(ends)) for name in FIELDS
+        name: getattr(buckets, name)[:1].copy() if buckets else empty_buckets(name, 1, len(ends))
+        for name in FIELDS
     }
     for gap in gaps:
         first, last, count = _in_buckets(gap, ends, width)
@@ -85,13 +86,13 @@ def _in_buckets(gap: Gap, ends: Times, width: int) -> tuple[Times, Times, Times]
     return first + low * gap.step, first + high * gap.step, np.maximum(0, high - low + 1)
 
 
-def target_of(group: Group) -> tuple[str, str] | None:
+def target_of(group: SeriesGroup) -> tuple[str, str] | None:
     """Return instance and job of a group's series; None if they are of several."""
     instance, job = _only(group, "instance"), _only(group, "job")
     return (instance, job) if instance and job else None
 
 
-def with_ends(group: Group, gaps: Iterable[Gap], end: int) -> Group:
+def with_ends(group: SeriesGroup, gaps: Iterable[Gap], end: int) -> SeriesGroup:
     """Return the group with a stale marker behind the last frame before each gap that ends series."""
     places, times, columns = [], [], []
     for gap in gaps:
@@ -108,11 +109,11 @@ def with_ends(group: Group, gaps: Iterable[Gap], end: int) -> Group:
     if not places:
         return group
     values = np.insert(group.values.view(np.uint64), places, np.stack(columns, axis=1), axis=1)
-    return Group(group.labels, np.insert(group.times, places, times), values.view(np.float64))
+    return SeriesGroup(group.labels, np.insert(group.times, places, times), values.view(np.float64))
 
 
-def _only(group: Group, name: str) -> str:
-    if isinstance(group.labels, LabelRows):
+def _only(group: SeriesGroup, name: str) -> str:
+    if isinstance(group.labels, LabelTable):
         values, codes = group.labels.column(name)
         if codes is None:
             return values[0] if values else ""

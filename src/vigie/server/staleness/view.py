@@ -13,13 +13,13 @@ from functools import partial
 
 import numpy as np
 
-from vigie.query.label_table import metric_names, taken
+from vigie.query.label_table import metric_names, take_rows
 from vigie.query.matchers import series_test
 from vigie.query.rollups.buckets import Buckets
-from vigie.query.rollups.evaluator import RolledGroup
-from vigie.query.storage import Group, Labels, Load, Matcher, SameReach
-from vigie.server.query_executor import Forkable
-from vigie.server.staleness.activity import Absences
+from vigie.query.rollups.evaluator import RollupGroup
+from vigie.query.storage import Labels, Load, Matcher, SeriesGroup, StorageView
+from vigie.server.query_executor import ForkableStorage
+from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.gaps import Gap
 from vigie.server.staleness.synthetic_samples import (
     rolled_with_zeros,
@@ -36,14 +36,14 @@ Rows = np.typing.NDArray[np.intp]
 NO_ROWS: Rows = np.array([], dtype=np.intp)
 
 
-class Overlay(SameReach):
+class StalenessView(StorageView):
     """Answers as the store does, with what the absences add."""
 
-    def __init__(self, store: Forkable, absences: Absences) -> None:
+    def __init__(self, store: ForkableStorage, absences: ActivityLog) -> None:
         super().__init__(store)
         self._store, self._absences = store, absences
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Group]:
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of every series that the matchers fit, each series in one group."""
         return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
@@ -79,7 +79,7 @@ class Overlay(SameReach):
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield buckets, those of `up` with its zeros."""
         absent = _fitting(matchers, self._absences.between(start, end))
         stored: dict[Target, Buckets] = {}
@@ -89,10 +89,10 @@ class Overlay(SameReach):
             if not ups:
                 yield group
             elif len(kept):
-                yield RolledGroup(taken(group.labels, kept), group.buckets.rows(kept))
+                yield RollupGroup(take_rows(group.labels, kept), group.buckets.rows(kept))
         ends = np.arange(start + width, end + 1, width, dtype=np.int64)
         for target, gaps in absent.items():
-            yield RolledGroup([_labels(target)], rolled_with_zeros(stored.get(target), gaps, ends, width))
+            yield RollupGroup([_labels(target)], rolled_with_zeros(stored.get(target), gaps, ends, width))
 
     def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
         """Return about how many values a selection would read, or more than enough."""
@@ -122,10 +122,10 @@ class Overlay(SameReach):
         for target, absent in ups.items():
             yield partial(with_zeros, stored.get(target), _labels(target), absent, start, end)
 
-    def _ups(self, matchers: Sequence[Matcher], start: int, end: int, ups: Gaps) -> dict[Target, Group]:
+    def _ups(self, matchers: Sequence[Matcher], start: int, end: int, ups: Gaps) -> dict[Target, SeriesGroup]:
         """Return what the store has of the up of absent nodes; all at once, as many may be absent."""
         return {
-            target: Group([_labels(target)], group.times, group.values[row])
+            target: SeriesGroup([_labels(target)], group.times, group.values[row])
             for group in self._store.select(matchers, start, end)
             for target, row in _divided(group.labels, ups)[1].items()
         }
@@ -156,14 +156,14 @@ def _fitting(matchers: Sequence[Matcher], gaps: Gaps) -> Gaps:
     return {target: found for target, found in gaps.items() if fits(_labels(target))}
 
 
-def _ended(load: Load, gaps: Gaps, ups: Gaps, end: int) -> Group | None:
+def _ended(load: Load, gaps: Gaps, ups: Gaps, end: int) -> SeriesGroup | None:
     group = load()
     target = target_of(group) if group is not None else None
     if group is None or target is None or target not in gaps:
         return group
     kept, found = _divided(group.labels, ups)
     if found:
-        group = Group(taken(group.labels, kept), group.times, group.values[kept])
+        group = SeriesGroup(take_rows(group.labels, kept), group.times, group.values[kept])
     return with_ends(group, gaps[target], end) if len(group.labels) else None
 
 

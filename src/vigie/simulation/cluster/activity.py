@@ -8,7 +8,7 @@ import numpy as np
 
 from vigie.simulation.cluster.incidents import CLOCK_CAP, HANG, LINK_FLAP, NEIGHBOUR, STARVED
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.simulation.cluster.workloads import (
     ENVIRONMENTS,
     IDLE,
@@ -17,7 +17,7 @@ from vigie.simulation.cluster.workloads import (
     NEVER_STARTED,
     NOTEBOOK,
     PIPELINE,
-    Job,
+    SimulatedJob,
 )
 
 CHECKPOINT_EVERY, CHECKPOINT_LASTS = 20 * MINUTE, MINUTE
@@ -41,7 +41,7 @@ def resting(times: Times) -> Work:
     return Work(*(np.zeros(len(times)) for _ in Work._fields))
 
 
-def work_of(story: Story, node: str, gpu: int, times: Times) -> Work:
+def work_of(story: Scenario, node: str, gpu: int, times: Times) -> Work:
     """Return what one GPU of a node does at each time."""
     total = resting(times)
     for job in story.jobs_on(node):
@@ -58,7 +58,7 @@ def work_of(story: Story, node: str, gpu: int, times: Times) -> Work:
     return total
 
 
-def pace(story: Story, job: Job, times: Times) -> Numbers:
+def pace(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
     """Return how fast a job goes, of what it could: the slowest rank sets the step of all."""
     speed = np.ones(len(times))
     for kind, left in ((CLOCK_CAP, CAPPED), (STARVED, STARVED_TO), (LINK_FLAP, FLAPPING_TO), (HANG, 0.0)):
@@ -71,7 +71,7 @@ def pace(story: Story, job: Job, times: Times) -> Numbers:
     return speed * (1.0 - 0.9 * checkpointing(story, job, times))
 
 
-def checkpointing(story: Story, job: Job, times: Times) -> Numbers:
+def checkpointing(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
     """Return 1 while a training job writes a checkpoint."""
     if job.behaviour in (INFERENCE, NOTEBOOK, IDLE, NEVER_STARTED):
         return np.zeros(len(times))
@@ -84,7 +84,7 @@ def checkpointing(story: Story, job: Job, times: Times) -> Numbers:
     return saving
 
 
-def _done(story: Story, job: Job, rank: int, ranks: int, times: Times) -> Work:
+def _done(story: Scenario, job: SimulatedJob, rank: int, ranks: int, times: Times) -> Work:
     """Return what a rank of a job does while the job is there."""
     process = np.full(len(times), float(job.behaviour != NEVER_STARTED))
     memory = process * job.memory
@@ -99,7 +99,9 @@ def _done(story: Story, job: Job, rank: int, ranks: int, times: Times) -> Work:
     return _trained(story, job, rank, ranks, times, jitter, memory, process)
 
 
-def _typed(story: Story, who: str, activity: float, memory: Numbers, process: Numbers, times: Times) -> Work:
+def _typed(
+    story: Scenario, who: str, activity: float, memory: Numbers, process: Numbers, times: Times
+) -> Work:
     """Return the work of somebody who types: now and then a few minutes."""
     jitter = story.noise.around(f"{who}/0", times, 5_000, 0.05)
     bursts = story.noise.uniform(f"{who}/cell", times, 3 * MINUTE) < activity
@@ -108,8 +110,8 @@ def _typed(story: Story, who: str, activity: float, memory: Numbers, process: Nu
 
 
 def _trained(
-    story: Story,
-    job: Job,
+    story: Scenario,
+    job: SimulatedJob,
     rank: int,
     ranks: int,
     times: Times,
@@ -142,12 +144,12 @@ def _trained(
     return Work(busy, computing, talking, memory, process)
 
 
-def requests(story: Story, job: Job, times: Times) -> Numbers:
+def requests(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
     """Return the load of an inference job: it drifts, and falls where the CPUs are taken."""
     drift = 0.6 + 0.4 * story.noise.smooth(f"{job.id}/load", times, 30 * MINUTE)
     burst = story.noise.around(f"{job.id}/burst", times, 15_000, 0.1)
     return np.clip(job.activity * drift * burst * pace(story, job, times), 0, 1)
 
 
-def _rank_place(job: Job, rank: int) -> tuple[str, int]:
+def _rank_place(job: SimulatedJob, rank: int) -> tuple[str, int]:
     return [(place.node, gpu) for place in job.places for gpu in place.gpus][rank]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Binding
-from vigie.simulation.cluster.scenario import Story
-from vigie.simulation.cluster.workloads import ENVIRONMENTS, Job, Waiting
+from vigie.simulation.cluster.scenario import Scenario
+from vigie.simulation.cluster.workloads import ENVIRONMENTS, PendingJob, SimulatedJob
 
 SLURM, GENV, DOCKER = "slurm", "genv", "docker"
 
 
-def bindings(story: Story, head: str) -> Iterator[tuple[str, Binding]]:
+def bindings(story: Scenario, head: str) -> Iterator[tuple[str, Binding]]:
     """Yield each binding with its node; what waits is told by the node of the scheduler."""
     for node in story.machines:
         for binding in bindings_on(story, node, head=node == head):
             yield node, binding
 
 
-def bindings_on(story: Story, node: str, *, head: bool) -> Iterator[Binding]:
+def bindings_on(story: Scenario, node: str, *, head: bool) -> Iterator[Binding]:
     """Yield what the sources of one node would say."""
     for job in story.jobs_on(node):
         yield from _held(story, job, node)
@@ -30,7 +30,7 @@ def bindings_on(story: Story, node: str, *, head: bool) -> Iterator[Binding]:
             yield Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
 
 
-def _held(story: Story, job: Job, node: str) -> Iterator[Binding]:
+def _held(story: Scenario, job: SimulatedJob, node: str) -> Iterator[Binding]:
     begin, end = story.at(job.begin), None if job.end is None else story.at(job.end)
     facts = {
         "name": job.name,
@@ -47,7 +47,7 @@ def _held(story: Story, job: Job, node: str) -> Iterator[Binding]:
             yield Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
 
 
-def _queued(story: Story, waiting: Waiting) -> Binding:
+def _queued(story: Scenario, waiting: PendingJob) -> Binding:
     facts = {
         "name": waiting.name,
         "account": waiting.account,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.machines import MachineSpec
 
 FIRST_PID = 31_400
 BUSES = (0x18, 0x2A, 0x3A, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB)
 
 
-def uuid(machine: Machine, gpu: int) -> str:
+def uuid(machine: MachineSpec, gpu: int) -> str:
     """Return the identity of a GPU, as its vendor writes it."""
     digest = sha256(f"{machine.name}/{gpu}".encode()).hexdigest()
     if machine.gpu is not None and machine.gpu.vendor == "amd":

@@ -15,16 +15,16 @@ from vigie.simulation.cluster.incidents import (
     PCIE,
     ROW_REMAP,
     XID_79,
-    Incident,
+    ScriptedIncident,
 )
-from vigie.simulation.cluster.machines import Machine
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.machines import MachineSpec
+from vigie.simulation.cluster.scenario import Scenario
 from vigie.sources.core.xids import xid_severity, xid_text
 
 Told = Iterator[tuple[str, Event]]
 
 
-def events(story: Story) -> Told:
+def events(story: Scenario) -> Told:
     """Yield each event with its node; of lost nodes the server tells, and some nobody would notice."""
     for incident in story.incidents:
         teller = TELLERS.get(incident.kind)
@@ -32,36 +32,36 @@ def events(story: Story) -> Told:
             yield from teller(story, incident)
 
 
-def _xid(story: Story, incident: Incident, number: int, minutes: float) -> tuple[str, Event]:
+def _xid(story: Scenario, incident: ScriptedIncident, number: int, minutes: float) -> tuple[str, Event]:
     where = {**_gpu(story, incident), "xid": str(number)}
     severity = xid_severity(number)
     return incident.node, Event("xid", story.at(minutes), xid_text(number), where, None, severity)
 
 
-def _fell_off(story: Story, incident: Incident) -> Told:
+def _fell_off(story: Scenario, incident: ScriptedIncident) -> Told:
     yield _xid(story, incident, 79, incident.begin)
     what = f"GPU {incident.gpu} does not answer: fallen off the bus"
     yield _lasting(story, incident, "gpu_lost", what, _gpu(story, incident), "critical")
 
 
-def _remapped(story: Story, incident: Incident) -> Told:
+def _remapped(story: Scenario, incident: ScriptedIncident) -> Told:
     yield _xid(story, incident, 48, incident.begin)
     yield _xid(story, incident, 63, incident.begin + 0.1)
     what = "rows of memory remapped after an uncorrected error: 1"
     yield _lasting(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
 
 
-def _throttled(story: Story, incident: Incident) -> Told:
+def _throttled(story: Scenario, incident: ScriptedIncident) -> Told:
     where = {**_gpu(story, incident), "reason": "hw_power_brake"}
     yield _lasting(story, incident, "gpu_throttled", "the GPU is held back: hw_power_brake", where, "warning")
 
 
-def _slow_pcie(story: Story, incident: Incident) -> Told:
+def _slow_pcie(story: Scenario, incident: ScriptedIncident) -> Told:
     what = "the GPU uses fewer lanes of PCIe than it has"
     yield _lasting(story, incident, "pcie_downgrade", what, _gpu(story, incident), "warning")
 
 
-def _flapped(story: Story, incident: Incident) -> Told:
+def _flapped(story: Scenario, incident: ScriptedIncident) -> Told:
     for begin in falls(story, incident.node, incident.device):
         where = {"node": incident.node, "device": incident.device, "port": "1"}
         end = story.at(begin + DOWN_MINUTES)
@@ -69,19 +69,19 @@ def _flapped(story: Story, incident: Incident) -> Told:
         yield incident.node, Event("ib_link_down", story.at(begin), what, where, end, "critical")
 
 
-def _killed(story: Story, incident: Incident) -> Told:
+def _killed(story: Scenario, incident: ScriptedIncident) -> Told:
     where = {"node": incident.node, "process": "tokenise"}
     what = "the kernel ran out of memory and killed tokenise (pid 48122)"
     yield incident.node, Event("oom_kill", story.at(incident.end or 0), what, where, None, "warning")
 
 
-def _drained(story: Story, incident: Incident) -> Told:
+def _drained(story: Scenario, incident: ScriptedIncident) -> Told:
     reason = incident.truth.partition("'")[2].rpartition("'")[0]
     what = f"the scheduler gives the node no work: {reason}"
     yield _lasting(story, incident, "node_drained", what, {"reason": reason}, "info")
 
 
-TELLERS: dict[str, Callable[[Story, Incident], Told]] = {
+TELLERS: dict[str, Callable[[Scenario, ScriptedIncident], Told]] = {
     XID_79: _fell_off,
     ROW_REMAP: _remapped,
     CLOCK_CAP: _throttled,
@@ -93,15 +93,15 @@ TELLERS: dict[str, Callable[[Story, Incident], Told]] = {
 
 
 def _lasting(
-    story: Story, incident: Incident, kind: str, what: str, where: dict[str, str], severity: str
+    story: Scenario, incident: ScriptedIncident, kind: str, what: str, where: dict[str, str], severity: str
 ) -> tuple[str, Event]:
     end = None if incident.end is None else story.at(incident.end)
     place = {"node": incident.node, **where}
     return incident.node, Event(kind, story.at(incident.begin), what, place, end, severity)
 
 
-def _gpu(story: Story, incident: Incident) -> dict[str, str]:
-    machine: Machine = story.machines[incident.node]
+def _gpu(story: Scenario, incident: ScriptedIncident) -> dict[str, str]:
+    machine: MachineSpec = story.machines[incident.node]
     gpu = incident.gpu or 0
     return {
         "node": incident.node,

@@ -9,9 +9,9 @@ import numpy as np
 
 from vigie.simulation.cluster.activity import CAPPED, Work, work_of
 from vigie.simulation.cluster.incidents import CLOCK_CAP, PCIE, XID_79
-from vigie.simulation.cluster.machines import Gpu, Machine
+from vigie.simulation.cluster.machines import GpuSpec, MachineSpec
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 
 AMBIENT, DEGREES = 27.0, 43.0  # at rest, and what full power adds
 LAG_SECONDS = 90.0
@@ -20,7 +20,7 @@ PCIE_BYTES = 11e9
 LANES = 16
 
 
-class Readings(NamedTuple):
+class GpuReadings(NamedTuple):
     """One GPU over time. A GPU that is not there has no readings: `there` is 0 then."""
 
     there: Numbers
@@ -40,10 +40,10 @@ class Readings(NamedTuple):
     energy: Numbers  # joules a second, which is the power; 0 while the GPU is not there
 
 
-class Heat:
+class HeatModel:
     """The temperature of one GPU, which follows its power slowly."""
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: GpuSpec) -> None:
         self._gpu = gpu
         self._at: int | None = None
         self._now = AMBIENT + 3
@@ -61,20 +61,20 @@ class Heat:
         return out
 
 
-class Gpus:
+class GpuPhysics:
     """The GPUs of one machine."""
 
-    def __init__(self, story: Story, machine: Machine) -> None:
+    def __init__(self, story: Scenario, machine: MachineSpec) -> None:
         if machine.gpu is None:
             raise ValueError(f"{machine.name} has no GPU")
         self._story, self._machine, self._gpu = story, machine, machine.gpu
-        self._heat = [Heat(machine.gpu) for _ in range(machine.gpus)]
+        self._heat = [HeatModel(machine.gpu) for _ in range(machine.gpus)]
 
-    def readings(self, times: Times) -> list[Readings]:
+    def readings(self, times: Times) -> list[GpuReadings]:
         """Return the readings of each GPU; times must follow those asked before."""
         return [self._read(gpu, times) for gpu in range(self._machine.gpus)]
 
-    def _read(self, gpu: int, times: Times) -> Readings:
+    def _read(self, gpu: int, times: Times) -> GpuReadings:
         node, kind = self._machine.name, self._gpu
         work = work_of(self._story, node, gpu, times)
         noise = self._story.noise.around(f"{node}/{gpu}/power", times, 5_000, 0.03)
@@ -87,7 +87,7 @@ class Gpus:
         clock = kind.clock_mhz * np.where(work.busy > 0.02, 1.0 - 0.06 * hot, 0.18)
         clock = np.where(capped > 0, kind.clock_mhz * CAPPED, clock)
         slow, there = self._within(PCIE, gpu, times), 1.0 - self._within(XID_79, gpu, times)
-        return Readings(
+        return GpuReadings(
             there=there,
             work=work,
             sm=work.computing / 0.62 * 0.78,

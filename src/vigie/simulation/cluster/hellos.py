@@ -6,16 +6,16 @@ from hashlib import sha256
 
 from msgspec import structs
 
-from vigie.agent.link.hello import Introduction
-from vigie.simulation.cluster.machines import Machine
+from vigie.agent.link.hello import NodeDescription
+from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.gpu import DRIVER
 from vigie.wire.messages import Hello
 
 
-class Portrayed(Introduction):
+class SimulatedHello(NodeDescription):
     """An introduction that tells of another machine than this one."""
 
-    machine: Machine
+    machine: MachineSpec
 
     def hello(self, address: str) -> Hello:
         """Return the first word of the simulated agent."""
@@ -26,16 +26,16 @@ class Portrayed(Introduction):
         return _inventory(self.machine)
 
 
-def introduction_of(machine: Machine, seconds: float) -> Portrayed:
+def introduction_of(machine: MachineSpec, seconds: float) -> SimulatedHello:
     """Return who a simulated agent that speaks so often is; the same at each start of the demo."""
     identity = sha256(machine.name.encode()).hexdigest()[:32]
     labels = {"rack": machine.rack, "partition": machine.partition}
-    made = Portrayed(machine.name, seconds, labels, identity[:16], "", identity)
+    made = SimulatedHello(machine.name, seconds, labels, identity[:16], "", identity)
     made.machine = machine
     return made
 
 
-def _inventory(machine: Machine) -> dict[str, str]:
+def _inventory(machine: MachineSpec) -> dict[str, str]:
     found = {
         "cpus": str(machine.cores),
         "memory_bytes": str(machine.memory_bytes),

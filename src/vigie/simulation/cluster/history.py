@@ -10,29 +10,29 @@ from pathlib import Path
 import numpy as np
 
 from vigie.model import Event
-from vigie.server.cluster.bindings import Book
-from vigie.server.cluster.events import Events
-from vigie.server.cluster.nodes import Registry
+from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.events import EventStore
+from vigie.server.cluster.nodes import NodeStore
 from vigie.server.ingest.link_session import HERE
-from vigie.server.staleness.activity import Absences
+from vigie.server.staleness.activity import ActivityLog
 from vigie.simulation.cluster.bindings import bindings
 from vigie.simulation.cluster.events import events
 from vigie.simulation.cluster.hellos import introduction_of
 from vigie.simulation.cluster.incidents import LOST
 from vigie.simulation.cluster.metrics.server import TARGET, server_stretch
-from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.nodes import SimulatedNode
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.simulation.cluster.sizing import STEP_MS, pace
 from vigie.simulation.memory_storage import MemoryStorage
-from vigie.store.bulk_load import Loader
+from vigie.store.bulk_load import BulkLoader
 from vigie.store.filesystem import FOLDER
 
 ADDRESS = "127.0.0.1"
 
 
 def write_past(
-    story: Story,
-    nodes: Sequence[Node],
+    story: Scenario,
+    nodes: Sequence[SimulatedNode],
     data: Path,
     history_ms: int,
     tell: Callable[[int], object] = lambda _: None,
@@ -43,7 +43,7 @@ def write_past(
     """
     times = np.arange(story.now_ms - history_ms, story.now_ms + 1, STEP_MS, dtype=np.int64)
     links, series = np.zeros(len(times)), 0
-    with Loader(data / FOLDER) as store:
+    with BulkLoader(data / FOLDER) as store:
         for done, node in enumerate(nodes):
             tell(done)
             labels = {"instance": node.machine.name, "job": "node"}
@@ -56,7 +56,7 @@ def write_past(
                 store.load(labels, HERE, here, np.tile([1.0, 0.0], (len(here), 1)))
         table, values = server_stretch(story, series, links, times)
         store.load(TARGET, table, times, values)
-    with closing(Absences(data / "absences.sqlite", MemoryStorage([]), lambda: story.now_ms)) as absences:
+    with closing(ActivityLog(data / "absences.sqlite", MemoryStorage([]), lambda: story.now_ms)) as absences:
         for node in nodes:
             for moment in node.alive(times).tolist():
                 absences.frame(node.machine.name, moment, STEP_MS / 1000)
@@ -64,28 +64,30 @@ def write_past(
     _write_events(story, nodes, data, int(times[0]))
 
 
-def _write_bindings(story: Story, nodes: Sequence[Node], data: Path) -> None:
-    with closing(Book(data / "bindings.sqlite", clock=lambda: story.now_ms)) as book:
+def _write_bindings(story: Scenario, nodes: Sequence[SimulatedNode], data: Path) -> None:
+    with closing(BindingStore(data / "bindings.sqlite", clock=lambda: story.now_ms)) as book:
         for name, binding in bindings(story, head_of(nodes)):
             book.add(name, binding)
         book.sync()
 
 
-def head_of(nodes: Sequence[Node]) -> str:
+def head_of(nodes: Sequence[SimulatedNode]) -> str:
     """Return the node beside which the scheduler runs: the first without GPUs, or else the first."""
     plain = [node.machine.name for node in nodes if node.machine.gpu is None]
     return plain[0] if plain else nodes[0].machine.name
 
 
-def _write_events(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int) -> None:
-    with closing(Events(data / "events.sqlite", clock=lambda: story.now_ms)) as kept:
+def _write_events(story: Scenario, nodes: Sequence[SimulatedNode], data: Path, begin_ms: int) -> None:
+    with closing(EventStore(data / "events.sqlite", clock=lambda: story.now_ms)) as kept:
         for _, event in events(story):
             kept.add(event)
         _register(story, nodes, data, begin_ms, kept)
         kept.sync()
 
 
-def _register(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int, kept: Events) -> None:
+def _register(
+    story: Scenario, nodes: Sequence[SimulatedNode], data: Path, begin_ms: int, kept: EventStore
+) -> None:
     """Let a registry live through it: each node comes, is heard, and is lost and back as the story says."""
     clock = [begin_ms]
 
@@ -93,7 +95,7 @@ def _register(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int, ke
         if event.kind == "node_lost":  # that they joined when the demo began is no news
             kept.add(event)
 
-    with closing(Registry(data / "nodes.sqlite", tell, lambda: clock[0])) as registry:
+    with closing(NodeStore(data / "nodes.sqlite", tell, lambda: clock[0])) as registry:
         turns = sorted(_turns(story, nodes, begin_ms), key=lambda turn: turn[0])
         for moment, together in itertools.groupby(turns, key=lambda turn: turn[0]):
             clock[0] = max(clock[0], moment)
@@ -107,7 +109,9 @@ def _register(story: Story, nodes: Sequence[Node], data: Path, begin_ms: int, ke
         registry.watch()
 
 
-def _turns(story: Story, nodes: Sequence[Node], begin_ms: int) -> Iterator[tuple[int, Node, bool]]:
+def _turns(
+    story: Scenario, nodes: Sequence[SimulatedNode], begin_ms: int
+) -> Iterator[tuple[int, SimulatedNode, bool]]:
     """Yield when a node comes, and each minute at which it is heard."""
     for node in nodes:
         yield begin_ms, node, True

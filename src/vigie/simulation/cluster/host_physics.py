@@ -8,17 +8,24 @@ import numpy as np
 
 from vigie.simulation.cluster.activity import checkpointing, pace
 from vigie.simulation.cluster.incidents import LEAK, LINK_FLAP, NEIGHBOUR, STARVED
-from vigie.simulation.cluster.machines import GIB, Machine
+from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import MINUTE, Story
-from vigie.simulation.cluster.workloads import CPU_ONLY, IDLE, INFERENCE, NEVER_STARTED, NOTEBOOK, Job
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
+from vigie.simulation.cluster.workloads import (
+    CPU_ONLY,
+    IDLE,
+    INFERENCE,
+    NEVER_STARTED,
+    NOTEBOOK,
+    SimulatedJob,
+)
 
 PORT_BYTES = 21e9  # a second, of an InfiniBand port whose job exchanges all the time
 LOADERS = 0.055  # share of a node's cores that feeds one GPU
 FLAPS, DOWN_MINUTES = (0.0, 1.6, 3.4), 0.5  # minutes into a flapping link at which it falls, and for how long
 
 
-class Host(NamedTuple):
+class HostPhysics(NamedTuple):
     """A node over time; cores and pressures are shares of all, traffic is in bytes a second."""
 
     user: Numbers
@@ -37,7 +44,7 @@ class Host(NamedTuple):
     killed: Numbers  # processes that the kernel has killed for want of memory
 
 
-def host(story: Story, machine: Machine, times: Times) -> Host:
+def host(story: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
     """Return how a node fares at each time."""
     zero = np.zeros(len(times))
     name, noise = machine.name, story.noise
@@ -56,7 +63,7 @@ def host(story: Story, machine: Machine, times: Times) -> Host:
     memory = np.minimum(memory + leaked, machine.memory_bytes * 0.995)
     short = np.clip((memory / machine.memory_bytes - 0.93) * 12, 0, 0.8)
     busy = np.clip(read / 6e9 + written / 4e9 + iowait * 2.5, 0, 1)
-    return Host(
+    return HostPhysics(
         user=user,
         system=np.clip(0.006 + user * 0.08 + read / 6e10, 0, 0.2) * jitter,
         iowait=np.minimum(iowait * jitter, 0.99 - user - 0.02) * (user < 0.9),
@@ -74,7 +81,7 @@ def host(story: Story, machine: Machine, times: Times) -> Host:
     )
 
 
-def port(story: Story, node: str, device: str, times: Times) -> tuple[Numbers, Numbers]:
+def port(story: Scenario, node: str, device: str, times: Times) -> tuple[Numbers, Numbers]:
     """Return 1 while an InfiniBand port is up, and how often it has gone down."""
     up, fell = np.ones(len(times)), np.zeros(len(times))
     for begin in falls(story, node, device):
@@ -83,16 +90,16 @@ def port(story: Story, node: str, device: str, times: Times) -> tuple[Numbers, N
     return up, fell
 
 
-def falls(story: Story, node: str, device: str) -> list[float]:
+def falls(story: Scenario, node: str, device: str) -> list[float]:
     """Return when a port goes down, in minutes from now."""
     flapping = [one for one in story.incidents_of(LINK_FLAP, node=node) if one.device == device]
     return [one.begin + after for one in flapping for after in FLAPS]
 
 
-def _asked(story: Story, machine: Machine, job: Job, times: Times) -> Host:
+def _asked(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: Times) -> HostPhysics:
     """Return what one job asks of the node while it is there."""
     zero = np.zeros(len(times))
-    nothing = Host(*(zero for _ in Host._fields))
+    nothing = HostPhysics(*(zero for _ in HostPhysics._fields))
     gpus = sum(len(place.gpus) for place in job.places if place.node == machine.name)
     if job.behaviour == CPU_ONLY:
         drift = story.noise.smooth(f"{job.id}/cpu", times, 10 * MINUTE)
@@ -116,14 +123,14 @@ def _asked(story: Story, machine: Machine, job: Job, times: Times) -> Host:
     )
 
 
-def _starved(story: Story, job: Job, times: Times) -> Numbers:
+def _starved(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
     hungry = np.zeros(len(times))
     for incident in story.incidents_of(STARVED, job=job.id):
         hungry = np.maximum(hungry, story.during(times, incident.begin, incident.end))
     return hungry
 
 
-def _leak(story: Story, machine: Machine, times: Times) -> tuple[Numbers, Numbers]:
+def _leak(story: Scenario, machine: MachineSpec, times: Times) -> tuple[Numbers, Numbers]:
     """Return the bytes that a leak has taken, and how often the kernel has put an end to it."""
     leaked, killed = np.zeros(len(times)), np.zeros(len(times))
     for incident in story.incidents_of(LEAK, node=machine.name):
@@ -134,7 +141,7 @@ def _leak(story: Story, machine: Machine, times: Times) -> tuple[Numbers, Number
     return leaked, killed
 
 
-def _within(story: Story, kind: str, node: str, times: Times) -> Numbers:
+def _within(story: Scenario, kind: str, node: str, times: Times) -> Numbers:
     inside = np.zeros(len(times))
     for incident in story.incidents_of(kind, node=node):
         inside = np.maximum(inside, story.during(times, incident.begin, incident.end))

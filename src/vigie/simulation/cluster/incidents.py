@@ -8,7 +8,7 @@ CLOCK_CAP, XID_79, ROW_REMAP, LINK_FLAP, STARVED = "clock-cap", "xid-79", "row-r
 LEAK, LOST, PCIE, HANG, NEIGHBOUR, DRAINED = "leak", "lost", "pcie", "hang", "neighbour", "drained"
 
 
-class Incident(NamedTuple):
+class ScriptedIncident(NamedTuple):
     """One thing that goes wrong: what, where, from when to when, whom it hits, and what is true."""
 
     id: str
@@ -23,7 +23,7 @@ class Incident(NamedTuple):
 
 
 INCIDENTS = (
-    Incident(
+    ScriptedIncident(
         "straggler-gpu03-5",
         CLOCK_CAP,
         "gpu03",
@@ -33,7 +33,7 @@ INCIDENTS = (
         gpu=5,
         job="4211",
     ),
-    Incident(
+    ScriptedIncident(
         "xid-79-gpu08-2",
         XID_79,
         "gpu08",
@@ -43,7 +43,7 @@ INCIDENTS = (
         gpu=2,
         job="4224",
     ),
-    Incident(
+    ScriptedIncident(
         "row-remap-gpu04-1",
         ROW_REMAP,
         "gpu04",
@@ -53,7 +53,7 @@ INCIDENTS = (
         gpu=1,
         job="4211",
     ),
-    Incident(
+    ScriptedIncident(
         "link-flap-gpu02-mlx5_3",
         LINK_FLAP,
         "gpu02",
@@ -63,7 +63,7 @@ INCIDENTS = (
         device="mlx5_3",
         job="4211",
     ),
-    Incident(
+    ScriptedIncident(
         "starved-segment-xl",
         STARVED,
         "gpu07",
@@ -72,7 +72,7 @@ INCIDENTS = (
         "The data loader reads slowly: the GPUs wait for data two thirds of the time, the CPUs for the disk.",
         job="4222",
     ),
-    Incident(
+    ScriptedIncident(
         "leak-cpu01",
         LEAK,
         "cpu01",
@@ -81,9 +81,9 @@ INCIDENTS = (
         "A process leaks memory until the kernel kills it; the job then begins anew.",
         job="4243",
     ),
-    Incident("lost-gpu06", LOST, "gpu06", -270, -258, "The node restarted by itself and came back."),
-    Incident("lost-gpu14", LOST, "gpu14", -55, None, "The node is gone and has not come back."),
-    Incident(
+    ScriptedIncident("lost-gpu06", LOST, "gpu06", -270, -258, "The node restarted by itself and came back."),
+    ScriptedIncident("lost-gpu14", LOST, "gpu14", -55, None, "The node is gone and has not come back."),
+    ScriptedIncident(
         "pcie-gpu09-6",
         PCIE,
         "gpu09",
@@ -92,7 +92,7 @@ INCIDENTS = (
         "The PCIe link of one GPU fell back from 16 lanes to 4; copies to it are slow.",
         gpu=6,
     ),
-    Incident(
+    ScriptedIncident(
         "hang-moe-rank-3",
         HANG,
         "gpu05",
@@ -102,7 +102,7 @@ INCIDENTS = (
         gpu=3,
         job="4219",
     ),
-    Incident(
+    ScriptedIncident(
         "neighbour-gpu09",
         NEIGHBOUR,
         "gpu09",
@@ -111,5 +111,7 @@ INCIDENTS = (
         "Somebody compiles on the node with every core; the inference server answers half as many requests.",
         job="4227",
     ),
-    Incident("drained-gpu13", DRAINED, "gpu13", -320, None, "Drained: 'ECC errors on DIMM A3, ticket open'."),
+    ScriptedIncident(
+        "drained-gpu13", DRAINED, "gpu13", -320, None, "Drained: 'ECC errors on DIMM A3, ticket open'."
+    ),
 )

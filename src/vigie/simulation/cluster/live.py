@@ -10,29 +10,29 @@ from pathlib import Path
 
 import numpy as np
 
-from vigie.agent.link.buffer import Buffer
-from vigie.agent.link.client import Link, Peer
-from vigie.agent.link.credentials import Credentials
+from vigie.agent.link.buffer import LinkBuffer
+from vigie.agent.link.client import LinkClient, ServerPeer
+from vigie.agent.link.credentials import LinkCredentials
 from vigie.model import Frame
 from vigie.server.auth.secrets import Secrets
 from vigie.simulation.cluster.bindings import bindings
 from vigie.simulation.cluster.hellos import introduction_of
 from vigie.simulation.cluster.history import head_of
-from vigie.simulation.cluster.nodes import Node
-from vigie.simulation.cluster.scenario import Story
-from vigie.simulation.cluster.sizing import Pace, pace
+from vigie.simulation.cluster.nodes import SimulatedNode
+from vigie.simulation.cluster.scenario import Scenario
+from vigie.simulation.cluster.sizing import SendRate, pace
 
 STOP_SECONDS = 5.0
 APART_SECONDS = 0.02  # between two nodes that connect
 
 
-class Present:
+class LiveNodes:
     """All agents of the simulated cluster, in the server's own process."""
 
-    def __init__(self, story: Story, nodes: Sequence[Node], data: Path) -> None:
+    def __init__(self, story: Scenario, nodes: Sequence[SimulatedNode], data: Path) -> None:
         self._story, self._nodes, self._data = story, nodes, data
         self._pace = pace(len(nodes))
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, LinkClient] = {}
         self._own: list[asyncio.Task[None]] = []
         self._tasks: list[asyncio.Task[None]] = []  # of the links
 
@@ -43,9 +43,11 @@ class Present:
                 if not len(node.alive(np.array([now_ms()]))):
                     continue  # it is lost
                 me = introduction_of(node.machine, self._pace.seconds)
-                credentials = Credentials(self._data / "simulated" / me.node)
+                credentials = LinkCredentials(self._data / "simulated" / me.node)
                 credentials.keep(secrets.new_node_key(me.node))  # it has long joined
-                self._links[me.node] = Link(Peer(address, credentials), me, Buffer(None, me.boot_id))
+                self._links[me.node] = LinkClient(
+                    ServerPeer(address, credentials), me, LinkBuffer(None, me.boot_id)
+                )
         held = [both for both in bindings(self._story, head_of(self._nodes)) if both[1].to_ms is None]
         for name, link in self._links.items():
             link.hold([], [binding for node, binding in held if node == name])
@@ -70,7 +72,7 @@ class Present:
         """Give each node its turn within the interval, so that they do not all speak at once."""
         pause = self._pace.seconds / max(len(self._links), 1)
         speakers = [
-            Speaker(node, self._links[node.machine.name], self._pace)
+            LiveLink(node, self._links[node.machine.name], self._pace)
             for node in self._nodes
             if node.machine.name in self._links
         ]
@@ -82,10 +84,10 @@ class Present:
                 await asyncio.sleep(max(due - time.monotonic(), 0))
 
 
-class Speaker:
+class LiveLink:
     """One node that speaks in turn; some of its frames are made at once, which costs little more than one."""
 
-    def __init__(self, node: Node, send: Callable[[Frame], object], pace: Pace) -> None:
+    def __init__(self, node: SimulatedNode, send: Callable[[Frame], object], pace: SendRate) -> None:
         self._node, self._send, self._ahead = node, send, pace.ahead
         self._step_ms = round(pace.seconds * 1000)
         self._frames: Iterator[Frame] = iter(())

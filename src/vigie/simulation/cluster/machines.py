@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Gpu(NamedTuple):
+class GpuSpec(NamedTuple):
     """A model of GPU, with what limits it."""
 
     model: str
@@ -20,11 +20,11 @@ class Gpu(NamedTuple):
     pcie_generation: int
 
 
-class Machine(NamedTuple):
+class MachineSpec(NamedTuple):
     """One node of the cluster; a node without a GPU model has none."""
 
     name: str
-    gpu: Gpu | None
+    gpu: GpuSpec | None
     gpus: int
     cores: int
     memory_bytes: int
@@ -35,22 +35,24 @@ class Machine(NamedTuple):
 
 
 GIB = 1 << 30
-H100 = Gpu("NVIDIA H100 80GB HBM3", "nvidia", 80 * GIB, 72, 700, 1980, 2619, True, 18, 5)
-A100 = Gpu("NVIDIA A100-SXM4-80GB", "nvidia", 80 * GIB, 58, 400, 1410, 1593, True, 12, 4)
-GEFORCE = Gpu("NVIDIA GeForce RTX 4090", "nvidia", 24 * GIB, 22, 450, 2520, 10501, False, 0, 4)
-MI300X = Gpu("AMD Instinct MI300X", "amd", 192 * GIB, 140, 750, 2100, 1300, False, 7, 5)
+H100 = GpuSpec("NVIDIA H100 80GB HBM3", "nvidia", 80 * GIB, 72, 700, 1980, 2619, True, 18, 5)
+A100 = GpuSpec("NVIDIA A100-SXM4-80GB", "nvidia", 80 * GIB, 58, 400, 1410, 1593, True, 12, 4)
+GEFORCE = GpuSpec("NVIDIA GeForce RTX 4090", "nvidia", 24 * GIB, 22, 450, 2520, 10501, False, 0, 4)
+MI300X = GpuSpec("AMD Instinct MI300X", "amd", 192 * GIB, 140, 750, 2100, 1300, False, 7, 5)
 
 
-def _gpu_node(number: int, gpu: Gpu, rack: str, partition: str, sliced: tuple[int, ...] = ()) -> Machine:
+def _gpu_node(
+    number: int, gpu: GpuSpec, rack: str, partition: str, sliced: tuple[int, ...] = ()
+) -> MachineSpec:
     gpus = 4 if gpu is GEFORCE else 8
     ports = 0 if gpu is GEFORCE else 8
     cores = 32 if gpu is GEFORCE else 48
     memory = 256 * GIB if gpu is GEFORCE else 2048 * GIB
-    return Machine(f"gpu{number:02d}", gpu, gpus, cores, memory, ports, partition, rack, sliced)
+    return MachineSpec(f"gpu{number:02d}", gpu, gpus, cores, memory, ports, partition, rack, sliced)
 
 
-def _cpu_node(number: int) -> Machine:
-    return Machine(f"cpu{number:02d}", None, 0, 64, 512 * GIB, 1, "cpu", "r4")
+def _cpu_node(number: int) -> MachineSpec:
+    return MachineSpec(f"cpu{number:02d}", None, 0, 64, 512 * GIB, 1, "cpu", "r4")
 
 
 STORY = (
@@ -66,7 +68,7 @@ STORY = (
 )
 
 
-def fleet(nodes: int, gpus: int = 8) -> tuple[Machine, ...]:
+def fleet(nodes: int, gpus: int = 8) -> tuple[MachineSpec, ...]:
     """Return so many machines: those of the story first, then as many H100 nodes as it takes.
 
     With fewer GPUs a node the story's machines are smaller, and jobs lose the GPUs that are not there.

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.model import Frame, Table
-from vigie.simulation.cluster.gpu_physics import Gpus
+from vigie.simulation.cluster.gpu_physics import GpuPhysics
 from vigie.simulation.cluster.host_physics import host
 from vigie.simulation.cluster.incidents import LOST
-from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.agent import agent_columns, holder_columns
-from vigie.simulation.cluster.metrics.columns import Column, Counters, metric_of
+from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, metric_of
 from vigie.simulation.cluster.metrics.fabric import fabric_columns
 from vigie.simulation.cluster.metrics.gpu import gpu_columns
 from vigie.simulation.cluster.metrics.host import host_columns
@@ -23,10 +23,10 @@ from vigie.simulation.cluster.metrics.kernel import kernel_columns
 from vigie.simulation.cluster.metrics.slurm import Scheduler
 from vigie.simulation.cluster.metrics.workload import container_columns, genv_columns, triton_columns
 from vigie.simulation.cluster.noise import Times
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 
 
-class Stretch(NamedTuple):
+class NodePeriod(NamedTuple):
     """What one table says over some time: a row for each time, a column for each of its series."""
 
     table: Table
@@ -34,14 +34,14 @@ class Stretch(NamedTuple):
     values: NDArray[np.float64]
 
 
-class Node:
+class SimulatedNode:
     """One machine of the story, from its first moment on."""
 
-    def __init__(self, story: Story, machine: Machine, *, head: bool) -> None:
+    def __init__(self, story: Scenario, machine: MachineSpec, *, head: bool) -> None:
         self.machine = machine
         self._story, self._head = story, head
-        self._gpus = Gpus(story, machine) if machine.gpu else None
-        self._counters = Counters()
+        self._gpus = GpuPhysics(story, machine) if machine.gpu else None
+        self._counters = CounterColumns()
         self._tables: dict[tuple[tuple[str, tuple[str, ...]], ...], Table] = {}
 
     def alive(self, times: Times) -> Times:
@@ -51,7 +51,7 @@ class Node:
             gone |= self._story.during(times, incident.begin, incident.end)
         return times[~gone]
 
-    def stretches(self, times: Times) -> list[Stretch]:
+    def stretches(self, times: Times) -> list[NodePeriod]:
         """Return what the node says at these times, which must follow those asked before."""
         times = self.alive(times)
         if not len(times):
@@ -64,7 +64,7 @@ class Node:
         for source, group in groupby(together, key=lambda both: _source(both[0])):
             both = list(group)
             table = self._table(source, [column for column, _ in both])
-            made.append(Stretch(table, times, np.column_stack([numbers for _, numbers in both])))
+            made.append(NodePeriod(table, times, np.column_stack([numbers for _, numbers in both])))
         return made
 
     def frame(self, time_ms: int) -> Frame | None:

@@ -8,26 +8,26 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vigie.simulation.cluster.incidents import INCIDENTS, Incident
-from vigie.simulation.cluster.machines import STORY, Machine
+from vigie.simulation.cluster.incidents import INCIDENTS, ScriptedIncident
+from vigie.simulation.cluster.machines import STORY, MachineSpec
 from vigie.simulation.cluster.noise import Noise, Numbers, Times
-from vigie.simulation.cluster.workloads import EIGHT, JOBS, TRAINING, WAITING, Job, Place, Waiting
+from vigie.simulation.cluster.workloads import EIGHT, JOBS, TRAINING, WAITING, PendingJob, SimulatedJob, Slot
 
 MINUTE = 60_000
 TOGETHER = 4  # nodes of a job on machines that have no story
 
 
-class Story:
+class Scenario:
     """What happens to whom, from the first sample on; the same for the same seed and moment."""
 
-    def __init__(self, machines: Sequence[Machine], now_ms: int, seed: int) -> None:
+    def __init__(self, machines: Sequence[MachineSpec], now_ms: int, seed: int) -> None:
         self.machines = {machine.name: machine for machine in machines}
         self.now_ms = now_ms
         self.noise = Noise(seed)
         self.jobs = tuple(self._fitting([*JOBS, *_more(machines)]))
         self.incidents = tuple(one for one in INCIDENTS if self._is_there(one))
-        self.waiting: tuple[Waiting, ...] = WAITING
-        self._jobs_on: dict[str, list[Job]] = defaultdict(list)
+        self.waiting: tuple[PendingJob, ...] = WAITING
+        self._jobs_on: dict[str, list[SimulatedJob]] = defaultdict(list)
         for job in self.jobs:
             for place in job.places:
                 self._jobs_on[place.node].append(job)
@@ -45,11 +45,11 @@ class Story:
         """Return 1 for each time that lies between the two, else 0."""
         return self.during(times, begin, end).astype(np.float64)
 
-    def jobs_on(self, node: str) -> Sequence[Job]:
+    def jobs_on(self, node: str) -> Sequence[SimulatedJob]:
         """Return the jobs that have, had or will have something of a node."""
         return self._jobs_on[node]
 
-    def incidents_of(self, kind: str, *, node: str = "", job: str = "") -> list[Incident]:
+    def incidents_of(self, kind: str, *, node: str = "", job: str = "") -> list[ScriptedIncident]:
         """Return the incidents of a kind, on a node or of a job."""
         return [
             one
@@ -57,7 +57,7 @@ class Story:
             if one.kind == kind and (not node or one.node == node) and (not job or one.job == job)
         ]
 
-    def _fitting(self, jobs: Sequence[Job]) -> list[Job]:
+    def _fitting(self, jobs: Sequence[SimulatedJob]) -> list[SimulatedJob]:
         """Return the jobs with the places that exist; one without any is not run."""
         kept = []
         for job in jobs:
@@ -66,27 +66,29 @@ class Story:
                 kept.append(job._replace(places=there))
         return kept
 
-    def _fitted(self, wanted: Place) -> Place | None:
+    def _fitted(self, wanted: Slot) -> Slot | None:
         machine = self.machines.get(wanted.node)
         if machine is None:
             return None
         gpus = tuple(gpu for gpu in wanted.gpus if gpu < machine.gpus)
-        return Place(wanted.node, gpus) if gpus or not wanted.gpus else None
+        return Slot(wanted.node, gpus) if gpus or not wanted.gpus else None
 
-    def _is_there(self, incident: Incident) -> bool:
+    def _is_there(self, incident: ScriptedIncident) -> bool:
         machine = self.machines.get(incident.node)
         return machine is not None and (incident.gpu is None or incident.gpu < machine.gpus)
 
 
-def _more(machines: Sequence[Machine]) -> list[Job]:
+def _more(machines: Sequence[MachineSpec]) -> list[SimulatedJob]:
     """Return training jobs for the machines that no story tells of."""
     names = {machine.name for machine in STORY}
     plain = [machine.name for machine in machines if machine.name not in names]
     jobs = []
     for number, first in enumerate(range(0, len(plain), TOGETHER)):
-        places = tuple(Place(node, EIGHT) for node in plain[first : first + TOGETHER])
+        places = tuple(Slot(node, EIGHT) for node in plain[first : first + TOGETHER])
         user, account = (("alice", "language"), ("bob", "vision"), ("dave", "language"))[number % 3]
         jobs.append(
-            Job(str(5000 + number), f"train-{number:03d}", user, account, "train", TRAINING, places, -400)
+            SimulatedJob(
+                str(5000 + number), f"train-{number:03d}", user, account, "train", TRAINING, places, -400
+            )
         )
     return jobs

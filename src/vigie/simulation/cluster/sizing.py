@@ -18,11 +18,11 @@ ROWS_AHEAD = 4096  # that are kept for all nodes together
 AHEAD = 12  # frames of a node that are made at once
 
 
-class TooMuch(ValueError):
+class TooLargeError(ValueError):
     """More than a demo should make; the message says what to type."""
 
 
-class Pace(NamedTuple):
+class SendRate(NamedTuple):
     """How often a live node speaks, and how many of its frames are made at once."""
 
     seconds: float
@@ -38,20 +38,20 @@ def usual_history(nodes: int) -> int:
     return max(min(USUAL_MS, USUAL_MS * USUAL_NODES // nodes), LEAST_MS)
 
 
-def pace(nodes: int) -> Pace:
+def pace(nodes: int) -> SendRate:
     """Return at which pace so many nodes can live in one process beside the server.
 
     >>> pace(16), pace(1000)
     (Pace(seconds=5.0, ahead=12), Pace(seconds=30.0, ahead=4))
     """
     seconds = 5.0 if nodes <= 64 else 15.0 if nodes <= 256 else 30.0
-    return Pace(seconds, max(1, min(AHEAD, ROWS_AHEAD // nodes)))
+    return SendRate(seconds, max(1, min(AHEAD, ROWS_AHEAD // nodes)))
 
 
 def check(nodes: int, history_ms: int, free_bytes: int) -> None:
     """Raise TooMuch for a history that is too long to make, or larger than the disk."""
     if history_ms < SHORTEST_MS:
-        raise TooMuch("--history should be at least 1m")
+        raise TooLargeError("--history should be at least 1m")
     most = min(MOST_SAMPLES, int(free_bytes / BYTES))
     samples = nodes * SERIES * (history_ms // STEP_MS)
     if samples <= most:
@@ -60,8 +60,8 @@ def check(nodes: int, history_ms: int, free_bytes: int) -> None:
     what = f"{nodes} nodes over {history_ms / HOUR_MS:,.6g} h are {samples / 1e9:,.3g} G samples"
     if most < MOST_SAMPLES:
         room = f"need about {samples * BYTES / 1e9:,.3g} GB where {free_bytes / 1e9:,.3g} GB are free"
-        raise TooMuch(f"{what} and {room}: {_shorter(minutes)}, or give another place with --data DIR")
-    raise TooMuch(f"{what}, and a demo makes {MOST_SAMPLES / 1e9:g} at most: {_shorter(minutes)}")
+        raise TooLargeError(f"{what} and {room}: {_shorter(minutes)}, or give another place with --data DIR")
+    raise TooLargeError(f"{what}, and a demo makes {MOST_SAMPLES / 1e9:g} at most: {_shorter(minutes)}")
 
 
 def _shorter(minutes: int) -> str:

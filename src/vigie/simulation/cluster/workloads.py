@@ -9,14 +9,14 @@ TRAINING, PIPELINE, INFERENCE, NOTEBOOK = "training", "pipeline", "inference", "
 IDLE, LINGERING, NEVER_STARTED, CPU_ONLY = "idle", "lingering", "never started", "cpu"
 
 
-class Place(NamedTuple):
+class Slot(NamedTuple):
     """Some GPUs of a node, or with none the node's cores alone."""
 
     node: str
     gpus: tuple[int, ...] = ()
 
 
-class Job(NamedTuple):
+class SimulatedJob(NamedTuple):
     """A job from its submission to its end, which may be still to come."""
 
     id: str
@@ -25,7 +25,7 @@ class Job(NamedTuple):
     account: str
     partition: str
     behaviour: str
-    places: tuple[Place, ...]
+    places: tuple[Slot, ...]
     begin: float
     end: float | None = None
     state: str = "RUNNING"  # or how it ended
@@ -37,7 +37,7 @@ class Job(NamedTuple):
     worked_until: float | None = None  # when it stopped computing, though it still holds
 
 
-class Waiting(NamedTuple):
+class PendingJob(NamedTuple):
     """A job in the queue, and why it is not running."""
 
     id: str
@@ -50,12 +50,12 @@ class Waiting(NamedTuple):
     reason: str
 
 
-class Environment(NamedTuple):
+class SimulatedEnvironment(NamedTuple):
     """A genv environment with the GPUs attached to it."""
 
     eid: str
     user: str
-    place: Place
+    place: Slot
     since: float
 
 
@@ -64,13 +64,13 @@ ACCOUNTS = {"alice": "language", "bob": "vision", "carol": "vision", "dave": "la
 
 
 def _job(
-    number: int, name: str, user: str, partition: str, behaviour: str, places: Iterable[Place], begin: float
-) -> Job:
-    return Job(str(number), name, user, ACCOUNTS[user], partition, behaviour, tuple(places), begin)
+    number: int, name: str, user: str, partition: str, behaviour: str, places: Iterable[Slot], begin: float
+) -> SimulatedJob:
+    return SimulatedJob(str(number), name, user, ACCOUNTS[user], partition, behaviour, tuple(places), begin)
 
 
-def _whole(*nodes: str) -> tuple[Place, ...]:
-    return tuple(Place(node, EIGHT) for node in nodes)
+def _whole(*nodes: str) -> tuple[Slot, ...]:
+    return tuple(Slot(node, EIGHT) for node in nodes)
 
 
 JOBS = (
@@ -86,57 +86,57 @@ JOBS = (
     _job(4224, "speech-large", "erin", "train", TRAINING, _whole("gpu08"), -260)._replace(
         end=-33, state="NODE_FAIL", step_seconds=1.5, activity=0.88, memory=0.74
     ),
-    _job(4225, "distill-7b", "alice", "train", TRAINING, [Place("gpu09", (0,))], -150)._replace(
+    _job(4225, "distill-7b", "alice", "train", TRAINING, [Slot("gpu09", (0,))], -150)._replace(
         step_seconds=0.7, activity=0.82, memory=0.55
     ),
-    _job(4227, "chat-serve", "dave", "train", INFERENCE, [Place("gpu09", (1, 2))], -2880)._replace(
+    _job(4227, "chat-serve", "dave", "train", INFERENCE, [Slot("gpu09", (1, 2))], -2880)._replace(
         activity=0.55, memory=0.84, limit_hours=168, image="registry.local/serve/triton:25.08"
     ),
-    _job(4230, "pipe-13b", "bob", "dev", PIPELINE, [Place("gpu10", (4, 5, 6, 7))], -210)._replace(
+    _job(4230, "pipe-13b", "bob", "dev", PIPELINE, [Slot("gpu10", (4, 5, 6, 7))], -210)._replace(
         step_seconds=3.0, activity=0.8, memory=0.78
     ),
-    _job(4231, "notebook", "erin", "dev", NOTEBOOK, [Place("gpu10", (0,))], -300)._replace(
+    _job(4231, "notebook", "erin", "dev", NOTEBOOK, [Slot("gpu10", (0,))], -300)._replace(
         activity=0.25, memory=0.12, limit_hours=8
     ),
-    _job(4232, "notebook", "carol", "dev", NOTEBOOK, [Place("gpu11", (0,))], -95)._replace(
+    _job(4232, "notebook", "carol", "dev", NOTEBOOK, [Slot("gpu11", (0,))], -95)._replace(
         activity=0.3, memory=0.4, limit_hours=8
     ),
-    _job(4234, "render", "bob", "dev", TRAINING, [Place("gpu11", (1, 2, 3))], -75)._replace(
+    _job(4234, "render", "bob", "dev", TRAINING, [Slot("gpu11", (1, 2, 3))], -75)._replace(
         step_seconds=0.5, activity=0.95, memory=0.5
     ),
     _job(4235, "rocm-llm", "alice", "dev", TRAINING, _whole("gpu12"), -230)._replace(
         step_seconds=2.5, activity=0.86, memory=0.7
     ),
-    _job(4236, "interactive", "bob", "train", IDLE, [Place("gpu06", (0, 1, 2, 3))], -245)._replace(
+    _job(4236, "interactive", "bob", "train", IDLE, [Slot("gpu06", (0, 1, 2, 3))], -245)._replace(
         activity=0.0, memory=0.03, limit_hours=12
     ),
-    _job(4238, "eval-sweep", "carol", "train", LINGERING, [Place("gpu06", (4, 5))], -200)._replace(
+    _job(4238, "eval-sweep", "carol", "train", LINGERING, [Slot("gpu06", (4, 5))], -200)._replace(
         step_seconds=1.0, activity=0.8, memory=0.66, worked_until=-70
     ),
-    _job(4241, "lora-batch", "dave", "train", NEVER_STARTED, [Place("gpu06", (6, 7))], -25),
-    _job(4243, "tokenise", "erin", "cpu", CPU_ONLY, [Place("cpu01")], -190),
-    _job(4244, "features", "carol", "cpu", CPU_ONLY, [Place("cpu02")], -65),
+    _job(4241, "lora-batch", "dave", "train", NEVER_STARTED, [Slot("gpu06", (6, 7))], -25),
+    _job(4243, "tokenise", "erin", "cpu", CPU_ONLY, [Slot("cpu01")], -190),
+    _job(4244, "features", "carol", "cpu", CPU_ONLY, [Slot("cpu02")], -65),
     _job(4203, "ablation-3", "alice", "train", TRAINING, _whole("gpu06"), -420)._replace(
         end=-275, state="COMPLETED", step_seconds=1.0, activity=0.9, memory=0.8
     ),
     _job(4214, "segment-s", "carol", "train", TRAINING, _whole("gpu07"), -330)._replace(
         end=-176, state="COMPLETED", step_seconds=1.0, activity=0.87, memory=0.5
     ),
-    _job(4217, "audio-tiny", "erin", "train", TRAINING, [Place("gpu09", (3, 4))], -290)._replace(
+    _job(4217, "audio-tiny", "erin", "train", TRAINING, [Slot("gpu09", (3, 4))], -290)._replace(
         end=-214, state="CANCELLED", step_seconds=0.6, activity=0.7, memory=0.3
     ),
 )
 
 WAITING = (
-    Waiting("4245", "llm-70b-long", "alice", "language", "train", 64, -190, "Resources"),
-    Waiting("4247", "segment-xxl", "carol", "vision", "train", 16, -80, "Priority"),
-    Waiting("4248", "speech-large", "erin", "language", "train", 8, -31, "ReqNodeNotAvail"),
-    Waiting("4249", "eval-after", "dave", "language", "train", 1, -22, "Dependency"),
+    PendingJob("4245", "llm-70b-long", "alice", "language", "train", 64, -190, "Resources"),
+    PendingJob("4247", "segment-xxl", "carol", "vision", "train", 16, -80, "Priority"),
+    PendingJob("4248", "speech-large", "erin", "language", "train", 8, -31, "ReqNodeNotAvail"),
+    PendingJob("4249", "eval-after", "dave", "language", "train", 1, -22, "Dependency"),
 )
 
 ENVIRONMENTS = (
-    Environment("7731", "erin", Place("gpu10", (2,)), -160),
-    Environment("8120", "bob", Place("gpu10", (3,)), -45),
+    SimulatedEnvironment("7731", "erin", Slot("gpu10", (2,)), -160),
+    SimulatedEnvironment("8120", "bob", Slot("gpu10", (3,)), -45),
 )
 
 USERS = tuple(ACCOUNTS)

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 SECONDS = 120.0
 
 
-class Library(NamedTuple):
+class SimulatedLibrary(NamedTuple):
     """Which sources make a library, and which of their names it shows."""
 
     name: str
@@ -27,19 +27,19 @@ class Library(NamedTuple):
         return sorted(path for path in self.sources if path.suffix in suffixes)
 
 
-NVML = Library("libnvidia-ml", tuple(HERE.iterdir()), "nvml*")
-DCGM = Library(
+NVML = SimulatedLibrary("libnvidia-ml", tuple(HERE.iterdir()), "nvml*")
+DCGM = SimulatedLibrary(
     "libdcgm",
     (*(HERE.parent / "dcgm").iterdir(), HERE / "scenario.c", HERE / "scenario.h"),
     "dcgm*",
 )
 
 
-class NoCompiler(Exception):
+class NoCompilerError(Exception):
     """There is no C compiler here; the message says what to install."""
 
 
-def build(directory: Path, library: Library = NVML, *, without: Sequence[str] = ()) -> Path:
+def build(directory: Path, library: SimulatedLibrary = NVML, *, without: Sequence[str] = ()) -> Path:
     """Return the library below a directory; `without` are calls that an old driver does not have."""
     made = directory / f"{library.name}-{_fingerprint(library, *without)}.so"
     if made.exists():
@@ -57,7 +57,7 @@ def build(directory: Path, library: Library = NVML, *, without: Sequence[str] = 
     return made
 
 
-def _objects(directory: Path, library: Library) -> Path:
+def _objects(directory: Path, library: SimulatedLibrary) -> Path:
     """Return the directory of the compiled sources, from which drivers of any age are put together."""
     objects = directory / f"objects-{_fingerprint(library)}"
     if not objects.exists():
@@ -73,11 +73,11 @@ def _objects(directory: Path, library: Library) -> Path:
 def _compile(directory: Path, *arguments: str) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise NoCompiler("there is no C compiler: apt-get install gcc libc6-dev")
+        raise NoCompilerError("there is no C compiler: apt-get install gcc libc6-dev")
     subprocess.run([compiler, *arguments], check=True, timeout=SECONDS, cwd=directory)  # noqa: S603
 
 
-def _fingerprint(library: Library, *without: str) -> str:
+def _fingerprint(library: SimulatedLibrary, *without: str) -> str:
     content = hashlib.sha256(",".join(sorted(without)).encode())
     for path in library.files(".c", ".h"):
         content.update(path.read_bytes())

@@ -12,7 +12,7 @@ from typing import NamedTuple
 SPENT = struct.Struct("4d")  # as in spending.c
 
 
-class Spent(NamedTuple):
+class DriverCost(NamedTuple):
     """What was spent in the library: calls, and seconds in all, at most at once, and of the processor."""
 
     calls: float
@@ -53,9 +53,9 @@ class SimulatedDriver:
         """Have the library tell in its file `spent` how often and how long it was called."""
         self.spent.write_bytes(bytes(SPENT.size))
 
-    def told(self) -> Spent:
+    def told(self) -> DriverCost:
         """Return what the library has told so far."""
-        return Spent(*SPENT.unpack(self.spent.read_bytes()))
+        return DriverCost(*SPENT.unpack(self.spent.read_bytes()))
 
     def held(self) -> bool:
         """Tell whether this process holds a handle of the driver."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from vigie.wire.remote_write.labels import Recent
+from vigie.wire.remote_write.labels import LruCache
 from vigie.wire.remote_write.write_request import compress, series_field
 
 # Prometheus takes nothing older than an hour before the newest it has.
@@ -19,21 +19,21 @@ MAX_SERIES = 500_000
 Ready = tuple[int, bytes]  # how many samples, and their series as they stand in a request
 
 
-class Body(NamedTuple):
+class RequestBody(NamedTuple):
     """A request, ready to be sent."""
 
     samples: int
     bytes: bytes
 
 
-class Batch:
+class SampleBatch:
     """What was added since the last request was made."""
 
     def __init__(self) -> None:
         self.count = 0
         self._ordered: list[Ready] = []
         self._late: dict[bytes, list[tuple[int, float]]] = {}  # by the labels as they stand on the wire
-        self._newest: Recent[bytes, int] = Recent(MAX_SERIES)
+        self._newest: LruCache[bytes, int] = LruCache(MAX_SERIES)
         self._latest = 0
 
     def is_late(self, time: int, newest: int | None) -> bool:
@@ -65,7 +65,7 @@ class Batch:
         self._late.setdefault(section, []).append((time, value))
         self.count += 1
 
-    def bodies(self, most: int) -> Iterator[Body]:
+    def bodies(self, most: int) -> Iterator[RequestBody]:
         """Yield requests of about so many samples each, and begin anew."""
         yield from _split(self._ordered, most)
         yield from _split(map(_sorted, self._late.items()), most)
@@ -83,14 +83,14 @@ def _sorted(late: tuple[bytes, list[tuple[int, float]]]) -> Ready:
     return len(pairs), series_field(section, times, values)
 
 
-def _split(ready: Iterable[Ready], most: int) -> Iterator[Body]:
+def _split(ready: Iterable[Ready], most: int) -> Iterator[RequestBody]:
     fields: list[bytes] = []
     count = 0
     for samples, some in ready:
         fields.append(some)
         count += samples
         if count >= most:
-            yield Body(count, compress(b"".join(fields)))
+            yield RequestBody(count, compress(b"".join(fields)))
             fields, count = [], 0
     if fields:
-        yield Body(count, compress(b"".join(fields)))
+        yield RequestBody(count, compress(b"".join(fields)))

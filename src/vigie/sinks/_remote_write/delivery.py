@@ -14,9 +14,9 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 import vigie
-from vigie.common.http_client import Client, Unreachable
+from vigie.common.http_client import HttpClient, UnreachableError
 from vigie.wire.remote_write.labels import LabelCache
-from vigie.wire.remote_write.protobuf import Malformed
+from vigie.wire.remote_write.protobuf import MalformedProtobufError
 from vigie.wire.remote_write.write_request import Series, compress, decode, decompress, encode
 
 HEADERS = {
@@ -35,7 +35,7 @@ THERE_ALREADY = ("out of order", "duplicate")
 PROBES = 8
 
 
-class Later(Exception):
+class RetryLaterError(Exception):
     """Not delivered now; what happened, and for how many seconds the peer wants to be left alone."""
 
     def __init__(self, message: str, seconds: float = 0.0) -> None:
@@ -43,7 +43,7 @@ class Later(Exception):
         self.seconds = seconds
 
 
-class Piece(NamedTuple):
+class QueuedRequest(NamedTuple):
     """A request or a part of one."""
 
     samples: int
@@ -53,19 +53,19 @@ class Piece(NamedTuple):
 class Delivery:
     """Sends requests, and remembers the rest of one that was interrupted."""
 
-    def __init__(self, client: Client, path: str, clock: Callable[[], float]) -> None:
+    def __init__(self, client: HttpClient, path: str, clock: Callable[[], float]) -> None:
         self.sent = 0
         self.dropped: Counter[str] = Counter()
         self.refusal = ""  # what the peer last said against samples
         self._client, self._path, self._clock = client, path, clock
         self._of: object = None
-        self._pieces: list[Piece] = []
+        self._pieces: list[QueuedRequest] = []
         self._doubtful = False  # whether the piece to be sent may have arrived
 
     def send(self, request: object, samples: int, body: bytes) -> None:
         """Deliver a request, or raise Later; the same request then goes on where it stopped."""
         if request != self._of:
-            self._of, self._pieces = request, [Piece(samples, body)]
+            self._of, self._pieces = request, [QueuedRequest(samples, body)]
         while self._pieces:
             piece = self._pieces[-1]
             refusal = self._refused(piece.body)
@@ -96,8 +96,8 @@ class Delivery:
         doubtful, self._doubtful = self._doubtful, True  # until there is an answer
         try:
             reply = self._client.request("POST", self._path, body, HEADERS)
-        except Unreachable as error:
-            raise Later(str(error)) from None
+        except UnreachableError as error:
+            raise RetryLaterError(str(error)) from None
         if reply.status < 500:
             self._doubtful = doubtful
         if 200 <= reply.status < 300:
@@ -105,7 +105,7 @@ class Delivery:
         said = f"{reply.status} {_printable(reply.body)}".strip()
         if 400 <= reply.status < 500 and reply.status not in NOT_THE_SAMPLES:
             return said
-        raise Later(said, self._patience(reply.headers.get("retry-after", "")))
+        raise RetryLaterError(said, self._patience(reply.headers.get("retry-after", "")))
 
     def _patience(self, text: str) -> float:
         """Return the seconds that a Retry-After asks for, given as such or as a date."""
@@ -133,11 +133,11 @@ def _probes(body: bytes) -> list[bytes]:
     return [compress(encode([series])) for series in oldest[:: max(1, len(oldest) // PROBES)][:PROBES]]
 
 
-def _halves(body: bytes, reason: str) -> list[Piece]:
+def _halves(body: bytes, reason: str) -> list[QueuedRequest]:
     """Return the two halves of a refused request, the older samples first; none when it cannot be halved."""
     try:
         series = decode(decompress(body, MAX_BODY), LabelCache()).series
-    except Malformed:
+    except MalformedProtobufError:
         return []
     samples: list[Series] = [
         (labels, (time,), (value,))
@@ -156,7 +156,7 @@ def _halves(body: bytes, reason: str) -> list[Piece]:
         halves = [samples[:half], samples[half:]]
     else:
         return []  # a single sample; or all of one time, which is out of bounds for all of them
-    return [Piece(len(half), compress(encode(half))) for half in halves]
+    return [QueuedRequest(len(half), compress(encode(half))) for half in halves]
 
 
 def _reason(refusal: str) -> str:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vigie.model import STALE, Frame, Table, is_absent
-from vigie.sinks._remote_write.batch import Batch
-from vigie.sinks._remote_write.template import Template
+from vigie.sinks._remote_write.batch import SampleBatch
+from vigie.sinks._remote_write.template import SeriesTemplate
 from vigie.wire.remote_write.labels import NAME, label_section
 
 JOB = "node"
@@ -18,7 +18,7 @@ _Key = tuple[tuple[str, str], ...]
 class _Part:
     """A table of a target: its series as they stand on the wire, and which of them have no value now."""
 
-    def __init__(self, table: Table, template: Template, twice: set[int], newest: int) -> None:
+    def __init__(self, table: Table, template: SeriesTemplate, twice: set[int], newest: int) -> None:
         self.table, self.template, self.newest = table, template, newest
         self.twice = twice  # series that the target has already
         self.silent: set[int] = set(range(len(template)))
@@ -37,7 +37,7 @@ class FrameSeries:
         self._external = external
         self._targets: dict[_Key, dict[str, _Part]] = {}
 
-    def add(self, frame: Frame, target: Target, batch: Batch) -> None:
+    def add(self, frame: Frame, target: Target, batch: SampleBatch) -> None:
         """Add a frame's samples, and a stale marker for each series that had a value and has none now."""
         parts = self._targets.setdefault(_key(target), {})
         for table, numbers in frame.parts:
@@ -56,7 +56,7 @@ class FrameSeries:
         if all(len(part.silent) == len(part.template) for part in parts.values()):
             del self._targets[_key(target)]  # everything has ended: it may never come again
 
-    def end(self, target: Target, now: int, batch: Batch) -> None:
+    def end(self, target: Target, now: int, batch: SampleBatch) -> None:
         """Forget a target, and end its series that had a value."""
         for part in self._targets.pop(_key(target), {}).values():
             for section in part.alive():
@@ -66,7 +66,9 @@ class FrameSeries:
         """Return the targets whose frames came."""
         return [dict(key) for key in self._targets]
 
-    def _renewed(self, old: _Part | None, table: Table, time: int, target: Target, batch: Batch) -> _Part:
+    def _renewed(
+        self, old: _Part | None, table: Table, time: int, target: Target, batch: SampleBatch
+    ) -> _Part:
         parts = self._targets[_key(target)]
         parts.pop(table.source, None)
         names = {metric.name for metric, _ in table.series}
@@ -77,7 +79,7 @@ class FrameSeries:
             if section in known:
                 twice.add(place)
             known.add(section)
-        new = parts[table.source] = _Part(table, Template(sections, time), twice, time)
+        new = parts[table.source] = _Part(table, SeriesTemplate(sections, time), twice, time)
         if old is not None:
             before = set(old.alive())
             new.silent = {place for place, section in enumerate(sections) if section not in before} | twice
@@ -94,7 +96,7 @@ class FrameSeries:
         ]
 
 
-def _add(part: _Part, time: int, numbers: Sequence[float], batch: Batch) -> None:
+def _add(part: _Part, time: int, numbers: Sequence[float], batch: SampleBatch) -> None:
     part.newest = time
     silent = part.twice
     if math.isnan(sum(numbers)):  # then some may be absent
@@ -108,7 +110,7 @@ def _add(part: _Part, time: int, numbers: Sequence[float], batch: Batch) -> None
         batch.add_ready(len(numbers) - len(without), part.template.filled(time, numbers, without), time)
 
 
-def _add_late(time: int, sections: Iterable[bytes], numbers: Sequence[float], batch: Batch) -> None:
+def _add_late(time: int, sections: Iterable[bytes], numbers: Sequence[float], batch: SampleBatch) -> None:
     for section, value in zip(sections, numbers, strict=True):
         if not is_absent(value):
             batch.add_late(section, time, value)

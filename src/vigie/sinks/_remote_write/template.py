@@ -11,7 +11,7 @@ from vigie.wire.remote_write.protobuf import read_varint, varint
 TIME = 0x10  # the field of a sample's time, behind its value
 
 
-class Template:
+class SeriesTemplate:
     """One sample of each series, all of one time."""
 
     def __init__(self, sections: Iterable[bytes], time: int) -> None:

@@ -6,13 +6,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from vigie.common.change_logger import Complaint
+from vigie.common.change_logger import ChangeLogger
 from vigie.model import Frame
 
 MAX_FRAMES = 64
 
 
-class Feeder:
+class BackgroundSink:
     """Takes frames at once and writes them in its own time."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Feeder:
         self._frames: deque[Frame] = deque()
         self._changed = threading.Condition()
         self._closing = False
-        self._complain = Complaint(name)
+        self._complain = ChangeLogger(name)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 

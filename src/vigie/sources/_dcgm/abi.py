@@ -32,13 +32,13 @@ class ConnectParams(ctypes.Structure):
     )
 
 
-class Value(ctypes.Union):
+class DcgmValue(ctypes.Union):
     """The value of dcgmFieldValue_v1."""
 
     _fields_ = (("i64", c_int64), ("dbl", c_double), ("str", c_char * 256), ("blob", c_char * 4096))
 
 
-class FieldValue(ctypes.Structure):
+class DcgmFieldValue(ctypes.Structure):
     """dcgmFieldValue_v1."""
 
     _fields_ = (
@@ -47,12 +47,12 @@ class FieldValue(ctypes.Structure):
         ("fieldType", c_ushort),
         ("status", c_int),
         ("ts", c_int64),
-        ("value", Value),
+        ("value", DcgmValue),
     )
 
 
 # int callback(entityGroupId, entityId, values, numValues, userData)
-Callback = ctypes.CFUNCTYPE(c_int, c_int, c_uint, ctypes.POINTER(FieldValue), c_int, c_void_p)
+Callback = ctypes.CFUNCTYPE(c_int, c_int, c_uint, ctypes.POINTER(DcgmFieldValue), c_int, c_void_p)
 Handle = c_size_t  # of a connection, a group of GPUs, a group of fields
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.engine import Engine
-from vigie.sources._dcgm.library import DcgmError, Library
+from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def main() -> None:
     engine: Engine | None = None
     failed: dict[str, Any] = {}
     try:
-        engine = _started(Library(library), float(interval), [int(field) for field in fields.split(",")])
+        engine = _started(DcgmLibrary(library), float(interval), [int(field) for field in fields.split(",")])
     except DcgmError as error:
         failed = {"error": error.code, "function": error.function}
     except OSError:
@@ -42,7 +42,7 @@ def _listen(lines: SimpleQueue[str]) -> None:
     os._exit(0)
 
 
-def _started(library: Library, interval: float, fields: list[int]) -> Engine:
+def _started(library: DcgmLibrary, interval: float, fields: list[int]) -> Engine:
     handle = abi.Handle()
     library.call("dcgmInit")
     library.call("dcgmStartEmbedded", c_int(abi.MODE_AUTO), byref(handle))

@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from vigie.sources._dcgm.engine import Engine, Reading, connected
-from vigie.sources._dcgm.library import DcgmError, Library
+from vigie.sources._dcgm.engine import Engine, Reading, connect
+from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
 LONGEST = 1 << 20  # of a line that the child says
 
 
-class Client(Protocol):
+class DcgmClient(Protocol):
     """What reads counters."""
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
@@ -31,14 +31,14 @@ class Client(Protocol):
         """Leave nothing behind."""
 
 
-class Running:
+class RunningEngine:
     """A client of the host engine that runs on this machine."""
 
     def __init__(
         self, library: str, addresses: Sequence[str], interval: float, fields: Sequence[int]
     ) -> None:
-        self._library = Library(library)
-        self._handle = connected(self._library, addresses)
+        self._library = DcgmLibrary(library)
+        self._handle = connect(self._library, addresses)
         try:
             self._engine = Engine(self._library, self._handle, interval, fields)
         except DcgmError:
@@ -62,7 +62,7 @@ class Running:
                 pass
 
 
-class Child:
+class ChildClient:
     """An embedded engine, in a process of its own: what it does to the driver or to itself is not ours."""
 
     def __init__(self, library: str, interval: float, fields: Sequence[int]) -> None:

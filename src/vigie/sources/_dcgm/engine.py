@@ -11,7 +11,7 @@ from ctypes import byref, c_char_p, c_double, c_int, c_longlong, c_uint, c_ushor
 from typing import NamedTuple, Union
 
 from vigie.sources._dcgm import abi
-from vigie.sources._dcgm.library import DcgmError, Library
+from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
 Reading = Union[float, str]  # a number, or why there is none
 SOCKET = "/tmp/nv-hostengine"  # noqa: S108 - where NVIDIA's host engine listens by default
@@ -22,7 +22,7 @@ RETRY = 30.0  # seconds after which a GPU that could not be watched is tried aga
 SIMPLE = range(1001, 1013)  # what every GPU with counters can count at once, in turns
 
 
-class Watch(NamedTuple):
+class FieldWatch(NamedTuple):
     """What is watched of one GPU."""
 
     group: abi.Handle
@@ -32,11 +32,13 @@ class Watch(NamedTuple):
 class Engine:
     """One client of an engine, which watches some fields of the GPUs that it is asked about."""
 
-    def __init__(self, library: Library, handle: abi.Handle, interval: float, fields: Sequence[int]) -> None:
+    def __init__(
+        self, library: DcgmLibrary, handle: abi.Handle, interval: float, fields: Sequence[int]
+    ) -> None:
         self._library, self._handle, self._interval = library, handle, interval
         self._fields = fields
         self._ids = self._identities()
-        self._watches: dict[str, Watch] = {}
+        self._watches: dict[str, FieldWatch] = {}
         self.retry = RETRY
         self._refused: dict[str, tuple[float, str]] = {}  # when, and why
 
@@ -88,7 +90,7 @@ class Engine:
         self._refused.pop(uuid, None)
         return ""
 
-    def _watch(self, group: abi.Handle, uuid: str) -> Watch:
+    def _watch(self, group: abi.Handle, uuid: str) -> FieldWatch:
         fields = self._field_group(self._fields, uuid)
         try:
             self._watch_fields(group, fields)
@@ -99,7 +101,7 @@ class Engine:
                 raise
             fields = self._field_group(fewer, uuid)
             self._watch_fields(group, fields)
-        return Watch(group, fields)
+        return FieldWatch(group, fields)
 
     def _watch_fields(self, group: abi.Handle, fields: abi.Handle) -> None:
         every, age = c_longlong(int(self._interval * 1e6)), c_double(self._interval * (KEEP + 1))
@@ -131,7 +133,9 @@ class Engine:
     def _values(self, group: abi.Handle, fields: abi.Handle) -> dict[int, dict[int, Reading]]:
         found: dict[int, dict[int, Reading]] = {}
 
-        def take(kind: int, gpu: int, values: ctypes._Pointer[abi.FieldValue], count: int, _: object) -> int:
+        def take(
+            kind: int, gpu: int, values: ctypes._Pointer[abi.DcgmFieldValue], count: int, _: object
+        ) -> int:
             if kind == abi.GPU:
                 found.setdefault(gpu, {}).update((values[i].fieldId, read(values[i])) for i in range(count))
             return 0
@@ -141,7 +145,7 @@ class Engine:
         return found
 
 
-def read(value: abi.FieldValue) -> Reading:
+def read(value: abi.DcgmFieldValue) -> Reading:
     """Return what a field says, or why it says nothing; DCGM's blanks are never numbers."""
     if value.status:
         return str(DcgmError("dcgmGetLatestValues_v2", value.status)).partition(" (")[0]
@@ -160,7 +164,7 @@ def read(value: abi.FieldValue) -> Reading:
     return abi.BLANKS[blank] if blank < len(abi.BLANKS) else abi.BLANKS[0]
 
 
-def connected(library: Library, addresses: Sequence[str]) -> abi.Handle:
+def connect(library: DcgmLibrary, addresses: Sequence[str]) -> abi.Handle:
     """Return a connection to the first engine that answers; its watches end with it."""
     library.call("dcgmInit")
     why: DcgmError | None = None

@@ -41,7 +41,7 @@ class DcgmError(Exception):
         super().__init__(f"{MEANINGS.get(code, f'error {code}')} ({function})")
 
 
-class Library:
+class DcgmLibrary:
     """The loaded library; a missing symbol is an error like others."""
 
     def __init__(self, path: str = "") -> None:

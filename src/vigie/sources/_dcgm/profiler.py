@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 from vigie.sources._dcgm import abi
-from vigie.sources._dcgm.clients import Child, Client, Running
+from vigie.sources._dcgm.clients import ChildClient, DcgmClient, RunningEngine
 from vigie.sources._dcgm.engine import ADDRESSES, Reading
 from vigie.sources._dcgm.library import DcgmError
-from vigie.sources._nvml.call import Question
+from vigie.sources._nvml.call import DriverCall
 from vigie.sources.core.lane import Lane, run_all
 from vigie.sources.core.source import Unavailable
 
@@ -20,7 +20,7 @@ RETRY = 30.0
 AUTO, EMBEDDED = "auto", "embedded"
 
 
-class Settings(NamedTuple):
+class ProfilerSettings(NamedTuple):
     """Which engine, and what it is to watch."""
 
     engine: str  # auto, off, embedded, or an address
@@ -32,15 +32,15 @@ class Settings(NamedTuple):
 class Profiler:
     """Asks an engine on a thread of its own; one that hangs costs only these counters."""
 
-    def __init__(self, settings: Settings, deadline: float = DEADLINE, retry: float = RETRY) -> None:
+    def __init__(self, settings: ProfilerSettings, deadline: float = DEADLINE, retry: float = RETRY) -> None:
         self.settings = settings
         self._retry = retry
         self._lane = Lane("dcgm", deadline)
         self._lock = threading.RLock()  # a pause comes from another thread
-        self._client: Client | None = None
-        self._last = Question(lambda: None)
+        self._client: DcgmClient | None = None
+        self._last = DriverCall(lambda: None)
         self._last()
-        self._opening: Question | None = None
+        self._opening: DriverCall | None = None
         self._tried = float("-inf")
         self._why = ""
         self._paused: tuple[float, str] | None = None
@@ -84,7 +84,7 @@ class Profiler:
             self._drop("closed")
             self._tried = float("-inf")
 
-    def _ready(self) -> Client:
+    def _ready(self) -> DcgmClient:
         if not self._last.answered:
             raise Unavailable("DCGM's engine hangs; it is asked again when its last answer has come")
         if self._client is None and self._opening:  # it took longer than we waited
@@ -96,14 +96,14 @@ class Profiler:
             self._client = self._ask(self._open)
         return self._client
 
-    def _open(self) -> Client:
+    def _open(self) -> DcgmClient:
         engine, library, interval, fields = self.settings
         if engine == EMBEDDED:
-            return Child(library, interval, fields)
-        return Running(library, ADDRESSES if engine == AUTO else (engine,), interval, fields)
+            return ChildClient(library, interval, fields)
+        return RunningEngine(library, ADDRESSES if engine == AUTO else (engine,), interval, fields)
 
     def _ask(self, ask: Callable[[], Any]) -> Any:
-        self._last = question = Question(ask)
+        self._last = question = DriverCall(ask)
         run_all(self._lane, [question])
         if not question.answered:
             self._opening = None if self._client else question
@@ -124,4 +124,4 @@ class Profiler:
         client = self._client or opened
         self._why, self._client, self._opening = why, None, None
         if client is not None and self._last.answered:
-            run_all(self._lane, [Question(client.close)])
+            run_all(self._lane, [DriverCall(client.close)])

@@ -31,7 +31,7 @@ CLOCK_SM, CLOCK_MEMORY = 1, 2
 SLOWDOWN = 1
 
 
-class Memory(ctypes.Structure):
+class NvmlMemory(ctypes.Structure):
     """What old drivers say of memory: used is with what the driver keeps for itself."""
 
     _fields_ = [("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong)]
@@ -69,7 +69,7 @@ class PciInfo(ctypes.Structure):
     ]
 
 
-class Value(ctypes.Union):
+class NvmlValue(ctypes.Union):
     """A number whose type stands beside it."""
 
     _fields_ = [
@@ -82,7 +82,7 @@ class Value(ctypes.Union):
     ]
 
 
-class FieldValue(ctypes.Structure):
+class NvmlFieldValue(ctypes.Structure):
     """One of many numbers that are asked for in one call."""
 
     _fields_ = [
@@ -92,7 +92,7 @@ class FieldValue(ctypes.Structure):
         ("latencyUsec", c_longlong),
         ("valueType", c_uint),
         ("nvmlReturn", c_uint),
-        ("value", Value),
+        ("value", NvmlValue),
     ]
 
 

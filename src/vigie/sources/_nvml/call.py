@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 
-class Question:
+class DriverCall:
     """Asks once, on whatever thread calls it, and keeps the answer or why there is none."""
 
     def __init__(self, ask: Callable[[], Any]) -> None:

@@ -6,12 +6,12 @@ import threading
 import time
 from typing import Any, Callable
 
-from vigie.sources._number_lists import joined
+from vigie.sources._number_lists import format_number_list
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.call import Question
-from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Gpu
+from vigie.sources._nvml.call import DriverCall
+from vigie.sources._nvml.gpu import HOST_LABEL, LOST, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.session import Session, TooOld
+from vigie.sources._nvml.session import DriverTooOldError, NvmlSession
 from vigie.sources.core.lane import Lane, run_all
 from vigie.sources.core.source import Unavailable
 
@@ -24,10 +24,10 @@ OVER = (abi.UNINITIALIZED, abi.DRIVER_NOT_LOADED, abi.VERSIONS_DIFFER)
 GIVE = "add the agent's user to the group of /dev/nvidia*, or run the agent as root"
 
 
-NOT_YET = Question(list)
+NOT_YET = DriverCall(list)
 
 
-class Driver:
+class NvmlDriver:
     """Asks every GPU in turn, on a thread of its own; one that hangs or is lost costs only itself."""
 
     def __init__(
@@ -44,20 +44,22 @@ class Driver:
         self._deadline, self._retry, self._reopen = deadline, retry, reopen
         self._lane = Lane("nvidia driver", deadline)
         self._lock = threading.RLock()
-        self._session: Session | None = None
-        self._opening: Question | None = None
+        self._session: NvmlSession | None = None
+        self._opening: DriverCall | None = None
         self._tried = float("-inf")
         self._opened = 0.0
         self._pause = reopen  # until it is opened anew
         self._awaited: set[str] = set()  # GPUs that were lost: the driver may be opened anew without them
         self._why = ""
-        self._stuck: dict[int, Question] = {}
-        self._listening = Question(list)
+        self._stuck: dict[int, DriverCall] = {}
+        self._listening = DriverCall(list)
         self._listening()
         self._released: tuple[float, str] | None = None
         self.closed_with: list[Callable[[], object]] = []  # what else holds on to the GPUs
 
-    def each(self, ask: Callable[[Gpu], Any], *, listen: bool = False) -> list[tuple[Gpu, Question]]:
+    def each(
+        self, ask: Callable[[NvmlGpu], Any], *, listen: bool = False
+    ) -> list[tuple[NvmlGpu, DriverCall]]:
         """Ask each GPU, or raise Unavailable; a question that was not answered is of one that hangs.
 
         With `listen`, XIDs are looked for at the same time, which `xids` then returns.
@@ -65,7 +67,7 @@ class Driver:
         with self._lock:
             session = self._ready()
             self._forget_answered()
-            asked = [(gpu, self._stuck.get(gpu.index) or Question(_of(ask, gpu))) for gpu in session.gpus]
+            asked = [(gpu, self._stuck.get(gpu.index) or DriverCall(_of(ask, gpu))) for gpu in session.gpus]
             fresh = [question for gpu, question in asked if gpu.index not in self._stuck]
             self._run([*fresh, *self._listen(session, listen)])
             before, self._stuck = self._stuck, {g.index: q for g, q in asked if not q.answered}
@@ -74,14 +76,14 @@ class Driver:
             # What one that was stuck has answered by now was asked by somebody else.
             return [(gpu, NOT_YET if gpu.index in before else question) for gpu, question in asked]
 
-    def xids(self) -> list[tuple[Gpu, int]]:
+    def xids(self) -> list[tuple[NvmlGpu, int]]:
         """Return the XIDs that have come since the last call."""
         with self._lock:
             heard = self._listening.answer or []
             self._listening.answer = None
             return heard
 
-    def gpus(self) -> list[Gpu]:
+    def gpus(self) -> list[NvmlGpu]:
         """Return the GPUs that were found when the driver was opened."""
         return self._session.gpus if self._session else []
 
@@ -120,7 +122,7 @@ class Driver:
                 self._close("closed")
             self._lane.close()
 
-    def _ready(self) -> Session:
+    def _ready(self) -> NvmlSession:
         now = time.monotonic()
         if self._released:
             until, why = self._released
@@ -142,12 +144,12 @@ class Driver:
         refused = any(error.code != abi.NO_PERMISSION for error in self.refused().values())
         return refused or bool(self._session and self._awaited)
 
-    def _open(self, now: float) -> Session:
+    def _open(self, now: float) -> NvmlSession:
         if self._opening is None:
             if now - self._tried < self._retry:
                 raise Unavailable(self._why)
             self._tried = now
-            self._opening = Question(lambda: Session(self.library))
+            self._opening = DriverCall(lambda: NvmlSession(self.library))
             self._run([self._opening])
         if not self._opening.answered:
             raise Unavailable(f"{self.library} has been opening for {now - self._tried:.0f} s")
@@ -155,7 +157,7 @@ class Driver:
         if opening.error is not None:
             self._why = self._reason(opening.error)
             raise Unavailable(self._why)
-        session: Session = opening.answer
+        session: NvmlSession = opening.answer
         self._session, self._opened = session, now
         return session
 
@@ -164,11 +166,11 @@ class Driver:
             if error.code == abi.NO_PERMISSION:
                 return f"no permission to use the NVIDIA driver: {GIVE}"
             return f"the NVIDIA driver cannot be used: {error}"
-        if isinstance(error, (OSError, TooOld)):
+        if isinstance(error, (OSError, DriverTooOldError)):
             return f"no NVIDIA driver: {error}"
         return f"{type(error).__name__}: {error}"
 
-    def _judge(self, gpu: Gpu, question: Question, *, late: bool) -> None:
+    def _judge(self, gpu: NvmlGpu, question: DriverCall, *, late: bool) -> None:
         """Note that a GPU is lost or back; close a driver that is gone."""
         error = question.error
         if isinstance(error, NvmlError) and error.code in OVER:
@@ -182,14 +184,14 @@ class Driver:
         elif error is None:
             gpu.lost = ""
 
-    def _listen(self, session: Session, wanted: bool) -> list[Question]:
+    def _listen(self, session: NvmlSession, wanted: bool) -> list[DriverCall]:
         if not wanted or self._stuck or not self._listening.answered:
             return []  # they wait in the driver until it answers
         heard = self._listening.answer or []
-        self._listening = Question(lambda: [*heard, *session.xids()])
+        self._listening = DriverCall(lambda: [*heard, *session.xids()])
         return [self._listening]
 
-    def _run(self, questions: list[Question]) -> None:
+    def _run(self, questions: list[DriverCall]) -> None:
         short = self._deadline / 10
         self._lane.deadline = short if self._stuck else self._deadline
         run_all(self._lane, questions, short)
@@ -201,7 +203,7 @@ class Driver:
         """Return what is still in the driver on a thread that was left behind: nothing may be closed then."""
         self._forget_answered()
         if self._stuck:
-            return f"GPU {joined(self._stuck)}"
+            return f"GPU {format_number_list(self._stuck)}"
         if not self._listening.answered:
             return "listening to events"
         return "opening it" if self._opening and not self._opening.answered else ""
@@ -211,10 +213,10 @@ class Driver:
         self._why, session, opened = why, self._session, self._opening
         self._session = self._opening = None
         self._tried = float("-inf")
-        closing = [Question(each.close) for each in (session, opened and opened.answer) if each]
+        closing = [DriverCall(each.close) for each in (session, opened and opened.answer) if each]
         self._run(closing)
         return all(question.answered for question in closing)
 
 
-def _of(ask: Callable[[Gpu], Any], gpu: Gpu) -> Callable[[], Any]:
+def _of(ask: Callable[[NvmlGpu], Any], gpu: NvmlGpu) -> Callable[[], Any]:
     return lambda: ask(gpu)

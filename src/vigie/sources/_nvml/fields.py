@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from vigie.model import Metric
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
+from vigie.sources._nvml.gpu import FOR_GOOD, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import Fixed, Value, fixed
+from vigie.sources._nvml.samples import FixedSeries, Value, fixed_series
 
 TOO_HOT = 200  # above it is no temperature but a marker of some drivers
 MEMORY_HEAT = 82
@@ -34,7 +34,7 @@ class FieldRow(NamedTuple):
 Key = tuple[int, int]  # a field, and its scope: a link, or 0
 
 
-class Answers(NamedTuple):
+class FieldAnswers(NamedTuple):
     """The value of each field that was wanted, and the driver's time of it in microseconds."""
 
     values: list[Value]
@@ -44,23 +44,23 @@ class Answers(NamedTuple):
 class _Prepared:
     """A set of fields laid out for the driver, without those that it was found not to support."""
 
-    def __init__(self, gpu: Gpu, wanted: Sequence[Key]) -> None:
+    def __init__(self, gpu: NvmlGpu, wanted: Sequence[Key]) -> None:
         missing: dict[Key, str] = gpu.memory.setdefault("missing fields", {})
         self.reasons: list[Value] = [missing.get(key, "") for key in wanted]
         self.places = [place for place, key in enumerate(wanted) if key not in missing]
-        self.array = (abi.FieldValue * len(self.places))()
+        self.array = (abi.NvmlFieldValue * len(self.places))()
         for cell, place in zip(self.array, self.places):
             cell.fieldId, cell.scopeId = wanted[place]
 
 
-def ask(gpu: Gpu, name: str, wanted: Sequence[Key]) -> Answers:
+def ask(gpu: NvmlGpu, name: str, wanted: Sequence[Key]) -> FieldAnswers:
     """Return the answers for fields and scopes; those found not to be supported are not asked again."""
     prepared: _Prepared | None = gpu.memory.get(f"fields {name}")
     if prepared is None or len(prepared.reasons) != len(wanted):
         prepared = gpu.memory[f"fields {name}"] = _Prepared(gpu, wanted)
     values, times = prepared.reasons.copy(), [0] * len(wanted)
     if not prepared.places:
-        return Answers(values, times)
+        return FieldAnswers(values, times)
     gpu.ask("nvmlDeviceGetFieldValues", c_int(len(prepared.places)), prepared.array)
     cells = PLACE.iter_unpack(prepared.array)
     for place, (field, _, time, _, kind, code, raw) in zip(prepared.places, cells):
@@ -68,13 +68,13 @@ def ask(gpu: Gpu, name: str, wanted: Sequence[Key]) -> Answers:
         if code in FOR_GOOD:
             gpu.memory["missing fields"][wanted[place]] = values[place]
             gpu.memory.pop(f"fields {name}", None)  # it is laid out anew, without this one
-    return Answers(values, times)
+    return FieldAnswers(values, times)
 
 
-def fixed_fields(name: str, rows: Sequence[FieldRow]) -> Fixed:
+def fixed_fields(name: str, rows: Sequence[FieldRow]) -> FixedSeries:
     """Return the metric of each row, with the value of its field."""
     wanted = [(row.field, 0) for row in rows]
-    return fixed(lambda gpu: ask(gpu, name, wanted).values, *(row.metric for row in rows))
+    return fixed_series(lambda gpu: ask(gpu, name, wanted).values, *(row.metric for row in rows))
 
 
 def read_value(field: int, kind: int, code: int, raw: int) -> Value:

@@ -12,10 +12,10 @@ from operator import mul
 from typing import Optional
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import FOR_GOOD, Gpu, Part, Rows
+from vigie.sources._nvml.gpu import FOR_GOOD, FieldRows, GpuPart, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import Block, Value
-from vigie.sources._profiling_fields import Row
+from vigie.sources._nvml.samples import SampleBlockCache, Value
+from vigie.sources._profiling_fields import ProfilingField
 
 # A GpmMetric as it lies in memory, without its names.
 CELL = "Id24x"
@@ -23,19 +23,19 @@ CELL = "Id24x"
 CLOSEST = 0.1  # seconds: two samples that are closer say nothing
 
 
-class Counters:
+class GpmCounters:
     """The counters that were chosen."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[ProfilingField]) -> None:
         self.rows = rows
-        self.series = Rows((row.metric, ()) for row in rows)
+        self.series = FieldRows((row.metric, ()) for row in rows)
         self.worths = [row.worth for row in rows]
 
 
-class Pair:
+class GpmPair:
     """Two samples of one GPU or instance, of which the older is taken anew."""
 
-    def __init__(self, gpu: Gpu, part: Part | None, counters: Counters) -> None:
+    def __init__(self, gpu: NvmlGpu, part: GpuPart | None, counters: GpmCounters) -> None:
         self.part = part
         self._gpu, self._counters = gpu, counters
         rows = counters.rows
@@ -47,7 +47,7 @@ class Pair:
         self._taken: Optional[float] = None  # noqa: UP045 - evaluated on Python 3.9
         self._values: list[Value] = []
 
-    def read(self) -> Block:
+    def read(self) -> SampleBlockCache:
         """Take a sample, and return what was between it and the one before."""
         now = time.monotonic()
         if self._taken is not None and now - self._taken < CLOSEST:
@@ -87,11 +87,11 @@ class Pair:
             return list(map(_value, codes, numbers, worths))
         return list(map(mul, numbers, worths))
 
-    def _block(self) -> Block:
-        return Block(self._counters.series, self._values, self.part)
+    def _block(self) -> SampleBlockCache:
+        return SampleBlockCache(self._counters.series, self._values, self.part)
 
 
-def can_sample(gpu: Gpu) -> bool:
+def can_sample(gpu: NvmlGpu) -> bool:
     """Tell by trying whether there are counters: some drivers that have them fail when asked whether."""
     sample = ctypes.c_void_p()
     try:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vigie.model import Metric
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.library import Library, NvmlError
+from vigie.sources._nvml.library import NvmlError, NvmlLibrary
 
 # What a driver will not learn while it is loaded.
 FOR_GOOD = (abi.NOT_SUPPORTED, abi.FUNCTION_NOT_FOUND, abi.ARGUMENT_VERSION)
@@ -27,7 +27,7 @@ DCGM = (
 )
 
 
-class Part(NamedTuple):
+class GpuPart(NamedTuple):
     """One MIG instance."""
 
     handle: ctypes.c_void_p
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     instance: int
 
 
-class Rows:
+class FieldRows:
     """Series that are read together: of each its metric, and the labels behind those that every GPU has."""
 
     def __init__(self, rows: Iterable[tuple[Metric, tuple[str, ...]]]) -> None:
@@ -44,19 +44,19 @@ class Rows:
         self.metrics = tuple(dict.fromkeys(metric for metric, _ in self.rows))
 
 
-class Gpu:
+class NvmlGpu:
     """A GPU as it was found when the driver was opened."""
 
-    def __init__(self, library: Library, index: int, handle: ctypes.c_void_p, driver: str) -> None:
+    def __init__(self, library: NvmlLibrary, index: int, handle: ctypes.c_void_p, driver: str) -> None:
         self.library, self.index, self.handle, self.driver = library, index, handle, driver
         self.name = text(library, "nvmlDeviceGetName", handle, 96)
         self.uuid = text(library, "nvmlDeviceGetUUID", handle, 96)
         self.pci = self._pci()
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[GpuPart, ...] = ()
         self.lost = ""  # why nothing can be asked of it
         self.last_xid = 0
         self.memory: dict[str, Any] = {}  # what readers keep between two reads
-        self.series: dict[tuple[Rows, str], Columns] = {}  # with all their labels
+        self.series: dict[tuple[FieldRows, str], Columns] = {}  # with all their labels
         self._answer, self._long_answer = c_uint(), c_ulonglong()
         self._place, self._long_place = byref(self._answer), byref(self._long_answer)
         self._labels: dict[tuple[str, tuple[str, ...], str | None], tuple[str, ...]] = {}
@@ -68,7 +68,7 @@ class Gpu:
         """Make a call on this GPU, unless it is known not to be supported."""
         unsupported = self._unsupported.get(function)
         if unsupported and (known := unsupported.get(_asked(arguments))):
-            raise Unsupported(function, known)
+            raise UnsupportedError(function, known)
         try:
             self.library.call(function, self.handle, *arguments)
         except NvmlError as error:
@@ -88,7 +88,7 @@ class Gpu:
         return self._long_answer.value
 
     def labels(
-        self, metric: Metric, node: str, extra: tuple[str, ...] = (), part: Part | None = None
+        self, metric: Metric, node: str, extra: tuple[str, ...] = (), part: GpuPart | None = None
     ) -> tuple[str, ...]:
         """Return the values of a metric's labels: those that every series of this GPU has, and its own."""
         key = metric.labels[1], extra, part and part.uuid
@@ -99,7 +99,7 @@ class Gpu:
             found = self._labels[key] = (*self._usual(metric, node, part), *extra)
         return found
 
-    def _usual(self, metric: Metric, node: str, part: Part | None) -> tuple[str, ...]:
+    def _usual(self, metric: Metric, node: str, part: GpuPart | None) -> tuple[str, ...]:
         if metric.labels[1] != "UUID":
             return str(self.index), self.uuid, "nvidia", self.name
         profile, instance = (part.profile, str(part.instance)) if part else ("", "")
@@ -121,7 +121,7 @@ class Gpu:
         slots = self.number("nvmlDeviceGetMaxMigDeviceCount") if current.value else 0
         self.parts = tuple(filter(None, map(self._part, range(slots))))
 
-    def _part(self, slot: int) -> Part | None:
+    def _part(self, slot: int) -> GpuPart | None:
         handle, instance = ctypes.c_void_p(), c_uint()
         try:
             self.library.call("nvmlDeviceGetMigDeviceHandleByIndex", self.handle, slot, byref(handle))
@@ -132,7 +132,7 @@ class Gpu:
         self.library.call("nvmlDeviceGetGpuInstanceId", handle, byref(instance))
         name = text(self.library, "nvmlDeviceGetName", handle, 96)
         uuid = text(self.library, "nvmlDeviceGetUUID", handle, 96)
-        return Part(handle, uuid, name.rpartition(" ")[2], instance.value)
+        return GpuPart(handle, uuid, name.rpartition(" ")[2], instance.value)
 
     def _pci(self) -> str:
         info = abi.PciInfo()
@@ -145,7 +145,7 @@ def _asked(arguments: tuple[object, ...]) -> tuple[int, ...]:
     return tuple(argument for argument in arguments if isinstance(argument, int))
 
 
-class Unsupported(NvmlError):
+class UnsupportedError(NvmlError):
     """A call that is not made, because it was found not to be supported."""
 
     def __init__(self, function: str, reason: str) -> None:
@@ -153,7 +153,7 @@ class Unsupported(NvmlError):
         self.function, self.code = function, abi.NOT_SUPPORTED
 
 
-def text(library: Library, function: str, handle: ctypes.c_void_p | None, size: int) -> str:
+def text(library: NvmlLibrary, function: str, handle: ctypes.c_void_p | None, size: int) -> str:
     """Return the text that a call gives, of a device or of the system."""
     answer = ctypes.create_string_buffer(size)
     first: Sequence[object] = () if handle is None else (handle,)

@@ -41,7 +41,7 @@ class NvmlError(Exception):
         super().__init__(f"{MEANINGS.get(code, f'error {code}')} ({function})")
 
 
-class Library:
+class NvmlLibrary:
     """The loaded library; a missing symbol is an error like others."""
 
     def __init__(self, path: str) -> None:

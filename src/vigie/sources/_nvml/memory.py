@@ -7,14 +7,14 @@ from ctypes import byref
 from typing import NamedTuple, Optional
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import FOR_GOOD, Gpu
+from vigie.sources._nvml.gpu import FOR_GOOD, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
 
 VERSION = abi.version_of(abi.Memory2, 2)
 NEW = "nvmlDeviceGetMemoryInfo_v2"
 
 
-class Amounts(NamedTuple):
+class MemoryAmounts(NamedTuple):
     """Bytes; what the driver keeps for itself is not told by old ones."""
 
     total: int
@@ -23,7 +23,7 @@ class Amounts(NamedTuple):
     reserved: Optional[int]  # noqa: UP045 - evaluated on Python 3.9
 
 
-def memory_of(gpu: Gpu, handle: ctypes.c_void_p) -> Amounts:
+def memory_of(gpu: NvmlGpu, handle: ctypes.c_void_p) -> MemoryAmounts:
     """Return how much there is, and how much of it is taken."""
     if NEW not in gpu.missing:
         answer = abi.Memory2(version=VERSION)
@@ -34,7 +34,7 @@ def memory_of(gpu: Gpu, handle: ctypes.c_void_p) -> Amounts:
                 raise
             gpu.missing[NEW] = str(error)
         else:
-            return Amounts(answer.total, answer.free, answer.used, answer.reserved)
-    old = abi.Memory()
+            return MemoryAmounts(answer.total, answer.free, answer.used, answer.reserved)
+    old = abi.NvmlMemory()
     gpu.library.call("nvmlDeviceGetMemoryInfo", handle, byref(old))
-    return Amounts(old.total, old.free, old.used, None)
+    return MemoryAmounts(old.total, old.free, old.used, None)

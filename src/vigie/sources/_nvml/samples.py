@@ -7,70 +7,72 @@ from typing import Callable, NamedTuple, Optional, Union
 
 from vigie.model import Metric, Phase, Sample
 from vigie.sources._gpu import pci_bus_id
-from vigie.sources._number_lists import joined
-from vigie.sources._nvml.driver import OVER, Driver
-from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Columns, Gpu, Part, Rows, Series
+from vigie.sources._number_lists import format_number_list
+from vigie.sources._nvml.driver import OVER, NvmlDriver
+from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Columns, FieldRows, GpuPart, NvmlGpu, Series
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Unavailable
 
 
-class Found(NamedTuple):
+class GpuReading(NamedTuple):
     """What a reader found; without a value, why not."""
 
     metric: Metric
     value: Optional[float]  # noqa: UP045 - evaluated on Python 3.9
     extra: tuple[str, ...] = ()  # labels behind those that every GPU has
-    part: Optional[Part] = None  # noqa: UP045
+    part: Optional[GpuPart] = None  # noqa: UP045
     why: str = ""
 
 
 Value = Union[float, str]  # a number, or why there is none
 
 
-class Block(NamedTuple):
+class SampleBlockCache(NamedTuple):
     """What a reader found of series that are always the same, in their order."""
 
-    rows: Rows
+    rows: FieldRows
     values: Sequence[Value]
-    part: Optional[Part] = None  # noqa: UP045
+    part: Optional[GpuPart] = None  # noqa: UP045
 
 
-class Reader(NamedTuple):
+class GpuReader(NamedTuple):
     """Reads some metrics of one GPU by one kind of call."""
 
     metrics: tuple[Metric, ...]
-    read: Callable[[Gpu], Iterable[Union[Found, Block]]]  # noqa: UP007 - evaluated on Python 3.9
+    read: Callable[[NvmlGpu], Iterable[Union[GpuReading, SampleBlockCache]]]  # noqa: UP007 - evaluated on Python 3.9
 
 
-class Fixed(NamedTuple):
+class FixedSeries(NamedTuple):
     """Series that are always the same and come by one kind of call, and their values in their order."""
 
     rows: tuple[tuple[Metric, tuple[str, ...]], ...]
-    values: Callable[[Gpu], Sequence[Value]]
+    values: Callable[[NvmlGpu], Sequence[Value]]
 
 
-def fixed(values: Callable[[Gpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]) -> Fixed:
+def fixed_series(
+    values: Callable[[NvmlGpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]
+) -> FixedSeries:
     """Return series, each a metric or one with labels behind those that every GPU has, and their values."""
-    return Fixed(tuple((row, ()) if isinstance(row, Metric) else row for row in rows), values)
+    return FixedSeries(tuple((row, ()) if isinstance(row, Metric) else row for row in rows), values)
 
 
-def one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> Fixed:
+def read_one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> FixedSeries:
     """Return one number, given as some metrics in units of their own."""
     worths = [worth for _, worth in metrics]
 
-    def values(gpu: Gpu) -> list[Value]:
+    def values(gpu: NvmlGpu) -> list[Value]:
         number = gpu.number(function, *arguments)
         return [number if worth == 1 else number * worth for worth in worths]
 
-    return fixed(values, *(metric for metric, _ in metrics))
+    return fixed_series(values, *(metric for metric, _ in metrics))
 
 
-def together(*parts: Fixed) -> Reader:
+def read_all(*parts: FixedSeries) -> GpuReader:
     """Return a reader of them all as one block; a call that fails costs only its own series."""
-    rows = Rows(row for part in parts for row in part.rows)
+    rows = FieldRows(row for part in parts for row in part.rows)
 
-    def read(gpu: Gpu) -> tuple[Block]:
+    def read(gpu: NvmlGpu) -> tuple[SampleBlockCache]:
         values: list[Value] = []
         for part in parts:
             try:
@@ -79,9 +81,9 @@ def together(*parts: Fixed) -> Reader:
                 if error.code in LOST or error.code in OVER:
                     raise
                 values += [str(error)] * len(part.rows)
-        return (Block(rows, values),)
+        return (SampleBlockCache(rows, values),)
 
-    return Reader(rows.metrics, read)
+    return GpuReader(rows.metrics, read)
 
 
 MOST_BLOCKS = 256  # of one GPU whose labels are kept
@@ -89,14 +91,14 @@ Absence = tuple[str, str]  # a metric, and the reason
 Absences = dict[Absence, list[int]]  # of which GPUs
 
 
-def driver_of(host: Host) -> Driver:
+def driver_of(host: Host) -> NvmlDriver:
     """Return the driver, or say that there is none."""
     if host.nvml is None:
         raise Unavailable("NVIDIA's driver is not part of a recorded machine")
     return host.nvml
 
 
-def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> list[Sample]:
+def samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = False) -> list[Sample]:
     """Return what the readers find on every GPU, and note what they do not; `listen` to events too."""
     driver = driver_of(host)
     absent: Absences = {}
@@ -123,14 +125,14 @@ def samples(host: Host, readers: Sequence[Reader], *, listen: bool = False) -> l
 class _Told:
     """What one GPU has told."""
 
-    def __init__(self, driver: Driver, gpu: Gpu) -> None:
+    def __init__(self, driver: NvmlDriver, gpu: NvmlGpu) -> None:
         self.samples: list[Sample] = []
         self.absent: dict[Absence, None] = {}  # each once, in their order
         self._driver, self._gpu = driver, gpu
 
-    def take(self, found: Found | Block) -> None:
+    def take(self, found: GpuReading | SampleBlockCache) -> None:
         """Note what a reader has found, or why there is nothing."""
-        if isinstance(found, Block):
+        if isinstance(found, SampleBlockCache):
             self._take_block(found)
         elif found.value is None:
             self.absent[found.metric.name, found.why] = None
@@ -138,7 +140,7 @@ class _Told:
             series = _series(self._driver, self._gpu, found.metric, found.extra, found.part)
             self.samples.append((*series, found.value))
 
-    def _take_block(self, block: Block) -> None:
+    def _take_block(self, block: SampleBlockCache) -> None:
         metrics, labels = self._columns(block)
         for metric, own, value in zip(metrics, labels, block.values):
             if isinstance(value, str):
@@ -146,7 +148,7 @@ class _Told:
             else:
                 self.samples.append((metric, own, value))
 
-    def _columns(self, block: Block) -> Columns:
+    def _columns(self, block: SampleBlockCache) -> Columns:
         """Return the metrics and the labels of a block's series, which are made once."""
         kept = self._gpu.series
         key = block.rows, block.part.uuid if block.part else ""
@@ -161,7 +163,7 @@ class _Told:
 def _note_absent(host: Host, absent: Absences) -> None:
     reasons: dict[str, list[str]] = {}
     for (name, why), gpus in absent.items():
-        reasons.setdefault(name, []).append(f"GPU {joined(gpus)}: {why}")
+        reasons.setdefault(name, []).append(f"GPU {format_number_list(gpus)}: {why}")
     for name, whys in reasons.items():
         host.note(name, "; ".join(whys))
 
@@ -194,7 +196,7 @@ def tell_lost(host: Host) -> None:
         known[gpu.uuid] = gpu.lost
 
 
-def _read(driver: Driver, gpu: Gpu, readers: Sequence[Reader]) -> _Told:
+def _read(driver: NvmlDriver, gpu: NvmlGpu, readers: Sequence[GpuReader]) -> _Told:
     told = _Told(driver, gpu)
     for reader in readers:
         try:
@@ -204,18 +206,20 @@ def _read(driver: Driver, gpu: Gpu, readers: Sequence[Reader]) -> _Told:
             if error.code in LOST or error.code in OVER:
                 raise
             for metric in reader.metrics:
-                told.take(Found(metric, None, why=str(error)))
+                told.take(GpuReading(metric, None, why=str(error)))
     return told
 
 
 _spellings: dict[tuple[Metric, str], Metric] = {}
 
 
-def _series(driver: Driver, gpu: Gpu, metric: Metric, extra: tuple[str, ...], part: Part | None) -> Series:
+def _series(
+    driver: NvmlDriver, gpu: NvmlGpu, metric: Metric, extra: tuple[str, ...], part: GpuPart | None
+) -> Series:
     return _spelled(driver, metric), gpu.labels(metric, driver.node, extra, part)
 
 
-def _spelled(driver: Driver, metric: Metric) -> Metric:
+def _spelled(driver: NvmlDriver, metric: Metric) -> Metric:
     """Return the metric with the label of the host's name spelled as configured."""
     if driver.host_label == HOST_LABEL or HOST_LABEL not in metric.labels:
         return metric

@@ -8,34 +8,34 @@ from ctypes import byref, c_uint, c_ulonglong
 from typing import Callable
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import Gpu, text
-from vigie.sources._nvml.library import Library, NvmlError
+from vigie.sources._nvml.gpu import NvmlGpu, text
+from vigie.sources._nvml.library import NvmlError, NvmlLibrary
 
 MOST_GPUS = 64
 MOST_EVENTS = 64  # taken in one turn
 
 
-class TooOld(Exception):
+class DriverTooOldError(Exception):
     """The driver lacks what every reading needs; the message says what."""
 
 
-class Session:
+class NvmlSession:
     """The driver between nvmlInit and nvmlShutdown."""
 
     def __init__(self, path: str) -> None:
-        self.library = Library(path)
-        self.gpus: list[Gpu] = []
+        self.library = NvmlLibrary(path)
+        self.gpus: list[NvmlGpu] = []
         self.refused: dict[int, NvmlError] = {}  # GPUs that could not even be identified
         self._set = ctypes.c_void_p()
         try:
             self._open()
-        except (NvmlError, TooOld):
+        except (NvmlError, DriverTooOldError):
             self.library.close()  # that of the next driver could not be loaded beside it
             raise
 
     def _open(self) -> None:
         if not self.library.has("nvmlInit_v2"):
-            raise TooOld("the driver is too old: its library has no nvmlInit_v2")
+            raise DriverTooOldError("the driver is too old: its library has no nvmlInit_v2")
         self.library.call("nvmlInit_v2")
         try:
             self.driver = text(self.library, "nvmlSystemGetDriverVersion", None, 80)
@@ -52,7 +52,7 @@ class Session:
             handle = ctypes.c_void_p()
             try:
                 self.library.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
-                gpu = Gpu(self.library, index, handle, self.driver)
+                gpu = NvmlGpu(self.library, index, handle, self.driver)
                 gpu.look_for_parts()
             except NvmlError as error:
                 self.refused[index] = error
@@ -70,7 +70,7 @@ class Session:
             except NvmlError as error:  # noqa: PERF203 - it costs only this GPU
                 gpu.missing["events"] = str(error)
 
-    def xids(self) -> Iterator[tuple[Gpu, int]]:
+    def xids(self) -> Iterator[tuple[NvmlGpu, int]]:
         """Yield the XIDs that have come, without waiting for any."""
         event = abi.EventData()
         for _ in range(MOST_EVENTS if self._set else 0):

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from vigie.model import Binding, Event, Happening, Phase
+from vigie.model import Binding, Event, EventChange, Phase
 from vigie.sources.core.timex import Timex, adjtimex
-from vigie.sources.core.tree import Budget, Tree, page, printable
+from vigie.sources.core.tree import FileBudget, Tree, page, printable
 
 if TYPE_CHECKING:
-    from vigie.sources._nvml.driver import Driver
+    from vigie.sources._nvml.driver import NvmlDriver
 
 MAX_NOTES = 32
 MAX_BINDINGS = 1024  # of one source on one machine
@@ -33,7 +33,7 @@ class Statvfs(NamedTuple):
     read_only: bool
 
 
-class Calls:
+class SystemCalls:
     """System calls that no file stands for; a recorded machine answers from its recording."""
 
     page_size = os.sysconf("SC_PAGE_SIZE")
@@ -75,7 +75,7 @@ class Calls:
         )
 
 
-class Roots(NamedTuple):
+class HostRoots(NamedTuple):
     """Where the machine's files are."""
 
     proc: str = "/proc"
@@ -88,20 +88,20 @@ class Host:
 
     def __init__(
         self,
-        roots: Roots = Roots(),  # noqa: B008 - immutable
+        roots: HostRoots = HostRoots(),  # noqa: B008 - immutable
         *,
-        calls: Calls | None = None,
+        calls: SystemCalls | None = None,
         options: Mapping[str, str] | None = None,
-        budget: Budget | None = None,
-        nvml: Driver | None = None,
+        budget: FileBudget | None = None,
+        nvml: NvmlDriver | None = None,
     ) -> None:
-        self.calls = calls or Calls()
+        self.calls = calls or SystemCalls()
         self.nvml = nvml  # NVIDIA's driver, shared by its sources
         self.options: Mapping[str, str] = options or {}
         self.memory: dict[str, Any] = {}
         self.notes: dict[str, str] = {}
         self.bindings: list[Binding] = []
-        self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
+        self.happenings: deque[EventChange] = deque(maxlen=MAX_HAPPENINGS)
         self.lasting: dict[str, str] = {}  # what the source knows again after a restart of the agent
         self.closing: list[Callable[[], object]] = []  # called once when the host is closed
         self.reserved: frozenset[str] = frozenset()  # names of metrics that other sources declare
@@ -146,7 +146,7 @@ class Host:
     ) -> None:
         """Say, during a read, that something happened, or that a state has begun or ended."""
         begin = round(self.calls.time() * 1000) if time_ms is None else time_ms
-        self.happenings.append(Happening(Event(kind, begin, what, where, severity=severity), phase))
+        self.happenings.append(EventChange(Event(kind, begin, what, where, severity=severity), phase))
 
     def turn(self) -> None:
         """End one reading."""

@@ -13,7 +13,7 @@ import vigie.sources
 from vigie.sources.core.source import Source
 
 
-class BadSource(Exception):
+class InvalidSourceError(Exception):
     """A file that should hold a source does not; the message says which and why."""
 
 
@@ -32,7 +32,7 @@ def from_directory(directory: str) -> Iterator[Source]:
             yield _load(os.path.join(directory, name))
 
 
-def find(directories: Iterable[str] = ()) -> list[Source]:
+def find_sources(directories: Iterable[str] = ()) -> list[Source]:
     """Return all sources by name; a file of the operator's replaces ours of the same name."""
     found: dict[str, Source] = {source.name: source for source in built_in()}
     for directory in directories:
@@ -49,10 +49,10 @@ def _load(path: str) -> Source:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise BadSource(f"{path}: {type(error).__name__}: {error}") from error
+        raise InvalidSourceError(f"{path}: {type(error).__name__}: {error}") from error
     source = getattr(module, "SOURCE", None)
     if not isinstance(source, Source):
-        raise BadSource(f"{path} defines no SOURCE; see CONTRIBUTING.md for the shape of a source")
+        raise InvalidSourceError(f"{path} defines no SOURCE; see CONTRIBUTING.md for the shape of a source")
     return source
 
 
@@ -60,4 +60,6 @@ def _refuse_strangers(path: str) -> None:
     """Refuse to run code that another user could have written."""
     status = os.stat(path)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise BadSource(f"{path} could be changed by another user: chown it to yourself and chmod go-w")
+        raise InvalidSourceError(
+            f"{path} could be changed by another user: chown it to yourself and chmod go-w"
+        )

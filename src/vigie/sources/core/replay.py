@@ -14,16 +14,16 @@ import os
 import re
 from typing import Any
 
-from vigie.sources.core.host import Calls, Host, Roots, Statvfs
+from vigie.sources.core.host import Host, HostRoots, Statvfs, SystemCalls
 from vigie.sources.core.timex import Timex
-from vigie.sources.core.tree import Budget, Note, Take, Tree
+from vigie.sources.core.tree import FileBudget, Note, Take, Tree
 
 HEADER = re.compile(r"^-- (\S(?:.*\S)?) --$")
 
 
 def unpack(archive: str, directory: str) -> None:
     """Write the archive's files below the directory; nothing of it can lie or lead outside."""
-    for root in Roots._fields:
+    for root in HostRoots._fields:
         os.makedirs(os.path.join(directory, root), exist_ok=True)
     links: list[tuple[str, str]] = []
     for path, lines in _entries(archive):
@@ -45,12 +45,12 @@ def unpack(archive: str, directory: str) -> None:
         _link(directory, name, target)
 
 
-def replayed(directory: str, options: dict[str, str] | None = None) -> Host:
+def replay(directory: str, options: dict[str, str] | None = None) -> Host:
     """Return the machine that was recorded, or unpacked, into the directory."""
-    roots = Roots(*(os.path.join(directory, name) for name in Roots._fields))
+    roots = HostRoots(*(os.path.join(directory, name) for name in HostRoots._fields))
     host = Host(roots, calls=ReplayedCalls(directory), options=options)
     errors = _errors(directory)
-    for name in Roots._fields:
+    for name in HostRoots._fields:
         tree = ReplayedTree(os.path.join(directory, name), errors.get(name, {}), host.note)
         setattr(host, name, tree)
     return host
@@ -60,7 +60,7 @@ class ReplayedTree(Tree):
     """A recorded root, with the errors that some of its files answered."""
 
     def __init__(self, top: str, errors: dict[str, int], note: Note) -> None:
-        super().__init__(top, Budget(0), note)
+        super().__init__(top, FileBudget(0), note)
         self._errors = errors
 
     def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
@@ -70,7 +70,7 @@ class ReplayedTree(Tree):
         return super()._opened(path, take, keep=keep)
 
 
-class ReplayedCalls(Calls):
+class ReplayedCalls(SystemCalls):
     """System calls, answered from the recording; what was not recorded is refused."""
 
     def __init__(self, directory: str) -> None:

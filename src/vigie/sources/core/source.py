@@ -28,7 +28,7 @@ def seconds(text: str) -> None:
         raise ValueError("should be a number of seconds above 0")
 
 
-class Option(NamedTuple):
+class SourceOption(NamedTuple):
     """A setting of one source, as `[source.NAME]` in the configuration file.
 
     `check` raises ValueError for a value that the source could not use.
@@ -54,4 +54,4 @@ class Source(NamedTuple):
     slow: bool = False
     every: float = 0
     default: bool = True
-    options: tuple[Option, ...] = ()
+    options: tuple[SourceOption, ...] = ()

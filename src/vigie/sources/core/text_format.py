@@ -23,7 +23,7 @@ INNER_LABEL = {"histogram": "le", "summary": "quantile"}
 Pairs = tuple[tuple[str, str], ...]
 
 
-class Family:
+class TextFamily:
     """Everything that a file says under one name."""
 
     def __init__(self) -> None:
@@ -44,11 +44,11 @@ class Family:
         return samples
 
 
-def parse(text: str) -> dict[str, Family]:
+def parse(text: str) -> dict[str, TextFamily]:
     """Return the families of the text by name, or raise ValueError that says where it is wrong."""
     if text and not text.endswith("\n"):
         raise ValueError("the last line does not end: perhaps the file is still being written")
-    families: dict[str, Family] = {}
+    families: dict[str, TextFamily] = {}
     seen: set[tuple[str, Pairs]] = set()
     for number, line in enumerate(text.split("\n"), 1):
         line = line.strip(" \t")
@@ -62,14 +62,14 @@ def parse(text: str) -> dict[str, Family]:
     return {name: family for name, family in families.items() if family.rows}
 
 
-def _comment(families: dict[str, Family], line: str) -> None:
+def _comment(families: dict[str, TextFamily], line: str) -> None:
     match = COMMENT.match(line)
     if match is None:
         if KEYWORD.match(line):
             raise ValueError("HELP or TYPE without the name of a metric")
         return
     keyword, name, text = match.groups()
-    family = families.setdefault(name, Family())
+    family = families.setdefault(name, TextFamily())
     if keyword == "HELP":
         if family.help is not None:
             raise ValueError(f"a second HELP for {name}")
@@ -82,7 +82,7 @@ def _comment(families: dict[str, Family], line: str) -> None:
         raise ValueError(f"{name} has the unknown type {text}")
 
 
-def _sample(families: dict[str, Family], seen: set[tuple[str, Pairs]], line: str) -> None:
+def _sample(families: dict[str, TextFamily], seen: set[tuple[str, Pairs]], line: str) -> None:
     match = SAMPLE.match(line)
     if match is None:
         raise ValueError("neither a sample nor a comment")
@@ -97,7 +97,7 @@ def _sample(families: dict[str, Family], seen: set[tuple[str, Pairs]], line: str
     seen.add(series)
 
 
-def _family(families: dict[str, Family], name: str, labels: dict[str, str]) -> Family:
+def _family(families: dict[str, TextFamily], name: str, labels: dict[str, str]) -> TextFamily:
     """Return the family that the series belongs to, once it is sure that it fits there."""
     own = families.get(name)
     if own is None or own.kind in SUFFIXES:
@@ -109,7 +109,7 @@ def _family(families: dict[str, Family], name: str, labels: dict[str, str]) -> F
                         _value(labels.get("le", "no le"))
                     return family
     if own is None:
-        own = families[name] = Family()
+        own = families[name] = TextFamily()
     elif own.kind in INNER_LABEL:
         if own.kind == "histogram" or "quantile" not in labels:
             raise ValueError(f"{name} is a {own.kind}, which has no such series")

@@ -45,7 +45,7 @@ def short(descriptor: int) -> bytes:
     return data if len(data) < PAGE // 2 else whole(descriptor)
 
 
-class Budget:
+class FileBudget:
     """How many descriptors may still be kept open; files beyond it are opened each time."""
 
     def __init__(self, left: int) -> None:
@@ -56,11 +56,11 @@ class Tree:
     """Reads files below one directory; paths are relative to it."""
 
     def __init__(
-        self, top: str, budget: Budget | None = None, note: Note | None = None, take: Take = whole
+        self, top: str, budget: FileBudget | None = None, note: Note | None = None, take: Take = whole
     ) -> None:
         self.top = top.rstrip("/") or "/"
         self._prefix = self.top.rstrip("/") + "/"
-        self._budget = budget or Budget(0)
+        self._budget = budget or FileBudget(0)
         self._note = note
         self._take = take
         self.files: dict[str, int] = {}  # kept open

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from vigie.store.compression.codec import faults
-from vigie.store.errors import Damaged
+from vigie.store.errors import CorruptionError
 
 BITS = 13
 FULL = 1 << BITS  # bytes: longer rows fill SQLite's pages better, shorter ones are read faster
@@ -21,7 +21,7 @@ PAGE, BESIDE, LONGEST, HEAD = 2044, 232, 2013, 5
 _PLACE, _PAIR = struct.Struct("<I"), struct.Struct("<II")
 
 
-def bundled(blobs: Sequence[bytes]) -> tuple[list[bytes], bytes]:
+def pack_blobs(blobs: Sequence[bytes]) -> tuple[list[bytes], bytes]:
     """Return the rows, and for each blob its place."""
     rows: list[bytes] = []
     starts: list[tuple[int, int]] = []  # of each blob: its row, and where in it
@@ -51,7 +51,7 @@ def _cut(rows: list[bytes], row: bytearray, starts: list[tuple[int, int]]) -> No
             starts[i] = (len(rows), starts[i][1] - size)
 
 
-class Place(NamedTuple):
+class BlobLocation(NamedTuple):
     """Where a blob is: from which row to which, where in the first it begins, and ends in the last."""
 
     rows: range
@@ -65,7 +65,7 @@ class Place(NamedTuple):
         return rows[0][self.begin :] + rows[1][: self.end]
 
 
-class Places:
+class BlobIndex:
     """Where the blobs of one chunk are, which has so many rows."""
 
     def __init__(self, packed: bytes, rows: int) -> None:
@@ -74,7 +74,7 @@ class Places:
     def __len__(self) -> int:
         return len(self._packed) // _PLACE.size
 
-    def of(self, blob: int) -> Place:
+    def of(self, blob: int) -> BlobLocation:
         """Return where a blob is."""
         at = blob * _PLACE.size
         try:
@@ -83,10 +83,10 @@ class Places:
             else:
                 (here,), after = _PLACE.unpack_from(self._packed, at), self._rows << BITS
         except struct.error:
-            raise Damaged(f"the place of the values {blob} of a chunk is missing") from None
+            raise CorruptionError(f"the place of the values {blob} of a chunk is missing") from None
         row, last = here >> BITS, after >> BITS
         stop = min(max(row + 1, -(-after // FULL)), row + 2)
-        return Place(range(row, stop), here % FULL, after % FULL if last == stop - 1 else None)
+        return BlobLocation(range(row, stop), here % FULL, after % FULL if last == stop - 1 else None)
 
     def faults(self, rows: Mapping[int, bytes]) -> list[str]:
         """Return what is wrong with the blobs, given the rows that there are."""

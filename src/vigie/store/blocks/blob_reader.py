@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from vigie.store.blocks.blob_packing import Places
-from vigie.store.errors import Damaged
+from vigie.store.blocks.blob_packing import BlobIndex
+from vigie.store.errors import CorruptionError
 
 AT_ONCE = 250
 
 
-class Shelf:
+class BlobReader:
     """Fetches, with a chunk's values of a band, those of the chunks behind it, which are asked for next."""
 
-    def __init__(self, read: Callable[..., list[Any]], chunks: Sequence[tuple[int, Places]]) -> None:
+    def __init__(self, read: Callable[..., list[Any]], chunks: Sequence[tuple[int, BlobIndex]]) -> None:
         self._read, self._chunks = read, chunks  # the number of each chunk's first row, and what is where
         self._fetched: dict[int, bytes] = {}
 
@@ -31,12 +31,12 @@ class Shelf:
             try:
                 others = [at + row for at, each in behind if band < len(each) for row in each.of(band).rows]
                 self._fetch([*numbers, *others])
-            except Damaged:  # one of them is not readable; this one may be
+            except CorruptionError:  # one of them is not readable; this one may be
                 self._fetch(numbers)
         try:
             return place.cut([self._fetched[number] for number in numbers])
         except KeyError as missing:
-            raise Damaged(f"the values {missing} of a chunk are missing") from None
+            raise CorruptionError(f"the values {missing} of a chunk are missing") from None
 
     def _fetch(self, numbers: Sequence[int]) -> None:
         marks = ",".join("?" * len(numbers))

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vigie.store.blocks import layout_store
-from vigie.store.blocks.blob_packing import Places, bundled
-from vigie.store.blocks.blob_reader import Shelf
+from vigie.store.blocks.blob_packing import BlobIndex, pack_blobs
+from vigie.store.blocks.blob_reader import BlobReader
 from vigie.store.blocks.chunk import Chunk
-from vigie.store.blocks.database import Database, is_spoilt
-from vigie.store.blocks.layout_spans import Span
-from vigie.store.blocks.layout_store import KEPT_SERIES, StoredLayouts
+from vigie.store.blocks.database import BlockDatabase, is_corrupt
+from vigie.store.blocks.layout_spans import LayoutSpan
+from vigie.store.blocks.layout_store import KEPT_SERIES, LayoutStore
 from vigie.store.compression import codec
-from vigie.store.corruption import Damages
-from vigie.store.errors import Damaged
+from vigie.store.corruption import CorruptionLog
+from vigie.store.errors import CorruptionError
 from vigie.store.series.layout import Layout, Layouts
-from vigie.store.series.schema import Outline
+from vigie.store.series.schema import Schema
 from vigie.store.wal.records import LATEST, StreamName
 
 _SCHEMA = """
@@ -92,15 +92,15 @@ class Extent(NamedTuple):
     end: int
 
 
-class Blocks:
+class BlockStore:
     """Chunks by stream and time; the values of a chunk's bands are in rows that follow one another."""
 
     def __init__(
-        self, path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES
+        self, path: Path, layouts: Layouts, damages: CorruptionLog, kept_series: int = KEPT_SERIES
     ) -> None:
         self.damages = damages
-        self.database = Database(path, _SCHEMA + layout_store.SCHEMA)
-        self.layouts = StoredLayouts(self.database, layouts, kept_series)
+        self.database = BlockDatabase(path, _SCHEMA + layout_store.SCHEMA)
+        self.layouts = LayoutStore(self.database, layouts, kept_series)
         self._read = self.database.read
         # Chunks that are committed while their rows still count as being in memory.
         self.unsettled: set[int] = set()
@@ -146,25 +146,25 @@ class Blocks:
             for number, target, source, framed, flushed in rows
         ]
 
-    def spans(self, stream: int | None = None, start: int = -LAST, end: int = LAST) -> Iterator[Span]:
+    def spans(self, stream: int | None = None, start: int = -LAST, end: int = LAST) -> Iterator[LayoutSpan]:
         """Yield the layouts of one stream or of all that reach into a time span."""
         if stream is None:
             rows = self._read(_SPAN + "start <= ? AND stop >= ? GROUP BY stream, layout", end, start)
         else:
             where = "stream = ? AND start <= ? AND stop >= ? GROUP BY layout"
             rows = self._read(_SPAN + where, stream, end, start)
-        return starmap(Span, rows)
+        return starmap(LayoutSpan, rows)
 
     def unlike_layouts(self, stream: int, start: int, end: int) -> list[int]:
         """Return one layout of each outline that a stream has in a time span."""
         return [number for (number,) in self._read(_UNLIKE, stream, end, start)]
 
-    def outlines(self, spans: Iterable[Span]) -> Iterator[tuple[Span, Outline | None]]:
+    def outlines(self, spans: Iterable[LayoutSpan]) -> Iterator[tuple[LayoutSpan, Schema | None]]:
         """Yield spans, each with the outline of its layout; None for one that is damaged, which is said."""
         for span in spans:
             try:
                 yield span, self.layouts.outline(span.layout)
-            except Damaged as error:  # costs what it describes, not the whole store
+            except CorruptionError as error:  # costs what it describes, not the whole store
                 self.damages.add(str(error))
                 yield span, None
 
@@ -183,7 +183,7 @@ class Blocks:
         for number in chunk.replaces:
             self.remove_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
-        rows, places = bundled([chunk.blob(band) for band in range(len(chunk.layout.bands))])
+        rows, places = pack_blobs([chunk.blob(band) for band in range(len(chunk.layout.bands))])
         self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
         self._written += 1  # also if it is rolled back: a head may have taken note that it replaces it
@@ -212,7 +212,7 @@ class Blocks:
         try:
             self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, stop))
         except sqlite3.Error as error:
-            if is_spoilt(error):
+            if is_corrupt(error):
                 near = self._read(_NEAR, first - A_PAGE, stop + A_PAGE)
                 self._stuck.update(number for (number,) in near)
                 self.damages.add(f"the values of chunk {chunk} cannot be removed from disk: {error}")
@@ -321,9 +321,9 @@ class Blocks:
 
     def _chunks(self, where: str, *values: int, apart: int = LATEST) -> list[Chunk]:
         rows = self._read(_CHUNK + where, *values)
-        places = [(row[6], Places(row[8], row[7])) for row in rows]
+        places = [(row[6], BlobIndex(row[8], row[7])) for row in rows]
         older = sum(row[3] <= apart for row in rows)
-        shelves = Shelf(self._read, places[:older]), Shelf(self._read, places[older:])
+        shelves = BlobReader(self._read, places[:older]), BlobReader(self._read, places[older:])
         blobs = [partial(shelf.blob, i) for shelf in shelves for i in range(len(shelf))]
         return [
             Chunk(layout, start, stop, count, times, blob, number=number)
@@ -336,7 +336,7 @@ class Blocks:
         """Return a layout; one that is damaged costs its chunks, and not what stands beside them."""
         try:
             return self.layouts.layout(number)
-        except Damaged as error:
+        except CorruptionError as error:
             self.damages.add(str(error))
             return None
 
@@ -349,7 +349,7 @@ def verify(connection: sqlite3.Connection) -> Iterator[str]:
             yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
     for chunk, first, count, places in connection.execute(_PLACES):
         rows = {number - first: row for number, row in connection.execute(_ROWS, (first, first + count))}
-        for wrong in dict.fromkeys(Places(places, count).faults(rows)):
+        for wrong in dict.fromkeys(BlobIndex(places, count).faults(rows)):
             yield f"values of chunk {chunk}: {wrong}"
 
 

@@ -17,9 +17,9 @@ from vigie.store.compression.codec import (
     pack_times,
     unpack_times,
 )
-from vigie.store.compression.column_groups import fill_band, pack_bands
+from vigie.store.compression.column_groups import fill_column_group, pack_column_groups
 from vigie.store.heads.head import Head
-from vigie.store.series.layout import Columns, Cut, Layout, Layouts, cuts_of
+from vigie.store.series.layout import ColumnCut, Columns, Layout, Layouts, cut_columns
 
 
 class Chunk(NamedTuple):
@@ -47,20 +47,20 @@ class Chunk(NamedTuple):
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one line for each of the columns, and whether a cell may be absent."""
-        cuts, lines = cuts_of(self.layout, columns), np.empty((len(columns), last - first))
+        cuts, lines = cut_columns(self.layout, columns), np.empty((len(columns), last - first))
         blobs = [self.blob(cut.band) for cut in cuts]
         return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
 
 
 def fill_lines(
-    blobs: Sequence[bytes], cuts: Sequence[Cut], rows: int, first: int, last: int, out: Floats
+    blobs: Sequence[bytes], cuts: Sequence[ColumnCut], rows: int, first: int, last: int, out: Floats
 ) -> bool:
     """Write one line for each column of the cuts, and tell whether a cell may be absent."""
     sparse, at = False, 0
     for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
         sparse = sparse or not is_dense(blob)
         till = at + (height if wanted is None else len(wanted))
-        fill_band(blob, height, rows, wanted, first, last, out[at:till])
+        fill_column_group(blob, height, rows, wanted, first, last, out[at:till])
         at = till
     return sparse
 
@@ -70,16 +70,16 @@ Piece = Head | Chunk
 
 def close(layouts: Layouts, head: Head) -> Chunk:
     """Return a head's rows as a chunk in memory."""
-    chunk = press(layouts, head.layout, head.times, head.values, QUICK)
+    chunk = compress_chunk(layouts, head.layout, head.times, head.values, QUICK)
     return chunk._replace(since=head.since, replaces=tuple(head.replaces))
 
 
-def press(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
+def compress_chunk(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
     """Return rows as a chunk in memory."""
     ordered = layouts.ordered(layout)
     lines = values.T if ordered is layout else values.T[layout.by_metric]
     lines = np.ascontiguousarray(lines)
-    blobs = pack_bands(lines, ordered.bands, level)
+    blobs = pack_column_groups(lines, ordered.bands, level)
     start, end = int(times[0]), int(times[-1])
     return Chunk(ordered, start, end, len(times), pack_times(times), blobs.__getitem__)
 
@@ -105,4 +105,4 @@ def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
         values[at : at + piece.rows, columns] = piece.values
         at += piece.rows
     replaced = tuple(number for piece in pieces for number in piece.replaces)
-    return press(layouts, layout, times, values, THOROUGH)._replace(replaces=replaced)
+    return compress_chunk(layouts, layout, times, values, THOROUGH)._replace(replaces=replaced)

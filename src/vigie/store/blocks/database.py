@@ -10,9 +10,9 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from vigie.store.blocks.fair_lock import Turns
-from vigie.store.blocks.fork_barrier import Births
-from vigie.store.errors import CannotWrite, Damaged, StoreError
+from vigie.store.blocks.fair_lock import FairLock
+from vigie.store.blocks.fork_barrier import ForkBarrier
+from vigie.store.errors import CorruptionError, StoreError, WriteFailedError
 
 AHEAD = 1 << 30  # bytes, which memory that nobody uses may hold
 BUSY_SECONDS = 10.0  # how long another process (a backup, a check) may hold the file
@@ -27,21 +27,21 @@ PRAGMA journal_size_limit = 67108864;
 """
 
 
-def is_spoilt(error: BaseException | None) -> bool:
+def is_corrupt(error: BaseException | None) -> bool:
     """Tell whether the content is at fault, and not that a file may not be opened, is in use or is full."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-class Database:
+class BlockDatabase:
     """Whoever forks holds `writing` and `reading`, so that nobody is inside SQLite at that moment."""
 
     def __init__(self, path: Path, schema: str) -> None:
         self._path = path
-        self.writing = Turns()
+        self.writing = FairLock()
         self.reading = threading.RLock()
         self._depth = 0  # how many nested questions share the reader's snapshot
-        self.births = Births(path.with_name("forks"))
+        self.births = ForkBarrier(path.with_name("forks"))
         try:
             with ExitStack() as opened:
                 self.writer = opened.enter_context(closing(self._connect("rwc")))
@@ -78,7 +78,7 @@ class Database:
                     raise
             except sqlite3.Error as error:
                 why = f"cannot write to {self._path}: {error}"
-                raise CannotWrite(why if is_spoilt(error) else f"{why}; is the disk full?") from error
+                raise WriteFailedError(why if is_corrupt(error) else f"{why}; is the disk full?") from error
 
     def begin(self) -> None:
         """Let all that is read up to `end` be of one moment."""
@@ -102,12 +102,12 @@ class Database:
             try:
                 return self._reader.execute(query, values).fetchall()
             except sqlite3.Error as error:
-                raise Damaged(f"cannot read {self._path}: {error}") from error
+                raise CorruptionError(f"cannot read {self._path}: {error}") from error
 
     def reborn(self) -> None:
         """Go on in a forked child with locks and a connection of its own, for reading only."""
         self._inherited = (self.writer, self._reader)  # never used nor closed: they are the parent's
-        self.writing, self.reading = Turns(), threading.RLock()
+        self.writing, self.reading = FairLock(), threading.RLock()
         self._reader = self.writer = self._connect("ro")
         self._depth = 1  # one that never ends, so that every question here sees the same moment
         self._reader.execute("BEGIN")

@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 
 
-class Turns:
+class FairLock:
     """Python's own locks go to the thread that just let go, before those who wait have woken up."""
 
     def __init__(self) -> None:

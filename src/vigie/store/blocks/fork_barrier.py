@@ -13,7 +13,7 @@ WAIT_SECONDS = 5.0  # a child needs milliseconds; one that hangs is not waited f
 STEP_SECONDS = 0.002
 
 
-class Births:
+class ForkBarrier:
     """A lock on a file that a child inherits at the fork, and lets go when it has its view, or dies."""
 
     def __init__(self, path: Path) -> None:

@@ -8,7 +8,7 @@ BEFORE_ALL = -(1 << 63)
 KEPT = 4  # layouts of a stream; one whose series stay the same has but one
 
 
-class Span(NamedTuple):
+class LayoutSpan(NamedTuple):
     """A layout of a stream, by their numbers on disk, and the first and last time of its chunks."""
 
     stream: int
@@ -17,7 +17,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Spans:
+class LayoutSpans:
     """Needs no more memory for a stream whose series come and go than for one whose series stay."""
 
     def __init__(self) -> None:

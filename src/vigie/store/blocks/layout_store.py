@@ -7,11 +7,11 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import msgspec
 
-from vigie.store.blocks.database import Database
+from vigie.store.blocks.database import BlockDatabase
 from vigie.store.compression import codec
-from vigie.store.errors import Damaged, Missing
+from vigie.store.errors import CorruptionError, MissingDataError
 from vigie.store.series.layout import Key, Layout, Layouts
-from vigie.store.series.schema import Outline, heard, said
+from vigie.store.series.schema import Schema, from_lists, to_lists
 
 # Numbers are never used again: a look-up may hold one whose layout is gone.
 SCHEMA = """
@@ -28,10 +28,10 @@ _decoder = msgspec.json.Decoder(type=tuple[Key, ...])
 KEPT_OUTLINES = 100_000  # numbers of layouts whose outline is known without asking
 
 
-class StoredLayouts:
+class LayoutStore:
     """Knows those that are in use anyway, and for a while those that were asked for."""
 
-    def __init__(self, database: Database, layouts: Layouts, kept_series: int) -> None:
+    def __init__(self, database: BlockDatabase, layouts: Layouts, kept_series: int) -> None:
         self._database, self._layouts, self._most_kept = database, layouts, kept_series
         self.forget()
 
@@ -43,9 +43,9 @@ class StoredLayouts:
         self._kept_series = 0
         self._held: dict[Layout, None] = {}
         self._held_series = 0
-        self._outline_numbers: dict[Outline, int] = {}
-        self._outlines: dict[int, Outline] = {}
-        self._outline_of: dict[int, Outline] = {}  # by the layout's number
+        self._outline_numbers: dict[Schema, int] = {}
+        self._outlines: dict[int, Schema] = {}
+        self._outline_of: dict[int, Schema] = {}  # by the layout's number
 
     def layout(self, number: int) -> Layout:
         """Return a layout."""
@@ -53,11 +53,11 @@ class StoredLayouts:
         if layout is None:
             rows = self._database.read("SELECT series FROM layout WHERE number = ?", number)
             if not rows:
-                raise Missing(f"layout {number} is missing")
+                raise MissingDataError(f"layout {number} is missing")
             try:
                 layout = self._layouts.of(_series(rows[0][0]))
-            except Damaged as error:
-                raise Damaged(f"layout {number}: {error}") from None
+            except CorruptionError as error:
+                raise CorruptionError(f"layout {number}: {error}") from None
             self._keep(layout)
             self._remember(number, layout)
         return layout
@@ -70,7 +70,7 @@ class StoredLayouts:
             self._held[layout] = None
             self._held_series += len(layout)
 
-    def outline(self, number: int) -> Outline:
+    def outline(self, number: int) -> Schema:
         """Return the outline of a layout, mostly without reading the layout."""
         outline = self._outline_of.get(number)
         if outline is None:
@@ -116,21 +116,21 @@ class StoredLayouts:
         self._by_number[number] = layout
         self._numbers[layout] = number
 
-    def _read_outline(self, layout: int) -> Outline:
+    def _read_outline(self, layout: int) -> Schema:
         rows = self._database.read("SELECT outline FROM layout WHERE number = ?", layout)
         number = rows[0][0] if rows else 0
         if number not in self._outlines:
             rows = self._database.read("SELECT content FROM outline WHERE number = ?", number)
             try:
-                self._outlines[number] = heard(json.loads(codec.unpack_text(rows[0][0])))
-            except (Damaged, IndexError):  # the layout itself says it too
+                self._outlines[number] = from_lists(json.loads(codec.unpack_text(rows[0][0])))
+            except (CorruptionError, IndexError):  # the layout itself says it too
                 return self.layout(layout).outline
         return self._outlines[number]
 
-    def _outline_number(self, outline: Outline) -> int:
+    def _outline_number(self, outline: Schema) -> int:
         number = self._outline_numbers.get(outline)
         if number is None:
-            content = codec.pack_text(json.dumps(said(outline)))
+            content = codec.pack_text(json.dumps(to_lists(outline)))
             number = self._found("SELECT number, content FROM outline WHERE checksum = ?", content)
             if number is None:
                 query = "INSERT INTO outline (number, checksum, content) VALUES (?, ?, ?)"

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vigie.store.blocks.block_store import Blocks
-from vigie.store.blocks.database import is_spoilt
+from vigie.store.blocks.block_store import BlockStore
+from vigie.store.blocks.database import is_corrupt
 from vigie.store.blocks.layout_store import KEPT_SERIES
-from vigie.store.corruption import Damages
+from vigie.store.corruption import CorruptionLog
 from vigie.store.errors import StoreError
 from vigie.store.series.layout import Layouts
 
@@ -20,13 +20,15 @@ ROWS_AT_ONCE = 256
 TABLES = ("stream", "outline", "layout")
 
 
-def opened_blocks(path: Path, layouts: Layouts, damages: Damages, kept_series: int = KEPT_SERIES) -> Blocks:
+def open_or_repair(
+    path: Path, layouts: Layouts, damages: CorruptionLog, kept_series: int = KEPT_SERIES
+) -> BlockStore:
     """Return the blocks of a file, as far as they can be read."""
-    open_file = partial(Blocks, path, layouts, damages, kept_series)
+    open_file = partial(BlockStore, path, layouts, damages, kept_series)
     try:
         return _readable(open_file)
     except StoreError as error:
-        if not is_spoilt(error.__cause__):
+        if not is_corrupt(error.__cause__):
             raise
         said = str(error)
     aside = _put_aside(path)
@@ -42,7 +44,7 @@ def opened_blocks(path: Path, layouts: Layouts, damages: Damages, kept_series: i
     return blocks
 
 
-def _readable(open_file: Callable[[], Blocks]) -> Blocks:
+def _readable(open_file: Callable[[], BlockStore]) -> BlockStore:
     blocks = open_file()
     try:
         blocks.probe()
@@ -61,7 +63,7 @@ def _put_aside(path: Path) -> Path:
     return aside
 
 
-def _copy(aside: Path, blocks: Blocks) -> tuple[int, int]:
+def _copy(aside: Path, blocks: BlockStore) -> tuple[int, int]:
     """Copy what can be read; return how many chunks could and could not."""
     old = sqlite3.connect(aside, isolation_level=None)
     try:
@@ -80,7 +82,7 @@ def _copy(aside: Path, blocks: Blocks) -> tuple[int, int]:
         old.close()
 
 
-def _copy_chunks(old: sqlite3.Connection, blocks: Blocks) -> tuple[int, int]:
+def _copy_chunks(old: sqlite3.Connection, blocks: BlockStore) -> tuple[int, int]:
     kept = 0
     streams = {number for (number,) in blocks.database.writer.execute("SELECT number FROM stream")}
     for row in _rows(old, "chunk"):
@@ -99,14 +101,14 @@ def _copy_chunks(old: sqlite3.Connection, blocks: Blocks) -> tuple[int, int]:
     return kept, _last(old, "chunk") - kept
 
 
-def _go_on_counting(old: sqlite3.Connection, blocks: Blocks, table: str) -> None:
+def _go_on_counting(old: sqlite3.Connection, blocks: BlockStore, table: str) -> None:
     """Give no number again: what is kept may speak of something that is lost."""
     writer = blocks.database.writer
     writer.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
     writer.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, _last(old, table)))
 
 
-def _insert(blocks: Blocks, table: str, row: tuple[Any, ...]) -> None:
+def _insert(blocks: BlockStore, table: str, row: tuple[Any, ...]) -> None:
     places = ", ".join("?" * len(row))
     blocks.database.writer.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", row)  # noqa: S608
 

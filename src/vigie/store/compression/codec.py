@@ -11,7 +11,7 @@ from pcodec import ChunkConfig, DeltaSpec, standalone  # type: ignore[import-unt
 
 from vigie.model.nan import ABSENT_BITS
 from vigie.store.compression.decimals import Whole, as_whole, fill_floats
-from vigie.store.errors import Damaged
+from vigie.store.errors import CorruptionError
 
 try:  # five times as quick as zlib; it has no wheels for rarer processors
     from isal.isal_zlib import crc32
@@ -60,7 +60,7 @@ def pack_floats(values: Floats, codec: int = PCODEC, level: int = THOROUGH) -> b
     return seal(DECIMAL, DENSE, bytes([decimals]) + _pcodec(whole, level))
 
 
-def press(numbers: Floats | Whole, level: int) -> bytes:
+def compress(numbers: Floats | Whole, level: int) -> bytes:
     """Return the bytes of numbers that are not to be pressed as steps, to be sealed with others."""
     if numbers.size <= FEW:
         kind = _FLOAT if numbers.dtype == np.float64 else _WHOLE
@@ -68,14 +68,14 @@ def press(numbers: Floats | Whole, level: int) -> bytes:
     return bytes(standalone.simple_compress(np.ascontiguousarray(numbers).reshape(-1), _NUMBERS[level]))
 
 
-def unpress(content: bytes) -> Floats | Whole:
+def decompress(content: bytes) -> Floats | Whole:
     """Return the numbers again."""
     if content[:1] == _FLOAT:
         return np.frombuffer(content, np.float64, offset=1)
-    return unpress_whole(content)  # or floats: pcodec knows what it was given
+    return decompress_whole(content)  # or floats: pcodec knows what it was given
 
 
-def unpress_whole(content: bytes) -> Whole:
+def decompress_whole(content: bytes) -> Whole:
     """Return the numbers again, which are whole."""
     if content[:1] == _WHOLE:
         return np.frombuffer(content, np.int64, offset=1)
@@ -85,7 +85,7 @@ def unpress_whole(content: bytes) -> Whole:
 
 def unpack_floats(blob: bytes) -> Floats:
     """Return the array again."""
-    codec, _, content = opened(blob)
+    codec, _, content = unseal(blob)
     if codec != DECIMAL:
         return _restored(codec, content).view(np.float64)
     numbers = standalone.simple_decompress(content[1:])
@@ -106,7 +106,7 @@ def pack_times(times: Times, codec: int = PCODEC) -> bytes:
 
 def unpack_times(blob: bytes) -> Times:
     """Return the times again."""
-    codec, _, content = opened(blob)
+    codec, _, content = unseal(blob)
     return _restored(codec, content).view(np.int64)
 
 
@@ -117,25 +117,25 @@ def pack_text(text: str) -> bytes:
 
 def unpack_text(blob: bytes) -> str:
     """Return the text again."""
-    _, _, content = opened(blob)
+    _, _, content = unseal(blob)
     return zlib.decompress(content).decode()
 
 
 def faults(blob: bytes) -> list[str]:
     """Return what is wrong with sealed bytes; nothing if the checksum is right."""
     try:
-        opened(blob)
-    except Damaged as error:
+        unseal(blob)
+    except CorruptionError as error:
         return [str(error)]
     return []
 
 
-def shuffled(words: NDArray[np.uint64]) -> bytes:
+def shuffle(words: NDArray[np.uint64]) -> bytes:
     """Return all first bytes, then all second bytes and so on: alike bytes side by side press well."""
     return words.view(np.uint8).reshape(-1, 8).T.tobytes()
 
 
-def unshuffled(content: bytes) -> NDArray[np.uint64]:
+def unshuffle(content: bytes) -> NDArray[np.uint64]:
     """Return the words again."""
     planes = np.frombuffer(content, np.uint8).reshape(8, -1)
     return np.ascontiguousarray(planes.T).view(np.uint64).reshape(-1)
@@ -146,7 +146,7 @@ def _pressed(
 ) -> bytes:
     if codec == PCODEC and values.size:
         return seal(PCODEC, flag, _pcodec(values, level, noise))
-    return seal(ZLIB, flag, zlib.compress(shuffled(values.view(np.uint64)), 6))
+    return seal(ZLIB, flag, zlib.compress(shuffle(values.view(np.uint64)), 6))
 
 
 def _pcodec(values: Floats | Times, level: int, noise: bool | None = None) -> bytes:
@@ -174,7 +174,7 @@ def _is_noise(values: Floats | Times) -> bool:
 
 def _restored(codec: int, content: bytes) -> NDArray[np.uint64]:
     if codec == ZLIB:
-        return unshuffled(zlib.decompress(content))
+        return unshuffle(zlib.decompress(content))
     words: NDArray[np.uint64] = standalone.simple_decompress(content).view(np.uint64)
     return words
 
@@ -185,16 +185,16 @@ def seal(codec: int, flag: int, content: bytes) -> bytes:
     return _SEAL.pack(codec, flag, checksum) + content
 
 
-def opened(blob: bytes) -> tuple[int, int, bytes]:
+def unseal(blob: bytes) -> tuple[int, int, bytes]:
     """Return codec, flag and content again, or raise Damaged."""
     if len(blob) < _SEAL.size:
-        raise Damaged(f"a blob of {len(blob)} bytes is too short to be one")
+        raise CorruptionError(f"a blob of {len(blob)} bytes is too short to be one")
     codec, flag, checksum = _SEAL.unpack_from(blob)
     content = blob[_SEAL.size :]
     if crc32(content, codec << 8 | flag) != checksum:
-        raise Damaged("a blob's checksum is wrong")
+        raise CorruptionError("a blob's checksum is wrong")
     if codec not in CODECS:
-        raise Damaged(f"a blob has the unknown codec {codec}")
+        raise CorruptionError(f"a blob has the unknown codec {codec}")
     return codec, flag, content
 
 

@@ -21,17 +21,17 @@ from vigie.store.compression.codec import (
     absent,
     absent_matrix,
     bits,
-    opened,
+    compress,
+    decompress,
+    decompress_whole,
     pack_floats,
-    press,
     seal,
     unpack_floats,
-    unpress,
-    unpress_whole,
+    unseal,
 )
 from vigie.store.compression.decimals import MOST_DECIMALS, Whole, whole_lines
-from vigie.store.compression.magnitudes import fill_lines, press_lines
-from vigie.store.compression.row_selection import ALL, Lines, Ranked, picked, put, ranked
+from vigie.store.compression.magnitudes import compress_lines, fill_lines
+from vigie.store.compression.row_selection import ALL, Lines, RankedRows, rank_rows, scatter_rows, select_rows
 from vigie.store.series.layout import Columns
 
 Flags = NDArray[np.bool_]
@@ -60,7 +60,7 @@ class _Parts(NamedTuple):
 _parts_of = msgpack.Decoder(_Parts).decode
 
 
-def pack_bands(lines: Floats, bands: Sequence[tuple[int, int]], level: int) -> list[bytes]:
+def pack_column_groups(lines: Floats, bands: Sequence[tuple[int, int]], level: int) -> list[bytes]:
     """Return the sealed bytes of each band, given the first of its lines and the one behind its last."""
     kinds, whole = _judged(lines)
     return [_packed(lines[start:stop], kinds[start:stop], whole[start:stop], level) for start, stop in bands]
@@ -80,10 +80,10 @@ def _packed(lines: Floats, kinds: Kinds, whole: Whole, level: int) -> bytes:
     parts = _Parts(
         kinds=pack_heads(kinds),
         steady=_pressed_steady(lines[sorts == STEADY, 0], level),
-        bases=press(np.concatenate([stepping[:, 0], bases]), level),
-        units=press(units, level) if (units > 1).any() else b"",
-        steps=press_lines(moves, level),
-        numbers=press_lines(apart, level),
+        bases=compress(np.concatenate([stepping[:, 0], bases]), level),
+        units=compress(units, level) if (units > 1).any() else b"",
+        steps=compress_lines(moves, level),
+        numbers=compress_lines(apart, level),
         floats=_pressed_floats(lines[sorts == FLOATS], level),
         mask=zlib.compress(np.packbits(there).tobytes(), 1) if len(there) else b"",
         dense=_pressed_floats(gaps[there], level),
@@ -96,19 +96,19 @@ def _sealed(lines: Floats, parts: _Parts) -> bytes:
     return seal(BAND, 0 if holes else DENSE, msgpack.encode(parts))
 
 
-def fill_band(
+def fill_column_group(
     blob: bytes, height: int, rows: int, wanted: Columns | None, first: int, last: int, out: Floats
 ) -> None:
     """Write some of a band's lines, or all, from one of their rows up to another."""
-    _, _, content = opened(blob)
+    _, _, content = unseal(blob)
     band = _Band(_parts_of(content), rows, slice(first, last), out)
     if len(band.parts.kinds) == 1:  # all are of one kind
         ranks = ALL if wanted is None else wanted
-        band.fill(band.parts.kinds[0], Ranked(ALL, ranks), 0, height)
+        band.fill(band.parts.kinds[0], RankedRows(ALL, ranks), 0, height)
         return
     kinds = zlib.decompress(band.parts.kinds)
     sorts = kinds.translate(_SORT_OF)
-    for kind, found in ranked(kinds, sorts, wanted).items():
+    for kind, found in rank_rows(kinds, sorts, wanted).items():
         sort = kind % _SORTS
         before = sorts.count(STEPS) if sort == NUMBERS else 0
         band.fill(kind, found, before, sorts.count(sort))
@@ -120,12 +120,12 @@ class _Band:
     def __init__(self, parts: _Parts, rows: int, span: slice, out: Floats) -> None:
         self.parts, self._rows, self._span, self._out = parts, rows, span, out
 
-    def fill(self, kind: int, found: Ranked, before: int, height: int) -> None:
+    def fill(self, kind: int, found: RankedRows, before: int, height: int) -> None:
         """Write lines of one kind; before their bases are others, and so many lines are of their sort."""
         parts, rows, span = self.parts, self._rows, self._span
         sort, decimals = kind % _SORTS, kind // _SORTS
         if sort == STEADY:
-            self._put(found, unpress(parts.steady)[:, np.newaxis])
+            self._put(found, decompress(parts.steady)[:, np.newaxis])
         elif sort == FLOATS:
             self._put(found, unpack_floats(parts.floats).reshape(-1, rows)[:, span])
         elif sort == GAPS:
@@ -133,10 +133,10 @@ class _Band:
         else:
             mine = slice(before, before + height)
             whole = self._numbers(found.ranks, mine) if sort == NUMBERS else self._summed(found.ranks, mine)
-            put(self._out, found.places, whole / 10.0**decimals if decimals else whole)
+            scatter_rows(self._out, found.places, whole / 10.0**decimals if decimals else whole)
 
-    def _put(self, found: Ranked, lines: Floats | Whole) -> None:
-        put(self._out, found.places, picked(lines, found.ranks))
+    def _put(self, found: RankedRows, lines: Floats | Whole) -> None:
+        scatter_rows(self._out, found.places, select_rows(lines, found.ranks))
 
     def _numbers(self, ranks: Lines, mine: slice) -> Whole:
         bases, units = self._of(ranks, mine)
@@ -161,8 +161,8 @@ class _Band:
 
     def _of(self, ranks: Lines, mine: slice) -> tuple[Whole, Whole | None]:
         """Return the base of each line, and the unit, side by side with the lines."""
-        bases, units = unpress_whole(self.parts.bases), self.parts.units
-        return _beside(bases[mine], ranks), _beside(unpress_whole(units)[mine], ranks) if units else None
+        bases, units = decompress_whole(self.parts.bases), self.parts.units
+        return _beside(bases[mine], ranks), _beside(decompress_whole(units)[mine], ranks) if units else None
 
 
 def _beside(numbers: Whole, ranks: Lines) -> Whole:
@@ -236,7 +236,7 @@ def pack_heads(heads: Kinds) -> bytes:
     return heads[:1].tobytes() if (heads == heads[:1]).all() else zlib.compress(heads.tobytes())
 
 
-def unpacked_heads(part: bytes, height: int, width: int) -> Kinds:
+def unpack_heads(part: bytes, height: int, width: int) -> Kinds:
     """Return what is said about each line again."""
     content = part * height if len(part) == width else zlib.decompress(part)
     return np.frombuffer(content, np.uint8, height * width).reshape(height, width)
@@ -244,7 +244,7 @@ def unpacked_heads(part: bytes, height: int, width: int) -> Kinds:
 
 def _pressed_steady(values: Floats, level: int) -> bytes:
     whole, fits = whole_lines(values[np.newaxis])
-    return press(whole[0] if fits.all() else values, level)
+    return compress(whole[0] if fits.all() else values, level)
 
 
 def _pressed_floats(values: Floats, level: int) -> bytes:

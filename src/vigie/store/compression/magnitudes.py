@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import msgpack
 from numpy.typing import NDArray
 
-from vigie.store.compression.codec import press, unpress_whole
+from vigie.store.compression.codec import compress, decompress_whole
 from vigie.store.compression.decimals import Whole
-from vigie.store.compression.row_selection import ALL, Lines, picked, put, ranked
+from vigie.store.compression.row_selection import ALL, Lines, rank_rows, scatter_rows, select_rows
 
 ENOUGH = 400  # numbers of a part
 WIDTH = 1.0  # from the smallest to the largest of a part, as a power of two
@@ -24,17 +24,17 @@ _parts_of = msgpack.Decoder(list[bytes]).decode
 _ZLIB = b"\x78"  # which part each line is in is below this
 
 
-def press_lines(lines: Whole, level: int) -> bytes:
+def compress_lines(lines: Whole, level: int) -> bytes:
     """Return the bytes of lines."""
     parts = _parts(lines) if lines.size > ENOUGH else np.zeros(len(lines), dtype=np.uint8)
     if not parts.any():
-        return press(lines, level)
+        return compress(lines, level)
     plain = parts.tobytes()
-    pressed = [press(lines[parts == part], level) for part in range(int(parts.max()) + 1)]
+    pressed = [compress(lines[parts == part], level) for part in range(int(parts.max()) + 1)]
     return _PARTED + msgpack.encode([min(plain, zlib.compress(plain), key=len), *pressed])
 
 
-def unpress_lines(content: bytes, height: int, columns: int) -> Whole:
+def decompress_lines(content: bytes, height: int, columns: int) -> Whole:
     """Return the lines again, so many with so many numbers each."""
     lines = np.empty((height, columns), dtype=np.int64)
     fill_lines(content, ALL, lines)
@@ -45,7 +45,7 @@ def fill_lines(content: bytes, chosen: Lines, out: Whole) -> None:
     """Write some of the lines, or all, as numbers again; parts without any of them are left alone."""
     columns = out.shape[1]
     if content[:1] != _PARTED:
-        lines = unpress_whole(content).reshape(-1, columns)
+        lines = decompress_whole(content).reshape(-1, columns)
         out[...] = lines.take(chosen, axis=0) if isinstance(chosen, list) else lines[chosen]
         return
     plain, *pressed = _parts_of(content[1:])
@@ -55,15 +55,15 @@ def fill_lines(content: bytes, chosen: Lines, out: Whole) -> None:
             _fill_all(parts, pressed, out)
             return
         chosen = list(range(*chosen.indices(len(parts))))
-    for part, (places, ranks) in ranked(parts, parts, chosen).items():
-        put(out, places, picked(unpress_whole(pressed[part]).reshape(-1, columns), ranks))
+    for part, (places, ranks) in rank_rows(parts, parts, chosen).items():
+        scatter_rows(out, places, select_rows(decompress_whole(pressed[part]).reshape(-1, columns), ranks))
 
 
 def _fill_all(parts: bytes, pressed: Sequence[bytes], out: Whole) -> None:
     order = np.frombuffer(parts, np.uint8).argsort(kind="stable")
     at = 0
     for each in pressed:
-        some = unpress_whole(each).reshape(-1, out.shape[1])
+        some = decompress_whole(each).reshape(-1, out.shape[1])
         out[order[at : at + len(some)]] = some
         at += len(some)
 

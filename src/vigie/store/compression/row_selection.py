@@ -15,14 +15,14 @@ ALL = slice(None)
 Lines = Columns | list[int] | slice
 
 
-class Ranked(NamedTuple):
+class RankedRows(NamedTuple):
     """Which of the chosen lines are of one kind, and which of all lines of their sort each of them is."""
 
     places: Lines
     ranks: Lines
 
 
-def put(out: NDArray[Any], places: Lines, lines: Iterable[Any]) -> None:
+def scatter_rows(out: NDArray[Any], places: Lines, lines: Iterable[Any]) -> None:
     """Write lines to their places; a few of them one by one, which numpy does slower at once."""
     if isinstance(places, list):
         for place, line in zip(places, lines, strict=True):
@@ -31,12 +31,12 @@ def put(out: NDArray[Any], places: Lines, lines: Iterable[Any]) -> None:
         out[places] = lines
 
 
-def picked(lines: NDArray[Any], ranks: Lines) -> Iterable[Any]:
+def select_rows(lines: NDArray[Any], ranks: Lines) -> Iterable[Any]:
     """Return some of the lines."""
     return [lines[rank] for rank in ranks] if isinstance(ranks, list) else lines[ranks]
 
 
-def ranked(kinds: bytes, sorts: bytes, chosen: Columns | list[int] | None) -> dict[int, Ranked]:
+def rank_rows(kinds: bytes, sorts: bytes, chosen: Columns | list[int] | None) -> dict[int, RankedRows]:
     """Return lines by kind, given kind and sort of every line; all lines of a kind are of one sort.
 
     The chosen lines ascend.
@@ -49,16 +49,16 @@ def ranked(kinds: bytes, sorts: bytes, chosen: Columns | list[int] | None) -> di
     first, last, kind = lines[0], lines[-1] + 1, kinds[lines[0]]
     if last - first == len(lines) == kinds.count(kind, first, last):  # side by side, and all of one kind
         before = sorts.count(sorts[first], 0, first)
-        return {kind: Ranked(ALL, slice(before, before + len(lines)))}
+        return {kind: RankedRows(ALL, slice(before, before + len(lines)))}
     found: dict[int, tuple[list[int], list[int]]] = {}
     for place, line in enumerate(lines):
         places, ranks = found.setdefault(kinds[line], ([], []))
         places.append(place)
         ranks.append(sorts.count(sorts[line], 0, line))
-    return {kind: Ranked(*both) for kind, both in found.items()}
+    return {kind: RankedRows(*both) for kind, both in found.items()}
 
 
-def _at_once(kinds: bytes, sorts: bytes, chosen: Columns | None) -> dict[int, Ranked]:
+def _at_once(kinds: bytes, sorts: bytes, chosen: Columns | None) -> dict[int, RankedRows]:
     every, mine = np.frombuffer(sorts, np.uint8), np.frombuffer(kinds, np.uint8)
     mine = mine if chosen is None else mine[chosen]
     found = {}
@@ -67,5 +67,5 @@ def _at_once(kinds: bytes, sorts: bytes, chosen: Columns | None) -> dict[int, Ra
         lines = places if chosen is None else chosen[places]
         alike = every == every[lines[0]]
         whole = len(lines) == np.count_nonzero(alike)
-        found[kind] = Ranked(places, ALL if whole else (np.cumsum(alike) - 1)[lines])
+        found[kind] = RankedRows(places, ALL if whole else (np.cumsum(alike) - 1)[lines])
     return found

@@ -10,17 +10,17 @@ import numpy as np
 from vigie.model import Table
 from vigie.store.compression.codec import Floats
 from vigie.store.heads.stream import Stream
-from vigie.store.series.table_layout import Shape
-from vigie.store.wal.records import Form
+from vigie.store.series.table_layout import TableLayout
+from vigie.store.wal.records import RowSet
 
 Target = tuple[tuple[str, str], ...]
 Parts = Sequence[tuple[Table, Sequence[float]]]
 
 
-class Route:
+class Placement:
     """The streams of some tables; of tables with the same source the first counts."""
 
-    def __init__(self, found: Sequence[tuple[Stream, Shape]]) -> None:
+    def __init__(self, found: Sequence[tuple[Stream, TableLayout]]) -> None:
         self._held = [shape.table for _, shape in found]  # so that nothing else has their identity
         self._tables = {table.source: table for table in self._held}
         places: dict[Stream, int] = {}
@@ -31,10 +31,10 @@ class Route:
         self._shapes = [found[i][1] for i in self._places]
         self.layouts = [shape.layout for shape in self._shapes]
         names = [stream.name for stream in self.streams]
-        self.form = Form(list(zip(names, self.layouts, strict=True)), recurs=True)
+        self.form = RowSet(list(zip(names, self.layouts, strict=True)), recurs=True)
         self._edges = list(pairwise(accumulate(map(len, self.layouts), initial=0)))
 
-    def is_older(self, route: Route) -> bool:
+    def is_older(self, route: Placement) -> bool:
         """Tell whether another route has another version of one of the tables."""
         return any(route._tables.get(source, table) is not table for source, table in self._tables.items())
 
@@ -48,20 +48,20 @@ class Route:
         return [values[start:stop] for start, stop in self._edges]
 
 
-class Routes:
+class PlacementCache:
     """Remembers a few for each target: not every table comes with every frame."""
 
     MOST = 16  # of a target
 
     def __init__(self) -> None:
-        self._known: dict[Target, dict[tuple[int, ...], Route]] = {}
+        self._known: dict[Target, dict[tuple[int, ...], Placement]] = {}
 
-    def get(self, target: Target, parts: Parts) -> Route | None:
+    def get(self, target: Target, parts: Parts) -> Placement | None:
         """Return the route of these very tables."""
         known = self._known.get(target)
         return None if known is None else known.get(tuple([id(table) for table, _ in parts]))
 
-    def add(self, target: Target, parts: Parts, route: Route) -> None:
+    def add(self, target: Target, parts: Parts, route: Placement) -> None:
         """Remember a route, and forget those of older versions of its tables."""
         known = self._known.get(target, {})
         fresh = {numbers: other for numbers, other in known.items() if not other.is_older(route)}

@@ -17,32 +17,32 @@ ENDED_PART = 8  # a group is arranged anew when one in so many of its series has
 Target = tuple[tuple[str, str], ...]
 
 
-class Seat:
+class Member:
     """A series, and its place in a group while it has one."""
 
     __slots__ = ("column", "group", "key", "parted", "target")
 
     def __init__(self, target: Target, key: Key) -> None:
         self.target, self.key = target, key
-        self.group: Group | None = None
+        self.group: ArrivalGroup | None = None
         self.column = 0
         self.parted = 0  # how often it was seen not to come together with the others of its group
 
 
-class Group:
+class ArrivalGroup:
     """The seats of one stream, ordered by key, so that targets of a kind share a layout."""
 
     def __init__(self, stream: Stream, layouts: Layouts) -> None:
         self.stream = stream
-        self.seats: list[Seat] = []
+        self.seats: list[Member] = []
         self.layout = layouts.of(())
         self.latest = BEFORE_ALL  # the last time at which one of its series came
         self.is_open = True  # to series that are new
         self._layouts = layouts
         self._judged = BEFORE_ALL
-        self._ended: set[Seat] = set()  # those whose last sample is a stale marker
+        self._ended: set[Member] = set()  # those whose last sample is a stale marker
 
-    def take(self, seats: Iterable[Seat]) -> None:
+    def take(self, seats: Iterable[Member]) -> None:
         """Give seats a place here."""
         seats = list(seats)
         for before in {seat.group for seat in seats if seat.group is not None}:
@@ -52,7 +52,7 @@ class Group:
         self.seats += seats
         self._arrange()
 
-    def dismiss(self, seats: Iterable[Seat]) -> None:
+    def dismiss(self, seats: Iterable[Member]) -> None:
         """Leave seats without a place."""
         for seat in seats:
             seat.group = None
@@ -94,5 +94,5 @@ class Group:
             seat.column = column
 
 
-def _key(seat: Seat) -> Key:
+def _key(seat: Member) -> Key:
     return seat.key

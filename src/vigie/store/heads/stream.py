@@ -11,18 +11,18 @@ import numpy as np
 
 from vigie.store.blocks.chunk import Chunk, Piece, reopen
 from vigie.store.blocks.layout_spans import BEFORE_ALL as BEFORE_ALL
-from vigie.store.blocks.layout_spans import Span, Spans
+from vigie.store.blocks.layout_spans import LayoutSpan, LayoutSpans
 from vigie.store.blocks.layout_store import KEPT_SERIES
 from vigie.store.compression.codec import Floats
-from vigie.store.corruption import Damages
+from vigie.store.corruption import CorruptionLog
 from vigie.store.heads.head import Head
 from vigie.store.series.layout import Layout, Layouts
-from vigie.store.wal.records import Rows, StreamName
+from vigie.store.wal.records import StreamName, WalRows
 
 NEVER = 1 << 62
 
 
-class Lengths(NamedTuple):
+class HeadLimits(NamedTuple):
     """How much stays in memory, and how much goes into one block."""
 
     head_rows: int = 160  # the longer, the fewer bytes and pieces; fewer rows where there are many series
@@ -40,10 +40,10 @@ class Lengths(NamedTuple):
         return min(self.head_rows, max(self.least_rows, fitting))
 
 
-LENGTHS = Lengths()
+LENGTHS = HeadLimits()
 
 
-class Stored(Protocol):
+class StoredChunks(Protocol):
     """The chunks of a stream that are on disk."""
 
     def at(self, stream: int, time: int) -> Chunk | None:
@@ -56,13 +56,15 @@ class Stored(Protocol):
 class Stream:
     """Pieces never overlap in time, neither with each other nor with the chunks on disk."""
 
-    def __init__(self, name: StreamName, layouts: Layouts, lengths: Lengths, damages: Damages) -> None:
+    def __init__(
+        self, name: StreamName, layouts: Layouts, lengths: HeadLimits, damages: CorruptionLog
+    ) -> None:
         self.name = name
         self.damages = damages
         self.number = 0  # in the blocks; 0 as long as there are none
         self.flushed = 0  # every row that the log holds before this position is in a block
         self.pieces: list[Piece] = []
-        self.spans = Spans()  # the layouts on disk
+        self.spans = LayoutSpans()  # the layouts on disk
         self.complete_from = BEFORE_ALL  # every row from this time on is in memory
         self.small_from: int | None = None  # where chunks begin that were never merged
         self.merging: dict[int, Chunk] = {}  # chunks on disk that are just being replaced, by what
@@ -102,7 +104,7 @@ class Stream:
                 head.limit = self._limit()
             self.look_at = BEFORE_ALL
 
-    def holds(self, time: int, stored: Stored) -> bool:
+    def holds(self, time: int, stored: StoredChunks) -> bool:
         """Tell whether there is a row of this time."""
         if time > self.end:
             return False
@@ -120,7 +122,7 @@ class Stream:
             self.look_at = BEFORE_ALL
         return pushed
 
-    def put(self, layout: Layout, time: int, row: Floats, since: int, stored: Stored) -> None:
+    def put(self, layout: Layout, time: int, row: Floats, since: int, stored: StoredChunks) -> None:
         """Keep a row; one whose time is there already changes nothing, but fills cells of loose series."""
         self.look_at = BEFORE_ALL
         if time > self.end:
@@ -134,7 +136,7 @@ class Stream:
         else:
             head.fill(self._layouts, layout, time, row, since)
 
-    def put_many(self, rows: Rows, stored: Stored) -> None:
+    def put_many(self, rows: WalRows, stored: StoredChunks) -> None:
         """Keep rows that are read back from the log."""
         self.look_at = BEFORE_ALL
         times = rows.times
@@ -244,9 +246,9 @@ class Stream:
         """Return the chunks on disk that memory has too, or has in a newer form."""
         return {number for piece in self.pieces for number in (piece.number, *piece.replaces)}
 
-    def respan(self, spans: Iterable[Span]) -> None:
+    def respan(self, spans: Iterable[LayoutSpan]) -> None:
         """Note anew what is on disk."""
-        self.spans = Spans()
+        self.spans = LayoutSpans()
         for span in spans:
             self.spans.add(span.layout, span.start, span.end)
 
@@ -288,7 +290,7 @@ class Stream:
     def _has_room(self, head: Head, layout: Layout) -> bool:
         return head.rows < self._limit() and len(head.layout) <= 2 * len(layout) + 64
 
-    def _head_for(self, layout: Layout, time: int, since: int, stored: Stored) -> Head:
+    def _head_for(self, layout: Layout, time: int, since: int, stored: StoredChunks) -> Head:
         at = self._index_at(time)
         if at is not None:
             piece = self.pieces[at]
@@ -303,7 +305,7 @@ class Stream:
         """Return the chunk that is about to be on disk for this time."""
         return next((chunk for chunk in self.merging.values() if chunk.start <= time <= chunk.end), None)
 
-    def _gap_head(self, layout: Layout, time: int, since: int, stored: Stored) -> Head:
+    def _gap_head(self, layout: Layout, time: int, since: int, stored: StoredChunks) -> Head:
         at = bisect_left(self.pieces, time, key=lambda piece: piece.start)
         before = self.pieces[at - 1] if at else None
         grows = isinstance(before, Head) and self._has_room(before, layout)

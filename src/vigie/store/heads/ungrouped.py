@@ -13,8 +13,8 @@ import numpy as np
 
 from vigie.query.storage import Labels
 from vigie.store.compression.codec import Floats, absent, absent_matrix
-from vigie.store.errors import Refused
-from vigie.store.heads.series_group import Group, Seat, Target
+from vigie.store.errors import InvalidInputError
+from vigie.store.heads.series_group import ArrivalGroup, Member, Target
 from vigie.store.heads.stream import Stream
 from vigie.store.series.layout import NAME, Key, Layout, Layouts, key_of_labels
 from vigie.store.wal.records import StreamName, check_time
@@ -34,7 +34,7 @@ class Samples(NamedTuple):
     values: Sequence[float]
 
 
-class Place(NamedTuple):
+class ColumnSpan(NamedTuple):
     """A row for a stream."""
 
     stream: Stream
@@ -44,19 +44,19 @@ class Place(NamedTuple):
 
 
 Times = tuple[int, ...]
-Members = list[tuple[Seat, Sequence[float]]]
+Members = list[tuple[Member, Sequence[float]]]
 
 
-class Loose:
+class UngroupedSeries:
     """Knows the group of each loose series."""
 
     def __init__(self, layouts: Layouts, open_stream: Callable[[StreamName], Stream]) -> None:
         self._layouts = layouts
         self._open = open_stream
-        self._groups: dict[Target, dict[str, Group]] = {}  # by the names of their streams
-        self._seats: dict[Target, dict[Key, Seat]] = {}
+        self._groups: dict[Target, dict[str, ArrivalGroup]] = {}  # by the names of their streams
+        self._seats: dict[Target, dict[Key, Member]] = {}
         # Senders give the same labels as the same object: keeping it keeps its id its own.
-        self._known: dict[int, tuple[Labels, Seat]] = {}
+        self._known: dict[int, tuple[Labels, Member]] = {}
         self._most_known = NAMES
         self._next = 1
 
@@ -82,7 +82,7 @@ class Loose:
         if not groups:
             del self._groups[stream.name.target]
 
-    def rows(self, series: Sequence[Samples]) -> list[Place]:
+    def rows(self, series: Sequence[Samples]) -> list[ColumnSpan]:
         """Return the samples as rows of their groups; of two for one time the first counts."""
         seated = list(zip(self._seated(series), series, strict=True))
         by_times = _by_times(seated)
@@ -101,7 +101,7 @@ class Loose:
         """Part with the series of a group that do not come with the others."""
         self._groups[stream.name.target][stream.name.source].judge()
 
-    def _seated(self, series: Sequence[Samples]) -> list[Seat]:
+    def _seated(self, series: Sequence[Samples]) -> list[Member]:
         if len(self._known) > self._most_known:
             self._tidy()
         known, seats = self._known, []
@@ -109,15 +109,15 @@ class Loose:
             labels = samples.labels
             found = known.get(id(labels))
             if found is None or found[0] is not labels:
-                found = known[id(labels)] = (labels, self._seat(*split(labels)))
+                found = known[id(labels)] = (labels, self._seat(*split_samples(labels)))
             seats.append(found[1])
         return seats
 
-    def _seat(self, target: Target, key: Key) -> Seat:
+    def _seat(self, target: Target, key: Key) -> Member:
         seats = self._seats.setdefault(target, {})
         seat = seats.get(key)
         if seat is None:
-            seat = seats[key] = Seat(target, key)
+            seat = seats[key] = Member(target, key)
         return seat
 
     def _tidy(self) -> None:
@@ -130,8 +130,8 @@ class Loose:
         self._seats = {target: seats for target, seats in placed.items() if seats}
         self._most_known = 2 * sum(map(len, self._seats.values())) + NAMES
 
-    def _places(self, times: Times, members: Members) -> list[Place]:
-        cells: dict[Group, tuple[list[int], list[Sequence[float]]]] = {}
+    def _places(self, times: Times, members: Members) -> list[ColumnSpan]:
+        cells: dict[ArrivalGroup, tuple[list[int], list[Sequence[float]]]] = {}
         for seat, values in members:
             group = seat.group
             assert group is not None
@@ -140,13 +140,15 @@ class Loose:
                 some = cells[group] = ([], [])
             some[0].append(seat.column)
             some[1].append(values)
-        places: list[Place] = []
+        places: list[ColumnSpan] = []
         for group, (columns, lines) in cells.items():
             group.stream = self._open(group.stream.name)  # it may have expired meanwhile
             matrix = np.array(lines, dtype=np.float64)
             group.note(columns, matrix[:, -1])
             matrix = _matrix(len(group.layout), columns, matrix)
-            places += [Place(group.stream, group.layout, *row) for row in zip(times, matrix, strict=True)]
+            places += [
+                ColumnSpan(group.stream, group.layout, *row) for row in zip(times, matrix, strict=True)
+            ]
         return places
 
     def _house(self, members: Members, time: int) -> None:
@@ -157,7 +159,7 @@ class Loose:
                 group.latest = time
         if not strangers:
             return
-        together: dict[Target, list[Seat]] = {}
+        together: dict[Target, list[Member]] = {}
         for seat in strangers:
             if seat.parted < PARTINGS:
                 together.setdefault(seat.target, []).append(seat)
@@ -176,23 +178,23 @@ class Loose:
                 group.take(seats[first : first + WIDEST])
                 group.latest = time
 
-    def _found(self, target: Target) -> Group:
+    def _found(self, target: Target) -> ArrivalGroup:
         stream = self._open(StreamName(target, f"{PREFIX}{self._next}", framed=False))
         self._next += 1
         return self._group(stream)
 
-    def _group(self, stream: Stream) -> Group:
-        group = Group(stream, self._layouts)
+    def _group(self, stream: Stream) -> ArrivalGroup:
+        group = ArrivalGroup(stream, self._layouts)
         self._groups.setdefault(stream.name.target, {})[stream.name.source] = group
         return group
 
 
-def _by_times(seated: Iterable[tuple[Seat, Samples]]) -> dict[Times, Members]:
+def _by_times(seated: Iterable[tuple[Member, Samples]]) -> dict[Times, Members]:
     found: dict[Times, Members] = {}
     for seat, samples in seated:
         times, values = tuple(samples.times), samples.values
         if len(times) != len(values):
-            raise Refused(f"{len(times)} times came with {len(values)} values")
+            raise InvalidInputError(f"{len(times)} times came with {len(values)} values")
         members = found.get(times)
         if members is None:
             members = found[times] = []
@@ -228,10 +230,10 @@ def _matrix(width: int, columns: list[int], lines: Floats) -> Floats:
     return matrix
 
 
-def split(labels: Labels) -> tuple[Target, Key]:
+def split_samples(labels: Labels) -> tuple[Target, Key]:
     """Return the labels that name the target, and the rest."""
     if not labels.get(NAME):
-        raise Refused(f"the series {dict(labels)} has no name")
+        raise InvalidInputError(f"the series {dict(labels)} has no name")
     target = {name: labels[name] for name in TARGET_LABELS if labels.get(name)}
     rest = {name: value for name, value in labels.items() if name not in target}
     return tuple(sorted(target.items())), key_of_labels(rest, {})

@@ -16,23 +16,23 @@ MOST_ASKED = 100_000  # that are remembered, of 200 bytes or so
 Key = tuple[int, bytes]  # a chunk by its number, which is never used again, and the columns
 
 
-class Lines(NamedTuple):
+class CachedLines(NamedTuple):
     """One line for each column, and whether a cell may be absent."""
 
     values: Floats
     sparse: bool
 
 
-class Unpacked:
+class ChunkCache:
     """Holds so many bytes at most; what was not asked for longest goes first."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most, self._size = most, 0
-        self._kept: OrderedDict[Key, Lines] = OrderedDict()
+        self._kept: OrderedDict[Key, CachedLines] = OrderedDict()
         self._asked: dict[Key, None] = {}  # once, and not kept
         self._guard = threading.Lock()
 
-    def find(self, keys: Sequence[Key]) -> list[Lines | None]:
+    def find(self, keys: Sequence[Key]) -> list[CachedLines | None]:
         """Return what was kept of each; None where nothing was."""
         with self._guard:
             found = [self._kept.get(key) for key in keys]
@@ -54,7 +54,7 @@ class Unpacked:
             self._asked[key] = None
             return False
 
-    def put(self, key: Key, lines: Lines) -> None:
+    def put(self, key: Key, lines: CachedLines) -> None:
         """Keep lines that nobody changes any more."""
         lines.values.setflags(write=False)
         with self._guard:

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 from itertools import islice
 
 from vigie.query.storage import Matcher
-from vigie.store.blocks.block_store import Blocks
+from vigie.store.blocks.block_store import BlockStore
 from vigie.store.blocks.chunk import Piece
-from vigie.store.series.index import Found, Index, Matches
+from vigie.store.series.index import Index, IndexMatches, StreamMatch
 
 STREAMS_A_LOOK = 256  # while the guard is held
 
 
-def weigh(
+def estimate_samples(
     guard: threading.RLock,
     index: Index,
-    blocks: Blocks,
+    blocks: BlockStore,
     matchers: Sequence[Matcher],
     start: int,
     end: int,
     enough: int,
 ) -> int:
     """Return about how many values there are in a time span, or more than enough."""
-    matches, total = Matches(), 0
+    matches, total = IndexMatches(), 0
     found = index.find(matchers)  # looks at the index once, at the first stream
     while total <= enough:
         with guard:
@@ -37,7 +37,9 @@ def weigh(
     return total
 
 
-def _in_memory(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> int:
+def _in_memory(
+    found: StreamMatch, pieces: Sequence[Piece], matches: IndexMatches, start: int, end: int
+) -> int:
     return sum(
         _share(piece, start, end) * len(matches.columns(piece.layout, found.conditions))
         for piece in pieces
@@ -53,7 +55,12 @@ def _share(piece: Piece, start: int, end: int) -> int:
 
 
 def _on_disk(
-    found: Found, pieces: Sequence[Piece], blocks: Blocks, matches: Matches, start: int, end: int
+    found: StreamMatch,
+    pieces: Sequence[Piece],
+    blocks: BlockStore,
+    matches: IndexMatches,
+    start: int,
+    end: int,
 ) -> int:
     stream = found.stream
     begin = max(start, stream.spans.start)

@@ -10,24 +10,24 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.model.nan import STALE_BITS
-from vigie.query.label_table import taken
-from vigie.query.storage import Group, Labels, Load
-from vigie.store.blocks.block_store import Blocks
+from vigie.query.label_table import take_rows
+from vigie.query.storage import Labels, Load, SeriesGroup
+from vigie.store.blocks.block_store import BlockStore
 from vigie.store.blocks.chunk import Chunk, Piece, fill_lines
 from vigie.store.compression.codec import Floats, Times, absent, absent_matrix, bits, unpack_times
-from vigie.store.errors import Damaged
+from vigie.store.errors import CorruptionError
 from vigie.store.heads.head import Head
 from vigie.store.heads.stream import Stream
-from vigie.store.read.chunk_cache import LARGEST, Key, Lines, Unpacked
-from vigie.store.series.index import Found, Matches, Plan
-from vigie.store.series.label_table import StoredLabels
-from vigie.store.series.layout import Columns, Cut
+from vigie.store.read.chunk_cache import LARGEST, CachedLines, ChunkCache, Key
+from vigie.store.series.index import IndexMatches, MergedLayout, StreamMatch
+from vigie.store.series.label_table import StoredLabelTable
+from vigie.store.series.layout import ColumnCut, Columns
 
 Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
 ENOUGH_TIMES = 1024
 
 
-class Part:
+class ReadPart:
     """The rows wanted of one piece, or of chunks with one layout that follow one another."""
 
     def __init__(self, pieces: Sequence[Piece], start: int, end: int) -> None:
@@ -40,7 +40,7 @@ class Part:
         self._last = int(times.searchsorted(end, side="right")) if pieces[-1].end > end else len(times)
         self.times = times[self._first : self._last]
 
-    def fetched(self, columns: Columns, cuts: Sequence[Cut], unpacked: Unpacked | None) -> Read:
+    def fetched(self, columns: Columns, cuts: Sequence[ColumnCut], unpacked: ChunkCache | None) -> Read:
         """Return what reads the rows later, when the pieces may be gone and without asking the disk again."""
         if isinstance(self._pieces[0], Head):
             return partial(_copied, *self._pieces[0].read(columns, self._first, self._last))
@@ -48,14 +48,14 @@ class Part:
         size = len(columns) * sum(chunk.rows for chunk in chunks) * columns.itemsize
         span = slice(self._first, self._last)
         if unpacked is None or size > LARGEST or not chunks[0].number:
-            return Run([_pressed(chunk, cuts) for chunk in chunks], span)
+            return ChunkRun([_pressed(chunk, cuts) for chunk in chunks], span)
         wanted = columns.tobytes()
         keys = [(chunk.number, wanted) for chunk in chunks]
         found = unpacked.find(keys)
         kept = [lines for lines in found if lines is not None]
         if len(kept) == len(chunks):
             return partial(_copied_all, kept, span)
-        return Run(list(_kept_or_pressed(chunks, keys, found, cuts, unpacked)), span)
+        return ChunkRun(list(_kept_or_pressed(chunks, keys, found, cuts, unpacked)), span)
 
 
 def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
@@ -63,7 +63,7 @@ def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
     return sparse
 
 
-def _copied_all(kept: Sequence[Lines], span: slice, out: Floats) -> bool:
+def _copied_all(kept: Sequence[CachedLines], span: slice, out: Floats) -> bool:
     any_sparse, begin = False, -span.start  # where in the matrix the chunk's first row would be
     for values, sparse in kept:
         end = begin + values.shape[1]
@@ -76,36 +76,36 @@ def _copied_all(kept: Sequence[Lines], span: slice, out: Floats) -> bool:
 
 
 def _pressed(
-    chunk: Chunk, cuts: Sequence[Cut], keep: Callable[[Lines], None] | None = None
-) -> Pressed | Unread:
+    chunk: Chunk, cuts: Sequence[ColumnCut], keep: Callable[[CachedLines], None] | None = None
+) -> CompressedPart | UnreadPart:
     try:
-        return Pressed(chunk.rows, [chunk.blob(cut.band) for cut in cuts], cuts, keep=keep)
-    except Damaged as error:
-        return Unread(chunk.rows, error)
+        return CompressedPart(chunk.rows, [chunk.blob(cut.band) for cut in cuts], cuts, keep=keep)
+    except CorruptionError as error:
+        return UnreadPart(chunk.rows, error)
 
 
 def _kept_or_pressed(
     chunks: Sequence[Chunk],
     keys: Sequence[Key],
-    found: Sequence[Lines | None],
-    cuts: Sequence[Cut],
-    unpacked: Unpacked,
-) -> Iterator[Pressed | Unread]:
+    found: Sequence[CachedLines | None],
+    cuts: Sequence[ColumnCut],
+    unpacked: ChunkCache,
+) -> Iterator[CompressedPart | UnreadPart]:
     for chunk, key, lines in zip(chunks, keys, found, strict=True):
         if lines is not None:
-            yield Pressed(chunk.rows, (), cuts, lines)
+            yield CompressedPart(chunk.rows, (), cuts, lines)
         else:
             yield _pressed(chunk, cuts, partial(unpacked.put, key) if unpacked.wants(key) else None)
 
 
-class Pressed(NamedTuple):
+class CompressedPart(NamedTuple):
     """The wanted lines of a chunk, as bytes or unpacked already; all of them are kept if that is wished."""
 
     rows: int
     blobs: Sequence[bytes]  # of the wanted bands
-    cuts: Sequence[Cut]
-    lines: Lines | None = None
-    keep: Callable[[Lines], None] | None = None
+    cuts: Sequence[ColumnCut]
+    lines: CachedLines | None = None
+    keep: Callable[[CachedLines], None] | None = None
 
     def fill(self, first: int, last: int, out: Floats) -> bool:
         """Write some rows into a matrix, and tell whether a cell may be absent."""
@@ -114,19 +114,19 @@ class Pressed(NamedTuple):
         lines = self.lines or self._unpacked(len(out))
         return _copied(lines.values[:, first:last], lines.sparse, out)
 
-    def _unpacked(self, height: int) -> Lines:
+    def _unpacked(self, height: int) -> CachedLines:
         values = np.empty((height, self.rows))
-        lines = Lines(values, fill_lines(self.blobs, self.cuts, self.rows, 0, self.rows, values))
+        lines = CachedLines(values, fill_lines(self.blobs, self.cuts, self.rows, 0, self.rows, values))
         if self.keep is not None:
             self.keep(lines)
         return lines
 
 
-class Unread(NamedTuple):
+class UnreadPart(NamedTuple):
     """A chunk whose bytes could not be fetched: it is said where they would be unpacked."""
 
     rows: int
-    error: Damaged
+    error: CorruptionError
 
     def fill(self, *_: object) -> bool:
         """Say why there is nothing to write."""
@@ -134,10 +134,10 @@ class Unread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class ChunkRun:
     """Some rows of chunks that follow one another."""
 
-    chunks: Sequence[Pressed | Unread]
+    chunks: Sequence[CompressedPart | UnreadPart]
     span: slice
 
     def __call__(self, out: Floats) -> bool:
@@ -147,12 +147,12 @@ class Run:
             sparse = chunk.fill(first, last, out[:, at : at + last - first]) or sparse
         return sparse
 
-    def apart(self) -> Iterator[tuple[slice, Run]]:
+    def apart(self) -> Iterator[tuple[slice, ChunkRun]]:
         """Yield each chunk alone, and which of all rows it has."""
         for chunk, at, first, last in self._inside():
-            yield slice(at, at + last - first), Run([chunk], slice(first, last))
+            yield slice(at, at + last - first), ChunkRun([chunk], slice(first, last))
 
-    def _inside(self) -> Iterator[tuple[Pressed | Unread, int, int, int]]:
+    def _inside(self) -> Iterator[tuple[CompressedPart | UnreadPart, int, int, int]]:
         """Yield the chunks, where in the matrix each begins, and which of its rows are wanted."""
         begin = at = 0
         for chunk in self.chunks:
@@ -163,7 +163,7 @@ class Run:
             begin += chunk.rows
 
 
-class Rows(NamedTuple):
+class ReadRows(NamedTuple):
     """Rows that are read later: when they were, and which lines of the group they fill, None for all."""
 
     times: Times
@@ -179,11 +179,11 @@ class Rows(NamedTuple):
         out[self.lines] = part
         return True
 
-    def apart(self) -> Iterable[Rows]:
+    def apart(self) -> Iterable[ReadRows]:
         """Return the rows of each chunk alone."""
-        if not isinstance(self.read, Run):
+        if not isinstance(self.read, ChunkRun):
             return [self]
-        return [Rows(self.times[span], self.lines, read) for span, read in self.read.apart()]
+        return [ReadRows(self.times[span], self.lines, read) for span, read in self.read.apart()]
 
 
 def _times_of(pieces: Sequence[Piece]) -> Times:
@@ -199,30 +199,32 @@ def _unpacked_times(packed: tuple[bytes, ...]) -> Times:
     return times
 
 
-def read_group(found: Found, pieces: Sequence[Piece], matches: Matches, start: int, end: int) -> Group | None:
+def read_group(
+    found: StreamMatch, pieces: Sequence[Piece], matches: IndexMatches, start: int, end: int
+) -> SeriesGroup | None:
     """Return the samples of a stream's fitting series in a time span, if there are any."""
     return fetch_group(found, pieces, matches, start, end).load()
 
 
-class Fetched(NamedTuple):
+class FetchedGroup(NamedTuple):
     """What unpacks a group, in any thread and at any time, which series it may have, and how many values."""
 
-    plan: Plan | None
+    plan: MergedLayout | None
     load: Load
     size: int = 0
 
 
-NOTHING = Fetched(None, lambda: None)
+NOTHING = FetchedGroup(None, lambda: None)
 
 
 def fetch_group(
-    found: Found,
+    found: StreamMatch,
     pieces: Sequence[Piece],
-    matches: Matches,
+    matches: IndexMatches,
     start: int,
     end: int,
-    unpacked: Unpacked | None = None,
-) -> Fetched:
+    unpacked: ChunkCache | None = None,
+) -> FetchedGroup:
     """Return what unpacks the samples of a stream's fitting series, and which series these are."""
     parts = _parts(found, pieces, start, end)
     if not parts:
@@ -233,19 +235,21 @@ def fetch_group(
         return NOTHING
     columns = {layout: matches.columns(layout, found.conditions) for layout in layouts}
     rows = [
-        Rows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts, unpacked))
+        ReadRows(part.times, plan.lines[layout], part.fetched(columns[layout], cuts, unpacked))
         for part in parts
         for layout in [part.layout]
         for cuts in [matches.cuts(layout, found.conditions) if part.is_pressed else []]
     ]
     size = len(plan.columns) * sum(len(part.times) for part in parts)
-    return Fetched(plan, partial(_unpacked_group, found, plan, rows, start), size)
+    return FetchedGroup(plan, partial(_unpacked_group, found, plan, rows, start), size)
 
 
-def _unpacked_group(found: Found, plan: Plan, rows: Sequence[Rows], start: int) -> Group | None:
+def _unpacked_group(
+    found: StreamMatch, plan: MergedLayout, rows: Sequence[ReadRows], start: int
+) -> SeriesGroup | None:
     try:
         times, values, sparse = _joined(rows, len(plan.columns))
-    except Damaged:
+    except CorruptionError:
         alone = [each for some in rows for each in some.apart()]
         rows = [each for each in alone if _is_readable(found, each, len(plan.columns))]
         if not rows:
@@ -257,11 +261,11 @@ def _unpacked_group(found: Found, plan: Plan, rows: Sequence[Rows], start: int) 
     return _with_samples(found, plan, times[inside:], values[:, inside:], sparse)
 
 
-def _is_readable(found: Found, rows: Rows, height: int) -> bool:
+def _is_readable(found: StreamMatch, rows: ReadRows, height: int) -> bool:
     """Tell whether rows are not damaged: those that are cost themselves, not the answer."""
     try:
         rows.fill(np.empty((height, len(rows.times))))
-    except Damaged as error:
+    except CorruptionError as error:
         span = rows.times[0], rows.times[-1]
         said = f"{dict(found.target)} from {span[0]} to {span[1]} is not readable: {error}"
         found.stream.damages.add(said)
@@ -276,7 +280,7 @@ def mark_ends(values: Floats) -> None:
     bits(values)[:, 1:][gone[:, 1:] & live[:, :-1]] = STALE_BITS
 
 
-def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piece]:
+def pieces_of(stream: Stream, blocks: BlockStore, start: int, end: int) -> list[Piece]:
     """Return the pieces that reach into a time span and the one before, in order of time."""
     pieces: list[Piece] = list(stream.pieces)
     in_memory = any(stream.complete_from <= piece.start < start for piece in pieces)
@@ -291,14 +295,14 @@ def pieces_of(stream: Stream, blocks: Blocks, start: int, end: int) -> list[Piec
     return pieces[max(0, inside - 1) :]
 
 
-def _parts(found: Found, pieces: Sequence[Piece], start: int, end: int) -> list[Part]:
+def _parts(found: StreamMatch, pieces: Sequence[Piece], start: int, end: int) -> list[ReadPart]:
     if len(pieces) > 1 and pieces[1].start < start:
         pieces = pieces[1:]
     parts = []
     for run in _runs(pieces):
         try:
-            parts.append(Part(run, start, end))
-        except Damaged:
+            parts.append(ReadPart(run, start, end))
+        except CorruptionError:
             parts += _readable(found, run, start, end)
     return [part for part in parts if len(part.times)]
 
@@ -321,17 +325,17 @@ def _go_together(before: Piece, piece: Piece) -> bool:
     return before.layout is piece.layout
 
 
-def _readable(found: Found, pieces: Iterable[Piece], start: int, end: int) -> Iterable[Part]:
+def _readable(found: StreamMatch, pieces: Iterable[Piece], start: int, end: int) -> Iterable[ReadPart]:
     """Return the pieces whose times are readable, and say which are not."""
     for piece in pieces:
         try:
-            yield Part([piece], start, end)
-        except Damaged as error:
+            yield ReadPart([piece], start, end)
+        except CorruptionError as error:
             said = f"{dict(found.target)} before {piece.end} is not readable: {error}"
             found.stream.damages.add(said)
 
 
-def _joined(rows: Sequence[Rows], height: int) -> tuple[Times, Floats, bool]:
+def _joined(rows: Sequence[ReadRows], height: int) -> tuple[Times, Floats, bool]:
     times = np.concatenate([each.times for each in rows])
     complete = all(each.lines is None for each in rows)
     values = np.empty((height, len(times))) if complete else absent_matrix(height, len(times))
@@ -343,9 +347,11 @@ def _joined(rows: Sequence[Rows], height: int) -> tuple[Times, Floats, bool]:
     return times, values, sparse
 
 
-def _with_samples(found: Found, plan: Plan, times: Times, values: Floats, sparse: bool) -> Group | None:
+def _with_samples(
+    found: StreamMatch, plan: MergedLayout, times: Times, values: Floats, sparse: bool
+) -> SeriesGroup | None:
     """Leave out series and times without any sample."""
-    plain = StoredLabels(found.target, plan.layout, plan.columns)
+    plain = StoredLabelTable(found.target, plan.layout, plan.columns)
     labels: Sequence[Labels] = plain
     if sparse:
         there = ~absent(values)
@@ -356,10 +362,10 @@ def _with_samples(found: Found, plan: Plan, times: Times, values: Floats, sparse
             times, values = times[columns], values[:, columns]
     if not len(labels) or not len(times):
         return None
-    return Group(labels, times, values)
+    return SeriesGroup(labels, times, values)
 
 
-def disjoint(groups: Iterable[Group]) -> list[Group]:
+def disjoint(groups: Iterable[SeriesGroup]) -> list[SeriesGroup]:
     """Return the groups with each series in one only: where two have it, their samples are joined."""
     groups = list(groups)
     seen: dict[frozenset[tuple[str, str]], list[tuple[int, int]]] = {}
@@ -375,12 +381,12 @@ def disjoint(groups: Iterable[Group]) -> list[Group]:
     return [group for group in rest if len(group.labels)] + joined
 
 
-def _without(group: Group, lines: set[int]) -> Group:
+def _without(group: SeriesGroup, lines: set[int]) -> SeriesGroup:
     stay = np.array([i for i in range(len(group.labels)) if i not in lines], dtype=np.intp)
-    return Group(taken(group.labels, stay), group.times, group.values[stay])
+    return SeriesGroup(take_rows(group.labels, stay), group.times, group.values[stay])
 
 
-def _one_series(places: Sequence[tuple[Group, int]]) -> Group:
+def _one_series(places: Sequence[tuple[SeriesGroup, int]]) -> SeriesGroup:
     labels: Labels = places[0][0].labels[places[0][1]]
     times = np.concatenate([group.times for group, _ in places])
     values = np.concatenate([group.values[i] for group, i in places])
@@ -390,4 +396,4 @@ def _one_series(places: Sequence[tuple[Group, int]]) -> Group:
     order = np.argsort(bits(values) == np.uint64(STALE_BITS), kind="stable")
     times, values = times[order], values[order]
     times, first = np.unique(times, return_index=True)
-    return Group([labels], times, values[first][np.newaxis])
+    return SeriesGroup([labels], times, values[first][np.newaxis])

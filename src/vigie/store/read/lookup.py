@@ -15,21 +15,21 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.query.storage import Labels
-from vigie.store.blocks.block_store import Blocks
-from vigie.store.errors import Damaged, Missing
-from vigie.store.series.index import Found, Index, Target
+from vigie.store.blocks.block_store import BlockStore
+from vigie.store.errors import CorruptionError, MissingDataError
+from vigie.store.series.index import Index, StreamMatch, Target
 from vigie.store.series.layout import NAME, Columns, Key, Layout
-from vigie.store.series.matcher import Condition
-from vigie.store.series.schema import Outline, only_names
+from vigie.store.series.matcher import CompiledMatcher
+from vigie.store.series.schema import Schema, only_names
 
 STREAMS_A_LOOK = 256  # while the guard is held
 
-Conditions = tuple[Condition, ...]
+Conditions = tuple[CompiledMatcher, ...]
 Guard = AbstractContextManager[object]
-Place = Layout | int | Outline  # in memory, its number on disk, or all that is asked about it
+Place = Layout | int | Schema  # in memory, its number on disk, or all that is asked about it
 
 
-class Fit(NamedTuple):
+class StreamFit(NamedTuple):
     """What an outline tells of the series that may fit."""
 
     metrics: list[str]
@@ -42,13 +42,19 @@ class Lookup:
     """One question to one index, and to the file with its older layouts."""
 
     def __init__(
-        self, index: Index, found: Sequence[Found], blocks: Blocks, guard: Guard, start: int, end: int
+        self,
+        index: Index,
+        found: Sequence[StreamMatch],
+        blocks: BlockStore,
+        guard: Guard,
+        start: int,
+        end: int,
     ) -> None:
         self._index, self._found, self._blocks, self._guard = index, found, blocks, guard
         self._start, self._end = start, end
-        self._fits: dict[tuple[Outline, Conditions], Fit | None] = {}
+        self._fits: dict[tuple[Schema, Conditions], StreamFit | None] = {}
         self._columns: dict[tuple[Place, Conditions], Columns] = {}
-        self._fitting_places: dict[tuple[tuple[Place, ...], Conditions], list[tuple[Place, Fit]]] = {}
+        self._fitting_places: dict[tuple[tuple[Place, ...], Conditions], list[tuple[Place, StreamFit]]] = {}
 
     def series(self) -> Iterator[tuple[Target, Key]]:
         """Yield every series, as its target and the rest; some of them more than once."""
@@ -90,16 +96,16 @@ class Lookup:
                 values.add(own)
         return values
 
-    def _values(self, name: str, place: Place, fit: Fit, conditions: Conditions) -> set[str]:
+    def _values(self, name: str, place: Place, fit: StreamFit, conditions: Conditions) -> set[str]:
         if name == NAME and fit.surely:
             return set(fit.metrics)
         layout = self._layout(place)
         return layout.values_of(name, self._match(place, layout, fit, conditions))
 
-    def _any(self, found: Found, place: Place, fit: Fit) -> bool:
+    def _any(self, found: StreamMatch, place: Place, fit: StreamFit) -> bool:
         return fit.surely or bool(len(self._match(place, self._layout(place), fit, found.conditions)))
 
-    def _match(self, place: Place, layout: Layout, fit: Fit, conditions: Conditions) -> Columns:
+    def _match(self, place: Place, layout: Layout, fit: StreamFit, conditions: Conditions) -> Columns:
         if fit.whole:
             return np.arange(len(layout))
         columns = self._columns.get((place, conditions))
@@ -107,7 +113,7 @@ class Lookup:
             columns = self._columns[place, conditions] = layout.match(conditions)
         return columns
 
-    def _fitting(self, label: str | None) -> Iterator[tuple[Found, list[tuple[Place, Fit]]]]:
+    def _fitting(self, label: str | None) -> Iterator[tuple[StreamMatch, list[tuple[Place, StreamFit]]]]:
         """Yield where each stream has what is wanted; all of it, unless only the values of a label are."""
         for first in range(0, len(self._found), STREAMS_A_LOOK):
             some = self._found[first : first + STREAMS_A_LOOK]
@@ -115,7 +121,7 @@ class Lookup:
                 places = [self._places(one, label) for one in some]
             yield from zip(some, places, strict=True)
 
-    def _places(self, found: Found, label: str | None) -> list[tuple[Place, Fit]]:
+    def _places(self, found: StreamMatch, label: str | None) -> list[tuple[Place, StreamFit]]:
         """Return where the stream may have what is wanted; each place once."""
         stream, start, end = found.stream, self._start, self._end
         places: dict[Place, None] = {
@@ -128,18 +134,18 @@ class Lookup:
             fitting = self._fitting_places[key] = self._fits_of(key[0], found.conditions)
         return fitting
 
-    def _may_have(self, found: Found, label: str | None) -> bool:
+    def _may_have(self, found: StreamMatch, label: str | None) -> bool:
         """Tell whether a stream ever had what is wanted; of most that come and go, memory knows."""
         fits = [self._fit(outline, found.conditions) for outline in self._index.outlines(found.stream)]
         known = label is None or label in found.target
         return any(fit is not None and (known or label in fit.labels) for fit in fits)
 
-    def _fits_of(self, places: Iterable[Place], conditions: Conditions) -> list[tuple[Place, Fit]]:
+    def _fits_of(self, places: Iterable[Place], conditions: Conditions) -> list[tuple[Place, StreamFit]]:
         fitting = []
         for place in places:
             try:
                 outline = self._outline(place)
-            except Damaged as error:
+            except CorruptionError as error:
                 self._blocks.damages.add(str(error))
                 continue
             fit = self._fit(outline, conditions)
@@ -147,13 +153,13 @@ class Lookup:
                 fitting.append((place, fit))
         return fitting
 
-    def _fit(self, outline: Outline, conditions: Conditions) -> Fit | None:
+    def _fit(self, outline: Schema, conditions: Conditions) -> StreamFit | None:
         key = (outline, conditions)
         if key not in self._fits:
             metrics = outline.match(conditions)
             surely = only_names(conditions)
             self._fits[key] = (
-                Fit(
+                StreamFit(
                     metrics,
                     outline.names_of_labels(metrics),
                     surely,
@@ -164,24 +170,24 @@ class Lookup:
             )
         return self._fits[key]
 
-    def _outline(self, place: Place) -> Outline:
-        if isinstance(place, Outline):
+    def _outline(self, place: Place) -> Schema:
+        if isinstance(place, Schema):
             return place
         return self._blocks.layouts.outline(place) if isinstance(place, int) else place.outline
 
     def _layout(self, place: Place) -> Layout:
-        assert not isinstance(place, Outline)  # which is taken only where it tells all
+        assert not isinstance(place, Schema)  # which is taken only where it tells all
         if isinstance(place, Layout):
             return place
         try:
             return self._blocks.layouts.layout(place)
-        except Missing:
+        except MissingDataError:
             return Layout(())  # it went meanwhile, with the last chunk that had it
-        except Damaged as error:
+        except CorruptionError as error:
             self._blocks.damages.add(str(error))
             return Layout(())
 
-    def _stored(self, found: Found, label: str | None) -> Collection[Place]:
+    def _stored(self, found: StreamMatch, label: str | None) -> Collection[Place]:
         """Return the layouts on disk; where outlines tell all, these or one layout of each are enough."""
         stream, spans = found.stream, found.stream.spans
         if not spans or (stream.pieces and self._start >= stream.complete_from):

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from functools import partial
 from itertools import islice
 
-from vigie.query.storage import Group, Load, Matcher
-from vigie.store.blocks.block_store import Blocks
-from vigie.store.read.chunk_cache import Unpacked
-from vigie.store.read.group_reader import Fetched, disjoint, fetch_group, pieces_of
-from vigie.store.series.index import Found, Index, Matches, Plan, Target
+from vigie.query.storage import Load, Matcher, SeriesGroup
+from vigie.store.blocks.block_store import BlockStore
+from vigie.store.read.chunk_cache import ChunkCache
+from vigie.store.read.group_reader import FetchedGroup, disjoint, fetch_group, pieces_of
+from vigie.store.series.index import Index, IndexMatches, MergedLayout, StreamMatch, Target
 
 TARGETS_A_LOOK = 8  # while the guard is held
 # Values of which a question keeps any unpacked: half of what is kept for all, and the same each time.
@@ -25,20 +25,20 @@ class Scan:
         self,
         guard: AbstractContextManager[object],
         index: Index,
-        blocks: Blocks,
+        blocks: BlockStore,
         start: int,
         end: int,
-        unpacked: Unpacked,
+        unpacked: ChunkCache,
     ) -> None:
         self._guard, self._index, self._blocks, self._unpacked = guard, index, blocks, unpacked
         self._start, self._end = start, end
-        self._matches = Matches()
+        self._matches = IndexMatches()
         self._size = 0  # values of what was fetched so far
         self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
 
     def loads(self, matchers: Sequence[Matcher]) -> Iterator[Load]:
         """Yield what reads the groups; each series is in one of them only."""
-        targets: dict[Target, list[Found]] = {}
+        targets: dict[Target, list[StreamMatch]] = {}
         with self._guard:
             for found in self._index.find(matchers):
                 targets.setdefault(found.stream.name.target, []).append(found)
@@ -53,17 +53,17 @@ class Scan:
             for each in fetched:
                 yield from self._of_one_target(each)
 
-    def _of_one_target(self, fetched: Sequence[Fetched]) -> Iterator[Load]:
+    def _of_one_target(self, fetched: Sequence[FetchedGroup]) -> Iterator[Load]:
         if self._are_apart([each.plan for each in fetched if each.plan is not None]):
             yield from (each.load for each in fetched)
         else:
             yield from map(_ready, disjoint(_read(fetched)))
 
-    def _fetched_alone(self, found: Found) -> Fetched:
+    def _fetched_alone(self, found: StreamMatch) -> FetchedGroup:
         with self._guard:
             return self._fetched(found)
 
-    def _fetched(self, found: Found) -> Fetched:
+    def _fetched(self, found: StreamMatch) -> FetchedGroup:
         """Return what unpacks a stream's samples; to be called under the guard."""
         pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
         newest = next((piece for piece in reversed(pieces) if piece.number), None)
@@ -74,7 +74,7 @@ class Scan:
         self._size += fetched.size
         return fetched
 
-    def _are_apart(self, plans: Sequence[Plan]) -> bool:
+    def _are_apart(self, plans: Sequence[MergedLayout]) -> bool:
         """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""
         if len(plans) < 2:
             return True
@@ -85,20 +85,20 @@ class Scan:
         return self._apart[key]
 
 
-def _batches(targets: Iterable[list[Found]]) -> Iterator[list[list[Found]]]:
+def _batches(targets: Iterable[list[StreamMatch]]) -> Iterator[list[list[StreamMatch]]]:
     """Yield some targets at a time: few, because rows that come meanwhile wait."""
     rest = iter(targets)
     while batch := list(islice(rest, TARGETS_A_LOOK)):
         yield batch
 
 
-def _read(fetched: Iterable[Fetched]) -> list[Group]:
+def _read(fetched: Iterable[FetchedGroup]) -> list[SeriesGroup]:
     return [group for each in fetched if (group := each.load()) is not None]
 
 
-def _ready(group: Group) -> Load:
+def _ready(group: SeriesGroup) -> Load:
     return partial(_same, group)
 
 
-def _same(group: Group) -> Group | None:
+def _same(group: SeriesGroup) -> SeriesGroup | None:
     return group

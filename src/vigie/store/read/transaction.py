@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from types import TracebackType
 
-from vigie.store.blocks.database import Database
+from vigie.store.blocks.database import BlockDatabase
 
 
-class Calm:
+class ReadTransaction:
     """Entered for as long as bytes are fetched, not while they are unpacked."""
 
-    def __init__(self, guard: threading.RLock, database: Database) -> None:
+    def __init__(self, guard: threading.RLock, database: BlockDatabase) -> None:
         self._guard, self._database = guard, database
 
     def __enter__(self) -> None:

@@ -8,12 +8,12 @@ from itertools import pairwise
 from vigie.query.rollups.buckets import FIELDS
 from vigie.store.blocks.block_store import Extent
 from vigie.store.heads.stream import BEFORE_ALL, Stream
-from vigie.store.rollups.page_split import Piece, parted
-from vigie.store.rollups.reader import Ask, RollupReader
-from vigie.store.rollups.tier import Claim, Guard, Made, Tier
-from vigie.store.series.index import Found, Index, Matches
+from vigie.store.rollups.page_split import PagePiece, split_page
+from vigie.store.rollups.reader import RollupQuery, RollupReader
+from vigie.store.rollups.tier import BuiltPages, Guard, Tier, TierClaim
+from vigie.store.series.index import Index, IndexMatches, StreamMatch
 from vigie.store.series.layout import Layouts
-from vigie.store.throttle import Pace
+from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.records import StreamName
 
 MINUTE = 60_000
@@ -24,10 +24,10 @@ PAGES_A_COMMIT = 64
 STREAMS_A_LOOK = 256  # while the guard is held
 BETWEEN = MINUTE  # from one turn to the next
 
-Job = tuple[Stream, Claim]
+Job = tuple[Stream, TierClaim]
 
 
-class RollupMaker:
+class RollupBuilder:
     """Claims a page under the guard, makes it without, and lets nobody remove anything meanwhile."""
 
     def __init__(
@@ -42,7 +42,9 @@ class RollupMaker:
         self._position = position  # of the log
         self._next = -(1 << 62)
 
-    def maintain(self, now: int, raw_since: int, guard: Guard, turn: Guard, pace: Pace) -> None:
+    def maintain(
+        self, now: int, raw_since: int, guard: Guard, turn: Guard, pace: MaintenanceThrottle
+    ) -> None:
         """Make pages that are due, and remove those that are too old."""
         if self._next - BETWEEN <= now < self._next:  # not if the clock was set back
             return
@@ -77,8 +79,8 @@ class RollupMaker:
                 break
         return list(jobs)[:most]
 
-    def _make(self, place: int, jobs: Sequence[Job], guard: Guard, pace: Pace) -> None:
-        tier, claims, batch = self._tiers[place], list[Claim](), list[Made]()
+    def _make(self, place: int, jobs: Sequence[Job], guard: Guard, pace: MaintenanceThrottle) -> None:
+        tier, claims, batch = self._tiers[place], list[TierClaim](), list[BuiltPages]()
         numbers: dict[StreamName, int] = {}
         try:
             for stream, claim in jobs:
@@ -87,14 +89,16 @@ class RollupMaker:
                 with guard:
                     if not self._is_known(stream) or _is_there(tier, claim):
                         continue
-                    ask = Ask(Found(stream, {}, ()), Matches(), FIELDS, guard, prompt=False)
+                    ask = RollupQuery(
+                        StreamMatch(stream, {}, ()), IndexMatches(), FIELDS, guard, prompt=False
+                    )
                     runs, kept = self._runs(place, ask, claim)
                     claims.append(claim)
                     tier.claim(claim)
                     stream.rolled = None
                     position = self._position() if tier.is_right(claim.name) else None
-                made = parted(self._layouts, runs, tier.kind.width)
-                batch.append(Made(claim, made.chunks, [*kept, *made.kept], position))
+                made = split_page(self._layouts, runs, tier.kind.width)
+                batch.append(BuiltPages(claim, made.chunks, [*kept, *made.kept], position))
             if batch:
                 numbers = tier.write(batch)
         finally:
@@ -104,13 +108,15 @@ class RollupMaker:
     def _is_known(self, stream: Stream) -> bool:
         return self._raw.get(stream.name.target, stream.name.source) is stream
 
-    def _runs(self, place: int, ask: Ask, claim: Claim) -> tuple[list[list[Piece]], list[int]]:
+    def _runs(
+        self, place: int, ask: RollupQuery, claim: TierClaim
+    ) -> tuple[list[list[PagePiece]], list[int]]:
         """Return what follows one another and may go together in a page, and which chunks of it stay.
 
         A chunk stays that another one follows: they were parted for good. Its layout is not read again.
         """
         tier = self._tiers[place]
-        runs: list[list[Piece]] = [[]]
+        runs: list[list[PagePiece]] = [[]]
         stored = tier.extents(claim.name, claim.page)
         kept = [chunk.number for chunk, after in pairwise(stored) if chunk.end == after.start]
         at = claim.page
@@ -124,22 +130,22 @@ class RollupMaker:
         runs[-1] += self._pieces(place, ask, at, claim.stop)
         return runs, kept
 
-    def _pieces(self, place: int, ask: Ask, start: int, stop: int) -> Iterator[Piece]:
+    def _pieces(self, place: int, ask: RollupQuery, start: int, stop: int) -> Iterator[PagePiece]:
         """Yield what is new, some hours at a time."""
         finer = self._tiers[max(0, place - 1)].kind
         step = max(self._tiers[place].kind.width, finer.every * finer.width)
         for at in range(start, stop, step):
             till = min(at + step, stop)
-            yield Piece(at, till, self._reader.fetched(place, ask, at, till), None)
+            yield PagePiece(at, till, self._reader.fetched(place, ask, at, till), None)
 
-    def _stored(self, place: int, ask: Ask, extent: Extent) -> Iterator[Piece]:
+    def _stored(self, place: int, ask: RollupQuery, extent: Extent) -> Iterator[PagePiece]:
         """Yield what is there; made again if its layout is damaged."""
         start, stop = extent.start, extent.end
         chunks = self._tiers[place].chunks(ask.found.stream.name, start, stop)
         if not chunks:
             yield from self._pieces(place, ask, start, stop)
         for chunk in chunks:
-            yield Piece(start, stop, self._reader.fetched(place, ask, start, stop), chunk)
+            yield PagePiece(start, stop, self._reader.fetched(place, ask, start, stop), chunk)
 
 
 def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Job]:
@@ -151,7 +157,7 @@ def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Jo
     stop = min(closed, -(-stream.end // kind.width) * kind.width)
     for page in sorted(tier.missing.get(name, ())):
         if page < stop:
-            yield stream, Claim(name, page, min(stop, page + kind.page))
+            yield stream, TierClaim(name, page, min(stop, page + kind.page))
     until = tier.until.get(name)
     if until is None:
         before_first = (_first_time(stream) - 1) // kind.width * kind.width
@@ -160,7 +166,7 @@ def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Jo
     quiet = stream.end < now - GRACE
     if stop > until and (quiet or stop - until >= kind.every * kind.width):
         for page in range(tier.page_at(until + 1), stop, kind.page):
-            yield stream, Claim(name, page, min(stop, page + kind.page))
+            yield stream, TierClaim(name, page, min(stop, page + kind.page))
 
 
 def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
@@ -171,7 +177,7 @@ def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
     stream.roll_at[kind.width] = min(full, stream.end + GRACE)
 
 
-def _is_there(tier: Tier, claim: Claim) -> bool:
+def _is_there(tier: Tier, claim: TierClaim) -> bool:
     name, page, stop = claim
     stored = tier.extents(name, page)
     if stored and stored[-1].end >= stop:

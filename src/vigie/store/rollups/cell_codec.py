@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from vigie.query.rollups.buckets import Cells, nothing
+from vigie.query.rollups.buckets import Cells, empty_buckets
 from vigie.query.vectors import Flags
 from vigie.store.compression.codec import Floats, Times, pack_floats, pack_times, unpack_floats, unpack_times
 
@@ -19,7 +19,7 @@ SHARED = ("count", "first_at", "last_at")  # guessed from one row that stands fo
 _ALL = b"*"
 
 
-def packed(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequence[str]) -> list[bytes]:
+def pack_cells(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequence[str]) -> list[bytes]:
     """Return two parts for each field: where it is not as guessed, and what it is there."""
     parts = []
     for name in names:
@@ -36,7 +36,7 @@ def packed(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequence[st
     return parts
 
 
-def unpacked(
+def unpack_cells(
     parts: Sequence[bytes],
     shared: dict[str, Cells],
     shape: tuple[int, int],
@@ -48,7 +48,7 @@ def unpacked(
     for i, name in enumerate(names):
         mask, content = parts[2 * i : 2 * i + 2]
         if name not in needed:
-            cells[name] = nothing(name, 1, shape[1])
+            cells[name] = empty_buckets(name, 1, shape[1])
         elif not mask:
             cells[name] = _guessed(name, cells, shared, (1, shape[1]))
         else:
@@ -106,7 +106,7 @@ def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape
             return np.fmax(cells["first"], cells["last"])
         if name == "total":
             return np.where(some, _guessed_total(cells["count"], cells["first"], cells["last"]), 0.0)
-    return nothing(name, 1, shape[1])
+    return empty_buckets(name, 1, shape[1])
 
 
 def _guessed_total(count: Floats, first: Floats, last: Floats) -> Floats:

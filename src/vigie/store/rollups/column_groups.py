@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from vigie.query.rollups.buckets import FIELDS, NOTHING, Buckets, Cells
 from vigie.query.vectors import Flags
-from vigie.store.compression.codec import ROLLED, THOROUGH, Floats, press, seal, unpress_whole
-from vigie.store.compression.column_groups import TENS, pack_heads, units_of, unpacked_heads, whole_or_tenths
+from vigie.store.compression.codec import ROLLED, THOROUGH, Floats, compress, decompress_whole, seal
+from vigie.store.compression.column_groups import TENS, pack_heads, units_of, unpack_heads, whole_or_tenths
 from vigie.store.compression.decimals import Whole
-from vigie.store.compression.magnitudes import press_lines, unpress_lines
+from vigie.store.compression.magnitudes import compress_lines, decompress_lines
 from vigie.store.rollups import cell_codec as rollup_cells
 from vigie.store.rollups.cell_codec import SHARED
 
@@ -43,7 +43,7 @@ class _Page(NamedTuple):
     ways: Sequence[Whole]
 
 
-def packed(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str, Cells]) -> list[bytes]:
+def pack_columns(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str, Cells]) -> list[bytes]:
     """Return the sealed bytes of each band."""
     height = bands[-1][1] if bands else 0
     cells = {name: _high(getattr(buckets, name), height) for name in FIELDS}
@@ -52,24 +52,24 @@ def packed(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str,
     return [_packed(page, cells, shared, slice(*band), alike) for band in bands]
 
 
-def unpacked(
+def unpack_columns(
     content: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
 ) -> dict[str, Cells]:
     """Return the fields of a band's lines that are needed."""
     parts = msgpack.decode(content, type=list[bytes])
-    heads = unpacked_heads(parts[0], shape[0], 2)
+    heads = unpack_heads(parts[0], shape[0], 2)
     floats = heads[:, 0] == _FLOATS
     rest = parts[_PARTS:]
     if floats.all():
-        return rollup_cells.unpacked(rest, shared, shape, FIELDS, needed)
+        return rollup_cells.unpack_cells(rest, shared, shape, FIELDS, needed)
     whole = (int((~floats).sum()), shape[1])
     beside, rest = (rest[: 2 * len(SHARED)], rest[2 * len(SHARED) :]) if len(rest) % 18 else ([], rest)
     beside = beside or [b""] * 2 * len(SHARED)
-    cells = rollup_cells.unpacked(beside, shared, whole, SHARED, needed)
+    cells = rollup_cells.unpack_cells(beside, shared, whole, SHARED, needed)
     cells |= _whole_cells(parts[1:_PARTS], heads[~floats], cells["count"], needed)
     if not rest:
         return cells
-    others = rollup_cells.unpacked(rest, shared, (shape[0] - whole[0], shape[1]), FIELDS, needed)
+    others = rollup_cells.unpack_cells(rest, shared, (shape[0] - whole[0], shape[1]), FIELDS, needed)
     return {name: _together(name, cells, others, floats) for name in FIELDS}
 
 
@@ -125,16 +125,16 @@ def _packed(
     floats = heads[:, 0] == _FLOATS
     parts = [
         pack_heads(heads),
-        press(page.bases[lines][~floats], THOROUGH),
-        press(units[~floats], THOROUGH) if (units > 1).any() else b"",
+        compress(page.bases[lines][~floats], THOROUGH),
+        compress(units[~floats], THOROUGH) if (units > 1).any() else b"",
     ]
     for i, way in enumerate(page.ways):
         chosen = ~floats & (heads[:, 0] >> i & 1).astype(np.bool_)
-        parts.append(press_lines(way[lines][chosen][:, _AT[i] :], THOROUGH))
+        parts.append(compress_lines(way[lines][chosen][:, _AT[i] :], THOROUGH))
     if not alike and not floats.all():
-        parts += rollup_cells.packed(_some(cells, lines, ~floats), shared, SHARED)
+        parts += rollup_cells.pack_cells(_some(cells, lines, ~floats), shared, SHARED)
     if floats.any():
-        parts += rollup_cells.packed(_some(cells, lines, floats), shared, FIELDS)
+        parts += rollup_cells.pack_cells(_some(cells, lines, floats), shared, FIELDS)
     return seal(ROLLED, 0, msgpack.encode(parts))
 
 
@@ -142,7 +142,7 @@ def _whole_cells(
     parts: Sequence[bytes], heads: Heads, count: Floats, needed: Collection[str]
 ) -> dict[str, Cells]:
     shape = (len(heads), count.shape[1])
-    bases = unpress_whole(parts[0])
+    bases = decompress_whole(parts[0])
 
     def way(name: str) -> Whole:
         place = _WAYS.index(name)
@@ -164,7 +164,7 @@ def _whole_cells(
         if parts[2 + _WAYS.index("drops")]:
             whole["lost"] = whole["lost"] + way("drops") * _middle(first, last)
     if parts[1]:
-        units = unpress_whole(parts[1])[:, np.newaxis]
+        units = decompress_whole(parts[1])[:, np.newaxis]
         whole = {name: each * units for name, each in whole.items()}
     scale = TENS[heads[:, 1]][:, np.newaxis]
     cells: dict[str, Cells] = {name: each / scale for name, each in whole.items()}
@@ -188,7 +188,7 @@ def _spread(part: bytes, chosen: Flags, shape: tuple[int, int], first: int) -> W
     """Return the lines of a way; those that have none of it stay where they are."""
     if not part:
         return np.zeros((1, shape[1]), dtype=np.int64)
-    some = unpress_lines(part, int(np.count_nonzero(chosen)), shape[1] - first)
+    some = decompress_lines(part, int(np.count_nonzero(chosen)), shape[1] - first)
     if not first and chosen.all():
         return some
     lines = np.zeros(shape, dtype=np.int64)

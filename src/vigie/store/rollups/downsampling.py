@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vigie.model.nan import STALE_BITS
-from vigie.query.rollups.buckets import FIELDS, Buckets, nothing, stacked
+from vigie.query.rollups.buckets import FIELDS, Buckets, empty_buckets, stack_buckets
 from vigie.query.vectors import Flags, Indices
 from vigie.store.compression.codec import Floats, Times, absent, bits
 
@@ -17,7 +17,7 @@ def grid(start: int, stop: int, width: int) -> Times:
     return np.arange(start + width, stop + 1, width, dtype=np.int64)
 
 
-def roll(times: Times, values: Floats, ends: Times) -> Buckets:
+def downsample(times: Times, values: Floats, ends: Times) -> Buckets:
     """Return the buckets with these ends, which enclose all the times."""
     places = np.searchsorted(ends, times)
     filled = np.unique(places)
@@ -25,7 +25,7 @@ def roll(times: Times, values: Floats, ends: Times) -> Buckets:
     height = max(1, CELLS // max(1, len(times)))
     pieces = [values[top : top + height] for top in range(0, max(1, len(values)), height)]
     parts = [_rolled(times, np.ascontiguousarray(piece), ends[filled], starts) for piece in pieces]
-    return spread(stacked(parts, [len(piece) for piece in pieces]), ends)
+    return spread(stack_buckets(parts, [len(piece) for piece in pieces]), ends)
 
 
 def spread(buckets: Buckets, ends: Times) -> Buckets:
@@ -36,7 +36,7 @@ def spread(buckets: Buckets, ends: Times) -> Buckets:
     cells = {}
     for name in FIELDS:
         some = getattr(buckets, name)
-        cells[name] = nothing(name, len(some), len(ends))
+        cells[name] = empty_buckets(name, len(some), len(ends))
         cells[name][:, places] = some
     return Buckets(ends, **cells)
 
@@ -44,7 +44,7 @@ def spread(buckets: Buckets, ends: Times) -> Buckets:
 def _rolled(times: Times, values: Floats, ends: Times, starts: Indices) -> Buckets:
     present = ~absent(values) & (bits(values) != np.uint64(STALE_BITS))
     if not len(times):
-        return Buckets(ends, **{name: nothing(name, 1, 0) for name in FIELDS})
+        return Buckets(ends, **{name: empty_buckets(name, 1, 0) for name in FIELDS})
     if present.all():
         return _dense(times, values, ends, starts)
     return _sparse(times, values, ends, starts, present)

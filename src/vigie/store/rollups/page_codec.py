@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 import numpy as np
 
-from vigie.query.rollups.buckets import FIELDS, Buckets, Cells, nothing, stacked
+from vigie.query.rollups.buckets import FIELDS, Buckets, Cells, empty_buckets, stack_buckets
 from vigie.store.blocks.chunk import Chunk
-from vigie.store.compression.codec import opened, pack_times
+from vigie.store.compression.codec import pack_times, unseal
 from vigie.store.rollups import column_groups as rollup_band
 from vigie.store.rollups.cell_codec import SHARED
-from vigie.store.series.layout import Columns, Layout, cuts_of
+from vigie.store.series.layout import Columns, Layout, cut_columns
 
 _NEEDS = {
     "first": {"last"},
@@ -26,7 +26,7 @@ LATEST = 1 << 62
 def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
     """Return the buckets of an ordered layout's series as a chunk in memory."""
     shared = _shared_rows(buckets)
-    blobs = rollup_band.packed(layout.bands, buckets, shared)
+    blobs = rollup_band.pack_columns(layout.bands, buckets, shared)
     start, end = int(buckets.ends[0]) - width, int(buckets.ends[-1])
     packed = pack_times(np.concatenate([shared[name] for name in SHARED]).astype(np.int64))
     return Chunk(layout, start, end, len(buckets.ends), packed, blobs.__getitem__)
@@ -39,12 +39,12 @@ def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str
     shared = {name: row[np.newaxis] for name, row in zip(SHARED, rows, strict=True)}
     needed = set(SHARED).union(wanted, *(_NEEDS.get(name, ()) for name in wanted))
     read, heights = [], []
-    for band, height, lines in cuts_of(page.layout, columns):
+    for band, height, lines in cut_columns(page.layout, columns):
         some = _unpacked(page.blob(band), shared, (height, page.rows), needed)
         buckets = Buckets(ends, **some)
         read.append(buckets if lines is None else buckets.rows(lines))
         heights.append(height if lines is None else len(lines))
-    return stacked(read, heights)
+    return stack_buckets(read, heights)
 
 
 def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
@@ -63,6 +63,6 @@ def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
 def _unpacked(
     blob: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
 ) -> dict[str, Cells]:
-    _, _, content = opened(blob)
-    cells = rollup_band.unpacked(content, shared, shape, needed)
-    return {name: cells[name] if name in cells else nothing(name, 1, shape[1]) for name in FIELDS}
+    _, _, content = unseal(blob)
+    cells = rollup_band.unpack_columns(content, shared, shape, needed)
+    return {name: cells[name] if name in cells else empty_buckets(name, 1, shape[1]) for name in FIELDS}

@@ -13,14 +13,14 @@ from vigie.query.rollups.buckets import Buckets
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.rollups.downsampling import grid
 from vigie.store.rollups.page_codec import page_of
-from vigie.store.rollups.reader import Read, joined
+from vigie.store.rollups.reader import Read, join_buckets
 from vigie.store.series.layout import Layout, Layouts, is_too_wide
 
 WIDER = 1.25  # more than that, and it is left to itself
 Load = Callable[[], Read]
 
 
-class Piece(NamedTuple):
+class PagePiece(NamedTuple):
     """A part of a page: what reads its buckets, and the chunk that it is on disk, if it is."""
 
     start: int
@@ -29,24 +29,24 @@ class Piece(NamedTuple):
     stored: Chunk | None
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A piece whose series are known."""
 
-    piece: Piece
+    piece: PagePiece
     layout: Layout
     load: Callable[[], tuple[Layout, Buckets] | None]
 
 
-class Parted(NamedTuple):
+class SplitPage(NamedTuple):
     """What is to be written of a page, and which chunks on disk stay as they are."""
 
     chunks: list[Chunk]
     kept: list[int]
 
 
-def parted(layouts: Layouts, runs: Iterable[Sequence[Piece]], width: int) -> Parted:
+def split_page(layouts: Layouts, runs: Iterable[Sequence[PagePiece]], width: int) -> SplitPage:
     """Return a page in as few chunks as its series allow, with few pieces in memory at a time."""
-    made = Parted([], [])
+    made = SplitPage([], [])
     for parts, stop in chain.from_iterable(_groups(layouts, pieces) for pieces in runs):
         first = parts[0].piece
         if len(parts) == 1 and first.stored is not None and first.stored.end == stop == first.stop:
@@ -56,9 +56,9 @@ def parted(layouts: Layouts, runs: Iterable[Sequence[Piece]], width: int) -> Par
     return made
 
 
-def _groups(layouts: Layouts, pieces: Sequence[Piece]) -> Iterator[tuple[list[Part], int]]:
+def _groups(layouts: Layouts, pieces: Sequence[PagePiece]) -> Iterator[tuple[list[PagePart], int]]:
     """Yield parts that go together, and up to when: one without samples belongs to those before it."""
-    group: list[Part] = []
+    group: list[PagePart] = []
     stop = 0
     for piece in pieces:
         part = _part(layouts, piece)
@@ -72,14 +72,14 @@ def _groups(layouts: Layouts, pieces: Sequence[Piece]) -> Iterator[tuple[list[Pa
         yield group, stop
 
 
-def _part(layouts: Layouts, piece: Piece) -> Part | None:
+def _part(layouts: Layouts, piece: PagePiece) -> PagePart | None:
     if piece.stored is not None:
-        return Part(piece, piece.stored.layout, partial(_loaded, layouts, piece))
+        return PagePart(piece, piece.stored.layout, partial(_loaded, layouts, piece))
     loaded = _loaded(layouts, piece)
-    return None if loaded is None else Part(piece, loaded[0], lambda: loaded)
+    return None if loaded is None else PagePart(piece, loaded[0], lambda: loaded)
 
 
-def _loaded(layouts: Layouts, piece: Piece) -> tuple[Layout, Buckets] | None:
+def _loaded(layouts: Layouts, piece: PagePiece) -> tuple[Layout, Buckets] | None:
     """Return the series of a piece and their buckets; those of a damaged chunk may be others, or none."""
     plan, buckets = piece.load()
     if plan is None or not (buckets.count > 0).any():
@@ -87,7 +87,7 @@ def _loaded(layouts: Layouts, piece: Piece) -> tuple[Layout, Buckets] | None:
     return layouts.of(tuple(plan.layout.series[i] for i in plan.columns)), buckets
 
 
-def _chunks(layouts: Layouts, parts: Sequence[Part], stop: int, width: int) -> Iterator[Chunk]:
+def _chunks(layouts: Layouts, parts: Sequence[PagePart], stop: int, width: int) -> Iterator[Chunk]:
     loaded = [one for part in parts if (one := part.load()) is not None]
     if not loaded:
         return
@@ -96,5 +96,5 @@ def _chunks(layouts: Layouts, parts: Sequence[Part], stop: int, width: int) -> I
         (None if layout is union else np.array([union.column[key] for key in layout.series]), buckets)
         for layout, buckets in loaded
     ]
-    buckets = joined(lined, len(union), grid(parts[0].piece.start, stop, width))
+    buckets = join_buckets(lined, len(union), grid(parts[0].piece.start, stop, width))
     yield page_of(layouts.ordered(union), buckets.rows(union.by_metric), width)

@@ -12,15 +12,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vigie.query.rollups.buckets import FIELDS, Buckets, nothing, spans
-from vigie.query.storage import Group
+from vigie.query.rollups.buckets import FIELDS, Buckets, empty_buckets, spans
+from vigie.query.storage import SeriesGroup
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.compression.codec import Times
-from vigie.store.errors import Damaged
-from vigie.store.rollups.downsampling import grid, roll
+from vigie.store.errors import CorruptionError
+from vigie.store.rollups.downsampling import downsample, grid
 from vigie.store.rollups.page_codec import buckets_of
 from vigie.store.rollups.tier import Guard, Tier
-from vigie.store.series.index import Found, Index, Matches, Plan
+from vigie.store.series.index import Index, IndexMatches, MergedLayout, StreamMatch
 from vigie.store.series.layout import Columns, Layout, Layouts
 from vigie.store.wal.records import StreamName
 
@@ -29,23 +29,23 @@ log = logging.getLogger(__name__)
 ALWAYS = ("count", "first_at", "last_at")
 Part = tuple[Layout, Buckets]
 Load = Callable[[], Iterator[Part]]
-Read = tuple[Plan | None, Buckets]
+Read = tuple[MergedLayout | None, Buckets]
 
 
 class FetchRaw(Protocol):
     """Takes hold of raw samples under the lock; what it returns unpacks them later."""
 
     def __call__(
-        self, found: Found, matches: Matches, start: int, end: int, *, prompt: bool
-    ) -> Callable[[], Group | None]:
+        self, found: StreamMatch, matches: IndexMatches, start: int, end: int, *, prompt: bool
+    ) -> Callable[[], SeriesGroup | None]:
         """Fetch bytes at once if prompt; else later, and then nobody may remove any before."""
 
 
-class Ask(NamedTuple):
+class RollupQuery(NamedTuple):
     """Whose buckets are wanted, which fields of them, and how to come by them."""
 
-    found: Found
-    matches: Matches
+    found: StreamMatch
+    matches: IndexMatches
     wanted: Collection[str]
     guard: Guard
     prompt: bool
@@ -65,20 +65,20 @@ class RollupReader:
         self._tiers, self._layouts, self._raw, self._fetch_raw = tiers, layouts, raw, fetch_raw
         self._can_make = can_make  # tells whether all that a page is made of is still there
 
-    def fetched(self, place: int, ask: Ask, start: int, stop: int) -> Callable[[], Read]:
+    def fetched(self, place: int, ask: RollupQuery, start: int, stop: int) -> Callable[[], Read]:
         """Return what makes the buckets of what is there now; to be called under the guard."""
         return partial(self._read, place, ask, self._loads(place, ask, start, stop), start, stop)
 
-    def _read(self, place: int, ask: Ask, loads: Sequence[Load], start: int, stop: int) -> Read:
+    def _read(self, place: int, ask: RollupQuery, loads: Sequence[Load], start: int, stop: int) -> Read:
         parts = [part for load in loads for part in load()]
         ends = grid(start, stop, self._tiers[place].kind.width)
         if not parts:
-            return None, Buckets(ends, **{name: nothing(name, 1, len(ends)) for name in FIELDS})
+            return None, Buckets(ends, **{name: empty_buckets(name, 1, len(ends)) for name in FIELDS})
         plan = ask.matches.plan(tuple({layout: None for layout, _ in parts}), ask.found.conditions)
         lines = [(plan.lines[layout], buckets) for layout, buckets in parts]
-        return plan, joined(lines, len(plan.columns), ends, ask.wanted)
+        return plan, join_buckets(lines, len(plan.columns), ends, ask.wanted)
 
-    def _loads(self, place: int, ask: Ask, start: int, stop: int) -> list[Load]:
+    def _loads(self, place: int, ask: RollupQuery, start: int, stop: int) -> list[Load]:
         """Return what makes the parts, in order of time."""
         tier, at = self._tiers[place], start
         loads: list[Load] = []
@@ -91,7 +91,7 @@ class RollupReader:
             loads.append(partial(self._of_page, place, ask, _held(page, ask), begin, at))
         return loads + self._finer(place, ask, at, stop) if at < stop else loads
 
-    def _of_page(self, place: int, ask: Ask, page: Chunk, start: int, stop: int) -> Iterator[Part]:
+    def _of_page(self, place: int, ask: RollupQuery, page: Chunk, start: int, stop: int) -> Iterator[Part]:
         tier, name = self._tiers[place], ask.found.stream.name
         width = tier.kind.width
         columns = ask.matches.columns(page.layout, ask.found.conditions)
@@ -99,7 +99,7 @@ class RollupReader:
             return
         try:
             buckets = buckets_of(page, columns, width, ask.wanted)
-        except Damaged as error:
+        except CorruptionError as error:
             with ask.guard:
                 self._say(tier, name, page, error)
                 loads = self._finer(place, ask, start, stop)
@@ -108,7 +108,7 @@ class RollupReader:
             return
         yield page.layout, buckets.columns(slice((start - page.start) // width, (stop - page.start) // width))
 
-    def _say(self, tier: Tier, name: StreamName, chunk: Chunk, error: Damaged) -> None:
+    def _say(self, tier: Tier, name: StreamName, chunk: Chunk, error: CorruptionError) -> None:
         """Say what is damaged, and have its page made again, unless the rest of it would be lost by that."""
         page, what = tier.page_at(chunk.start + 1), f"rollups of {dict(name.target)} from {chunk.start} on"
         if self._can_make(tier, page):
@@ -117,7 +117,7 @@ class RollupReader:
         else:
             tier.blocks.damages.add(f"{what} are not readable: {error}")
 
-    def _finer(self, place: int, ask: Ask, start: int, stop: int) -> list[Load]:
+    def _finer(self, place: int, ask: RollupQuery, start: int, stop: int) -> list[Load]:
         """Return what makes buckets of the next finer tier, or of raw samples."""
         pieces = self._pieces(place, ask, start, stop)
         if place:
@@ -126,7 +126,7 @@ class RollupReader:
         stream = self._raw.get(name.target, name.source)
         if stream is None:
             return []
-        found = Found(stream, {}, ask.found.conditions)
+        found = StreamMatch(stream, {}, ask.found.conditions)
         return [
             partial(
                 self._of_raw, self._fetch_raw(found, ask.matches, at + 1, till, prompt=ask.prompt), at, till
@@ -134,7 +134,7 @@ class RollupReader:
             for at, till in pieces
         ]
 
-    def _pieces(self, place: int, ask: Ask, start: int, stop: int) -> list[tuple[int, int]]:
+    def _pieces(self, place: int, ask: RollupQuery, start: int, stop: int) -> list[tuple[int, int]]:
         """Part what is made in the background: where series come and go, a long time has too many of them."""
         if ask.prompt:
             return [(start, stop)]
@@ -149,26 +149,26 @@ class RollupReader:
         if plan is not None:
             yield plan.layout, spans(buckets, low, low + ratio)
 
-    def _of_raw(self, read: Callable[[], Group | None], start: int, stop: int) -> Iterator[Part]:
+    def _of_raw(self, read: Callable[[], SeriesGroup | None], start: int, stop: int) -> Iterator[Part]:
         group = read()
         if group is not None:
             layout = self._layouts.of(tuple(tuple(sorted(labels.items())) for labels in group.labels))
-            yield layout, roll(group.times, group.values, grid(start, stop, self._tiers[0].kind.width))
+            yield layout, downsample(group.times, group.values, grid(start, stop, self._tiers[0].kind.width))
 
 
-def _held(page: Chunk, ask: Ask) -> Chunk:
+def _held(page: Chunk, ask: RollupQuery) -> Chunk:
     """Return a page whose bytes are in memory, if they might be gone later."""
     if not ask.prompt:
         return page
     try:
         cuts = ask.matches.cuts(page.layout, ask.found.conditions)
         blobs = {cut.band: page.blob(cut.band) for cut in cuts}
-    except Damaged:
+    except CorruptionError:
         return page  # said when it is read
     return page._replace(blob=blobs.__getitem__)
 
 
-def joined(
+def join_buckets(
     parts: Sequence[tuple[Columns | None, Buckets]],
     height: int,
     ends: Times,
@@ -182,10 +182,10 @@ def joined(
     cells = {}
     for name in FIELDS:
         if name not in wanted and name not in ALWAYS:
-            cells[name] = nothing(name, 1, len(ends))
+            cells[name] = empty_buckets(name, 1, len(ends))
             continue
         shared = in_order and all(len(getattr(buckets, name)) == 1 for _, buckets in parts)
-        cells[name] = nothing(name, 1 if shared else height, len(ends))
+        cells[name] = empty_buckets(name, 1 if shared else height, len(ends))
         for (lines, buckets), columns in zip(parts, places, strict=True):
             inside = slice(int(columns[0]), int(columns[-1]) + 1)
             cells[name][slice(None) if lines is None else lines, inside] = getattr(buckets, name)

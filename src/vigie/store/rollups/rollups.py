@@ -13,30 +13,30 @@ from pathlib import Path
 
 import numpy as np
 
-from vigie.query.parallel import side_by_side
-from vigie.query.rollups.evaluator import RolledGroup
+from vigie.query.parallel import parallel_map
+from vigie.query.rollups.evaluator import RollupGroup
 from vigie.query.storage import Matcher
 from vigie.store.compression.codec import Times
-from vigie.store.corruption import Damages
+from vigie.store.corruption import CorruptionLog
 from vigie.store.heads.stream import Stream
 from vigie.store.retention import Retention
-from vigie.store.rollups.builder import MINUTE, RollupMaker
-from vigie.store.rollups.reader import Ask, FetchRaw, Read, RollupReader
-from vigie.store.rollups.tier import Guard, Kind, Notes, Tier
-from vigie.store.series.index import Found, Index, Matches, Target
-from vigie.store.series.label_table import StoredLabels
+from vigie.store.rollups.builder import MINUTE, RollupBuilder
+from vigie.store.rollups.reader import FetchRaw, Read, RollupQuery, RollupReader
+from vigie.store.rollups.tier import Guard, Notes, Tier, TierConfig
+from vigie.store.series.index import Index, IndexMatches, StreamMatch, Target
+from vigie.store.series.label_table import StoredLabelTable
 from vigie.store.series.layout import Layouts
-from vigie.store.throttle import Pace
+from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.records import StreamName
 
 HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
-FIVE_MINUTES = Kind("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))
-ONE_HOUR = Kind("1h", HOUR, 72, 24, Retention(730 * DAY))
+FIVE_MINUTES = TierConfig("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))
+ONE_HOUR = TierConfig("1h", HOUR, 72, 24, Retention(730 * DAY))
 KINDS = (FIVE_MINUTES, ONE_HOUR)
 RAW = StreamName((), "raw since", framed=True)  # stands where no stream does: it has no target
 
 
-class Rollups:
+class RollupStore:
     """All tiers of a store, finest first."""
 
     def __init__(
@@ -45,10 +45,10 @@ class Rollups:
         layouts: Layouts,
         raw: Index,
         fetch_raw: FetchRaw,
-        damages: Damages,
+        damages: CorruptionLog,
         max_bytes: int | None,
         position: Callable[[], int],
-        kinds: Sequence[Kind] = KINDS,
+        kinds: Sequence[TierConfig] = KINDS,
     ) -> None:
         self._raw = raw
         kinds = [kind._replace(retention=kind.retention.sharing(max_bytes)) for kind in kinds]
@@ -58,7 +58,7 @@ class Rollups:
             if tier.blocks.salvaged:
                 tier.until.clear()  # so that pages that are lost are made again
         self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_make)
-        self._maker = RollupMaker(self.tiers, layouts, raw, self._reader, position)
+        self._maker = RollupBuilder(self.tiers, layouts, raw, self._reader, position)
 
     def close(self) -> None:
         """Let go of the files; which pages late samples made wrong is known again from the log."""
@@ -163,7 +163,7 @@ class Rollups:
         for tier in self.tiers:
             tier.blocks.reborn()
 
-    def maintain(self, now: int, guard: Guard, turn: Guard, pace: Pace) -> None:
+    def maintain(self, now: int, guard: Guard, turn: Guard, pace: MaintenanceThrottle) -> None:
         """Make pages that are due, a bounded number of them, and remove those that are too old."""
         self._maker.maintain(now, self.raw_since, guard, turn, pace)
 
@@ -175,18 +175,18 @@ class Rollups:
         end: int,
         width: int,
         wanted: Collection[str],
-    ) -> Iterator[RolledGroup]:
+    ) -> Iterator[RollupGroup]:
         """Yield, target by target, the buckets of fitting series between two multiples of the width."""
         place = [tier.kind.width for tier in self.tiers].index(width)
-        matches = Matches()
+        matches = IndexMatches()
         with guard:
             indexes = [self._raw, *(tier.index for tier in self.tiers[place::-1])]
             found = {one.stream.name: one for index in indexes for one in index.find(matchers)}
         tasks = (
-            self._fetched(guard, place, Ask(one, matches, wanted, guard, prompt=True), start, end)
+            self._fetched(guard, place, RollupQuery(one, matches, wanted, guard, prompt=True), start, end)
             for one in found.values()
         )
-        yield from filter(None, side_by_side(tasks, worth=lambda: True))
+        yield from filter(None, parallel_map(tasks, worth=lambda: True))
 
     def _can_make(self, tier: Tier, page: int) -> bool:
         """Tell whether all that a page is made of is still there."""
@@ -194,15 +194,15 @@ class Rollups:
         return page >= (self.since(self.tiers[place - 1].kind.width) if place else self.raw_since)
 
     def _fetched(
-        self, guard: Guard, place: int, ask: Ask, start: int, end: int
-    ) -> Callable[[], RolledGroup | None]:
+        self, guard: Guard, place: int, ask: RollupQuery, start: int, end: int
+    ) -> Callable[[], RollupGroup | None]:
         """Return what unpacks the buckets of a stream's fitting series, in any thread."""
         with guard:
             return partial(_group, ask.found, self._reader.fetched(place, ask, start, end))
 
 
-def _group(found: Found, read: Callable[[], Read]) -> RolledGroup | None:
+def _group(found: StreamMatch, read: Callable[[], Read]) -> RollupGroup | None:
     plan, buckets = read()
     if plan is None or not len(plan.columns):
         return None
-    return RolledGroup(StoredLabels(found.target, plan.layout, plan.columns), buckets)
+    return RollupGroup(StoredLabelTable(found.target, plan.layout, plan.columns), buckets)

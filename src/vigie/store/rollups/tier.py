@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeVar
 
 from vigie.store.blocks.block_store import Extent
 from vigie.store.blocks.chunk import Chunk
-from vigie.store.blocks.repair import opened_blocks
+from vigie.store.blocks.repair import open_or_repair
 from vigie.store.compression.codec import Times
-from vigie.store.corruption import Damages
-from vigie.store.heads.stream import BEFORE_ALL, Lengths, Stream
+from vigie.store.corruption import CorruptionLog
+from vigie.store.heads.stream import BEFORE_ALL, HeadLimits, Stream
 from vigie.store.retention import Retention, expire
 from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
@@ -27,7 +27,7 @@ Guard = AbstractContextManager[object]
 _Part = TypeVar("_Part", Chunk, Extent)
 
 
-class Kind(NamedTuple):
+class TierConfig(NamedTuple):
     """How wide the buckets are, how many fill a page, after how many a page is written anew; and the age."""
 
     name: str
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
         return self.width * self.page_buckets
 
 
-class Claim(NamedTuple):
+class TierClaim(NamedTuple):
     """A page of a stream that somebody makes, and up to when."""
 
     name: StreamName
@@ -50,13 +50,13 @@ class Claim(NamedTuple):
     stop: int
 
 
-class Made(NamedTuple):
+class BuiltPages(NamedTuple):
     """A page that was made: its chunks, none if there are no samples, and those on disk that stay.
 
     With it every page of the stream has all rows that the log holds before a position, if there is one.
     """
 
-    claim: Claim
+    claim: TierClaim
     chunks: Sequence[Chunk]
     kept: Collection[int] = ()
     position: int | None = None
@@ -71,7 +71,7 @@ class Tier:
     So a page is taken away when late samples fall into it, before they leave the log, and made again later.
     """
 
-    def __init__(self, directory: Path, kind: Kind, layouts: Layouts, damages: Damages) -> None:
+    def __init__(self, directory: Path, kind: TierConfig, layouts: Layouts, damages: CorruptionLog) -> None:
         self.kind = kind
         self.index = Index()
         self._damages = damages
@@ -84,7 +84,7 @@ class Tier:
         self.made: dict[StreamName, int] = {}  # up to which position of the log, when the store was opened
         self._layouts = layouts
         self.path = directory / f"rollups-{kind.name}.sqlite"
-        self.blocks = opened_blocks(self.path, layouts, damages)
+        self.blocks = open_or_repair(self.path, layouts, damages)
         try:
             self._load()
         except BaseException:
@@ -151,7 +151,7 @@ class Tier:
             return []
         return self._right(name, self._extents(self._numbers[name], page))
 
-    def claim(self, claim: Claim) -> None:
+    def claim(self, claim: TierClaim) -> None:
         """Take over a page that is made of what is there now; a row that comes from now on is late."""
         name, page, stop = claim
         self.until[name] = max(self.until.get(name, stop), stop)
@@ -161,7 +161,7 @@ class Tier:
             del self.missing[name]
         self._said(name, {page})  # until it is written no row leaves the log, and then it is right
 
-    def write(self, batch: Sequence[Made]) -> dict[StreamName, int]:
+    def write(self, batch: Sequence[BuiltPages]) -> dict[StreamName, int]:
         """Make pages durable that were claimed, in place of what is there; return their streams' numbers."""
         numbers: dict[StreamName, int] = {}
         with self.blocks.transaction():
@@ -181,7 +181,7 @@ class Tier:
         return numbers
 
     def settle(
-        self, claims: Iterable[Claim], batch: Sequence[Made], numbers: Mapping[StreamName, int]
+        self, claims: Iterable[TierClaim], batch: Sequence[BuiltPages], numbers: Mapping[StreamName, int]
     ) -> None:
         """Let pages that were written be read, and the other claimed ones be made again."""
         made = {(name, page): chunks for (name, page, _), chunks, *_ in batch}
@@ -258,7 +258,7 @@ class Tier:
     def _known(self, name: StreamName) -> Stream:
         stream = self.index.get(name.target, name.source)
         if stream is None:
-            stream = Stream(name, self._layouts, Lengths(), self._damages)
+            stream = Stream(name, self._layouts, HeadLimits(), self._damages)
             self.index.add(stream)
         stream.number = self._numbers[name]
         return stream

@@ -13,20 +13,20 @@ import numpy as np
 
 from vigie.query.storage import Matcher
 from vigie.store.heads.stream import Stream
-from vigie.store.series.layout import NAME, Columns, Cut, Layout, fits_of, unique
-from vigie.store.series.matcher import Condition, condition_of
-from vigie.store.series.schema import Outline
+from vigie.store.series.layout import NAME, ColumnCut, Columns, Layout, match_layout, unique
+from vigie.store.series.matcher import CompiledMatcher, compile_matcher
+from vigie.store.series.schema import Schema
 
 Target = tuple[tuple[str, str], ...]
 MENTIONS = 4  # of each stream under names that fit, up to which going by names is worth it: else all may fit
 
 
-class Found(NamedTuple):
+class StreamMatch(NamedTuple):
     """A stream that may have what is asked for, and what is still to ask of its layouts."""
 
     stream: Stream
     target: Mapping[str, str]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[CompiledMatcher, ...]
 
 
 class _Own(NamedTuple):
@@ -42,7 +42,7 @@ class Index:
     def __init__(self) -> None:
         self._streams: dict[Target, dict[str, Stream]] = {}
         self._by_name: dict[str, dict[Stream, None]] = {}
-        self._noted: dict[Stream, dict[Outline, None]] = {}
+        self._noted: dict[Stream, dict[Schema, None]] = {}
         self._own: dict[Target, _Own] = {}
 
     def __iter__(self) -> Iterator[Stream]:
@@ -61,7 +61,7 @@ class Index:
         if target not in self._own:
             self._own[target] = _Own(tuple([name for name, _ in target]), dict(target))
 
-    def note(self, stream: Stream, outline: Outline) -> None:
+    def note(self, stream: Stream, outline: Schema) -> None:
         """Note that a stream has series of these names."""
         noted = self._noted[stream]
         if outline not in noted:
@@ -69,11 +69,11 @@ class Index:
             for name in outline.metrics:
                 self._by_name.setdefault(name, {})[stream] = None
 
-    def outlines(self, stream: Stream) -> Collection[Outline]:
+    def outlines(self, stream: Stream) -> Collection[Schema]:
         """Return what is noted of a stream."""
         return self._noted.get(stream, ())
 
-    def renew(self, stream: Stream, outlines: Iterable[Outline]) -> None:
+    def renew(self, stream: Stream, outlines: Iterable[Schema]) -> None:
         """Forget the names that a stream has no more; without any rows it is forgotten itself."""
         self._unname(stream)
         if not stream.spans and not stream.pieces:
@@ -94,16 +94,16 @@ class Index:
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
         """Return the targets whose own labels fit."""
-        conditions = [Condition(matcher) for matcher in matchers]
+        conditions = [CompiledMatcher(matcher) for matcher in matchers]
         return [target for target, own in self._own.items() if _fits(own.labels, conditions)]
 
     def streams_of(self, target: Target) -> list[Stream]:
         """Return all streams of a target."""
         return list(self._streams.get(target, {}).values())
 
-    def find(self, matchers: Sequence[Matcher]) -> Iterator[Found]:
+    def find(self, matchers: Sequence[Matcher]) -> Iterator[StreamMatch]:
         """Yield the streams that the matchers may fit."""
-        conditions = [condition_of(matcher) for matcher in matchers]
+        conditions = [compile_matcher(matcher) for matcher in matchers]
         parted: dict[tuple[str, ...], _Parted] = {}  # by the names of a target's labels
         for target, streams in self._candidates(conditions):
             names, labels = self._own[target]
@@ -112,9 +112,11 @@ class Index:
             own, rest = parted[names]
             if _fits(labels, own):
                 for stream in streams:
-                    yield Found(stream, labels, rest)
+                    yield StreamMatch(stream, labels, rest)
 
-    def _candidates(self, conditions: Sequence[Condition]) -> Iterable[tuple[Target, Collection[Stream]]]:
+    def _candidates(
+        self, conditions: Sequence[CompiledMatcher]
+    ) -> Iterable[tuple[Target, Collection[Stream]]]:
         named = [condition for condition in conditions if condition.label == NAME]
         if named and not all(condition.test("") for condition in named):
             some = [self._by_name[name] for name in self._names(named)]
@@ -125,7 +127,7 @@ class Index:
                 return targets.items()
         return [(target, list(streams.values())) for target, streams in self._streams.items()]
 
-    def _names(self, named: Sequence[Condition]) -> list[str]:
+    def _names(self, named: Sequence[CompiledMatcher]) -> list[str]:
         """Return the metric names that meet all of some conditions."""
         listed = next((condition.among for condition in named if condition.among is not None), None)
         names = self._by_name if listed is None else [name for name in listed if name in self._by_name]
@@ -140,7 +142,7 @@ class Index:
         self._noted[stream] = {}
 
 
-class Plan(NamedTuple):
+class MergedLayout(NamedTuple):
     """Which series pieces of several layouts have together, and which of these lines each layout fills."""
 
     layout: Layout
@@ -148,34 +150,34 @@ class Plan(NamedTuple):
     lines: Mapping[Layout, Columns | None]  # None for "all, in this order"
 
 
-class Matches:
+class IndexMatches:
     """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
 
     def __init__(self) -> None:
-        self._plans: dict[tuple[tuple[Layout, ...], tuple[Condition, ...]], Plan] = {}
+        self._plans: dict[tuple[tuple[Layout, ...], tuple[CompiledMatcher, ...]], MergedLayout] = {}
 
-    def columns(self, layout: Layout, conditions: tuple[Condition, ...]) -> Columns:
+    def columns(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> Columns:
         """Return the columns that meet the conditions."""
-        return fits_of(layout, conditions).columns
+        return match_layout(layout, conditions).columns
 
-    def cuts(self, layout: Layout, conditions: tuple[Condition, ...]) -> list[Cut]:
+    def cuts(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> list[ColumnCut]:
         """Return the same of an ordered layout, band by band."""
-        return fits_of(layout, conditions).cuts(layout)
+        return match_layout(layout, conditions).cuts(layout)
 
-    def plan(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
+    def plan(self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]) -> MergedLayout:
         """Return how the fitting columns of these layouts stand in one matrix."""
         key = (layouts, conditions)
         if key not in self._plans:
             self._plans[key] = self._planned(layouts, conditions)
         return self._plans[key]
 
-    def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[Condition, ...]) -> Plan:
+    def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]) -> MergedLayout:
         if len(layouts) == 1:
-            return Plan(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
-        keys = {layout: fits_of(layout, conditions).keys for layout in layouts}
+            return MergedLayout(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
+        keys = {layout: match_layout(layout, conditions).keys for layout in layouts}
         most = max(layouts, key=lambda layout: len(keys[layout]))
         if all(some == keys[most] for some in keys.values()):
-            return Plan(most, self.columns(most, conditions), dict.fromkeys(layouts))
+            return MergedLayout(most, self.columns(most, conditions), dict.fromkeys(layouts))
         together = unique(key for layout in (most, *layouts) for key in keys[layout])
         line = {key: i for i, key in enumerate(together)}
         lines = {
@@ -183,23 +185,23 @@ class Matches:
             for layout, some in keys.items()
         }
         if len(together) == len(keys[most]):
-            return Plan(most, self.columns(most, conditions), lines)
-        return Plan(Layout(together), np.arange(len(together)), lines)
+            return MergedLayout(most, self.columns(most, conditions), lines)
+        return MergedLayout(Layout(together), np.arange(len(together)), lines)
 
 
 class _Parted(NamedTuple):
     """Which conditions are about a target's own labels, and which about its series."""
 
-    own: tuple[Condition, ...]
-    rest: tuple[Condition, ...]
+    own: tuple[CompiledMatcher, ...]
+    rest: tuple[CompiledMatcher, ...]
 
 
-def _parted(names: Collection[str], conditions: Sequence[Condition]) -> _Parted:
+def _parted(names: Collection[str], conditions: Sequence[CompiledMatcher]) -> _Parted:
     return _Parted(
         tuple(condition for condition in conditions if condition.label in names),
         tuple(condition for condition in conditions if condition.label not in names),
     )
 
 
-def _fits(labels: Mapping[str, str], conditions: Iterable[Condition]) -> bool:
+def _fits(labels: Mapping[str, str], conditions: Iterable[CompiledMatcher]) -> bool:
     return all(condition.test(labels.get(condition.label, "")) for condition in conditions)

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vigie.query.label_table import Codes, LabelRows
+from vigie.query.label_table import Codes, LabelTable
 from vigie.query.storage import Labels
 from vigie.store.series.layout import Columns, Layout
 
 
-class StoredLabels(LabelRows):
+class StoredLabelTable(LabelTable):
     """The labels of a target beside those of some columns of a layout, but for a few that are left out."""
 
     def __init__(
@@ -44,13 +44,13 @@ class StoredLabels(LabelRows):
             labels.pop(name, None)
         return labels
 
-    def taken(self, rows: Columns) -> StoredLabels:
+    def taken(self, rows: Columns) -> StoredLabelTable:
         """Return only these rows, in this order."""
-        return StoredLabels(self._target, self._layout, self._columns[rows], self._left_out)
+        return StoredLabelTable(self._target, self._layout, self._columns[rows], self._left_out)
 
-    def without(self, names: Iterable[str]) -> StoredLabels:
+    def without(self, names: Iterable[str]) -> StoredLabelTable:
         """Return the rows without some labels."""
-        return StoredLabels(self._target, self._layout, self._columns, self._left_out.union(names))
+        return StoredLabelTable(self._target, self._layout, self._columns, self._left_out.union(names))
 
     def names(self) -> set[str]:
         """Return the names of the labels that a row may have."""

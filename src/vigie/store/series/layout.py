@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.model import Metric
-from vigie.store.errors import Refused
-from vigie.store.series.matcher import Condition
+from vigie.store.errors import InvalidInputError
+from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import NAME as NAME
-from vigie.store.series.schema import Outline, outline_with
+from vigie.store.series.schema import Schema, extend_schema
 
 MOST = 32  # questions that are remembered of a layout: dashboards ask the same ones all the time
 
@@ -36,7 +36,7 @@ class Layout:
     def __init__(self, series: tuple[Key, ...], band: int = BAND) -> None:
         self.series = series
         self._band = band
-        self.fits: dict[tuple[Condition, ...], Fits] = {}  # what questions were asked of it
+        self.fits: dict[tuple[CompiledMatcher, ...], LayoutMatch] = {}  # what questions were asked of it
         self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class Layout:
         self.coded(NAME)
         self.bands  # noqa: B018 - it is remembered
 
-    def match(self, conditions: Sequence[Condition]) -> Columns:
+    def match(self, conditions: Sequence[CompiledMatcher]) -> Columns:
         """Return the columns whose series meet all conditions."""
         fits = None
         for condition in conditions:
@@ -109,7 +109,7 @@ class Layout:
         return frozenset().union(*{tuple(map(_FIRST, key)) for key in self.series})
 
     @cached_property
-    def outline(self) -> Outline:
+    def outline(self) -> Schema:
         """Return what it has in common with layouts that differ only in the values of labels."""
         shapes = dict.fromkeys(
             [
@@ -120,7 +120,7 @@ class Layout:
         names: dict[str, frozenset[str]] = {}
         for name, labels in shapes:
             names[name] = names.get(name, frozenset()).union(labels)
-        return outline_with(names)
+        return extend_schema(names)
 
     def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
         """Return the values of a label, the empty one among them, and for each column which it has."""
@@ -209,7 +209,7 @@ def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
     try:
         "".join(text for pair in key for text in pair).encode()
     except UnicodeEncodeError:
-        raise Refused(f"a label of {key!r} is not valid Unicode") from None
+        raise InvalidInputError(f"a label of {key!r} is not valid Unicode") from None
     return key
 
 
@@ -218,7 +218,7 @@ def unique(items: Iterable[_T]) -> tuple[_T, ...]:
     return tuple(dict.fromkeys(items))
 
 
-class Cut(NamedTuple):
+class ColumnCut(NamedTuple):
     """What a question wants of one band's values: which of its lines, or all."""
 
     band: int
@@ -226,7 +226,7 @@ class Cut(NamedTuple):
     wanted: Columns | None
 
 
-def cuts_of(layout: Layout, columns: Columns) -> list[Cut]:
+def cut_columns(layout: Layout, columns: Columns) -> list[ColumnCut]:
     """Return what these columns of an ordered layout are, band by band."""
     cuts, bands = [], layout.bands
     edges = columns.searchsorted([start for start, _ in bands] + [stop for _, stop in bands[-1:]]).tolist()
@@ -234,35 +234,35 @@ def cuts_of(layout: Layout, columns: Columns) -> list[Cut]:
         if at < till:
             start, stop = bands[band]
             whole = till - at == stop - start
-            cuts.append(Cut(band, stop - start, None if whole else columns[at:till] - start))
+            cuts.append(ColumnCut(band, stop - start, None if whole else columns[at:till] - start))
     return cuts
 
 
-class Fits:
+class LayoutMatch:
     """The fitting columns of a layout."""
 
-    def __init__(self, layout: Layout, conditions: tuple[Condition, ...]) -> None:
+    def __init__(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> None:
         self._series = layout.series
         self.columns: Columns = layout.match(conditions)
-        self._cuts: list[Cut] | None = None
+        self._cuts: list[ColumnCut] | None = None
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """Return the series that stand in these columns."""
         return tuple([self._series[i] for i in self.columns.tolist()])
 
-    def cuts(self, layout: Layout) -> list[Cut]:
+    def cuts(self, layout: Layout) -> list[ColumnCut]:
         """Return the columns band by band; the layout is the one that was given, and ordered."""
         if self._cuts is None:
-            self._cuts = cuts_of(layout, self.columns)
+            self._cuts = cut_columns(layout, self.columns)
         return self._cuts
 
 
-def fits_of(layout: Layout, conditions: tuple[Condition, ...]) -> Fits:
+def match_layout(layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> LayoutMatch:
     """Return what of a layout meets the conditions."""
     fits = layout.fits.get(conditions)
     if fits is None:
         if len(layout.fits) >= MOST:
             layout.fits = {}  # another one: threads may be looking at this one
-        fits = layout.fits[conditions] = Fits(layout, conditions)
+        fits = layout.fits[conditions] = LayoutMatch(layout, conditions)
     return fits

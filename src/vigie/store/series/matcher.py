@@ -9,13 +9,13 @@ from functools import lru_cache
 import re2  # type: ignore[import-untyped]
 
 from vigie.query.storage import Matcher
-from vigie.store.errors import BadMatcher
+from vigie.store.errors import InvalidMatcherError
 
 MOST_ANSWERS = 10_000  # that are remembered
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
 
 
-class Condition:
+class CompiledMatcher:
     """Tells whether a label's value is wanted; an absent label is asked about as the empty value."""
 
     def __init__(self, matcher: Matcher) -> None:
@@ -36,9 +36,9 @@ class Condition:
 
 
 @lru_cache(maxsize=256)
-def condition_of(matcher: Matcher) -> Condition:
+def compile_matcher(matcher: Matcher) -> CompiledMatcher:
     """Return the condition of a matcher; the same object while it is asked about again and again."""
-    return Condition(matcher)
+    return CompiledMatcher(matcher)
 
 
 def _listed(matcher: Matcher) -> tuple[str, ...] | None:
@@ -56,14 +56,14 @@ def _judge(matcher: Matcher) -> Callable[[str], bool]:
     if matcher.operator == "!=":
         return wanted.__ne__
     if matcher.operator not in ("=~", "!~"):
-        raise BadMatcher(f"{matcher.operator!r} is not an operator; there are =, !=, =~ and !~")
+        raise InvalidMatcherError(f"{matcher.operator!r} is not an operator; there are =, !=, =~ and !~")
     options = re2.Options()
     options.log_errors = False
     options.dot_nl = True  # as in Prometheus, where a dot is any character
     try:
         pattern = re2.compile(wanted, options)
     except re2.error as error:
-        raise BadMatcher(f"{wanted!r} is not a regular expression that RE2 knows: {error}") from None
+        raise InvalidMatcherError(f"{wanted!r} is not a regular expression that RE2 knows: {error}") from None
     if matcher.operator == "=~":
         return lambda value: pattern.fullmatch(value) is not None
     return lambda value: pattern.fullmatch(value) is None

@@ -11,11 +11,11 @@ import numpy as np
 from vigie.model import Metric, Table
 from vigie.model.table import Series
 from vigie.store.compression.codec import Floats
-from vigie.store.errors import Refused
+from vigie.store.errors import InvalidInputError
 from vigie.store.series.layout import NAME, Columns, Key, Layout, Layouts, key_of
 
 
-class Shape(NamedTuple):
+class TableLayout(NamedTuple):
     """A table's layout, and which of its values are kept where two series became one."""
 
     table: Table
@@ -30,12 +30,14 @@ class Shape(NamedTuple):
         """Return the values as a row of the layout, bit for bit."""
         if len(values) != len(self.table.series):
             wanted = len(self.table.series)
-            raise Refused(f"table {self.table.source} has {wanted} series, but {len(values)} values came")
+            raise InvalidInputError(
+                f"table {self.table.source} has {wanted} series, but {len(values)} values came"
+            )
         row = np.array(values, dtype=np.float64)
         return row if self.kept is None else row[self.kept]
 
 
-class Shapes:
+class TableLayouts:
     """Finds the shape of a table; nodes of a kind have the same, which is known as long as one has it."""
 
     def __init__(self, layouts: Layouts) -> None:
@@ -43,19 +45,21 @@ class Shapes:
         self._known: WeakValueDictionary[tuple[tuple[Series, ...], frozenset[str]], Layout]
         self._known = WeakValueDictionary()
 
-    def of(self, table: Table, taken: Mapping[str, str], before: Shape | None = None) -> Shape:
+    def of(self, table: Table, taken: Mapping[str, str], before: TableLayout | None = None) -> TableLayout:
         """Return the shape of a table whose target has these labels, given that of the version before."""
         key = (table.series, frozenset(taken))
         layout = self._known.get(key)
         if layout is not None:
-            return Shape(table, layout, None)
-        shape = shape_of(self._layouts, table, taken, before)
+            return TableLayout(table, layout, None)
+        shape = table_layout(self._layouts, table, taken, before)
         if shape.kept is None:
             self._known[key] = shape.layout
         return shape
 
 
-def shape_of(layouts: Layouts, table: Table, taken: Mapping[str, str], before: Shape | None = None) -> Shape:
+def table_layout(
+    layouts: Layouts, table: Table, taken: Mapping[str, str], before: TableLayout | None = None
+) -> TableLayout:
     """Return the shape of a table whose target has these labels; most series of one before may stay."""
     known = {} if before is None or before.kept is not None else before.keys()
     new = [one for one in table.series if one not in known]
@@ -65,14 +69,14 @@ def shape_of(layouts: Layouts, table: Table, taken: Mapping[str, str], before: S
     for i, one in enumerate(table.series):
         first.setdefault(keys[one], i)
     kept = None if len(first) == len(table.series) else np.array(list(first.values()), dtype=np.intp)
-    return Shape(table, layouts.of(tuple(first)), kept)
+    return TableLayout(table, layouts.of(tuple(first)), kept)
 
 
 def _keys(some: Iterable[Series], taken: Mapping[str, str]) -> Iterator[Key]:
     orders: dict[int, list[tuple[str, int]]] = {}
     for metric, values in some:
         if len(metric.labels) != len(values):
-            raise Refused(f"{metric.name} has labels {metric.labels}, but was given {values}")
+            raise InvalidInputError(f"{metric.name} has labels {metric.labels}, but was given {values}")
         order = orders.get(id(metric))
         if order is None:
             order = orders[id(metric)] = _order(metric, taken)
@@ -96,4 +100,4 @@ def _check(keys: Iterable[Key]) -> None:
     try:
         "".join([text for key in keys for pair in key for text in pair]).encode()
     except UnicodeEncodeError as error:
-        raise Refused(f"a label with {error.object[error.start]!r} is not valid Unicode") from None
+        raise InvalidInputError(f"a label with {error.object[error.start]!r} is not valid Unicode") from None

@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from vigie.store.compression.codec import Floats, Times, bits, shuffled
-from vigie.store.errors import Damaged, Refused
+from vigie.store.compression.codec import Floats, Times, bits, shuffle
+from vigie.store.errors import CorruptionError, InvalidInputError
 from vigie.store.series.layout import Key, Layout, Layouts
 
 LATEST = 1 << 62
@@ -42,7 +42,7 @@ _GARBAGE = (
 def check_time(time: int) -> None:
     """Refuse what cannot be milliseconds since 1970, with room to compute with it."""
     if not -LATEST < time < LATEST:
-        raise Refused(f"{time} is not a time in milliseconds")
+        raise InvalidInputError(f"{time} is not a time in milliseconds")
 
 
 class StreamName(NamedTuple):
@@ -53,7 +53,7 @@ class StreamName(NamedTuple):
     framed: bool
 
 
-class Row(NamedTuple):
+class WalRow(NamedTuple):
     """The values of one stream at one time, in the order of the layout beside them."""
 
     stream: StreamName
@@ -62,28 +62,28 @@ class Row(NamedTuple):
     values: Floats
 
 
-class Form:
+class RowSet:
     """Streams whose rows come together, their layouts, and whether they will again."""
 
     def __init__(self, streams: Sequence[tuple[StreamName, Layout]], *, recurs: bool) -> None:
         self.streams, self.recurs = streams, recurs
 
 
-class Batch(NamedTuple):
+class WalBatch(NamedTuple):
     """Rows that belong together: one value after the other, in the order of the streams and layouts."""
 
-    form: Form
+    form: RowSet
     times: Sequence[int]
     values: Floats
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Batch:
+    def of(cls, rows: Sequence[WalRow]) -> WalBatch:
         """Return rows that may never come together again."""
-        form = Form([(row.stream, row.layout) for row in rows], recurs=False)
+        form = RowSet([(row.stream, row.layout) for row in rows], recurs=False)
         return cls(form, [row.time for row in rows], np.concatenate([row.values for row in rows]))
 
 
-class Rows(NamedTuple):
+class WalRows(NamedTuple):
     """Rows of one stream, in the order in which they were logged."""
 
     stream: StreamName
@@ -93,13 +93,13 @@ class Rows(NamedTuple):
     values: Floats
 
 
-class Deletion(NamedTuple):
+class WalDeletion(NamedTuple):
     """Targets that were deleted with all they had."""
 
     targets: list[tuple[tuple[str, str], ...]]
 
 
-class Plain(NamedTuple):
+class PlainRow(NamedTuple):
     """A record without its packing."""
 
     position: int
@@ -131,17 +131,17 @@ class _Chain:
         return ROWS, words ^ before
 
 
-class Encoder:
+class WalEncoder:
     """Writes the payloads of one segment."""
 
     def __init__(self) -> None:
         self._layouts: dict[Layout, int] = {}
         self._defined: dict[StreamName, tuple[int, Layout]] = {}
-        self._forms: WeakKeyDictionary[Form, _Chain] = WeakKeyDictionary()
+        self._forms: WeakKeyDictionary[RowSet, _Chain] = WeakKeyDictionary()
         self._chains: WeakValueDictionary[bytes, _Chain] = WeakValueDictionary()  # by numbers of streams
         self._next = 0
 
-    def rows(self, batch: Batch) -> Iterator[bytes]:
+    def rows(self, batch: WalBatch) -> Iterator[bytes]:
         """Yield the definitions that are missing so far, then the rows as one payload."""
         chain = self._forms.get(batch.form)
         if chain is None:
@@ -149,20 +149,20 @@ class Encoder:
             chain = self._chain(batch.form)
         times = struct.pack(f"<{len(batch.times)}q", *batch.times)
         kind, changes = chain.next(bits(batch.values))
-        content = chain.numbers + times + shuffled(changes)
+        content = chain.numbers + times + shuffle(changes)
         yield kind + _COUNT.pack(len(batch.times)) + bytes(cramjam.lz4.compress_block(content))
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> bytes:
         """Return the payload that says that these targets are gone."""
         return DELETE + _COUNT.pack(0) + _json(list(targets))
 
-    def _define_all(self, form: Form) -> Iterator[bytes]:
+    def _define_all(self, form: RowSet) -> Iterator[bytes]:
         for stream, layout in form.streams:
             known = self._defined.get(stream)
             if known is None or known[1] is not layout:
                 yield from self._define(stream, layout, known)
 
-    def _chain(self, form: Form) -> _Chain:
+    def _chain(self, form: RowSet) -> _Chain:
         some = [self._defined[stream][0] for stream, _ in form.streams]
         numbers = struct.pack(f"<{len(some)}I", *some)
         chain = self._chains.get(numbers) or _Chain(numbers)
@@ -185,18 +185,18 @@ class Encoder:
         yield STREAM + _COUNT.pack(number) + _json({"stream": stream, "layout": self._layouts[layout]})
 
 
-def unpacked(position: int, payload: bytes) -> Plain:
+def unpacked(position: int, payload: bytes) -> PlainRow:
     """Return a record without its packing; this needs no order, so that it can be done ahead."""
     try:
         (count,) = _COUNT.unpack_from(payload, 1)
         kind, pressed = payload[:1], memoryview(payload)[1 + _COUNT.size :]
         press = cramjam.lz4.decompress_block if kind in (KEY, ROWS) else cramjam.zstd.decompress
-        return Plain(position, kind, count, bytes(press(pressed)))
+        return PlainRow(position, kind, count, bytes(press(pressed)))
     except _GARBAGE as error:
-        raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
+        raise CorruptionError(f"a record with a right checksum makes no sense: {error}") from error
 
 
-class Decoder:
+class WalDecoder:
     """Reads the records of one segment, in order, and gives rows in bulk."""
 
     def __init__(self, layouts: Layouts, texts: dict[bytes, Layout]) -> None:
@@ -204,27 +204,27 @@ class Decoder:
         self._layouts: dict[int, Layout] = {}
         self._defined: dict[int, tuple[StreamName, Layout]] = {}
         self._sets: dict[bytes, _Set] = {}  # by the numbers of their streams, like all below
-        self._records: dict[bytes, list[Plain]] = {}
+        self._records: dict[bytes, list[PlainRow]] = {}
         self._last: dict[bytes, NDArray[np.uint64]] = {}
         self._whole: set[bytes] = set()  # whose record before is there
         self.lost = 0  # rows that hang on something damaged
 
-    def add(self, record: Plain) -> Deletion | None:
+    def add(self, record: PlainRow) -> WalDeletion | None:
         """Take a record; a deletion concerns all that was taken before."""
         try:
             return self._add(record)
         except _GARBAGE as error:
-            raise Damaged(f"a record with a right checksum makes no sense: {error}") from error
+            raise CorruptionError(f"a record with a right checksum makes no sense: {error}") from error
 
     def broken(self) -> None:
         """Take note that records are missing here."""
         self._whole.clear()
 
-    def take(self) -> Iterator[list[Rows]]:
+    def take(self) -> Iterator[list[WalRows]]:
         """Yield the rows of what was taken since, all of a stream at once, and of few streams at a time."""
         records, self._records = self._records, {}
         sets = Counter(stream for numbers in records for stream, _ in self._sets[numbers].streams)
-        shared: list[Rows] = []
+        shared: list[WalRows] = []
         for numbers in list(records):
             rows = self._joined(numbers, records.pop(numbers))
             if all(sets[stream] == 1 for stream, _ in self._sets[numbers].streams):
@@ -233,7 +233,7 @@ class Decoder:
                 shared += rows
         yield shared
 
-    def _add(self, record: Plain) -> Deletion | None:
+    def _add(self, record: PlainRow) -> WalDeletion | None:
         kind, number, content = record.kind, record.number, record.content
         if kind in (KEY, ROWS):
             self._add_rows(record)
@@ -253,12 +253,12 @@ class Decoder:
             stream, old = self._defined[said["of"]]
             self._defined[number] = (stream, self._known.of(_changed(old.series, said)))
         elif kind == DELETE:
-            return Deletion([_pairs(target) for target in msgspec.json.decode(content)])
+            return WalDeletion([_pairs(target) for target in msgspec.json.decode(content)])
         else:
             raise ValueError(f"there is no kind {kind!r}")
         return None
 
-    def _add_rows(self, record: Plain) -> None:
+    def _add_rows(self, record: PlainRow) -> None:
         numbers = record.content[: 4 * record.number]
         known = self._sets.get(numbers) or self._set(numbers)
         if known is None or (record.kind == ROWS and numbers not in self._whole):
@@ -278,7 +278,7 @@ class Decoder:
         known = self._sets[numbers] = _Set(whole, sum(len(layout) for _, layout in whole))
         return known
 
-    def _joined(self, numbers: bytes, records: Sequence[Plain]) -> Iterator[Rows]:
+    def _joined(self, numbers: bytes, records: Sequence[PlainRow]) -> Iterator[WalRows]:
         count = records[0].number
         positions = np.array([record.position for record in records], dtype=np.int64)
         times = np.frombuffer(
@@ -288,10 +288,10 @@ class Decoder:
         at = 0
         for i, (stream, layout) in enumerate(self._sets[numbers].streams):
             values = words[:, at : at + len(layout)].view(np.float64)
-            yield Rows(stream, layout, positions, times[:, i], values)
+            yield WalRows(stream, layout, positions, times[:, i], values)
             at += len(layout)
 
-    def _words(self, numbers: bytes, records: Sequence[Plain]) -> NDArray[np.uint64]:
+    def _words(self, numbers: bytes, records: Sequence[PlainRow]) -> NDArray[np.uint64]:
         head = 12 * records[0].number
         planes = np.frombuffer(b"".join([record.content[head:] for record in records]), np.uint8)
         planes = planes.reshape(len(records), 8, -1)

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from vigie.store.errors import Damaged
+from vigie.store.errors import CorruptionError
 from vigie.store.series.layout import Layout, Layouts
-from vigie.store.wal.records import Decoder, Deletion, Plain, Rows, unpacked
+from vigie.store.wal.records import PlainRow, WalDecoder, WalDeletion, WalRows, unpacked
 
 MAGIC = b"VIGLOG2\n"
 MARK = b"\xf5vg\n"  # before every record, to find the next one behind damage
@@ -21,7 +21,7 @@ SHIFT = 40  # a position is the segment's number and, in the lower bits, the byt
 AT_ONCE = 256 << 20  # bytes of plain records: about a segment, since what costs time is each stream
 
 
-class Damage(NamedTuple):
+class SegmentDamage(NamedTuple):
     """Where a segment makes no sense, and how many bytes from there on are lost."""
 
     path: Path
@@ -33,7 +33,7 @@ class Damage(NamedTuple):
         return f"{self.path}: at byte {self.offset}, {self.lost} bytes lost: {self.reason}"
 
 
-Batch = list[Plain | Damage]
+Batch = list[PlainRow | SegmentDamage]
 
 
 def number_of(path: Path) -> int:
@@ -41,35 +41,35 @@ def number_of(path: Path) -> int:
     return int(path.stem)
 
 
-def replayed(
-    paths: Sequence[Path], layouts: Layouts, damages: list[Damage]
-) -> Iterator[list[Rows] | tuple[int, Deletion]]:
+def replay_segment(
+    paths: Sequence[Path], layouts: Layouts, damages: list[SegmentDamage]
+) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
     """Yield what segments say; a thread reads, checks and unpacks ahead, which needs no Python."""
     texts: dict[bytes, Layout] = {}
     with ThreadPoolExecutor(1, thread_name_prefix="replay") as ahead:
         for path in paths:
-            decoder = Decoder(layouts, texts)
+            decoder = WalDecoder(layouts, texts)
             batches = _batches(path)
             coming = ahead.submit(next, batches, None)
             while (batch := coming.result()) is not None:
                 coming = ahead.submit(next, batches, None)
                 yield from _decoded(path, decoder, batch, damages)
             if decoder.lost:
-                damages.append(Damage(path, 0, 0, f"{decoder.lost} rows hang on a damaged record"))
+                damages.append(SegmentDamage(path, 0, 0, f"{decoder.lost} rows hang on a damaged record"))
 
 
 def _decoded(
-    path: Path, decoder: Decoder, batch: Batch, damages: list[Damage]
-) -> Iterator[list[Rows] | tuple[int, Deletion]]:
+    path: Path, decoder: WalDecoder, batch: Batch, damages: list[SegmentDamage]
+) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
     for record in batch:
-        if isinstance(record, Damage):
+        if isinstance(record, SegmentDamage):
             damages.append(record)
             decoder.broken()
             continue
         try:
             deletion = decoder.add(record)
-        except Damaged as error:
-            damages.append(Damage(path, record.position & (1 << SHIFT) - 1, 0, str(error)))
+        except CorruptionError as error:
+            damages.append(SegmentDamage(path, record.position & (1 << SHIFT) - 1, 0, str(error)))
             decoder.broken()
             continue
         if deletion is not None:
@@ -83,14 +83,14 @@ def _batches(path: Path) -> Iterator[Batch]:
     batch: Batch = []
     size = 0
     for found in records_of(path):
-        if isinstance(found, Damage):
+        if isinstance(found, SegmentDamage):
             batch.append(found)
             continue
         offset, payload = found
         try:
             record = unpacked(base | offset, payload)
-        except Damaged as error:
-            batch.append(Damage(path, offset, len(payload), str(error)))
+        except CorruptionError as error:
+            batch.append(SegmentDamage(path, offset, len(payload), str(error)))
             continue
         batch.append(record)
         size += len(record.content)
@@ -100,14 +100,14 @@ def _batches(path: Path) -> Iterator[Batch]:
     yield batch
 
 
-def records_of(path: Path) -> Iterator[tuple[int, bytes] | Damage]:
+def records_of(path: Path) -> Iterator[tuple[int, bytes] | SegmentDamage]:
     """Yield every record that is whole with its offset, and what lies between them."""
     content = path.read_bytes()
     if not content:
         return  # the segment was begun and never written to
     at = len(MAGIC)
     if not content.startswith(MAGIC):
-        yield Damage(path, 0, min(len(content), at), "it does not begin as a log does")
+        yield SegmentDamage(path, 0, min(len(content), at), "it does not begin as a log does")
     while at < len(content):
         payload = _payload(content, at)
         if payload is not None:
@@ -117,7 +117,7 @@ def records_of(path: Path) -> Iterator[tuple[int, bytes] | Damage]:
         after = _next(content, at + 1)
         torn = after == len(content)
         reason = "the last record is torn or damaged" if torn else "a record is damaged"
-        yield Damage(path, at, after - at, reason)
+        yield SegmentDamage(path, at, after - at, reason)
         at = after
 
 

@@ -14,10 +14,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vigie.store.directory_lock import sync_directory
-from vigie.store.errors import CannotWrite
+from vigie.store.errors import WriteFailedError
 from vigie.store.series.layout import Layouts
-from vigie.store.wal.records import Batch, Deletion, Encoder, Rows
-from vigie.store.wal.segments import HEADER, LENGTH, MAGIC, MARK, SHIFT, Damage, number_of, replayed
+from vigie.store.wal.records import WalBatch, WalDeletion, WalEncoder, WalRows
+from vigie.store.wal.segments import (
+    HEADER,
+    LENGTH,
+    MAGIC,
+    MARK,
+    SHIFT,
+    SegmentDamage,
+    number_of,
+    replay_segment,
+)
 
 SEGMENT_BYTES = 64 << 20
 MOST_WAITING = 256 << 20  # bytes of values that may wait for a disk that takes none
@@ -28,7 +37,7 @@ def segment_of(position: int) -> int:
     return position >> SHIFT
 
 
-class Log:
+class WriteAheadLog:
     """Guarded by the store's lock, which is never held while the disk is waited for."""
 
     def __init__(
@@ -47,10 +56,10 @@ class Log:
         self._number = 0
         self._synced = 0  # bytes of the segment
         self._buffer = bytearray()
-        self._unsynced: list[Batch | Deletion] = []
+        self._unsynced: list[WalBatch | WalDeletion] = []
         self.waiting = 0  # bytes of values that are not synced
         self._spoiled = False
-        self._encoder = Encoder()
+        self._encoder = WalEncoder()
         directory.mkdir(exist_ok=True)
         sync_directory(directory.parent)
 
@@ -64,9 +73,9 @@ class Log:
         """Return the size of all segments."""
         return sum(path.stat().st_size for path in self.paths())
 
-    def replay(self, damages: list[Damage]) -> Iterator[list[Rows] | tuple[int, Deletion]]:
+    def replay(self, damages: list[SegmentDamage]) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
         """Yield rows in bulk, and deletions with their positions; what is damaged is left out and noted."""
-        yield from replayed(self.paths(), self._layouts, damages)
+        yield from replay_segment(self.paths(), self._layouts, damages)
         for damage in damages:
             if damage.lost and damage.offset + damage.lost == damage.path.stat().st_size:
                 os.truncate(damage.path, damage.offset)  # so that a torn end is said once
@@ -79,10 +88,10 @@ class Log:
         with self._guard:
             self._begin(number, file)
 
-    def rows(self, batch: Batch) -> int:
+    def rows(self, batch: WalBatch) -> int:
         """Take rows that belong together; return where they stand."""
         if self.waiting > MOST_WAITING:
-            raise CannotWrite(
+            raise WriteFailedError(
                 f"{self.waiting} bytes wait for {self._directory}, which takes none; make room on that disk"
             )
         self._unsynced.append(batch)
@@ -91,7 +100,7 @@ class Log:
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> None:
         """Take note that targets are gone."""
-        record = Deletion(list(targets))
+        record = WalDeletion(list(targets))
         self._unsynced.append(record)
         self._encode(record)
 
@@ -140,14 +149,14 @@ class Log:
                 os.fdatasync(file)
             except OSError as error:
                 self._fail(file, at, records, waited)
-                raise CannotWrite(f"cannot write to {self._directory}: {error.strerror}") from error
+                raise WriteFailedError(f"cannot write to {self._directory}: {error.strerror}") from error
             finally:
                 if full:
                     os.close(file)
 
-    def _encode(self, record: Batch | Deletion) -> int:
+    def _encode(self, record: WalBatch | WalDeletion) -> int:
         position = self.position
-        if isinstance(record, Deletion):
+        if isinstance(record, WalDeletion):
             payloads: Iterator[bytes] = iter([self._encoder.deletion(record.targets)])
         else:
             payloads = self._encoder.rows(record)
@@ -164,14 +173,14 @@ class Log:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_TRUNC, 0o644)
             sync_directory(self._directory)
         except OSError as error:
-            raise CannotWrite(f"cannot begin {path}: {error.strerror}") from error
+            raise WriteFailedError(f"cannot begin {path}: {error.strerror}") from error
         return file
 
     def _begin(self, number: int, file: int) -> None:
         self._number, self._file, self._synced = number, file, 0
-        self._buffer, self._encoder = bytearray(MAGIC), Encoder()
+        self._buffer, self._encoder = bytearray(MAGIC), WalEncoder()
 
-    def _fail(self, file: int, at: int, records: list[Batch | Deletion], waited: int) -> None:
+    def _fail(self, file: int, at: int, records: list[WalBatch | WalDeletion], waited: int) -> None:
         with self._guard:
             self._unsynced[:0] = records
             self.waiting += waited

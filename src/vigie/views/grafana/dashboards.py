@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from vigie.model.dashboard import Dashboard, Panel, Section
 from vigie.views.grafana.panels import shown
-from vigie.views.grafana.variables import chosen, source
+from vigie.views.grafana.variables import data_source_variable, pick_variable
 
 Json = dict[str, Any]
 TAG = "vigie"
@@ -16,7 +16,7 @@ WIDTH = 24  # of Grafana's grid
 SHARED_CROSSHAIR = 1
 
 
-class Default(NamedTuple):
+class DefaultDashboard(NamedTuple):
     """The data source that a dashboard asks until its reader chooses another."""
 
     name: str
@@ -28,7 +28,7 @@ def uid(board: Dashboard) -> str:
     return f"vigie-{board.slug}"
 
 
-def board_of(board: Dashboard, asks: Default, page: str = "") -> Json:
+def build_dashboard(board: Dashboard, asks: DefaultDashboard, page: str = "") -> Json:
     """Return a dashboard; `page` is where the server's own page is, to be linked to."""
     return {
         "uid": uid(board),
@@ -43,7 +43,7 @@ def board_of(board: Dashboard, asks: Default, page: str = "") -> Json:
         "timezone": "browser",
         "links": list(_links(page)),
         "annotations": {"list": []},
-        "templating": {"list": [source(*asks), *map(chosen, board.variables)]},
+        "templating": {"list": [data_source_variable(*asks), *map(pick_variable, board.variables)]},
         "panels": list(_numbered(board.sections)),
     }
 

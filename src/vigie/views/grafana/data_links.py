@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from vigie.model.dashboard import Query
+from vigie.model.dashboard import PanelQuery
 
 Json = dict[str, Any]
 _LABEL = re.compile(r"\{\{(\w+)\}\}")
 
 
-class Way(NamedTuple):
+class LinkTarget(NamedTuple):
     """A dashboard that tells more, and which of its variables have the values of which labels."""
 
     title: str
@@ -21,14 +21,14 @@ class Way(NamedTuple):
 
 
 WAYS = (
-    Way("This GPU", "page-gpu", {"node": "instance", "gpu": "gpu"}),
-    Way("This node", "node", {"node": "instance"}),
-    Way("This job", "page-job", {"job": "holder"}),
-    Way("This user", "page-user", {"user": "user"}),
+    LinkTarget("This GPU", "page-gpu", {"node": "instance", "gpu": "gpu"}),
+    LinkTarget("This node", "node", {"node": "instance"}),
+    LinkTarget("This job", "page-job", {"job": "holder"}),
+    LinkTarget("This user", "page-user", {"user": "user"}),
 )
 
 
-def of_series(queries: Iterable[Query]) -> list[Json]:
+def of_series(queries: Iterable[PanelQuery]) -> list[Json]:
     """Return the ways from series that carry the labels, by what their legends name."""
     named = [set(_LABEL.findall(query.legend)) for query in queries]
     there = set[str].intersection(*named) if named else set[str]()
@@ -46,6 +46,6 @@ def of_columns() -> list[Json]:
     ]
 
 
-def _link(way: Way, values: str) -> Json:
+def _link(way: LinkTarget, values: str) -> Json:
     chosen = "".join(f"&var-{name}=${{{values}.{label}}}" for name, label in way.chosen.items())
     return {"title": way.title, "url": f"/d/vigie-{way.slug}?${{__url_time_range}}{chosen}"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from vigie.model.dashboard import Panel, Query
+from vigie.model.dashboard import Panel, PanelQuery
 from vigie.views.grafana.data_links import of_columns, of_series
 from vigie.views.grafana.field_config import UNITS, defaults
 
@@ -169,7 +169,7 @@ def _fields(
     return {"defaults": said, "overrides": [*own, *(of_columns() if columns else ())]}
 
 
-def _targets(queries: tuple[Query, ...], now: str = "") -> Iterator[Json]:
+def _targets(queries: tuple[PanelQuery, ...], now: str = "") -> Iterator[Json]:
     """Yield the questions: over the time that is looked at, or as of now in a format."""
     for letter, query in zip(ascii_uppercase[: len(queries)], queries, strict=True):
         yield {

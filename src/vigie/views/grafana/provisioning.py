@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vigie.common.yaml_writer import document
-from vigie.views.grafana.dashboards import TAG, Default
+from vigie.common.yaml_writer import write_yaml
+from vigie.views.grafana.dashboards import TAG, DefaultDashboard
 
 NOTE = "Written by vigie publish, which leaves alone what was changed by others."
-OF_SERVER, OF_PROMETHEUS = Default("vigie", "vigie"), Default("Prometheus", "vigie-prometheus")
+OF_SERVER, OF_PROMETHEUS = (
+    DefaultDashboard("vigie", "vigie"),
+    DefaultDashboard("Prometheus", "vigie-prometheus"),
+)
 
 
-class Source(NamedTuple):
+class DataSource(NamedTuple):
     """Where a data source is, what it is shown, and how often its samples come."""
 
-    named: Default
+    named: DefaultDashboard
     url: str
     interval: float
     token_file: str = ""  # of a bearer token
@@ -60,12 +63,12 @@ news_feed_enabled = false
 """
 
 
-def data_sources(*sources: Source) -> str:
+def data_sources(*sources: DataSource) -> str:
     """Return the file of the data sources."""
-    return document({"apiVersion": 1, "datasources": [_source(source) for source in sources]}, NOTE)
+    return write_yaml({"apiVersion": 1, "datasources": [_source(source) for source in sources]}, NOTE)
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: DataSource) -> dict[str, Any]:
     how: dict[str, Any] = {
         "httpMethod": "POST",
         "timeInterval": f"{source.interval:g}s",
@@ -102,4 +105,4 @@ def providers(root: str) -> str:
         "disableDeletion": False,
         "options": {"path": f"{root}/grafana/dashboards"},
     }
-    return document({"apiVersion": 1, "providers": [provider]}, NOTE)
+    return write_yaml({"apiVersion": 1, "providers": [provider]}, NOTE)

@@ -12,7 +12,7 @@ ALL = {"selected": True, "text": ["All"], "value": ["$__all"]}
 WHEN_THE_TIME_CHANGES, NATURAL_ORDER = 2, 7
 
 
-def source(name: str, uid: str) -> Json:
+def data_source_variable(name: str, uid: str) -> Json:
     """Return the choice of the data source, which every question names."""
     return {
         "name": "datasource",
@@ -26,7 +26,7 @@ def source(name: str, uid: str) -> Json:
     }
 
 
-def chosen(variable: Variable) -> Json:
+def pick_variable(variable: Variable) -> Json:
     """Return one variable."""
     common: Json = {"name": variable.name, "label": variable.label, "multi": variable.multi}
     common["includeAll"] = variable.multi
@@ -35,7 +35,7 @@ def chosen(variable: Variable) -> Json:
     return common | (_fixed(variable) if variable.choices else _asked(variable))
 
 
-def question(variable: Variable) -> str:
+def label_query(variable: Variable) -> str:
     """Return what Grafana asks for the values."""
     return f"label_values({variable.metric}, {variable.by})"
 
@@ -44,7 +44,7 @@ def _asked(variable: Variable) -> Json:
     made: Json = {
         "type": "query",
         "datasource": SOURCE,
-        "query": {"query": question(variable), "refId": "StandardVariableQuery", "qryType": 1},
+        "query": {"query": label_query(variable), "refId": "StandardVariableQuery", "qryType": 1},
         "refresh": WHEN_THE_TIME_CHANGES,
         "sort": NATURAL_ORDER,
     }

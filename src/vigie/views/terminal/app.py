@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vigie.views.terminal.page import Page
-from vigie.views.terminal.poller import Feed
-from vigie.views.terminal.render import Seen, body_height, everything, frame, page_of
+from vigie.views.terminal.page import TerminalPage
+from vigie.views.terminal.poller import Poller
+from vigie.views.terminal.render import ScreenState, body_height, everything, frame, page_of
 from vigie.views.terminal.screen import Screen
-from vigie.views.terminal.state import State, pressed
-from vigie.views.terminal.styled_text import Look, plain
+from vigie.views.terminal.state import UiState, pressed
+from vigie.views.terminal.styled_text import TerminalStyle, plain
 
 Ask = Callable[[str], object]
 
 
-class Pages:
+class PageLoader:
     """Keeps the last page: choosing does not change it, and one of a thousand nodes takes a while to make."""
 
     def __init__(self) -> None:
         self._made_of: tuple[object, ...] = ()
-        self._page = Page("", (), ())
+        self._page = TerminalPage("", (), ())
 
-    def of(self, state: State, seen: Seen, size: tuple[int, int]) -> Page:
+    def of(self, state: UiState, seen: ScreenState, size: tuple[int, int]) -> TerminalPage:
         """Return the page that is open."""
         made_of = (
             state.here.route,
@@ -37,19 +37,19 @@ class Pages:
         return self._page
 
 
-def once(ask: Ask, look: Look, columns: int) -> list[str]:
+def once(ask: Ask, look: TerminalStyle, columns: int) -> list[str]:
     """Return the Cluster page as plain lines."""
-    state, feed = State(), Feed(ask, 0, lambda: None)
+    state, feed = UiState(), Poller(ask, 0, lambda: None)
     feed.refresh()
     seen = feed.seen(state.here.route)
     page = page_of(state, seen, columns, 0)
     return [plain(line, look) for line in everything(state, seen, page, columns)]
 
 
-def run(ask: Ask, look: Look, every: float) -> None:
+def run(ask: Ask, look: TerminalStyle, every: float) -> None:
     """Show pages until the reader quits."""
-    state, screen, pages = State(), Screen(look), Pages()
-    feed = Feed(ask, every, screen.wake)
+    state, screen, pages = UiState(), Screen(look), PageLoader()
+    feed = Poller(ask, every, screen.wake)
     with screen:
         feed.start()
         while not state.ended:

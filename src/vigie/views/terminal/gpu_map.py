@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from vigie.views.terminal import measures
-from vigie.views.terminal.json_object import Said, route
+from vigie.views.terminal.json_object import JsonObject, route
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import Row, Spot
-from vigie.views.terminal.styled_text import Span
+from vigie.views.terminal.page import PageRow, Spot
+from vigie.views.terminal.styled_text import TextSpan
 from vigie.views.text.style import DIM, tone
 from vigie.views.text.text_width import padded, width
-from vigie.views.text.units import told
+from vigie.views.text.units import format_quantity
 
 MOST_NAME, MOST_CELLS, GAP = 24, 16, 2
 HEALTHY = ("up", "ok", "")
 
 
-def grid(nodes: Sequence[Said], measure: Measure, known: Mapping[str, str], most: int) -> list[Row]:
+def grid(nodes: Sequence[JsonObject], measure: Measure, known: Mapping[str, str], most: int) -> list[PageRow]:
     """Return the rows of tiles."""
     if not nodes:
         return []
@@ -29,51 +29,53 @@ def grid(nodes: Sequence[Said], measure: Measure, known: Mapping[str, str], most
     across = max(1, (room + GAP) // (tile + GAP))
     rows = []
     for first in range(0, len(nodes), across):
-        spans, spots = [Span(" " * GAP)], []
+        spans, spots = [TextSpan(" " * GAP)], []
         for number, node in enumerate(nodes[first : first + across]):
             start = GAP + number * (tile + GAP)
             spans += _tile(node, measure, known, name, tile + (GAP if number < across - 1 else 0))
             title = node.text("name")
             spots.append(Spot(start, start + tile, f"node:{title}", route("node", title), about(node)))
-        rows.append(Row(tuple(spans), tuple(spots)))
+        rows.append(PageRow(tuple(spans), tuple(spots)))
     return rows
 
 
-def about(node: Said) -> str:
+def about(node: JsonObject) -> str:
     """Return a node in a sentence."""
     state = node.text("state")
     words = [node.text("name"), "" if state in HEALTHY and not node.text("why") else _state(node)]
     slurm = node.part("slurm")
     words.append(", ".join(filter(None, (slurm.text("state"), slurm.text("reason")))))
     words += [
-        f"{name} {told(share, 'ratio')}"
+        f"{name} {format_quantity(share, 'ratio')}"
         for name in ("cpu", "memory")
         if (share := node.number(name)) is not None
     ]
     return "  ".join(filter(None, [*words, *_holders(node)]))
 
 
-def _state(node: Said) -> str:
+def _state(node: JsonObject) -> str:
     return ": ".join(filter(None, (node.text("state"), node.text("why"))))
 
 
-def _holders(node: Said) -> list[str]:
+def _holders(node: JsonObject) -> list[str]:
     counts = Counter(filter(None, map(measures.holder, node.parts("cells"))))
     return [f"{words}: {count} GPU{'s' * (count > 1)}" for words, count in counts.items()]
 
 
-def _tile(node: Said, measure: Measure, known: Mapping[str, str], name: int, tile: int) -> list[Span]:
+def _tile(
+    node: JsonObject, measure: Measure, known: Mapping[str, str], name: int, tile: int
+) -> list[TextSpan]:
     gpus = [measures.span(cell, measure, known) for cell in node.parts("cells")]
     if len(gpus) > MOST_CELLS:
-        gpus[MOST_CELLS - 1 :] = [Span("…", DIM)]
+        gpus[MOST_CELLS - 1 :] = [TextSpan("…", DIM)]
     if not gpus:
-        gpus = [Span(_cpu(node), DIM)]
-    title = Span(padded(node.text("name"), name) + " ", tone(node.text("state")))
+        gpus = [TextSpan(_cpu(node), DIM)]
+    title = TextSpan(padded(node.text("name"), name) + " ", tone(node.text("state")))
     blank = tile - name - 1 - sum(width(span.text) for span in gpus)
-    return [title, *gpus, Span(" " * max(0, blank))]
+    return [title, *gpus, TextSpan(" " * max(0, blank))]
 
 
-def _cpu(node: Said) -> str:
+def _cpu(node: JsonObject) -> str:
     """Return what stands for a node without GPUs."""
     share = node.number("cpu")
-    return f"cpu {measures.ABSENT}" if share is None else f"cpu {told(share, 'ratio')}"
+    return f"cpu {measures.ABSENT}" if share is None else f"cpu {format_quantity(share, 'ratio')}"

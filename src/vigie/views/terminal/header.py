@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import ABSENT
-from vigie.views.terminal.styled_text import Line, Span, length, line
+from vigie.views.terminal.styled_text import Line, TextSpan, length, line
 from vigie.views.text.style import BOLD, DIM, tone
 from vigie.views.text.text_width import cut, wrapped
-from vigie.views.text.units import told
+from vigie.views.text.units import format_quantity
 
 
-def opening(answer: Said, most: int) -> tuple[Line, ...]:
+def opening(answer: JsonObject, most: int) -> tuple[Line, ...]:
     """Return the verdict in at most two lines, and the numbers in at most three."""
     verdict = answer.part("verdict")
     style = tone(verdict.text("state")) or BOLD
     first, *rest = wrapped(verdict.text("sentence"), most)
     sentence = [first, cut(" ".join(rest), most)] if rest else [first]
-    return (*(line(Span(text, style)) for text in sentence), *_numbers(answer.parts("numbers"), most)[:3])
+    return (*(line(TextSpan(text, style)) for text in sentence), *_numbers(answer.parts("numbers"), most)[:3])
 
 
 def flowing(pieces: Sequence[Line], most: int) -> list[Line]:
@@ -26,13 +26,13 @@ def flowing(pieces: Sequence[Line], most: int) -> list[Line]:
     lines: list[Line] = []
     for piece in pieces:
         if lines and length(lines[-1]) + 3 + length(piece) <= most:
-            lines[-1] = (*lines[-1], Span("   "), *piece)
+            lines[-1] = (*lines[-1], TextSpan("   "), *piece)
         else:
             lines.append(piece)
     return lines
 
 
-def _numbers(found: Sequence[Said], most: int) -> list[Line]:
+def _numbers(found: Sequence[JsonObject], most: int) -> list[Line]:
     """Return the numbers, then those that are not known; a total and a reason are told once."""
     pieces: list[Line] = []
     totals: set[float | None] = set()
@@ -46,16 +46,16 @@ def _numbers(found: Sequence[Said], most: int) -> list[Line]:
             totals.add(total)
     for reason, labels in absent.items():
         words = f"{', '.join(labels)}: {ABSENT} {reason}".rstrip()
-        pieces += [line(Span(text, DIM)) for text in wrapped(words, most, "  ")]
+        pieces += [line(TextSpan(text, DIM)) for text in wrapped(words, most, "  ")]
     return flowing(pieces, most)
 
 
-def _number(one: Said, value: float, total: float | None) -> Line:
+def _number(one: JsonObject, value: float, total: float | None) -> Line:
     unit = one.text("unit")
-    words = told(value, unit) + ("" if total is None else f" of {told(total, unit)}")
-    return line(Span(words, tone(one.text("state"))), Span(f" {_label(one)}", DIM))
+    words = format_quantity(value, unit) + ("" if total is None else f" of {format_quantity(total, unit)}")
+    return line(TextSpan(words, tone(one.text("state"))), TextSpan(f" {_label(one)}", DIM))
 
 
-def _label(one: Said) -> str:
+def _label(one: JsonObject) -> str:
     label = one.text("label")
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from vigie.views.text.text_width import clean
 
 
-class Said:
+class JsonObject:
     """A JSON object of the server's answer."""
 
     def __init__(self, value: Any) -> None:
@@ -34,14 +34,18 @@ class Said:
         value = self._fields.get(name)
         return value if isinstance(value, bool) else None
 
-    def part(self, name: str) -> Said:
+    def part(self, name: str) -> JsonObject:
         """Return an object within, empty where there is none."""
-        return Said(self._fields.get(name))
+        return JsonObject(self._fields.get(name))
 
-    def parts(self, name: str) -> list[Said]:
+    def parts(self, name: str) -> list[JsonObject]:
         """Return the objects of a list."""
         value = self._fields.get(name)
-        return [Said(entry) for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+        return (
+            [JsonObject(entry) for entry in value if isinstance(entry, dict)]
+            if isinstance(value, list)
+            else []
+        )
 
     def texts(self, name: str) -> list[str]:
         """Return the words of a list."""

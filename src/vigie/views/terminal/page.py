@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vigie.views.terminal.styled_text import Line, Span, line
+from vigie.views.terminal.styled_text import Line, TextSpan, line
 from vigie.views.text.style import BOLD, DIM, tone
-from vigie.views.text.table_layout import GAP, Column, layout
+from vigie.views.text.table_layout import GAP, TableColumn, layout
 from vigie.views.text.text_width import padded
 
 
@@ -21,7 +21,7 @@ class Spot(NamedTuple):
     note: str = ""
 
 
-class Row(NamedTuple):
+class PageRow(NamedTuple):
     """A line of the body."""
 
     line: Line
@@ -29,17 +29,17 @@ class Row(NamedTuple):
     title: bool = False
 
 
-class Page(NamedTuple):
+class TerminalPage(NamedTuple):
     """What a view shows at a width; about says more of what it is of."""
 
     about: str
     opening: tuple[Line, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
     at_ms: float | None = None
     simulated: bool = False
 
 
-class Entry(NamedTuple):
+class PageEntry(NamedTuple):
     """A row of a table: its cells, the styles of some of them, and what opens."""
 
     cells: Sequence[str]
@@ -49,18 +49,20 @@ class Entry(NamedTuple):
     style: str = ""  # of its first cell, which marks trouble
 
 
-def titled(title: str, hint: str = "") -> Row:
+def titled(title: str, hint: str = "") -> PageRow:
     """Return the row above a section."""
-    spans = [Span(title, BOLD)]
-    return Row(line(*spans, Span(f"  {hint}" if hint else "", DIM)), title=True)
+    spans = [TextSpan(title, BOLD)]
+    return PageRow(line(*spans, TextSpan(f"  {hint}" if hint else "", DIM)), title=True)
 
 
-def worded(spans: Line, key: str, most: int) -> Row:
+def worded(spans: Line, key: str, most: int) -> PageRow:
     """Return a row of words; it leads nowhere, and can be chosen so that one can scroll to it."""
-    return Row((Span(" " * GAP), *spans), (Spot(0, most, key),))
+    return PageRow((TextSpan(" " * GAP), *spans), (Spot(0, most, key),))
 
 
-def table(columns: Sequence[Column], entries: Sequence[Entry], most: int, head: bool = True) -> list[Row]:
+def table(
+    columns: Sequence[TableColumn], entries: Sequence[PageEntry], most: int, head: bool = True
+) -> list[PageRow]:
     """Return the rows of a table; columns for which there is no room are left out."""
     if not entries:
         return []
@@ -70,13 +72,13 @@ def table(columns: Sequence[Column], entries: Sequence[Entry], most: int, head: 
         heads = [
             padded(columns[place.column].head, place.width, columns[place.column].right) for place in places
         ]
-        rows.append(Row(line("  ", Span((" " * GAP).join(heads), DIM))))
+        rows.append(PageRow(line("  ", TextSpan((" " * GAP).join(heads), DIM))))
     for entry in entries:
-        spans = [Span(" " * GAP)]
+        spans = [TextSpan(" " * GAP)]
         for number, place in enumerate(places):
             column, cell = columns[place.column], entry.cells[place.column]
             style = tone(cell) if column.tells else entry.style if place.column == 0 else ""
             gap = " " * GAP if number else ""
-            spans += [Span(gap), Span(padded(cell, place.width, column.right), style)]
-        rows.append(Row(tuple(spans), (Spot(0, most, entry.key, entry.route, entry.note),)))
+            spans += [TextSpan(gap), TextSpan(padded(cell, place.width, column.right), style)]
+        rows.append(PageRow(tuple(spans), (Spot(0, most, entry.key, entry.route, entry.note),)))
     return rows

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from vigie.views.terminal import selection
 from vigie.views.terminal.help import HELP
-from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import MEASURES
-from vigie.views.terminal.page import Page, Row
+from vigie.views.terminal.page import PageRow, TerminalPage
 from vigie.views.terminal.routes import KINDS
-from vigie.views.terminal.state import State
-from vigie.views.terminal.styled_text import Line, Span, clipped, highlighted, line, spread
+from vigie.views.terminal.state import UiState
+from vigie.views.terminal.styled_text import Line, TextSpan, clipped, highlighted, line, spread
 from vigie.views.text.style import BOLD, CRITICAL, DIM, WARNING
 from vigie.views.text.text_width import wrapped
 from vigie.views.text.times import clock
@@ -21,7 +21,7 @@ NOTES = ((40, 4), (20, 3), (0, 1))  # from so many rows on a note may take so ma
 MARGIN = 4  # rows that the title, the note and the keys take
 
 
-class Seen(NamedTuple):
+class ScreenState(NamedTuple):
     """What the server last said of a page, and why there is nothing newer."""
 
     answer: object = None
@@ -29,16 +29,18 @@ class Seen(NamedTuple):
     lost_ms: float = 0.0  # since when
 
 
-def page_of(state: State, seen: Seen, columns: int, rows: int) -> Page:
+def page_of(state: UiState, seen: ScreenState, columns: int, rows: int) -> TerminalPage:
     """Return the page that is open, made for a size."""
     route = state.here.route
     if seen.answer is None:
-        return Page("", (), () if seen.problem else (Row(line("asking the server ...")),))
-    made = KINDS[route.kind].page(Said(seen.answer), MEASURES[state.measure], state.matches, max(1, columns))
+        return TerminalPage("", (), () if seen.problem else (PageRow(line("asking the server ...")),))
+    made = KINDS[route.kind].page(
+        JsonObject(seen.answer), MEASURES[state.measure], state.matches, max(1, columns)
+    )
     return made._replace(rows=_spaced(made, rows))
 
 
-def frame(state: State, seen: Seen, page: Page, columns: int, rows: int) -> list[Line]:
+def frame(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
     """Return the screen."""
     top, bottom = _opening(state, seen, page, columns), _closing(state, seen, page, columns, rows)
     top = top[: max(1, rows - len(bottom) - 1)]
@@ -51,65 +53,72 @@ def frame(state: State, seen: Seen, page: Page, columns: int, rows: int) -> list
     return [clipped(found, columns) for found in (*top, *shown, *bottom)][:rows]
 
 
-def body_height(state: State, seen: Seen, page: Page, columns: int, rows: int) -> int:
+def body_height(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> int:
     """Return how many rows of the body a screen shows."""
     top, bottom = _opening(state, seen, page, columns), _closing(state, seen, page, columns, rows)
     return max(1, rows - len(top) - len(bottom))
 
 
-def everything(state: State, seen: Seen, page: Page, columns: int) -> list[Line]:
+def everything(state: UiState, seen: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
     """Return the page as long as it is, with nothing chosen."""
     rows = [found.line for found in page.rows]
     return [clipped(found, columns) for found in (*_opening(state, seen, page, columns), *rows)]
 
 
-def _spaced(page: Page, rows: int) -> tuple[Row, ...]:
+def _spaced(page: TerminalPage, rows: int) -> tuple[PageRow, ...]:
     """Return the rows with a blank one before each section, where everything still fits."""
     titles = sum(row.title for row in page.rows)
     if len(page.rows) + titles + len(page.opening) + MARGIN > rows:
         return page.rows
-    return tuple(found for row in page.rows for found in ((Row(()), row) if row.title else (row,)))
+    return tuple(found for row in page.rows for found in ((PageRow(()), row) if row.title else (row,)))
 
 
-def _opening(state: State, seen: Seen, page: Page, columns: int) -> list[Line]:
+def _opening(state: UiState, seen: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
     about = page.about or ("simulated" if page.simulated else "")
-    left = line(Span("vigie", BOLD), f"  {state.here.route.title}", Span(f"  {about}" if about else "", DIM))
+    left = line(
+        TextSpan("vigie", BOLD), f"  {state.here.route.title}", TextSpan(f"  {about}" if about else "", DIM)
+    )
     if state.here.words:
-        left = (*left, Span(f"  /{state.here.words}", WARNING))
+        left = (*left, TextSpan(f"  /{state.here.words}", WARNING))
     when = (
         ""
         if page.at_ms is None
         else clock(page.at_ms, "%H:%M:%S" if not state.here.route.at else "%m-%d %H:%M:%S")
     )
     if seen.problem:
-        right = Span(f"{when} lost", CRITICAL)
+        right = TextSpan(f"{when} lost", CRITICAL)
     elif state.here.route.at:
-        right = Span(f"{when}, not now (t: now)", WARNING)
+        right = TextSpan(f"{when}, not now (t: now)", WARNING)
     else:
-        right = Span(when, DIM)
+        right = TextSpan(when, DIM)
     return [spread(left, (right,), columns), *page.opening]
 
 
-def _closing(state: State, seen: Seen, page: Page, columns: int, rows: int) -> list[Line]:
+def _closing(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
     if state.typing:
         return [
-            line(Span("/", BOLD), state.here.words, Span(" ", "", True), Span("  Enter keep  Esc clear", DIM))
+            line(
+                TextSpan("/", BOLD),
+                state.here.words,
+                TextSpan(" ", "", True),
+                TextSpan("  Enter keep  Esc clear", DIM),
+            )
         ]
     spot = selection.chosen(page, state.here.chosen, state.here.row)
     note = wrapped(spot.note if spot else "", max(1, columns - 2))
-    last = line(Span(HINTS, DIM))
+    last = line(TextSpan(HINTS, DIM))
     if seen.problem:
-        last = line(Span(f"no answer since {clock(seen.lost_ms, '%H:%M:%S')}: {seen.problem}", CRITICAL))
+        last = line(TextSpan(f"no answer since {clock(seen.lost_ms, '%H:%M:%S')}: {seen.problem}", CRITICAL))
     elif state.remark:
-        last = line(Span(state.remark, WARNING))
+        last = line(TextSpan(state.remark, WARNING))
     room = next(most for least, most in NOTES if rows >= least)
     notes = [line(text) for text in note[:room]]
     if len(note) > room:
-        notes[-1] = (*notes[-1], Span(" …"))
+        notes[-1] = (*notes[-1], TextSpan(" …"))
     return [*notes, *[()] * (room - len(notes)), last]  # always as many, so that nothing jumps
 
 
-def _body(state: State, page: Page) -> list[Line]:
+def _body(state: UiState, page: TerminalPage) -> list[Line]:
     if not page.rows:
         return []
     number, index = selection.place(page, state.here.chosen, state.here.row)
@@ -119,7 +128,7 @@ def _body(state: State, page: Page) -> list[Line]:
     return lines
 
 
-def _first(state: State, page: Page, count: int, height: int) -> int:
+def _first(state: UiState, page: TerminalPage, count: int, height: int) -> int:
     """Return the first row to show, so that the chosen one stands in the middle where it can."""
     number, _ = selection.place(page, state.here.chosen, state.here.row)
     return max(0, min(number - height // 2, count - height))

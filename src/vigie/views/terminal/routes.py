@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import Page
+from vigie.views.terminal.page import TerminalPage
 from vigie.views.terminal.pages import cluster, events, gpu, job, node, user
 from vigie.views.terminal.tables import Matches
 
-Builder = Callable[[Said, Measure, Matches, int], Page]
+Builder = Callable[[JsonObject, Measure, Matches, int], TerminalPage]
 
 
-class Kind(NamedTuple):
+class PageKind(NamedTuple):
     """A kind of page: what people and the server call it, how many names it needs, and how it is made."""
 
     title: str
@@ -25,16 +25,16 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "": Kind("Cluster", "cluster", 0, cluster.page),
-    "node": Kind("Node", "nodes", 1, node.page),
-    "gpu": Kind("GPU", "gpus", 2, gpu.page),
-    "job": Kind("Job", "jobs", 1, job.page),
-    "user": Kind("User", "users", 1, user.page),
-    "events": Kind("Events", "attention", 0, events.page),
+    "": PageKind("Cluster", "cluster", 0, cluster.page),
+    "node": PageKind("Node", "nodes", 1, node.page),
+    "gpu": PageKind("GPU", "gpus", 2, gpu.page),
+    "job": PageKind("Job", "jobs", 1, job.page),
+    "user": PageKind("User", "users", 1, user.page),
+    "events": PageKind("Events", "attention", 0, events.page),
 }
 
 
-class Route(NamedTuple):
+class PageRoute(NamedTuple):
     """A page of the terminal, now or at a moment."""
 
     kind: str = ""
@@ -53,11 +53,11 @@ class Route(NamedTuple):
         return f"{KINDS[self.kind].title} {':'.join(self.names)}".rstrip()
 
 
-def parsed(address: str) -> Route | None:
+def parsed(address: str) -> PageRoute | None:
     """Return the page of a link, or None if the terminal has no such page."""
     path, _, query = address.partition("?")
     kind, *names = [unquote(word) for word in path.strip("/").split("/")]
     at = parse_qs(query).get("at", [""])[0]
     if kind not in KINDS or KINDS[kind].names != len(names) or not all(names):
         return None
-    return Route(kind, tuple(names), at)
+    return PageRoute(kind, tuple(names), at)

@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from vigie.views.terminal.keys import decoded
-from vigie.views.terminal.styled_text import Line, Look, encoded, length
+from vigie.views.terminal.styled_text import Line, TerminalStyle, encoded, length
 
 CLEAR, REST = "\x1b[2J", "\x1b[K"
 # The alternate screen, no cursor, no wrapping at the right edge; and the way back.
@@ -24,7 +24,7 @@ ESCAPE_SECONDS = 0.1  # how long the rest of a key's bytes may take, also over a
 MOST_BYTES = 1024
 
 
-def written(lines: Sequence[Line], columns: int, look: Look) -> list[str]:
+def written(lines: Sequence[Line], columns: int, look: TerminalStyle) -> list[str]:
     """Return what each row is written as."""
     # At the right edge, clearing the rest of the row would clear its last character.
     return [encoded(line, look) + (REST if length(line) < columns else "") for line in lines]
@@ -44,7 +44,7 @@ def changes(before: Sequence[str], wanted: Sequence[str]) -> str:
 class Screen:
     """The screen and the keys."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: TerminalStyle) -> None:
         self._look = look
         self._in, self._out = sys.stdin.fileno(), sys.stdout.fileno()
         self._shown: list[str] = []

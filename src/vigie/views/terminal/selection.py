@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vigie.views.terminal.page import Page, Row, Spot
+from vigie.views.terminal.page import PageRow, Spot, TerminalPage
 
 NAMES = {"k": "up", "j": "down", "h": "left", "l": "right", " ": "page down"}
 
 
-def place(page: Page, key: str, row: int) -> tuple[int, int]:
+def place(page: TerminalPage, key: str, row: int) -> tuple[int, int]:
     """Return row and spot of what is chosen; when it has gone, what stands nearest to its row."""
     for number, found in enumerate(page.rows):
         for index, spot in enumerate(found.spots):
@@ -19,20 +19,20 @@ def place(page: Page, key: str, row: int) -> tuple[int, int]:
     )
 
 
-def chosen(page: Page, key: str, row: int) -> Spot | None:
+def chosen(page: TerminalPage, key: str, row: int) -> Spot | None:
     """Return what is chosen, if there is anything to choose."""
     number, index = place(page, key, row)
     spots = page.rows[number].spots if page.rows else ()
     return spots[index] if spots else None
 
 
-def key_at(page: Page, row: int, spot: int) -> str:
+def key_at(page: TerminalPage, row: int, spot: int) -> str:
     """Return the key of a place."""
     spots = page.rows[row].spots if page.rows else ()
     return spots[spot].key if spots else ""
 
 
-def moved(page: Page, at: tuple[int, int], key: str, height: int) -> tuple[int, int]:
+def moved(page: TerminalPage, at: tuple[int, int], key: str, height: int) -> tuple[int, int]:
     """Return the place after a key."""
     rows = _choosable(page)
     if not rows:
@@ -57,11 +57,11 @@ def moved(page: Page, at: tuple[int, int], key: str, height: int) -> tuple[int, 
     return target, _nearest(page.rows[target], page.rows[at[0]].spots[at[1]].start)
 
 
-def _choosable(page: Page) -> list[int]:
+def _choosable(page: TerminalPage) -> list[int]:
     return [number for number, row in enumerate(page.rows) if row.spots]
 
 
-def _aside(page: Page, rows: list[int], index: int, spot: int) -> tuple[int, int]:
+def _aside(page: TerminalPage, rows: list[int], index: int, spot: int) -> tuple[int, int]:
     spots = page.rows[rows[index]].spots
     if 0 <= spot < len(spots):
         return rows[index], spot
@@ -70,7 +70,7 @@ def _aside(page: Page, rows: list[int], index: int, spot: int) -> tuple[int, int
     return (rows[index + 1], 0) if index + 1 < len(rows) else (rows[index], len(spots) - 1)
 
 
-def _section(page: Page, rows: list[int], row: int, forward: bool) -> int:
+def _section(page: TerminalPage, rows: list[int], row: int, forward: bool) -> int:
     """Return the first row of the next section that has something to choose, or of the one before."""
     titles = [number for number, found in enumerate(page.rows) if found.title]
     firsts = sorted({next((r for r in rows if r > title), rows[0]) for title in titles} | {rows[0]})
@@ -79,5 +79,5 @@ def _section(page: Page, rows: list[int], row: int, forward: bool) -> int:
     return next((first for first in reversed(firsts) if first < row), firsts[-1])
 
 
-def _nearest(row: Row, start: int) -> int:
+def _nearest(row: PageRow, start: int) -> int:
     return min(range(len(row.spots)), key=lambda index: abs(row.spots[index].start - start))

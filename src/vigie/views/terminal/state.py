@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from vigie.views.terminal import selection
 from vigie.views.terminal.measures import MEASURES
-from vigie.views.terminal.page import Page
-from vigie.views.terminal.routes import Route, parsed
+from vigie.views.terminal.page import TerminalPage
+from vigie.views.terminal.routes import PageRoute, parsed
 
 MOST_VISITS, MOST_WORDS = 50, 200
 
@@ -16,13 +16,13 @@ MOST_VISITS, MOST_WORDS = 50, 200
 class Visit(NamedTuple):
     """A page that was opened, what is chosen on it, and the words that its rows must have."""
 
-    route: Route = Route()
+    route: PageRoute = PageRoute()
     chosen: str = ""
     row: int = 0  # where the chosen stood, for when it is there no more
     words: str = ""
 
 
-class State(NamedTuple):
+class UiState(NamedTuple):
     """Everything that keys change."""
 
     visits: tuple[Visit, ...] = (Visit(),)
@@ -37,7 +37,7 @@ class State(NamedTuple):
         """Return the page that is open."""
         return self.visits[-1]
 
-    def at(self, visit: Visit) -> State:
+    def at(self, visit: Visit) -> UiState:
         """Return the state with the open page changed."""
         return self._replace(visits=(*self.visits[:-1], visit))
 
@@ -47,7 +47,7 @@ class State(NamedTuple):
         return all(word in written for word in self.here.words.casefold().split())
 
 
-def pressed(state: State, key: str, page: Page, height: int) -> State:
+def pressed(state: UiState, key: str, page: TerminalPage, height: int) -> UiState:
     """Return the state after a key."""
     state = state._replace(remark="")
     if state.typing:
@@ -61,20 +61,20 @@ def pressed(state: State, key: str, page: Page, height: int) -> State:
     return _moved(state, key, page, height)
 
 
-def _moved(state: State, key: str, page: Page, height: int) -> State:
+def _moved(state: UiState, key: str, page: TerminalPage, height: int) -> UiState:
     here = state.here
     row, spot = selection.moved(page, selection.place(page, here.chosen, here.row), key, height)
     return state.at(here._replace(chosen=selection.key_at(page, row, spot), row=row))
 
 
-def _opened(state: State, page: Page) -> State:
+def _opened(state: UiState, page: TerminalPage) -> UiState:
     spot = selection.chosen(page, state.here.chosen, state.here.row)
     if spot is None or not spot.route:
         return state
     return _gone(state, spot.route)
 
 
-def _gone(state: State, address: str) -> State:
+def _gone(state: UiState, address: str) -> UiState:
     route = parsed(address)
     if route is None:
         return state._replace(remark=f"the terminal has no such page; in a browser: /{address}")
@@ -84,24 +84,24 @@ def _gone(state: State, address: str) -> State:
     return state._replace(visits=(*state.visits[-MOST_VISITS:], Visit(route._replace(at=at))))
 
 
-def _gpu(state: State, page: Page, digit: str) -> State:
+def _gpu(state: UiState, page: TerminalPage, digit: str) -> UiState:
     spot = selection.chosen(page, state.here.chosen, state.here.row)
     if spot is None or not spot.route.startswith("node/"):
         return state
     return _gone(state, f"gpu/{spot.route.removeprefix('node/')}/{digit}")
 
 
-def _back(state: State, _: Page) -> State:
+def _back(state: UiState, _: TerminalPage) -> UiState:
     if state.here.words:
         return state.at(state.here._replace(words=""))
     return state._replace(visits=state.visits[:-1]) if len(state.visits) > 1 else state
 
 
-def _now(state: State, _: Page) -> State:
+def _now(state: UiState, _: TerminalPage) -> UiState:
     return state.at(state.here._replace(route=state.here.route._replace(at="")))
 
 
-def _typed(state: State, key: str) -> State:
+def _typed(state: UiState, key: str) -> UiState:
     here = state.here
     if key in ("enter", "esc"):
         state = state._replace(typing=False)
@@ -114,11 +114,11 @@ def _typed(state: State, key: str) -> State:
     return state.at(here._replace(words=words[:MOST_WORDS]))
 
 
-def _turned(step: int) -> Callable[[State, Page], State]:
+def _turned(step: int) -> Callable[[UiState, TerminalPage], UiState]:
     return lambda state, _: state._replace(measure=(state.measure + step) % len(MEASURES))
 
 
-KEYS: dict[str, Callable[[State, Page], State]] = {
+KEYS: dict[str, Callable[[UiState, TerminalPage], UiState]] = {
     "q": lambda state, _: state._replace(ended=True),
     "?": lambda state, _: state._replace(helping=True),
     "/": lambda state, _: state._replace(typing=True),

@@ -12,7 +12,7 @@ from vigie.views.text.text_width import clean, cut, width
 DRAWN = str.maketrans("…·▁▂▃▄▅▆▇█░▉▓▒", "~.12345678/#=-")
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A piece of a line."""
 
     text: str
@@ -20,19 +20,19 @@ class Span(NamedTuple):
     chosen: bool = False
 
 
-Line = tuple[Span, ...]
+Line = tuple[TextSpan, ...]
 
 
-class Look(NamedTuple):
+class TerminalStyle(NamedTuple):
     """What a terminal can show."""
 
     colour: bool = True
     ascii: bool = False
 
 
-def line(*parts: str | Span) -> Line:
+def line(*parts: str | TextSpan) -> Line:
     """Return a line of words and spans."""
-    return tuple(Span(part) if isinstance(part, str) else part for part in parts)
+    return tuple(TextSpan(part) if isinstance(part, str) else part for part in parts)
 
 
 def length(spans: Line) -> int:
@@ -44,7 +44,7 @@ def clipped(spans: Line, most: int) -> Line:
     """Return the line in at most so many columns."""
     if length(spans) <= most:
         return spans
-    kept: list[Span] = []
+    kept: list[TextSpan] = []
     for span in spans:
         room = most - length(tuple(kept))
         if room <= 0:
@@ -57,32 +57,32 @@ def clipped(spans: Line, most: int) -> Line:
 def spread(left: Line, right: Line, most: int) -> Line:
     """Return a line with one part at each end; the right one goes first when room is short."""
     gap = most - length(left) - length(right)
-    return (*left, Span(" " * gap), *right) if gap >= 2 else clipped(left, most)
+    return (*left, TextSpan(" " * gap), *right) if gap >= 2 else clipped(left, most)
 
 
 def highlighted(spans: Line, start: int, end: int) -> Line:
     """Return the line with the columns from start to before end marked as chosen."""
-    marked: list[Span] = []
+    marked: list[TextSpan] = []
     at = 0
     for span in spans:
         marked.extend(_pieces(span, start - at, end - at))
         at += width(span.text)
     if (missing := end - max(at, start)) > 0:
-        marked.append(Span(" " * missing, "", True))
+        marked.append(TextSpan(" " * missing, "", True))
     return tuple(marked)
 
 
-def encoded(spans: Line, look: Look) -> str:
+def encoded(spans: Line, look: TerminalStyle) -> str:
     """Return the line with the codes of its styles."""
     return "".join(_coded(span, look) for span in spans)
 
 
-def plain(spans: Line, look: Look) -> str:
+def plain(spans: Line, look: TerminalStyle) -> str:
     """Return the words alone."""
     return "".join(_drawn(span.text, look) for span in spans).rstrip()
 
 
-def _pieces(span: Span, start: int, end: int) -> Iterable[Span]:
+def _pieces(span: TextSpan, start: int, end: int) -> Iterable[TextSpan]:
     if end <= 0 or start >= width(span.text):
         yield span
         return
@@ -91,10 +91,10 @@ def _pieces(span: Span, start: int, end: int) -> Iterable[Span]:
     after = span.text[len(before) + len(within) :]
     for text, chosen in ((before, False), (within, True), (after, False)):
         if text:
-            yield Span(text, span.style, chosen)
+            yield TextSpan(text, span.style, chosen)
 
 
-def _coded(span: Span, look: Look) -> str:
+def _coded(span: TextSpan, look: TerminalStyle) -> str:
     colours = (WARNING, CRITICAL)
     codes = [COLOURS[span.style]] if span.style and (look.colour or span.style not in colours) else []
     codes += ["7"] if span.chosen else []
@@ -102,7 +102,7 @@ def _coded(span: Span, look: Look) -> str:
     return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes else text
 
 
-def _drawn(text: str, look: Look) -> str:
+def _drawn(text: str, look: TerminalStyle) -> str:
     text = clean(text)
     if not look.ascii or text.isascii():
         return text

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from vigie.views.terminal import measures
 from vigie.views.terminal.header import flowing
-from vigie.views.terminal.json_object import Said, route
-from vigie.views.terminal.page import Entry, Row, table, titled, worded
-from vigie.views.terminal.styled_text import Span, line
+from vigie.views.terminal.json_object import JsonObject, route
+from vigie.views.terminal.page import PageEntry, PageRow, table, titled, worded
+from vigie.views.terminal.styled_text import TextSpan, line
 from vigie.views.text.style import DIM, tone
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import lasting
-from vigie.views.text.units import told
+from vigie.views.text.units import format_quantity
 
 Matches = Callable[..., bool]
 SIGNS = {"critical": "X", "warning": "!"}
@@ -20,47 +20,49 @@ LADDER = (("sm", "▉"), ("busy", "▓"), ("process", "▒"), ("held", "·"))
 STEPS = 8  # the length of a job's bar
 WIDE = 140  # columns from which what needs attention is told in a whole sentence
 ATTENTION = (
-    Column(""),
-    Column("what", least=24),
-    Column("where", least=8, rank=1),
-    Column("since", rank=2),
-    Column("hits", least=10, rank=3),
+    TableColumn(""),
+    TableColumn("what", least=24),
+    TableColumn("where", least=8, rank=1),
+    TableColumn("since", rank=2),
+    TableColumn("hits", least=10, rank=3),
 )
 JOBS = (
-    Column(""),
-    Column("job", rank=1),
-    Column("name", least=8),
-    Column("user", least=6, rank=1),
-    Column("gpus", right=True),
-    Column("for", rank=2),
-    Column("use", rank=1),
-    Column("remark", least=10, rank=3),
-    Column("nodes", least=10, rank=4),
+    TableColumn(""),
+    TableColumn("job", rank=1),
+    TableColumn("name", least=8),
+    TableColumn("user", least=6, rank=1),
+    TableColumn("gpus", right=True),
+    TableColumn("for", rank=2),
+    TableColumn("use", rank=1),
+    TableColumn("remark", least=10, rank=3),
+    TableColumn("nodes", least=10, rank=4),
 )
 WAITING = (
-    Column("job"),
-    Column("name", least=8),
-    Column("user", least=6),
-    Column("gpus", right=True),
-    Column("for"),
-    Column("reason", least=10, rank=1),
+    TableColumn("job"),
+    TableColumn("name", least=8),
+    TableColumn("user", least=6),
+    TableColumn("gpus", right=True),
+    TableColumn("for"),
+    TableColumn("reason", least=10, rank=1),
 )
 GPUS = (
-    Column(""),
-    Column("gpu"),
-    Column("holder", least=12, rank=1),
-    Column("busy", right=True),
-    Column("SM", right=True),
-    Column("memory", right=True),
-    Column("power", right=True, rank=1),
-    Column("temp", right=True, rank=1),
-    Column("clock", right=True, rank=2),
-    Column("health", least=8, tells=True),
-    Column("why", least=12, rank=3),
+    TableColumn(""),
+    TableColumn("gpu"),
+    TableColumn("holder", least=12, rank=1),
+    TableColumn("busy", right=True),
+    TableColumn("SM", right=True),
+    TableColumn("memory", right=True),
+    TableColumn("power", right=True, rank=1),
+    TableColumn("temp", right=True, rank=1),
+    TableColumn("clock", right=True, rank=2),
+    TableColumn("health", least=8, tells=True),
+    TableColumn("why", least=12, rank=3),
 )
 
 
-def attention(answer: Said, matches: Matches, most: int, title: str = "Needs attention") -> list[Row]:
+def attention(
+    answer: JsonObject, matches: Matches, most: int, title: str = "Needs attention"
+) -> list[PageRow]:
     """Return what needs somebody, the way to it, and what to do."""
     found = [one for one in answer.parts("attention") if matches(one.text("what"), _where(one), _hits(one))]
     more = answer.number("attention_more") or 0
@@ -70,8 +72,8 @@ def attention(answer: Said, matches: Matches, most: int, title: str = "Needs att
 
 
 def jobs(
-    title: str, found: Sequence[Said], now: float | None, known: Mapping[str, str], most: int
-) -> list[Row]:
+    title: str, found: Sequence[JsonObject], now: float | None, known: Mapping[str, str], most: int
+) -> list[PageRow]:
     """Return a table of jobs that run or have ended."""
     entries = [_job(job, now, known.get(f"job:{job.text('id')}", "")) for job in found]
     return (
@@ -79,10 +81,10 @@ def jobs(
     )
 
 
-def waiting(found: Sequence[Said], now: float | None, most: int) -> list[Row]:
+def waiting(found: Sequence[JsonObject], now: float | None, most: int) -> list[PageRow]:
     """Return a table of jobs that wait."""
     entries = [
-        Entry(
+        PageEntry(
             [
                 *_names(job),
                 job.text("wanted_gpus") or "-",
@@ -98,19 +100,19 @@ def waiting(found: Sequence[Said], now: float | None, most: int) -> list[Row]:
     return [titled("Waiting"), *table(WAITING, entries, most)] if entries else []
 
 
-def gpus(title: str, found: Sequence[Said], most: int) -> list[Row]:
+def gpus(title: str, found: Sequence[JsonObject], most: int) -> list[PageRow]:
     """Return a table of GPUs."""
     return [titled(title), *table(GPUS, [_gpu(cell) for cell in found], most)] if found else []
 
 
-def facts(title: str, found: Sequence[tuple[str, str]], most: int) -> list[Row]:
+def facts(title: str, found: Sequence[tuple[str, str]], most: int) -> list[PageRow]:
     """Return names and what they are, as many a line as fit."""
-    spans = [line(Span(f"{name} ", DIM), text) for name, text in found if text]
+    spans = [line(TextSpan(f"{name} ", DIM), text) for name, text in found if text]
     rows = [worded(one, f"{title}:{number}", most) for number, one in enumerate(flowing(spans, most - 2))]
     return [titled(title), *rows] if rows else []
 
 
-def _attention(one: Said, now: float | None, most: int) -> Entry:
+def _attention(one: JsonObject, now: float | None, most: int) -> PageEntry:
     severity, what, do = one.text("severity"), one.text("what"), one.text("do")
     short = one.text("title") if most < WIDE else ""
     age = _age(one.number("since_ms"), now)
@@ -120,10 +122,10 @@ def _attention(one: Said, now: float | None, most: int) -> Entry:
     link = one.text("link")
     if one.number("until_ms") is None:  # what lasts is best seen as it is now
         link = link.partition("?")[0]
-    return Entry(words, f"attention:{one.text('id')}", link, note, tone(severity))
+    return PageEntry(words, f"attention:{one.text('id')}", link, note, tone(severity))
 
 
-def _where(one: Said) -> str:
+def _where(one: JsonObject) -> str:
     where = one.part("where")
     node, gpu = where.text("node"), where.text("gpu")
     if node:
@@ -131,7 +133,7 @@ def _where(one: Said) -> str:
     return f"job {where.text('job')}" if where.text("job") else ""
 
 
-def _hits(one: Said) -> str:
+def _hits(one: JsonObject) -> str:
     hits = one.part("hits")
     jobs = [job.text("name") or job.text("id") for job in hits.parts("jobs")]
     count = hits.number("gpus")
@@ -139,7 +141,7 @@ def _hits(one: Said) -> str:
     return ", ".join([*jobs, *hits.texts("users"), *gpus])
 
 
-def _job(job: Said, now: float | None, letter: str) -> Entry:
+def _job(job: JsonObject, now: float | None, letter: str) -> PageEntry:
     start, end = job.number("start_ms"), job.number("end_ms")
     number, name, user = _names(job)
     words = [
@@ -154,14 +156,14 @@ def _job(job: Said, now: float | None, letter: str) -> Entry:
     remark = job.text("chip")
     note = job.text("why") or f"job {number} on {' '.join(job.texts('nodes')) or 'no node'}"
     cells = [*words, remark or "-", ",".join(job.texts("nodes"))]
-    return Entry(cells, f"job:{number}", route("job", number), note)
+    return PageEntry(cells, f"job:{number}", route("job", number), note)
 
 
-def _names(job: Said) -> list[str]:
+def _names(job: JsonObject) -> list[str]:
     return [job.text("id"), job.text("name") or "-", job.text("user") or "-"]
 
 
-def ladder(job: Said) -> str:
+def ladder(job: JsonObject) -> str:
     """Return how much of what a job holds is used, and how far, as a bar."""
     steps = job.part("ladder")
     held = steps.number("held")
@@ -176,7 +178,7 @@ def ladder(job: Said) -> str:
     return drawn
 
 
-def _gpu(cell: Said) -> Entry:
+def _gpu(cell: JsonObject) -> PageEntry:
     node, gpu = cell.text("node"), cell.text("gpu")
     who = measures.holder(cell)
     shares = [_told(cell, name, "ratio") for name in ("busy", "sm", "memory")]
@@ -193,12 +195,12 @@ def _gpu(cell: Said) -> Entry:
         health or measures.ABSENT,
         why or "-",
     ]
-    return Entry(words, f"gpu:{node}:{gpu}", route("gpu", node, gpu), why or who, tone(health))
+    return PageEntry(words, f"gpu:{node}:{gpu}", route("gpu", node, gpu), why or who, tone(health))
 
 
-def _told(cell: Said, name: str, unit: str) -> str:
+def _told(cell: JsonObject, name: str, unit: str) -> str:
     value = cell.number(name)
-    return measures.ABSENT if value is None else told(value, unit)
+    return measures.ABSENT if value is None else format_quantity(value, unit)
 
 
 def _age(begin: float | None, now: float | None) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vigie.views.text.style import painted, tone
-from vigie.views.text.table_layout import GAP, Column, Place, indent, layout
+from vigie.views.text.table_layout import GAP, CellPosition, TableColumn, indent, layout
 from vigie.views.text.text_width import clean, padded
 
 
 def table(
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     most: int | None = None,
     colour: bool = False,
@@ -25,11 +25,13 @@ def table(
         yield from (f"{blank}{line}".rstrip() for line in further)
 
 
-def _line(columns: Sequence[Column], row: Sequence[str], places: Sequence[Place], colour: bool) -> str:
+def _line(
+    columns: Sequence[TableColumn], row: Sequence[str], places: Sequence[CellPosition], colour: bool
+) -> str:
     words = [_cell(columns[place.column], row[place.column], place.width, colour) for place in places]
     return (" " * GAP).join(words).rstrip()
 
 
-def _cell(column: Column, text: str, columns: int, colour: bool) -> str:
+def _cell(column: TableColumn, text: str, columns: int, colour: bool) -> str:
     cell = padded(text, columns, column.right)
     return painted(cell, tone(text)) if colour and column.tells else cell

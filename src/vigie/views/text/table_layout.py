@@ -10,7 +10,7 @@ from vigie.views.text.text_width import width
 GAP, INDENT = 2, 2
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: what it is called, how far it may be cut, and what goes first when room is short."""
 
     head: str
@@ -20,14 +20,16 @@ class Column(NamedTuple):
     tells: bool = False  # its words are states, some of which have a colour
 
 
-class Place(NamedTuple):
+class CellPosition(NamedTuple):
     """A column's place on a line."""
 
     column: int
     width: int
 
 
-def layout(columns: Sequence[Column], rows: Sequence[Sequence[str]], most: int | None) -> list[list[Place]]:
+def layout(
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], most: int | None
+) -> list[list[CellPosition]]:
     """Return the lines of a record: one if everything fits when cut, else more, important ones first."""
     natural = [
         max([width(column.head), *(width(row[index]) for row in rows)])
@@ -35,8 +37,8 @@ def layout(columns: Sequence[Column], rows: Sequence[Sequence[str]], most: int |
     ]
     left = list(range(len(columns)))
     if most is None:
-        return [[Place(index, natural[index]) for index in left]]
-    lines: list[list[Place]] = []
+        return [[CellPosition(index, natural[index]) for index in left]]
+    lines: list[list[CellPosition]] = []
     while left:
         room = most - (indent(most) if lines else 0)
         chosen = _fitting(columns, natural, left, room)
@@ -50,12 +52,14 @@ def indent(most: int | None) -> int:
     return INDENT if most is None else max(0, min(INDENT, most - 1))
 
 
-def _least(columns: Sequence[Column], natural: Sequence[int], index: int) -> int:
+def _least(columns: Sequence[TableColumn], natural: Sequence[int], index: int) -> int:
     column = columns[index]
     return min(natural[index], max(column.least, width(column.head))) if column.least else natural[index]
 
 
-def _fitting(columns: Sequence[Column], natural: Sequence[int], left: Sequence[int], room: int) -> list[int]:
+def _fitting(
+    columns: Sequence[TableColumn], natural: Sequence[int], left: Sequence[int], room: int
+) -> list[int]:
     chosen: list[int] = []
     taken = -GAP
     for index in sorted(left, key=lambda index: (columns[index].rank, index)):
@@ -66,7 +70,9 @@ def _fitting(columns: Sequence[Column], natural: Sequence[int], left: Sequence[i
     return sorted(chosen)
 
 
-def _cut(columns: Sequence[Column], natural: Sequence[int], chosen: Sequence[int], room: int) -> list[Place]:
+def _cut(
+    columns: Sequence[TableColumn], natural: Sequence[int], chosen: Sequence[int], room: int
+) -> list[CellPosition]:
     widths = {index: natural[index] for index in chosen}
     excess = sum(widths.values()) + GAP * (len(chosen) - 1) - room
     for index in sorted(chosen, key=lambda index: (-columns[index].rank, -index)):
@@ -77,4 +83,4 @@ def _cut(columns: Sequence[Column], natural: Sequence[int], chosen: Sequence[int
         excess -= saved
     if excess > 0:  # a single column that is wider than the line
         widths[chosen[0]] = room
-    return [Place(index, widths[index]) for index in chosen]
+    return [CellPosition(index, widths[index]) for index in chosen]

@@ -11,7 +11,7 @@ SMALL = {"celsius": "°C", "rpm": "rpm", "milliseconds": "ms", "ops/s": "/s"}
 SHARES = {"ratio": 100.0, "percent": 1.0}
 
 
-def told(value: float, unit: str) -> str:
+def format_quantity(value: float, unit: str) -> str:
     """Return a number as people say it, such as 61.2 kW."""
     if value != value or abs(value) == float("inf"):
         return str(value)

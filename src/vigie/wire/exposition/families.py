@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from vigie.agent.source_reader import Values
+from vigie.agent.source_reader import TableValues
 from vigie.model import Table
 
 
-class Families:
+class FamilyTable:
     """Puts tables that share a family together; which do is looked at when a table changes."""
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class Families:
         self._order: list[int] = []
         self._merged = Table("", 0, ())
 
-    def apart(self, parts: list[Values]) -> list[Values]:
+    def apart(self, parts: list[TableValues]) -> list[TableValues]:
         """Return the parts such that no two have a family in common."""
         tables = tuple([part.table for part in parts])
         if tables != self._tables:
@@ -27,7 +27,7 @@ class Families:
             return parts
         shared = [parts[place] for place in self._shared]
         numbers = [number for part in shared for number in part.numbers]
-        merged = Values(
+        merged = TableValues(
             self._merged, tuple(numbers[place] for place in self._order), all(part.plain for part in shared)
         )
         return [*(part for place, part in enumerate(parts) if place not in self._shared), merged]

@@ -29,7 +29,7 @@ class ParseError(ValueError):
     """What an exporter said is no exposition; the message says where and why."""
 
 
-class Line(NamedTuple):
+class ExpositionLine(NamedTuple):
     """A sample: the text that names the series with one space behind it, the series, and what follows."""
 
     text: str
@@ -38,7 +38,7 @@ class Line(NamedTuple):
     time_ms: int | None
 
 
-def read_line(line: str, openmetrics: bool) -> Line:
+def read_line(line: str, openmetrics: bool) -> ExpositionLine:
     """Return the sample that a line holds, or raise ParseError."""
     series, end = _series(line)
     rest = _REST.match(line, end)
@@ -48,7 +48,7 @@ def read_line(line: str, openmetrics: bool) -> Line:
     if exemplar and not openmetrics:
         raise ParseError(f"something behind the value in {shown(line)}")
     time_ms = None if time is None else time_of(time, openmetrics)
-    return Line(line[:end].strip(" \t") + " ", series, number(value), time_ms)
+    return ExpositionLine(line[:end].strip(" \t") + " ", series, number(value), time_ms)
 
 
 def number(text: str) -> float:

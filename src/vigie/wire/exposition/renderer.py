@@ -6,9 +6,9 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from vigie.agent.source_reader import Values
+from vigie.agent.source_reader import TableValues
 from vigie.model import Metric, Table, is_absent, series_text
-from vigie.wire.exposition.families import Families
+from vigie.wire.exposition.families import FamilyTable
 
 
 class Format(NamedTuple):
@@ -28,13 +28,13 @@ class Renderer:
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], tuple[Table, str]] = {}
-        self._families = Families()
+        self._families = FamilyTable()
 
-    def render(self, parts: list[Values], form: Format) -> str:
+    def render(self, parts: list[TableValues], form: Format) -> str:
         """Return the exposition of these tables."""
         return "".join([self._part(values, form) for values in self._families.apart(parts)]) + form.end
 
-    def _part(self, values: Values, form: Format) -> str:
+    def _part(self, values: TableValues, form: Format) -> str:
         table, numbers, plain = values
         if not numbers:
             return ""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from vigie.wire.remote_write.protobuf import BYTES, Malformed, fields, varint
+from vigie.wire.remote_write.protobuf import BYTES, MalformedProtobufError, fields, varint
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -14,7 +14,7 @@ NAME = "__name__"
 MAX_SERIES = 200_000
 
 
-class Recent(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """A dictionary of two generations, each of at most half of the entries."""
 
     def __init__(self, most: int) -> None:
@@ -40,11 +40,11 @@ class Recent(Generic[K, V]):
         self.newer[key] = value
 
 
-class Refused(Exception):
+class InvalidLabelsError(Exception):
     """Labels that are well formed and yet cannot name a series."""
 
 
-class LabelCache(Recent[bytes, Mapping[str, str]]):
+class LabelCache(LruCache[bytes, Mapping[str, str]]):
     """The labels last seen, by their bytes."""
 
     def __init__(self, most: int = MAX_SERIES) -> None:
@@ -77,12 +77,12 @@ def read_section(section: bytes) -> dict[str, str]:
     for _, _, start, stop in fields(section, 0, len(section)):
         name, value = _read_label(section, start, stop)
         if not name:
-            raise Refused("a label without a name")
+            raise InvalidLabelsError("a label without a name")
         if name in found:
-            raise Refused(f"label {name} twice")
+            raise InvalidLabelsError(f"label {name} twice")
         found[name] = value
     if not found.get(NAME):
-        raise Refused(f"no label {NAME}")
+        raise InvalidLabelsError(f"no label {NAME}")
     return {name: found[name] for name in sorted(found) if found[name]}
 
 
@@ -91,9 +91,9 @@ def _read_label(data: bytes, at: int, end: int) -> tuple[str, str]:
     for number, wire, start, stop in fields(data, at, end):
         if number <= 2:
             if wire != BYTES:
-                raise Malformed(f"a label's field {number} of wire type {wire}")
+                raise MalformedProtobufError(f"a label's field {number} of wire type {wire}")
             try:
                 pair[number - 1] = sys.intern(data[start:stop].decode())
             except UnicodeDecodeError:
-                raise Malformed("a label that is not UTF-8") from None
+                raise MalformedProtobufError("a label that is not UTF-8") from None
     return pair[0], pair[1]

@@ -13,7 +13,7 @@ KINDS = ("unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary"
 TEXTS = {2: "name", 4: "help", 5: "unit"}
 
 
-class Told(NamedTuple):
+class MetadataTracker(NamedTuple):
     """One metric's name, kind, help and unit; what is not told is empty."""
 
     name: str = ""
@@ -22,7 +22,7 @@ class Told(NamedTuple):
     unit: str = ""
 
 
-def told(body: bytes, at: int, end: int) -> Told:
+def metadata_of(body: bytes, at: int, end: int) -> MetadataTracker:
     """Return what is told between two places, or raise Malformed; what is unknown is passed over."""
     found: dict[str, str] = {}
     for number, wire, start, stop in fields(body, at, end):
@@ -31,4 +31,4 @@ def told(body: bytes, at: int, end: int) -> Told:
             found["kind"] = KINDS[kind] if kind < len(KINDS) else KINDS[0]
         elif number in TEXTS and wire == BYTES:
             found[TEXTS[number]] = body[start:stop].decode(errors="replace")
-    return Told(**found)
+    return MetadataTracker(**found)

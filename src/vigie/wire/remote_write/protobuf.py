@@ -9,7 +9,7 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
-class Malformed(Exception):
+class MalformedProtobufError(Exception):
     """Bytes that are not what they should be; the message says what is wrong, and where."""
 
 
@@ -36,7 +36,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
                 break
             return number, place + 1
         shift += 7
-    raise Malformed(f"byte {at}: a number that does not end, or does not fit into 64 bits")
+    raise MalformedProtobufError(f"byte {at}: a number that does not end, or does not fit into 64 bits")
 
 
 def signed(number: int) -> int:
@@ -65,10 +65,12 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]
         elif wire in (FIXED64, FIXED32):
             stop = start + (8 if wire == FIXED64 else 4)
         else:
-            raise Malformed(f"byte {at}: wire type {wire} is not in use")
+            raise MalformedProtobufError(f"byte {at}: wire type {wire} is not in use")
         if not tag >> 3:
-            raise Malformed(f"byte {at}: there is no field 0")
+            raise MalformedProtobufError(f"byte {at}: there is no field 0")
         if stop > end:
-            raise Malformed(f"byte {at}: a field of {stop - start} bytes where {end - start} are left")
+            raise MalformedProtobufError(
+                f"byte {at}: a field of {stop - start} bytes where {end - start} are left"
+            )
         yield tag >> 3, wire, start, stop
         at = stop

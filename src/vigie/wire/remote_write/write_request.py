@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import cramjam
 
-from vigie.wire.remote_write.labels import LabelCache, Refused, label_section
-from vigie.wire.remote_write.metadata import Told, told
+from vigie.wire.remote_write.labels import InvalidLabelsError, LabelCache, label_section
+from vigie.wire.remote_write.metadata import MetadataTracker, metadata_of
 from vigie.wire.remote_write.protobuf import (
     BYTES,
     FIXED64,
     VARINT,
-    Malformed,
+    MalformedProtobufError,
     fields,
     read_varint,
     signed,
@@ -38,13 +38,13 @@ SAMPLE_HEADS = [b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)
 Series = tuple[Mapping[str, str], Sequence[int], Sequence[float]]  # labels, times in ms, values
 
 
-class Request(NamedTuple):
+class DecodedWriteRequest(NamedTuple):
     """What a request holds: its series, what is not taken, what it tells of metrics, what is refused."""
 
     series: list[Series]
     exemplars: int
     histograms: int
-    metadata: list[Told]
+    metadata: list[MetadataTracker]
     refused: dict[str, int]  # samples by reason: their labels cannot name a series
 
 
@@ -76,14 +76,14 @@ def decompress(body: bytes, most: int) -> bytes:
     """Undo `compress`, unless that would give more than so many bytes."""
     length, _ = read_varint(body, 0, len(body))
     if length > most:
-        raise Malformed(f"{length} bytes when decompressed, and {most} are the most")
+        raise MalformedProtobufError(f"{length} bytes when decompressed, and {most} are the most")
     try:
         return bytes(cramjam.snappy.decompress_raw(body))
     except cramjam.DecompressionError as error:
-        raise Malformed(f"no snappy block: {error}") from None
+        raise MalformedProtobufError(f"no snappy block: {error}") from None
 
 
-def decode(body: bytes, cache: LabelCache) -> Request:
+def decode(body: bytes, cache: LabelCache) -> DecodedWriteRequest:
     """Return what a decompressed WriteRequest holds, or raise Malformed.
 
     The same labels give the same object each time, as long as the cache keeps them.
@@ -110,7 +110,7 @@ def decode(body: bytes, cache: LabelCache) -> Request:
                     at = stop
                     continue
         at = reader.read_field(at)
-    return Request(series, reader.exemplars, reader.histograms, reader.metadata, reader.refused)
+    return DecodedWriteRequest(series, reader.exemplars, reader.histograms, reader.metadata, reader.refused)
 
 
 class _Reader:
@@ -119,7 +119,7 @@ class _Reader:
     def __init__(self, body: bytes, cache: LabelCache) -> None:
         self.series: list[Series] = []
         self.exemplars = self.histograms = 0
-        self.metadata: list[Told] = []
+        self.metadata: list[MetadataTracker] = []
         self.refused: dict[str, int] = {}
         self.times: dict[bytes, tuple[int]] = {}  # by their bytes: most samples of a request share one
         self._body, self._cache = body, cache
@@ -132,7 +132,7 @@ class _Reader:
             self._read_series(start, stop)
         elif number == 3:
             _expect(wire == BYTES, at)
-            self.metadata.append(told(self._body, start, stop))
+            self.metadata.append(metadata_of(self._body, start, stop))
         return stop
 
     def _read_series(self, at: int, end: int) -> None:
@@ -151,7 +151,7 @@ class _Reader:
             at = stop
         try:
             labels = self._cache.labels(section)
-        except Refused as error:
+        except InvalidLabelsError as error:
             self.refused[str(error)] = self.refused.get(str(error), 0) + len(times)
             return
         if times:
@@ -173,4 +173,4 @@ class _Reader:
 
 def _expect(right: bool, at: int) -> None:
     if not right:
-        raise Malformed(f"byte {at}: a field of another type than remote write 1.0 has there")
+        raise MalformedProtobufError(f"byte {at}: a field of another type than remote write 1.0 has there")

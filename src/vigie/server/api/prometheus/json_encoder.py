@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from vigie.query.engine import Answer, Series
-from vigie.query.functions.number_format import spelled
+from vigie.query.engine import QueryResult, ResultSeries
+from vigie.query.functions.number_format import format_number
 from vigie.query.storage import Labels
 from vigie.query.vectors import Floats, Times
 
@@ -40,7 +40,7 @@ def document(data: Any, warnings: Sequence[str] = ()) -> bytes:
     return success(_json(data), warnings)
 
 
-def words(found: Sequence[str], limit: int | None) -> bytes:
+def encode_strings(found: Sequence[str], limit: int | None) -> bytes:
     """Return the body of an answer that is a list of words, at most so many."""
     return document([printable(word) for word in found[:limit]], _remark(len(found), limit))
 
@@ -50,7 +50,7 @@ def label_sets(found: Sequence[Labels], limit: int | None) -> bytes:
     return success(b"[%b]" % b",".join(map(_labels, found[:limit])), _remark(len(found), limit))
 
 
-def result(answer: Answer, at: int, limit: int | None = None, stats: Any = None) -> Iterator[bytes]:
+def result(answer: QueryResult, at: int, limit: int | None = None, stats: Any = None) -> Iterator[bytes]:
     """Yield the body of the answer to a query, part by part; `at` is the time of a text."""
     many = answer.kind in ("vector", "matrix")
     remarks = (*answer.warnings, *(_remark(len(answer.series), limit) if many else ()))
@@ -76,7 +76,7 @@ def numbers(values: Floats) -> list[bytes]:
     return found
 
 
-def moment(time: int) -> str:
+def encode_time(time: int) -> str:
     """Return milliseconds as seconds: 1.5 s are 1.500."""
     sign, time = ("-", -time) if time < 0 else ("", time)
     whole, rest = divmod(time, 1000)
@@ -91,7 +91,7 @@ def printable(text: str) -> str:
 def _odd(token: bytes, value: float) -> bytes:
     """Return a number with an exponent, or one that JSON lacks, as Go spells it."""
     if token == b"null":
-        return spelled(value).encode()
+        return format_number(value).encode()
     mantissa, _, power = token.partition(b"e")
     exponent = int(power)
     if not -7 < exponent < 21:
@@ -107,12 +107,15 @@ def _warnings(texts: Sequence[str]) -> bytes:
     return b',"warnings":%b' % _json(list(texts)) if texts else b""
 
 
-def _result(answer: Answer, at: int, limit: int | None) -> Iterator[bytes]:
+def _result(answer: QueryResult, at: int, limit: int | None) -> Iterator[bytes]:
     """Yield the JSON of the result, part by part."""
     if answer.kind == "string":
-        yield b"[%b,%b]" % (moment(at).encode(), _json(printable(answer.text)))
+        yield b"[%b,%b]" % (encode_time(at).encode(), _json(printable(answer.text)))
     elif answer.kind == "scalar":  # which Prometheus never gives an exponent
-        yield b'[%b,"%b"]' % (moment(at).encode(), spelled(float(answer.series[0].values[0])).encode())
+        yield b'[%b,"%b"]' % (
+            encode_time(at).encode(),
+            format_number(float(answer.series[0].values[0])).encode(),
+        )
     else:
         chosen = answer.series[:limit]
         yield b"["
@@ -120,24 +123,24 @@ def _result(answer: Answer, at: int, limit: int | None) -> Iterator[bytes]:
         yield b"]"
 
 
-def _vector(chosen: Sequence[Series]) -> Iterator[bytes]:
+def _vector(chosen: Sequence[ResultSeries]) -> Iterator[bytes]:
     before = b""
     for series, point in zip(chosen, _points(chosen), strict=True):
         yield b'%b{"metric":%b,"value":%b}' % (before, _labels(series.labels), point)
         before = b","
 
 
-def _points(series: Sequence[Series]) -> list[bytes]:
+def _points(series: Sequence[ResultSeries]) -> list[bytes]:
     """Return the one point of each series."""
     if not series:
         return []
     values = numbers(np.concatenate([one.values for one in series]))
-    moments = {time: moment(time).encode() for time in {int(one.times[0]) for one in series}}
+    moments = {time: encode_time(time).encode() for time in {int(one.times[0]) for one in series}}
     times = [moments[int(one.times[0])] for one in series]
     return [b'[%b,"%b"]' % point for point in zip(times, values, strict=True)]
 
 
-def _lines(all_series: Iterable[Series]) -> Iterator[bytes]:
+def _lines(all_series: Iterable[ResultSeries]) -> Iterator[bytes]:
     kept: dict[bytes, _Frame] = {}
     before = b""
     for times, some in _sharing(all_series):
@@ -155,9 +158,9 @@ def _lines(all_series: Iterable[Series]) -> Iterator[bytes]:
             before = b","
 
 
-def _sharing(all_series: Iterable[Series]) -> Iterator[tuple[Times, list[Series]]]:
+def _sharing(all_series: Iterable[ResultSeries]) -> Iterator[tuple[Times, list[ResultSeries]]]:
     """Yield series that follow one another and have the same times, a few at a time."""
-    some: list[Series] = []
+    some: list[ResultSeries] = []
     for series in all_series:
         if some and (series.times is not some[0].times or len(some) >= TOGETHER):
             yield some[0].times, some
@@ -198,7 +201,7 @@ class _Frame:
 
 def _between(times: Times) -> list[bytes]:
     """Return what stands before each value: the end of the point before, and the time."""
-    texts = [f'"],[{moment(time)},"'.encode() for time in times.tolist()]
+    texts = [f'"],[{encode_time(time)},"'.encode() for time in times.tolist()]
     return [texts[0].removeprefix(b'"],'), *texts[1:]]
 
 

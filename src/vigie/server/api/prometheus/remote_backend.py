@@ -9,22 +9,22 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from vigie.common.endpoint import Target
-from vigie.common.http_client import Client, Unreachable
+from vigie.common.endpoint import Endpoint
+from vigie.common.http_client import HttpClient, UnreachableError
 from vigie.server.api.dashboards import dashboard_routes
-from vigie.server.api.health import about
-from vigie.server.api.pages import OutlookRoutes
+from vigie.server.api.health import health_routes
+from vigie.server.api.pages import PageRoutes
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.app import BOTH
-from vigie.server.auth.authenticator import Callers
-from vigie.server.auth.middleware import Access, guarded
-from vigie.server.http.requests import MAX_FORM, TooLarge, answered, body_of, refusal
+from vigie.server.auth.authenticator import Authenticator
+from vigie.server.auth.middleware import AuthMiddleware, with_auth
+from vigie.server.http.requests import MAX_FORM, BodyTooLargeError, body_of, error_response, handle_errors
 from vigie.server.ingest.remote_write import MAX_BODY, RETRY
-from vigie.server.metrics import Own
-from vigie.server.pages.cluster_state import Nothing
-from vigie.server.pages.query_batch import Elsewhere, Engines
-from vigie.server.pages.snapshot_cache import Outlook
-from vigie.server.web_app import page_routes
+from vigie.server.metrics import ServerMetrics
+from vigie.server.pages.cluster_state import EmptyClusterState
+from vigie.server.pages.query_batch import RemoteEngines, RemoteRunner
+from vigie.server.pages.snapshot_cache import SnapshotCache
+from vigie.server.web_app import web_app_routes
 
 PASSED = ("content-type", "content-encoding", "x-prometheus-remote-write-version", "user-agent")
 WRITE_SECONDS = 30.0
@@ -37,7 +37,7 @@ PATHS = (
 )  # fmt: skip
 
 
-class Forwards(Engines, Protocol):
+class BackendRoutes(RemoteEngines, Protocol):
     """A way to an engine elsewhere: for requests as they are, and for questions of our own."""
 
     async def forward(
@@ -46,23 +46,25 @@ class Forwards(Engines, Protocol):
         """Return status, content type and body of its answer."""
 
 
-def build(reading: Forwards, writing: WriteOn | None, own: Own, callers: Callers) -> Access:
+def backend_routes(
+    reading: BackendRoutes, writing: WriteForwarder | None, own: ServerMetrics, callers: Authenticator
+) -> AuthMiddleware:
     """Return the application over an engine elsewhere."""
-    passing = answered(Passing(reading, MAX_FORM).answer)
+    passing = handle_errors(RemoteBackend(reading, MAX_FORM).answer)
     routes = [Route(f"/api/v1/{path}", passing, methods=list(BOTH)) for path in PATHS]
     routes.append(Route("/federate", passing))
     write = writing.answer if writing else _no_write
-    routes.append(Route("/api/v1/write", answered(write), methods=["POST"]))
-    pages = OutlookRoutes(Outlook(Elsewhere(reading), Nothing(), now_ms))
-    return guarded(
-        [*routes, *about(own, list), *dashboard_routes(), *pages.routes(), *page_routes()], callers
+    routes.append(Route("/api/v1/write", handle_errors(write), methods=["POST"]))
+    pages = PageRoutes(SnapshotCache(RemoteRunner(reading), EmptyClusterState(), now_ms))
+    return with_auth(
+        [*routes, *health_routes(own, list), *dashboard_routes(), *pages.routes(), *web_app_routes()], callers
     )
 
 
-class Passing:
+class RemoteBackend:
     """Passes requests on."""
 
-    def __init__(self, to: Forwards, most: int) -> None:
+    def __init__(self, to: BackendRoutes, most: int) -> None:
         self._to, self._most = to, most
 
     async def answer(self, request: Request) -> Response:
@@ -70,7 +72,7 @@ class Passing:
         scope = request.scope
         # Such a path would lead out of the API, or of the prefix that the engine has.
         if {".", ".."}.intersection(scope["path"].split("/")):
-            return refusal(400, "bad_data", "a path with a step of dots is not passed on")
+            return error_response(400, "bad_data", "a path with a step of dots is not passed on")
         kind = request.headers.get("content-type", "")
         try:
             body = await body_of(request, self._most)
@@ -78,15 +80,15 @@ class Passing:
             status, content_type, content = await self._to.forward(
                 request.method, path, scope["query_string"].decode("latin-1"), body, kind
             )
-        except TooLarge as error:
-            return refusal(413, "bad_data", str(error))
+        except BodyTooLargeError as error:
+            return error_response(413, "bad_data", str(error))
         return Response(content, status, media_type=content_type or None)
 
 
-class WriteOn:
+class WriteForwarder:
     """Passes remote write on, with the headers that tell its version."""
 
-    def __init__(self, target: Target, seconds: float = WRITE_SECONDS) -> None:
+    def __init__(self, target: Endpoint, seconds: float = WRITE_SECONDS) -> None:
         target.check()
         self._target, self._seconds = target, seconds
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -98,13 +100,13 @@ class WriteOn:
             body = await body_of(request, MAX_BODY)
             async with self._turns:
                 return await asyncio.to_thread(self._passed, body, headers)
-        except TooLarge as error:
+        except BodyTooLargeError as error:
             return PlainTextResponse(f"{error}\n", 413)
-        except Unreachable as error:
+        except UnreachableError as error:
             return PlainTextResponse(f"{self._target.name} does not answer: {error}\n", 503, RETRY)
 
     def _passed(self, body: bytes, headers: dict[str, str]) -> Response:
-        client = Client(self._target, self._seconds)
+        client = HttpClient(self._target, self._seconds)
         try:
             reply = client.request("POST", self._target.parts().path or "/", body, headers)
         finally:

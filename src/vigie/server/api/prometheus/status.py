@@ -22,8 +22,8 @@ from vigie.agent.events import tracker
 from vigie.agent.link import metrics as agent_link
 from vigie.common import process_metrics
 from vigie.model import Metric
-from vigie.query.errors import BadData
-from vigie.query.limits import Limits
+from vigie.query.errors import BadDataError
+from vigie.query.limits import QueryLimits
 from vigie.query.storage import Storage
 from vigie.server import metrics
 from vigie.server.api.prometheus import json_encoder
@@ -33,16 +33,16 @@ from vigie.server.http import request_log
 from vigie.server.http.requests import (
     EARLIEST,
     LATEST,
-    Asks,
-    packed,
+    QueryWork,
+    cancel_on_disconnect,
+    maybe_gzip,
     parameters_of,
-    sent,
-    unless_gone,
+    respond,
     wants_gzip,
 )
 from vigie.server.ingest import link_session
-from vigie.server.ingest.metadata import Family, families_of, family_of, joined
-from vigie.server.metrics import Own
+from vigie.server.ingest.metadata import MetricMetadata, families_of, family_of, merge_metadata
+from vigie.server.metrics import ServerMetrics
 from vigie.server.query_executor import Work
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
@@ -68,20 +68,20 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 def metadata(
     name: str,
     limit: int | None,
-    brought: Mapping[str, Family],
+    brought: Mapping[str, MetricMetadata],
     gzip: bool,
     storage: Storage,
-    _: Limits,
+    _: QueryLimits,
 ) -> bytes:
     """Return what is known of one metric, or of all, as Prometheus answers it."""
     stored = storage.label_values("__name__", EVERYTHING, EARLIEST, LATEST)
-    known = joined(dict(_meant(stored)), _declared(), brought)
+    known = merge_metadata(dict(_meant(stored)), _declared(), brought)
     if name:
         known = {name: known[name]} if name in known else {}
     rows = {
         metric: [{"type": kind, "help": text, "unit": unit}] for metric, (kind, text, unit) in known.items()
     }
-    return packed(json_encoder.document(dict(list(rows.items())[:limit])), gzip)
+    return maybe_gzip(json_encoder.document(dict(list(rows.items())[:limit])), gzip)
 
 
 @cache
@@ -91,11 +91,11 @@ def _all() -> tuple[Metric, ...]:
 
 
 @cache
-def _declared() -> dict[str, Family]:
+def _declared() -> dict[str, MetricMetadata]:
     return families_of(metric for metric in _all() if "*" not in metric.name)
 
 
-def _meant(stored: Sequence[str]) -> Iterator[tuple[str, Family]]:
+def _meant(stored: Sequence[str]) -> Iterator[tuple[str, MetricMetadata]]:
     """Yield the stored names that a declaration with a `*` means."""
     for metric in _all():
         if "*" in metric.name and metric.name != ANYTHING:
@@ -104,7 +104,7 @@ def _meant(stored: Sequence[str]) -> Iterator[tuple[str, Family]]:
 
 
 @runtime_checkable
-class Counts(Protocol):
+class CardinalitySource(Protocol):
     """A storage that can count series without naming them."""
 
     def live_pairs(self) -> Counter[tuple[str, str]]:
@@ -116,12 +116,12 @@ class Status:
 
     def __init__(
         self,
-        readers: Asks,
-        own: Own,
+        readers: QueryWork,
+        own: ServerMetrics,
         flags: Mapping[str, str],
         retention: str,
         clock: Callable[[], int],
-        families: Callable[[], Mapping[str, Family]],
+        families: Callable[[], Mapping[str, MetricMetadata]],
     ) -> None:
         self._readers, self._own, self._flags, self._retention = readers, own, flags, retention
         self._clock, self._families = clock, families
@@ -137,7 +137,7 @@ class Status:
             "buildDate": "",
             "goVersion": f"Python {platform.python_version()}",
         }
-        return sent(json_encoder.document(facts), request)
+        return respond(json_encoder.document(facts), request)
 
     async def runtime(self, request: Request) -> Response:
         """Answer how the process is doing."""
@@ -154,15 +154,15 @@ class Status:
             "GODEBUG": "",
             "storageRetention": self._retention,
         }
-        return sent(json_encoder.document(facts), request)
+        return respond(json_encoder.document(facts), request)
 
     async def flags(self, request: Request) -> Response:
         """Answer the settings."""
-        return sent(json_encoder.document(self._flags), request)
+        return respond(json_encoder.document(self._flags), request)
 
     async def config(self, request: Request) -> Response:
         """Answer that there is no Prometheus configuration."""
-        return sent(json_encoder.document({"yaml": ""}), request)
+        return respond(json_encoder.document({"yaml": ""}), request)
 
     async def tsdb(self, request: Request) -> Response:
         """Answer which names and labels have the most series, over the newest hour."""
@@ -181,7 +181,7 @@ class Status:
         """Answer the newest samples as text."""
         given = await parameters_of(request)
         if not given.every("match[]"):
-            return sent(b"", request, TEXT)
+            return respond(b"", request, TEXT)
         work = partial(federate, await asyncio.to_thread(given.selectors), self._clock())
         return await self._asked("federate", request, work, TEXT)
 
@@ -189,23 +189,23 @@ class Status:
         """Answer that there are no rules."""
         kind = (await parameters_of(request)).one("type").lower()
         if kind not in ("", "alert", "record"):
-            raise BadData(f'invalid parameter "type": not supported value "{kind}"')
-        return sent(json_encoder.document({"groups": []}), request)
+            raise BadDataError(f'invalid parameter "type": not supported value "{kind}"')
+        return respond(json_encoder.document({"groups": []}), request)
 
     async def alerts(self, request: Request) -> Response:
         """Answer that there are no alerts."""
-        return sent(json_encoder.document({"alerts": []}), request)
+        return respond(json_encoder.document({"alerts": []}), request)
 
     async def _asked(
         self, kind: str, request: Request, make: Callable[..., bytes], content_type: str = "application/json"
     ) -> Response:
         job: Work = partial(make, wants_gzip(request))
         with self._own.question(kind):
-            return sent(await unless_gone(request, self._readers.ask(job)), request, content_type)
+            return respond(await cancel_on_disconnect(request, self._readers.ask(job)), request, content_type)
 
 
-def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage, _: Limits) -> bytes:
-    if isinstance(storage, Counts):
+def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
+    if isinstance(storage, CardinalitySource):
         pairs = storage.live_pairs()
     else:
         pairs = Counter(pair for labels in storage.series(EVERYTHING, start, end) for pair in labels.items())
@@ -229,7 +229,7 @@ def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage,
             {f"{name}={value}": count for (name, value), count in pairs.items()}, limit
         ),
     }
-    return packed(json_encoder.document(facts), gzip)
+    return maybe_gzip(json_encoder.document(facts), gzip)
 
 
 def _top(counts: Mapping[str, int], limit: int) -> list[dict[str, Any]]:

@@ -9,11 +9,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vigie.common.redaction import redacted
+from vigie.common.redaction import redact_url
 from vigie.server.api.prometheus import json_encoder
-from vigie.server.http.requests import parameters_of, sent
-from vigie.server.scrape.config import Rules
-from vigie.server.scrape.scrape_loop import State
+from vigie.server.http.requests import parameters_of, respond
+from vigie.server.scrape.config import ScrapeConfig
+from vigie.server.scrape.scrape_loop import TargetHealth
 from vigie.server.scrape.target import PATH, SCHEME, Target
 
 NEVER = "0001-01-01T00:00:00Z"
@@ -25,8 +25,8 @@ class ActiveTargets:
     def __init__(
         self,
         targets: Callable[[], Iterable[Target]],
-        states: Callable[[], Mapping[str, State]],
-        rules: Rules,
+        states: Callable[[], Mapping[str, TargetHealth]],
+        rules: ScrapeConfig,
     ) -> None:
         self._targets, self._states, self._rules = targets, states, rules
 
@@ -36,14 +36,14 @@ class ActiveTargets:
         state, pool = given.one("state").lower(), given.one("scrapePool")
         states = self._states()
         active = [
-            self._described(target, states.get(target.url, State()))
+            self._described(target, states.get(target.url, TargetHealth()))
             for target in self._targets()
             if state in ("", "any", "active") and pool in ("", target.labels["job"])
         ]
-        return sent(json_encoder.document({"activeTargets": active, "droppedTargets": []}), request)
+        return respond(json_encoder.document({"activeTargets": active, "droppedTargets": []}), request)
 
-    def _described(self, target: Target, state: State) -> dict[str, Any]:
-        url = redacted(target.url)
+    def _described(self, target: Target, state: TargetHealth) -> dict[str, Any]:
+        url = redact_url(target.url)
         interval, timeout = f"{self._rules.interval:g}s", f"{self._rules.timeout:g}s"
         told = {
             "__address__": target.address,
@@ -75,4 +75,4 @@ def _date(time_ms: int) -> str:
     )
 
 
-NOTHING_SCRAPED = ActiveTargets(tuple, dict, Rules())
+NOTHING_SCRAPED = ActiveTargets(tuple, dict, ScrapeConfig())

@@ -9,11 +9,11 @@ import numpy as np
 
 import vigie
 from vigie.simulation.cluster.bindings import bindings_on
-from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Times
-from vigie.simulation.cluster.scenario import MINUTE, Story
-from vigie.sources.core.registry import find
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
+from vigie.sources.core.registry import find_sources
 
 SERVER = "http://vigie.local:8000"  # to which they link
 STARTED_BEFORE = 8 * 86_400  # seconds before now
@@ -21,7 +21,7 @@ OF_VENDOR = {"nvidia": "no NVIDIA driver on this machine", "amd": "no AMD GPU on
 NOT_SIMULATED = "the simulation leaves this source out"
 
 
-def holder_columns(story: Story, node: str, times: Times, *, head: bool) -> Iterator[Column]:
+def holder_columns(story: Scenario, node: str, times: Times, *, head: bool) -> Iterator[Column]:
     """Yield who holds what on a node, for as long as that is so."""
     one = np.ones(len(times))
     for held in bindings_on(story, node, head=head):
@@ -33,7 +33,7 @@ def holder_columns(story: Story, node: str, times: Times, *, head: bool) -> Iter
 
 
 def agent_columns(
-    story: Story, machine: Machine, columns: Sequence[Column], times: Times
+    story: Scenario, machine: MachineSpec, columns: Sequence[Column], times: Times
 ) -> Iterator[Column]:
     """Yield what the agent says of itself beside the columns of its sources."""
     one = np.ones(len(times))
@@ -56,7 +56,7 @@ def agent_columns(
     yield from _process(story, machine, times)
 
 
-def _process(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+def _process(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
     cost = 0.004 * story.noise.around(f"{machine.name}/agent", times, MINUTE, 0.2)
     yield rate("process_cpu_seconds_total", cost, start=STARTED_BEFORE * 0.004)
@@ -69,7 +69,7 @@ def _process(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
     yield gauge("process_threads", one * 6)
 
 
-def _absent(machine: Machine, source: str) -> str:
+def _absent(machine: MachineSpec, source: str) -> str:
     """Return why a source has nothing to read on a machine; vendors share names of metrics."""
     vendor = machine.gpu.vendor if machine.gpu else ""
     return next((why for word, why in OF_VENDOR.items() if source.startswith(word) and word != vendor), "")
@@ -78,4 +78,4 @@ def _absent(machine: Machine, source: str) -> str:
 @cache
 def _sources() -> dict[str, frozenset[str]]:
     """Return the names that each source gives."""
-    return {source.name: frozenset(metric.name for metric in source.metrics) for source in find()}
+    return {source.name: frozenset(metric.name for metric in source.metrics) for source in find_sources()}

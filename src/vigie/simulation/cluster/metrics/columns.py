@@ -13,7 +13,7 @@ from vigie.agent.link import metrics as link_own
 from vigie.model import ABSENT, Metric
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.sources import _containers, _genv, _slurm, _triton
-from vigie.sources.core.registry import find
+from vigie.sources.core.registry import find_sources
 
 WHOLE = ("_bytes_total", "_packets_total", "_completed_total")  # these count things, not time
 
@@ -39,7 +39,7 @@ def rate(name: str, values: Numbers, *labels: str, start: float = 0.0) -> Column
     return Column(name, labels, values, True, start)
 
 
-class Undeclared(Exception):
+class UndeclaredMetricError(Exception):
     """A series of a metric that no source declares."""
 
 
@@ -52,7 +52,7 @@ def _declared() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
         _triton.METRICS,
     )
     others += (metrics.METRICS, bindings.METRICS, metrics.OUTCOME_METRICS, link_own.METRICS)
-    every = [metric for source in find() for metric in source.metrics]
+    every = [metric for source in find_sources() for metric in source.metrics]
     every += [metric for metrics in others for metric in metrics]
     plain = {metric.name: metric for metric in every if "*" not in metric.name}
     return plain, tuple(metric for metric in every if "*" in metric.name)
@@ -66,15 +66,15 @@ def metric_of(name: str, labels: int) -> Metric:
     if found is None:
         family = next((each for each in families if each.declares(name)), None)
         if family is None:
-            raise Undeclared(f"{name} is declared by no source")
+            raise UndeclaredMetricError(f"{name} is declared by no source")
         head, _, tail = family.name.partition("*")
         found = family.named(name[len(head) : len(name) - len(tail) if tail else None])
     if len(found.labels) != labels:
-        raise Undeclared(f"{name} has labels {found.labels}, not {labels} of them")
+        raise UndeclaredMetricError(f"{name} has labels {found.labels}, not {labels} of them")
     return found
 
 
-class Counters:
+class CounterColumns:
     """Adds up what counters count, from one stretch of time to the next."""
 
     def __init__(self) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vigie.simulation.cluster.host_physics import Host, port
-from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.host_physics import HostPhysics, port
+from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 
 PORT = "1"
 PACKET = 4096.0
@@ -28,7 +28,9 @@ NEVER = (
 )
 
 
-def fabric_columns(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
+def fabric_columns(
+    story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
+) -> Iterator[Column]:
     """Yield the counters and the state of each port."""
     for number in range(machine.ports):
         device = f"mlx5_{number}"

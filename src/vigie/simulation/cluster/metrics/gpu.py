@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from vigie.simulation.cluster.device_names import pci_address, process_id, uuid
-from vigie.simulation.cluster.gpu_physics import LANES, Readings
+from vigie.simulation.cluster.gpu_physics import LANES, GpuReadings
 from vigie.simulation.cluster.incidents import ROW_REMAP
-from vigie.simulation.cluster.machines import Gpu, Machine
+from vigie.simulation.cluster.machines import GpuSpec, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import Story
+from vigie.simulation.cluster.scenario import Scenario
 
 DRIVER = {"nvidia": "570.86.15", "amd": "6.12.12"}
 MIB = 2.0**20
@@ -21,10 +21,10 @@ SLOWDOWN = 90.0  # degrees Celsius
 REASONS = ("hw_power_brake", "power_cap", "hw_thermal", "sw_thermal", "hw_slowdown")
 
 
-class Card:
+class SimulatedCard:
     """One GPU of a machine, and how its series are labelled."""
 
-    def __init__(self, machine: Machine, kind: Gpu, index: int) -> None:
+    def __init__(self, machine: MachineSpec, kind: GpuSpec, index: int) -> None:
         self.kind = kind
         identity = uuid(machine, index)
         self.small = str(index), identity, kind.vendor, kind.model
@@ -36,13 +36,13 @@ class Card:
 
 
 def gpu_columns(
-    story: Story, machine: Machine, readings: Sequence[Readings], times: Times
+    story: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
 ) -> Iterator[Column]:
     """Yield all that is read of a node's GPUs; of one that has gone, nothing."""
     if machine.gpu is None:
         return
     for index, reading in enumerate(readings):
-        card = Card(machine, machine.gpu, index)
+        card = SimulatedCard(machine, machine.gpu, index)
         parts = [_neutral(card, reading)]
         if machine.gpu.vendor == "nvidia":
             parts += [_device(card, reading), _health(card, _remapped(story, machine, index, times))]
@@ -55,7 +55,7 @@ def gpu_columns(
                 yield column if column.there is not None else column._replace(there=reading.there)
 
 
-def _neutral(card: Card, reading: Readings) -> Iterator[Column]:
+def _neutral(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
     one, kind = np.ones(len(reading.power)), card.kind
     yield gauge("vigie_gpu_info", one, *card.where)
     yield gauge("vigie_gpu_busy_ratio", np.round(reading.work.busy, 2), *card.small)
@@ -89,7 +89,7 @@ def _neutral(card: Card, reading: Readings) -> Iterator[Column]:
         yield gauge("vigie_gpu_nvlink_up", one, *card.small, str(link))
 
 
-def _process(card: Card, reading: Readings) -> Column:
+def _process(card: SimulatedCard, reading: GpuReadings) -> Column:
     """Return the memory of the process that computes on the GPU, while there is one."""
     pid = process_id(int(card.small[0]))
     held = gauge(
@@ -98,7 +98,7 @@ def _process(card: Card, reading: Readings) -> Column:
     return held._replace(there=reading.there * (reading.work.process > 0))
 
 
-def _device(card: Card, reading: Readings) -> Iterator[Column]:
+def _device(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
     one, kind, labels = np.ones(len(reading.power)), card.kind, card.dcgm
     used = np.round(_used(card, reading) / MIB)
     total = round(kind.memory_bytes / MIB)
@@ -126,7 +126,7 @@ def _device(card: Card, reading: Readings) -> Iterator[Column]:
     yield rate("DCGM_FI_DEV_THERMAL_VIOLATION", one * 0, *labels)
 
 
-def _health(card: Card, remapped: Numbers) -> Iterator[Column]:
+def _health(card: SimulatedCard, remapped: Numbers) -> Iterator[Column]:
     labels, zero = card.dcgm, np.zeros(len(remapped))
     yield gauge("DCGM_FI_DEV_XID_ERRORS", remapped * 63, *labels, "", "")
     yield gauge("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", zero, *labels)
@@ -142,7 +142,7 @@ def _health(card: Card, remapped: Numbers) -> Iterator[Column]:
     yield gauge("DCGM_FI_DEV_ROW_REMAP_PENDING", remapped, *labels)
 
 
-def _profiling(card: Card, reading: Readings) -> Iterator[Column]:
+def _profiling(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
     labels, none = card.dcgm, np.zeros(len(reading.sm))
     shares: tuple[tuple[str, Numbers], ...] = (
         ("GR_ENGINE_ACTIVE", reading.work.busy),
@@ -165,7 +165,7 @@ def _profiling(card: Card, reading: Readings) -> Iterator[Column]:
         yield gauge(f"DCGM_FI_PROF_{name}", np.round(values), *labels)
 
 
-def _slices(card: Card, steps: int) -> Iterator[Column]:
+def _slices(card: SimulatedCard, steps: int) -> Iterator[Column]:
     yield gauge("vigie_gpu_mig_mode", np.ones(steps), *card.small)
     for number in range(2):
         identity = card.small[1].replace("GPU-", f"MIG-{number}")
@@ -173,12 +173,12 @@ def _slices(card: Card, steps: int) -> Iterator[Column]:
         yield gauge("vigie_gpu_mig_instance_info", np.ones(steps), *labels)
 
 
-def _used(card: Card, reading: Readings) -> Numbers:
+def _used(card: SimulatedCard, reading: GpuReadings) -> Numbers:
     used: Numbers = np.round(reading.work.memory * card.kind.memory_bytes / MIB) * MIB + TAKEN_BY_DRIVER
     return used
 
 
-def _remapped(story: Story, machine: Machine, gpu: int, times: Times) -> Numbers:
+def _remapped(story: Scenario, machine: MachineSpec, gpu: int, times: Times) -> Numbers:
     rows = np.zeros(len(times))
     for incident in story.incidents_of(ROW_REMAP, node=machine.name):
         if incident.gpu == gpu:

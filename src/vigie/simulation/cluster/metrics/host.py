@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vigie.simulation.cluster.host_physics import Host
-from vigie.simulation.cluster.machines import GIB, Machine
+from vigie.simulation.cluster.host_physics import HostPhysics
+from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
 
 BOOTED_BEFORE = 9 * 86_400  # seconds before now
 MODES = ("user", "system", "iowait", "idle", "nice", "irq", "softirq", "steal")
@@ -18,7 +18,7 @@ DISKS = ("nvme0n1", "nvme1n1")
 PAGE = 1500.0  # bytes of a packet
 
 
-def host_columns(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
+def host_columns(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     """Yield all that the host sources say of a node."""
     yield from _cores(story, machine, state, times)
     yield from _memory(machine, state)
@@ -27,7 +27,7 @@ def host_columns(story: Story, machine: Machine, state: Host, times: Times) -> I
     yield from _kernel(story, machine, state, times)
 
 
-def _cores(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
+def _cores(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     idle = np.clip(1.0 - state.user - state.system - state.iowait, 0, 1)
     shares = dict(zip(MODES, (state.user, state.system, state.iowait, idle), strict=False))
     nothing = np.zeros(len(times))
@@ -39,7 +39,7 @@ def _cores(story: Story, machine: Machine, state: Host, times: Times) -> Iterato
             yield rate("node_cpu_seconds_total", values, str(core), mode, start=BOOTED_BEFORE * 0.1)
 
 
-def _memory(machine: Machine, state: Host) -> Iterator[Column]:
+def _memory(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     total = np.full(len(state.user), float(machine.memory_bytes))
     free = np.maximum(total - state.memory_used - state.cached, 0)
     for name, values in (
@@ -56,7 +56,7 @@ def _memory(machine: Machine, state: Host) -> Iterator[Column]:
         yield gauge(f"node_memory_{name}_bytes", np.round(values / 4096) * 4096)
 
 
-def _disks(state: Host) -> Iterator[Column]:
+def _disks(state: HostPhysics) -> Iterator[Column]:
     for number, disk in enumerate(DISKS):
         share = 0.85 if number else 0.15  # the second holds the data
         yield rate("node_disk_read_bytes_total", state.read * share, disk)
@@ -71,7 +71,7 @@ def _disks(state: Host) -> Iterator[Column]:
     yield from _mount("/dev/nvme1n1p1", "/scratch", 14_000 * GIB, 0.58, state)
 
 
-def _mount(device: str, point: str, size: float, used: float, state: Host) -> Iterator[Column]:
+def _mount(device: str, point: str, size: float, used: float, state: HostPhysics) -> Iterator[Column]:
     one = np.ones(len(state.user))
     labels = device, "xfs" if point != "/" else "ext4", point
     yield gauge("node_filesystem_size_bytes", one * size, *labels)
@@ -80,7 +80,7 @@ def _mount(device: str, point: str, size: float, used: float, state: Host) -> It
     yield gauge("node_filesystem_readonly", one * 0, *labels)
 
 
-def _networks(state: Host) -> Iterator[Column]:
+def _networks(state: HostPhysics) -> Iterator[Column]:
     one = np.ones(len(state.user))
     for way, values in (("receive", state.network), ("transmit", state.network * 0.7)):
         yield rate(f"node_network_{way}_bytes_total", values, "eth0")
@@ -91,7 +91,7 @@ def _networks(state: Host) -> Iterator[Column]:
     yield gauge("node_network_speed_bytes", one * 25e9 / 8, "eth0")
 
 
-def _kernel(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
+def _kernel(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
     load = (state.user + state.system + state.iowait) * machine.cores
     for name in ("node_load1", "node_load5", "node_load15"):
@@ -113,7 +113,7 @@ def _kernel(story: Story, machine: Machine, state: Host, times: Times) -> Iterat
     yield gauge("node_hwmon_temp_celsius", 38 + 40 * state.user, "pci0000:00_0000:00:18_3", "temp1")
 
 
-def _booted(story: Story, machine: Machine, times: Times) -> Numbers:
+def _booted(story: Scenario, machine: MachineSpec, times: Times) -> Numbers:
     """Return when the node booted: one that was lost and came back did so meanwhile."""
     booted = np.full(len(times), story.now_ms / 1000 - BOOTED_BEFORE)
     for incident in story.incidents_of("lost", node=machine.name):

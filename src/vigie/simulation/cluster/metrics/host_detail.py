@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vigie.simulation.cluster.host_physics import Host
-from vigie.simulation.cluster.machines import GIB, Machine
+from vigie.simulation.cluster.host_physics import HostPhysics
+from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.metrics.host import DISKS
 
@@ -47,7 +47,7 @@ UNUSED = ("receive_fifo", "transmit_fifo", "receive_frame", "transmit_carrier", 
 COMPRESSED = ("receive_compressed", "transmit_compressed")
 
 
-def detail_columns(machine: Machine, state: Host) -> Iterator[Column]:
+def detail_columns(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     """Yield them all."""
     one = np.ones(len(state.user))
     for name, value in STILL.items():
@@ -65,7 +65,7 @@ def detail_columns(machine: Machine, state: Host) -> Iterator[Column]:
             yield rate(f"node_disk_discards_{what}_total", one * 0, disk)
 
 
-def _memory(machine: Machine, state: Host) -> Iterator[Column]:
+def _memory(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     for name, values in (
         ("Unevictable", state.memory_used * 0.1),
         ("Mlocked", state.memory_used * 0.1),
@@ -77,7 +77,7 @@ def _memory(machine: Machine, state: Host) -> Iterator[Column]:
     yield rate("node_vmstat_pgpgout", state.written / 1024)
 
 
-def _network(state: Host) -> Iterator[Column]:
+def _network(state: HostPhysics) -> Iterator[Column]:
     one = np.ones(len(state.user))
     for name in (*UNUSED, *COMPRESSED):
         yield rate(f"node_network_{name}_total", one * 0, "eth0")

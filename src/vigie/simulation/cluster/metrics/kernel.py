@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vigie.simulation.cluster.host_physics import Host
-from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.host_physics import HostPhysics
+from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.metrics.host_detail import detail_columns
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
 
 CLOCK, IDLE_CLOCK = 3.4e9, 1.5e9  # of a core
 PACKAGES = ("0", "1")
@@ -19,7 +19,9 @@ SERVING_CORES = 4  # that take the interrupts of the network
 SEGMENT = 9000.0  # bytes
 
 
-def kernel_columns(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
+def kernel_columns(
+    story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
+) -> Iterator[Column]:
     """Yield what sources of the kernel's details would read."""
     yield from _cores(story, machine, state, times)
     yield from _pages(machine, state)
@@ -31,7 +33,7 @@ def kernel_columns(story: Story, machine: Machine, state: Host, times: Times) ->
     yield from detail_columns(machine, state)
 
 
-def _cores(story: Story, machine: Machine, state: Host, times: Times) -> Iterator[Column]:
+def _cores(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     clock = IDLE_CLOCK + (CLOCK - IDLE_CLOCK) * np.clip(state.user * 3, 0, 1)
     uneven = story.noise.each(f"{machine.name}/clock", machine.cores, times, MINUTE, 0.02)
     for core in range(machine.cores):
@@ -48,7 +50,7 @@ def _cores(story: Story, machine: Machine, state: Host, times: Times) -> Iterato
         yield rate("node_cpu_package_throttles_total", state.user * 0, package)
 
 
-def _pages(machine: Machine, state: Host) -> Iterator[Column]:
+def _pages(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     total, used, cached = (
         np.full(len(state.user), float(machine.memory_bytes)),
         state.memory_used,
@@ -80,7 +82,7 @@ def _pages(machine: Machine, state: Host) -> Iterator[Column]:
     yield rate("node_vmstat_pswpout", total * 0)
 
 
-def _files(state: Host) -> Iterator[Column]:
+def _files(state: HostPhysics) -> Iterator[Column]:
     one = np.ones(len(state.user))
     for device, kind, point, inodes in (
         ("/dev/nvme0n1p2", "ext4", "/", 58_982_400.0),
@@ -92,7 +94,7 @@ def _files(state: Host) -> Iterator[Column]:
     yield gauge("node_entropy_available_bits", one * 256)
 
 
-def _protocols(state: Host) -> Iterator[Column]:
+def _protocols(state: HostPhysics) -> Iterator[Column]:
     one, segments = np.ones(len(state.user)), state.network / SEGMENT
     for name, values in (
         ("Tcp_ActiveOpens", one * 2),
@@ -128,7 +130,7 @@ def _protocols(state: Host) -> Iterator[Column]:
     yield gauge("node_nf_conntrack_entries_limit", one * 262_144)
 
 
-def _tasks(machine: Machine, state: Host) -> Iterator[Column]:
+def _tasks(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     one = np.ones(len(state.user))
     running = np.maximum(np.round((state.user + state.system) * machine.cores), 1)
     blocked = np.round(state.iowait * machine.cores * 0.5)
@@ -139,7 +141,7 @@ def _tasks(machine: Machine, state: Host) -> Iterator[Column]:
     yield rate("node_kernel_hung_tasks_total", one * 0)
 
 
-def _clock(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+def _clock(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
     off: Numbers = 2e-5 * (story.noise.smooth(f"{machine.name}/time", times, 10 * MINUTE) - 0.5)
     yield gauge("node_timex_sync_status", one)
@@ -147,7 +149,7 @@ def _clock(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
     yield gauge("node_timex_maxerror_seconds", one * 0.004)
 
 
-def _board(machine: Machine, state: Host) -> Iterator[Column]:
+def _board(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     one = np.ones(len(state.user))
     for package in PACKAGES:
         path = f"/sys/class/powercap/intel-rapl:{package}"

@@ -9,9 +9,9 @@ import numpy as np
 from vigie.model import Metric, Table
 from vigie.server import metrics
 from vigie.server.http import request_log
-from vigie.simulation.cluster.metrics.columns import Column, Counters, gauge, metric_of, rate
+from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, gauge, metric_of, rate
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import MINUTE, Story
+from vigie.simulation.cluster.scenario import MINUTE, Scenario
 
 TARGET = {"instance": "vigie", "job": "vigie"}
 TICK = 15.0  # seconds between two frames of a node
@@ -27,16 +27,16 @@ METRICS: tuple[Metric, ...] = (
 )
 
 
-def server_stretch(story: Story, series: int, links: Numbers, times: Times) -> tuple[Table, Numbers]:
+def server_stretch(story: Scenario, series: int, links: Numbers, times: Times) -> tuple[Table, Numbers]:
     """Return the server's own table over time; so many series come over so many links."""
     columns = list(_columns(story, series, links, times))
-    values = Counters().added(times, columns)
+    values = CounterColumns().added(times, columns)
     known = {metric.name: metric for metric in METRICS}
     rows = [(known.get(one.name) or metric_of(one.name, len(one.labels)), one.labels) for one in columns]
     return Table("server", 1, tuple(rows)), np.column_stack(values)
 
 
-def _columns(story: Story, series: int, links: Numbers, times: Times) -> Iterator[Column]:
+def _columns(story: Scenario, series: int, links: Numbers, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
     yield gauge("vigie_server_links", links)
     yield gauge("vigie_server_series", one * series)

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from vigie.simulation.cluster.incidents import DRAINED, LOST
-from vigie.simulation.cluster.machines import Machine
+from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import Story
-from vigie.simulation.cluster.workloads import USERS, Job
+from vigie.simulation.cluster.scenario import Scenario
+from vigie.simulation.cluster.workloads import USERS, SimulatedJob
 
 ENDED = {"COMPLETED": "completed", "NODE_FAIL": "node_fail", "CANCELLED": "cancelled"}
 NODE_STATES = ("alloc", "comp", "down", "drain", "err", "fail", "idle", "maint", "mix", "resv")
@@ -21,7 +21,7 @@ NEVER_QUEUED = ("suspended", "completing", "configuring", "failed", "timeout", "
 class Scheduler:
     """Counts nodes, cores, GPUs and jobs over time."""
 
-    def __init__(self, story: Story, times: Times) -> None:
+    def __init__(self, story: Scenario, times: Times) -> None:
         self._story, self._times = story, times
         self._zero = np.zeros(len(times))
         self._running = {job.id: story.within(times, job.begin, job.end) for job in story.jobs}
@@ -71,7 +71,7 @@ class Scheduler:
             yield gauge(f"slurm_cpus_{name}", values)
         yield gauge("slurm_cpus_total", self._sum(totals.values()))
 
-    def _node(self, machine: Machine, used: Numbers, gone: Numbers, drained: Numbers) -> Iterator[Column]:
+    def _node(self, machine: MachineSpec, used: Numbers, gone: Numbers, drained: Numbers) -> Iterator[Column]:
         """Yield what is said of a node, under the status that it has at each time."""
         usable, full = (1 - gone) * (1 - drained), used >= machine.cores
         memory = self._zero + machine.memory_bytes / 2**20
@@ -152,10 +152,10 @@ class Scheduler:
             total = total + part
         return total
 
-    def _over(self, job: Job) -> Numbers:
+    def _over(self, job: SimulatedJob) -> Numbers:
         return self._story.within(self._times, job.end or 0, None)
 
-    def _cores(self, job: Job) -> float:
+    def _cores(self, job: SimulatedJob) -> float:
         return sum(
             round(
                 self._story.machines[place.node].cores * _share(self._story.machines[place.node], place.gpus)
@@ -163,7 +163,7 @@ class Scheduler:
             for place in job.places
         )
 
-    def _taken(self, machine: Machine) -> Numbers:
+    def _taken(self, machine: MachineSpec) -> Numbers:
         """Return the share of a node that jobs hold."""
         taken = self._zero
         for job in self._story.jobs_on(machine.name):
@@ -171,10 +171,10 @@ class Scheduler:
             taken = taken + self._running[job.id] * _share(machine, gpus)
         return np.minimum(taken, 1.0)
 
-    def _lost(self, machine: Machine) -> Numbers:
+    def _lost(self, machine: MachineSpec) -> Numbers:
         return self._within(LOST, machine.name)
 
-    def _drained(self, machine: Machine) -> Numbers:
+    def _drained(self, machine: MachineSpec) -> Numbers:
         return self._within(DRAINED, machine.name)
 
     def _within(self, kind: str, node: str) -> Numbers:
@@ -184,5 +184,5 @@ class Scheduler:
         return inside
 
 
-def _share(machine: Machine, gpus: tuple[int, ...]) -> float:
+def _share(machine: MachineSpec, gpus: tuple[int, ...]) -> float:
     return len(gpus) / machine.gpus if machine.gpus and gpus else 1.0

@@ -9,19 +9,19 @@ import numpy as np
 
 from vigie.simulation.cluster.activity import requests
 from vigie.simulation.cluster.device_names import process_id
-from vigie.simulation.cluster.gpu_physics import Readings
-from vigie.simulation.cluster.machines import GIB, Machine
+from vigie.simulation.cluster.gpu_physics import GpuReadings
+from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
-from vigie.simulation.cluster.scenario import Story
-from vigie.simulation.cluster.workloads import ENVIRONMENTS, INFERENCE, Environment, Job
+from vigie.simulation.cluster.scenario import Scenario
+from vigie.simulation.cluster.workloads import ENVIRONMENTS, INFERENCE, SimulatedEnvironment, SimulatedJob
 
 MODELS = (("chat-13b", "1", 0.7), ("embed-large", "2", 0.3))  # with their share of the requests
 MOST_REQUESTS = 420.0  # a second
 MODEL_MS = 9.0  # of one request in the model, when nothing is in its way
 
 
-def container_columns(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+def container_columns(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     """Yield what is known of each container on a node while its job is there."""
     for job in story.jobs_on(machine.name):
         if job.image:
@@ -30,7 +30,7 @@ def container_columns(story: Story, machine: Machine, times: Times) -> Iterator[
                 yield column._replace(there=there)
 
 
-def _container(story: Story, job: Job, machine: Machine, times: Times) -> Iterator[Column]:
+def _container(story: Scenario, job: SimulatedJob, machine: MachineSpec, times: Times) -> Iterator[Column]:
     digest = sha256(f"{job.id}/{machine.name}".encode()).hexdigest()
     which = f"/system.slice/docker-{digest}.scope", f"{job.name}-{job.id}", job.image
     cores = machine.cores * 0.3 * story.noise.around(f"{job.id}/container", times, 15_000, 0.1)
@@ -60,7 +60,7 @@ def _container(story: Story, job: Job, machine: Machine, times: Times) -> Iterat
         yield rate(f"container_pressure_{name}_waiting_seconds_total", one * 0.003, *which)
 
 
-def triton_columns(story: Story, machine: Machine, times: Times) -> Iterator[Column]:
+def triton_columns(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     """Yield what the inference servers on a node say."""
     for job in story.jobs_on(machine.name):
         if job.behaviour == INFERENCE:
@@ -88,7 +88,7 @@ def _model(model: tuple[str, str], asked: Numbers, load: Numbers) -> Iterator[Co
 
 
 def genv_columns(
-    story: Story, machine: Machine, readings: Sequence[Readings], times: Times
+    story: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
 ) -> Iterator[Column]:
     """Yield what genv says where it is installed: on nodes that have an environment."""
     here = [one for one in ENVIRONMENTS if one.place.node == machine.name]
@@ -109,7 +109,7 @@ def genv_columns(
 
 
 def _processes(
-    machine: Machine, here: Sequence[Environment], readings: Sequence[Readings]
+    machine: MachineSpec, here: Sequence[SimulatedEnvironment], readings: Sequence[GpuReadings]
 ) -> Iterator[Column]:
     """Yield the processes on the node's GPUs, with the environment that each belongs to."""
     assert machine.gpu is not None
@@ -121,7 +121,7 @@ def _processes(
         yield gauge("genv_process_used_gpu_memory_bytes", used, *which, str(gpu))._replace(there=there)
 
 
-def _environments(story: Story, here: Sequence[Environment], times: Times) -> Iterator[Column]:
+def _environments(story: Scenario, here: Sequence[SimulatedEnvironment], times: Times) -> Iterator[Column]:
     alive = {one.eid: story.during(times, one.since, None).astype(np.float64) for one in here}
     count = sum(alive.values(), np.zeros(len(times)))
     yield gauge("genv_environments_total", count)

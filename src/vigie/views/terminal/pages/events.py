@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from vigie.views.terminal import tables
 from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import Page, worded
-from vigie.views.terminal.styled_text import Span
+from vigie.views.terminal.page import TerminalPage, worded
+from vigie.views.terminal.styled_text import TextSpan
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import DIM
 
 
-def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     """Return the page."""
     rows = tables.attention(answer, matches, most, "What was found")
     if not rows:
         why = "nothing matches" if answer.parts("attention") else "nothing was found"
-        rows = [worded((Span(why, DIM),), "nothing", most)]
-    return Page("", opening(answer, most), tuple(rows), answer.number("at_ms"))
+        rows = [worded((TextSpan(why, DIM),), "nothing", most)]
+    return TerminalPage("", opening(answer, most), tuple(rows), answer.number("at_ms"))

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 from vigie.views.terminal import tables
 from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import Said, route
+from vigie.views.terminal.json_object import JsonObject, route
 from vigie.views.terminal.measures import ABSENT, Measure
-from vigie.views.terminal.page import Entry, Page, Row, table, titled, worded
-from vigie.views.terminal.styled_text import Span
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, table, titled, worded
+from vigie.views.terminal.styled_text import TextSpan
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import CRITICAL
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.text_width import wrapped
 from vigie.views.text.times import clock, lasting
-from vigie.views.text.units import told
+from vigie.views.text.units import format_quantity
 
 HELD = (
-    Column("holder"),
-    Column("name", least=8, rank=1),
-    Column("user", least=6, rank=1),
-    Column("from"),
-    Column("for"),
+    TableColumn("holder"),
+    TableColumn("name", least=8, rank=1),
+    TableColumn("user", least=6, rank=1),
+    TableColumn("from"),
+    TableColumn("for"),
 )
-HEALTH = (Column("fact"), Column("value"), Column("state", tells=True), Column("why", least=12, rank=1))
+HEALTH = (
+    TableColumn("fact"),
+    TableColumn("value"),
+    TableColumn("state", tells=True),
+    TableColumn("why", least=12, rank=1),
+)
 
 
-def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     """Return the page."""
     now, cell, health = answer.number("at_ms"), answer.part("cell"), answer.part("health")
-    rows: list[Row] = [*tables.attention(answer, matches, most)]
+    rows: list[PageRow] = [*tables.attention(answer, matches, most)]
     rows += tables.gpus("Now", [cell] if cell else [], most)
     rows += tables.facts("Card", _card(cell, answer.part("info")), most)
     rows += _xids(health.parts("xids"), most)
@@ -36,29 +41,29 @@ def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     rows += _held([one for one in answer.parts("holders") if matches(*dict(one.pairs()).values())], now, most)
     rows += tables.gpus("Siblings", answer.parts("siblings"), most)
     rows += tables.gpus("The job's other GPUs", answer.parts("ranks"), most)
-    return Page(cell.text("model"), opening(answer, most), tuple(rows), now)
+    return TerminalPage(cell.text("model"), opening(answer, most), tuple(rows), now)
 
 
-def _card(cell: Said, info: Said) -> list[tuple[str, str]]:
+def _card(cell: JsonObject, info: JsonObject) -> list[tuple[str, str]]:
     told_above = ("node", "gpu", "uuid", "model", "vendor")
     return [("UUID", cell.text("uuid")), *(pair for pair in info.pairs() if pair[0] not in told_above)]
 
 
-def _xids(found: list[Said], most: int) -> list[Row]:
+def _xids(found: list[JsonObject], most: int) -> list[PageRow]:
     rows = [titled("XIDs")] if found else []
     for one in found:
         begin = one.number("begin_ms")
         when = "" if begin is None else clock(begin)
         texts = wrapped(f"{when} {one.text('what')}", max(1, most - 2), "  ")
         rows += [
-            worded((Span(text, CRITICAL),), f"xid:{len(rows) + n}", most) for n, text in enumerate(texts)
+            worded((TextSpan(text, CRITICAL),), f"xid:{len(rows) + n}", most) for n, text in enumerate(texts)
         ]
     return rows
 
 
-def _health(found: list[Said], most: int) -> list[Row]:
+def _health(found: list[JsonObject], most: int) -> list[PageRow]:
     entries = [
-        Entry(
+        PageEntry(
             [one.text("label"), _value(one), one.text("state") or "-", one.text("why") or "-"],
             f"fact:{one.text('label')}",
             "",
@@ -69,12 +74,12 @@ def _health(found: list[Said], most: int) -> list[Row]:
     return [titled("Health"), *table(HEALTH, entries, most)] if entries else []
 
 
-def _value(one: Said) -> str:
+def _value(one: JsonObject) -> str:
     value = one.number("value")
-    return told(value, one.text("unit")) if value is not None else one.text("value") or ABSENT
+    return format_quantity(value, one.text("unit")) if value is not None else one.text("value") or ABSENT
 
 
-def _held(found: list[Said], now: float | None, most: int) -> list[Row]:
+def _held(found: list[JsonObject], now: float | None, most: int) -> list[PageRow]:
     entries = []
     for number, one in enumerate(found):
         begin, end = one.number("from_ms"), one.number("to_ms") or now
@@ -83,6 +88,6 @@ def _held(found: list[Said], now: float | None, most: int) -> list[Row]:
         target = route("job", one.text("id")) if one.text("kind") == "job" else ""
         cells = [who, one.text("name") or "-", one.text("user") or "-", *times]
         entries.append(
-            Entry(cells, f"held:{number}:{who}", target, "" if one.number("to_ms") else "holds it now")
+            PageEntry(cells, f"held:{number}:{who}", target, "" if one.number("to_ms") else "holds it now")
         )
     return [titled("Holders"), *table(HELD, entries, most)] if entries else []

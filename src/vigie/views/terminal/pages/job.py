@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from vigie.views.terminal import measures, tables
 from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import Said, route
+from vigie.views.terminal.json_object import JsonObject, route
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import Entry, Page, Row, table, titled
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, table, titled
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import WARNING
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import clock
-from vigie.views.text.units import told
+from vigie.views.text.units import format_quantity
 
 STEPS = (
-    Column("step"),
-    Column("gpus", right=True),
-    Column("lost GPU-hours", right=True),
-    Column("reason", least=12, rank=1),
+    TableColumn("step"),
+    TableColumn("gpus", right=True),
+    TableColumn("lost GPU-hours", right=True),
+    TableColumn("reason", least=12, rank=1),
 )
 MEASURED = (
     ("sm", "SM", "ratio", 0),
@@ -30,18 +30,18 @@ MEASURED = (
     ("cpu", "CPU", "ratio", 2),
 )
 RANKS = (
-    Column(""),
-    Column("rank", right=True),
-    Column("gpu"),
-    *(Column(head, right=True, rank=rank) for _, head, _, rank in MEASURED),
-    Column("odd", least=8),
+    TableColumn(""),
+    TableColumn("rank", right=True),
+    TableColumn("gpu"),
+    *(TableColumn(head, right=True, rank=rank) for _, head, _, rank in MEASURED),
+    TableColumn("odd", least=8),
 )
 
 
-def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     """Return the page."""
     now, job = answer.number("at_ms"), answer.part("job")
-    rows: list[Row] = [*tables.attention(answer, matches, most)]
+    rows: list[PageRow] = [*tables.attention(answer, matches, most)]
     rows += tables.facts("Job", _facts(job), most)
     rows += tables.facts(
         "Free now", [pair for pair in answer.part("free").pairs() if pair[0] != "sentence"], most
@@ -50,23 +50,23 @@ def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
     rows += _ranks(
         [rank for rank in answer.parts("ranks") if matches(_place(rank))], answer.part("medians"), most
     )
-    return Page(job.text("name"), opening(answer, most), tuple(rows), now)
+    return TerminalPage(job.text("name"), opening(answer, most), tuple(rows), now)
 
 
-def _facts(job: Said) -> list[tuple[str, str]]:
+def _facts(job: JsonObject) -> list[tuple[str, str]]:
     begin, limit = job.number("start_ms"), job.number("limit_seconds")
     return [
         *((name, job.text(name)) for name in ("user", "account", "partition", "state", "reason")),
         ("since", "" if begin is None else clock(begin)),
-        ("limit", "" if limit is None else told(limit, "seconds")),
+        ("limit", "" if limit is None else format_quantity(limit, "seconds")),
         ("nodes", " ".join(job.texts("nodes"))),
         ("GPUs", str(len(job.texts("gpus")))),
     ]
 
 
-def _ladder(found: list[Said], most: int) -> list[Row]:
+def _ladder(found: list[JsonObject], most: int) -> list[PageRow]:
     entries = [
-        Entry(
+        PageEntry(
             [
                 one.text("step"),
                 _plain(one.number("gpus")),
@@ -82,7 +82,7 @@ def _ladder(found: list[Said], most: int) -> list[Row]:
     return [titled("What it makes of its GPUs"), *table(STEPS, entries, most)] if entries else []
 
 
-def _ranks(found: list[Said], medians: Said, most: int) -> list[Row]:
+def _ranks(found: list[JsonObject], medians: JsonObject, most: int) -> list[PageRow]:
     entries = []
     for rank in found:
         odd = rank.texts("odd")
@@ -99,23 +99,23 @@ def _ranks(found: list[Said], medians: Said, most: int) -> list[Row]:
             for name in odd
             if (text := _of(rank, name))
         )
-        entries.append(Entry(words, f"rank:{rank.text('rank')}:{_place(rank)}", target, note, WARNING))
+        entries.append(PageEntry(words, f"rank:{rank.text('rank')}:{_place(rank)}", target, note, WARNING))
     return [titled("Ranks", "the oddest first"), *table(RANKS, entries, most)] if entries else []
 
 
-def _measured(rank: Said) -> list[str]:
+def _measured(rank: JsonObject) -> list[str]:
     return [_of(rank, name) for name, _, _, _ in MEASURED]
 
 
-def _of(one: Said, name: str) -> str:
+def _of(one: JsonObject, name: str) -> str:
     unit = next((unit for field, _, unit, _ in MEASURED if field == name), "")
     value = one.number(name)
-    return measures.ABSENT if value is None else told(value, unit)
+    return measures.ABSENT if value is None else format_quantity(value, unit)
 
 
-def _place(rank: Said) -> str:
+def _place(rank: JsonObject) -> str:
     return f"{rank.text('node')}:{rank.text('gpu')}"
 
 
 def _plain(value: float | None) -> str:
-    return measures.ABSENT if value is None else told(value, "count")
+    return measures.ABSENT if value is None else format_quantity(value, "count")

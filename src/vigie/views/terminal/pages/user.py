@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from vigie.views.terminal import tables
 from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import Said
+from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import Entry, Page, Row, table, titled
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, table, titled
 from vigie.views.terminal.pages.cluster import job_words
 from vigie.views.terminal.pages.node import cell_words
 from vigie.views.terminal.tables import Matches
-from vigie.views.text.table_layout import Column
+from vigie.views.text.table_layout import TableColumn
 
-IDLE = (Column("what", least=20), Column("to type", least=20, rank=1))
+IDLE = (TableColumn("what", least=20), TableColumn("to type", least=20, rank=1))
 
 
-def page(answer: Said, _: Measure, matches: Matches, most: int) -> Page:
+def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     """Return the page."""
     now = answer.number("at_ms")
     idle = [
-        Entry([one.text("what"), one.text("command") or "-"], f"idle:{number}", "", one.text("command"))
+        PageEntry([one.text("what"), one.text("command") or "-"], f"idle:{number}", "", one.text("command"))
         for number, one in enumerate(answer.parts("idle"))
     ]
-    rows: list[Row] = [titled("Held but idle"), *table(IDLE, idle, most)] if idle else []
+    rows: list[PageRow] = [titled("Held but idle"), *table(IDLE, idle, most)] if idle else []
     found = [job for job in answer.parts("jobs") if matches(*job_words(job))]
     rows += tables.jobs("Jobs", found, now, {}, most)
     rows += tables.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
-    return Page("", opening(answer, most), tuple(rows), now)
+    return TerminalPage("", opening(answer, most), tuple(rows), now)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.query.test_bundles import NOW, STEP, Scanned, groups
+from tests.query.test_block_batches import NOW, STEP, Scanned, groups
 from vigie.query.batch_storage import batch_reads
 from vigie.query.engine import LOOKBACK_MS, Engine
 from vigie.query.errors import TooManySamplesError

@@ -21,7 +21,7 @@ from bench.programs import free_port, running
 
 from tests.query.datasets import BASE, INTERVAL, SAMPLES, batches, fill, memory_storage, targets
 from tests.query.generator import Generator
-from tests.query.test_positions import PLACES
+from tests.query.parser.test_error_positions import PLACES
 from tests.real.conftest import need
 from vigie.query.engine import Engine, QueryResult
 from vigie.query.errors import QueryError

@@ -16,6 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 from bench.programs import free_port
+
 from tests.real.waiting import until
 
 pytestmark = pytest.mark.process

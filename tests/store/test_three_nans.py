@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.sinks.peer import Peer
 from tests.store.frames import EVERYTHING, NODE, Model, Samples, answer, frame
-from tests.store.test_loose import series
+from tests.store.heads.test_ungrouped import series
 from vigie.common.endpoint import Endpoint
 from vigie.model import ABSENT, NAN, STALE
 from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of

@@ -13,7 +13,7 @@ from tests.server.whole import whole
 from vigie.server.api.health import Readiness, check_free_space
 from vigie.store.filesystem import DiskSpace
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 
 
 def test_server_is_ready_or_says_why_not(tmp_path: Path) -> None:

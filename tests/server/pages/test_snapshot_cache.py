@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.outlook.place import MINUTE, NOW, gpu, sample
+from tests.server.pages.place import MINUTE, NOW, gpu, sample
 from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, QueryError
 from vigie.server.pages import humanize, queries, rows

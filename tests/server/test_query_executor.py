@@ -300,7 +300,7 @@ def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkab
 def test_a_child_does_not_outlive_a_server_that_is_killed() -> None:
     program = textwrap.dedent("""
         import asyncio, os, threading
-        from tests.server.test_readers import Forkable, heavy
+        from tests.server.test_query_executor import Forkable, heavy
         from vigie.server.query_executor import QueryExecutor
 
         def work():

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tests.server.outlook.place import NOW
+from tests.server.pages.place import NOW
 from vigie.server.api.pages import SharedResponses
 from vigie.server.pages.query_batch import BatchResult
 from vigie.server.pages.snapshot import Snapshot

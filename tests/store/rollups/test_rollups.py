@@ -26,7 +26,7 @@ from vigie.store.wal.records import StreamName
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOUR, DAY, STEP = 3_600_000, 86_400_000, 60_000
 START = 1_700_000_000_000 // (3 * DAY) * 3 * DAY
 HOURS = 13
@@ -161,7 +161,7 @@ def test_late_rows_are_in_the_rollups(how: str, tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from tests.store.test_rollups import END, fill
+from tests.store.rollups.test_rollups import END, fill
 from vigie.store.store import Store
 
 store = Store(sys.argv[1])

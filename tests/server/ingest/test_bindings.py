@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.test_holding import Scene, gpu
+from tests.agent.test_bindings import Scene, gpu
 from tests.server.linking import Agent, Place, agent, introduction, run, serving, until
 from vigie.agent.bindings import BindingTracker
 from vigie.server.cluster.filters import GUESSED, TOLD, UNHEARD

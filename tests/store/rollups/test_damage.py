@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.store.frames import NODE, frame
-from tests.store.test_rollups import END, HOUR, HOURS, KEPT, START, STEP, buckets, fill, pages
+from tests.store.rollups.test_rollups import END, HOUR, HOURS, KEPT, START, STEP, buckets, fill, pages
 from vigie.query.rollups.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.store.errors import StoreError

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.server.outlook.place import MINUTE, NOW, Asked, Place, gpu, sample, serving_place
+from tests.server.pages.place import MINUTE, NOW, Asked, Place, gpu, sample, serving_place
 from vigie.model import Event
 
 PAGES = ("cluster", "attention", "jobs", "nodes", "users")

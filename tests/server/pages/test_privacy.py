@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.server.outlook.place import MINUTE, NOW, Asked, Place, gpu, serving_place
+from tests.server.pages.place import MINUTE, NOW, Asked, Place, gpu, serving_place
 from vigie.model import Event
 from vigie.server.privacy.redactor import Privacy
 

@@ -1,1 +1,0 @@
-"""When nodes were not heard."""

@@ -15,7 +15,7 @@ from vigie.cli import main
 from vigie.model import Binding
 from vigie.server.api.bindings import BindingRoutes
 from vigie.server.cluster.bindings import BindingStore
-from vigie.views.text.times import lasting
+from vigie.views.text.times import format_duration
 
 NOW = time.time_ns() // 1_000_000
 HOUR = 3_600_000
@@ -106,7 +106,7 @@ def test_pages_are_put_together(url: str, capsys: pytest.CaptureFixture[str]) ->
     ("seconds", "text"), [(0, "0s"), (59, "59s"), (3620, "1h"), (3661, "1h1m"), (90_000, "1d1h"), (-5, "0s")]
 )
 def test_length_of_time_is_told_in_its_largest_unit_and_the_one_below(seconds: int, text: str) -> None:
-    assert lasting(seconds * 1000) == text
+    assert format_duration(seconds * 1000) == text
 
 
 def test_server_that_is_not_there_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from vigie.views.grafana.dashboards import DefaultDashboard, build_dashboard, ui
 from vigie.views.grafana.data_links import WAYS
 from vigie.views.grafana.field_config import UNITS as GRAFANA_UNITS
 from vigie.views.grafana.field_config import steps
-from vigie.views.grafana.panels import shown
+from vigie.views.grafana.panels import build_panel
 
 ASKS = DefaultDashboard("vigie", "vigie")
 BOARDS = pytest.mark.parametrize("board", all_dashboards(), ids=lambda board: board.slug)
@@ -65,7 +65,7 @@ def test_every_variable_that_is_asked_with_is_there(board: Dashboard) -> None:
 def test_every_kind_and_unit_of_ours_has_one_of_grafanas() -> None:
     assert set(GRAFANA_UNITS) == set(UNITS)
     for kind in KINDS:
-        assert shown(Panel("t", "w", (PanelQuery("up"),), kind=kind))["type"]
+        assert build_panel(Panel("t", "w", (PanelQuery("up"),), kind=kind))["type"]
 
 
 def test_column_with_a_unit_of_its_own_keeps_it() -> None:
@@ -74,12 +74,12 @@ def test_column_with_a_unit_of_its_own_keeps_it() -> None:
         PanelQuery("b", "{{instance}}", "bytes"),
         PanelQuery("c", "n"),
     )
-    made = shown(Panel("t", "w", two, kind="table"))["fieldConfig"]["overrides"]
+    made = build_panel(Panel("t", "w", two, kind="table"))["fieldConfig"]["overrides"]
     assert [(each["matcher"]["options"], each["properties"][0]["value"]) for each in made[:2]] == [
         ("up for", "s"),
         ("Value #B", "bytes"),
     ]
-    made = shown(Panel("t", "w", two))["fieldConfig"]["overrides"]
+    made = build_panel(Panel("t", "w", two))["fieldConfig"]["overrides"]
     assert [each["matcher"] for each in made] == [
         {"id": "byFrameRefID", "options": "A"},
         {"id": "byFrameRefID", "options": "B"},
@@ -92,12 +92,12 @@ def test_series_lead_to_the_dashboards_of_what_they_are_of() -> None:
         assert set(way.chosen) <= boards[way.slug]
     for kind in ("band", "lines", "bars"):
         panel = Panel("t", "w", (PanelQuery("a", "{{instance}}:{{gpu}}"),), kind=kind)
-        made = shown(panel)["fieldConfig"]["defaults"]["links"]
+        made = build_panel(panel)["fieldConfig"]["defaults"]["links"]
         assert [link["title"] for link in made] == ["This GPU", "This node"]
     assert made[1]["url"] == "/d/vigie-node?${__url_time_range}&var-node=${__field.labels.instance}"
     mixed = (PanelQuery("a", "{{instance}}"), PanelQuery("b", "all"))
-    assert "links" not in shown(Panel("t", "w", mixed))["fieldConfig"]["defaults"]
-    table = shown(Panel("t", "w", mixed, kind="table"))["fieldConfig"]["overrides"]
+    assert "links" not in build_panel(Panel("t", "w", mixed))["fieldConfig"]["defaults"]
+    table = build_panel(Panel("t", "w", mixed, kind="table"))["fieldConfig"]["overrides"]
     assert [each["matcher"]["options"] for each in table] == ["gpu", "instance", "holder", "user"]
 
 
@@ -117,7 +117,7 @@ def test_thresholds_begin_where_ours_do_from_above_and_from_below() -> None:
 
 
 def test_what_is_missing_is_said_and_never_drawn_as_zero() -> None:
-    made = shown(Panel("t", "w", (PanelQuery("up"),), needs="the nvidia source"))
+    made = build_panel(Panel("t", "w", (PanelQuery("up"),), needs="the nvidia source"))
     assert made["fieldConfig"]["defaults"]["noValue"] == "no data: needs the nvidia source"
     assert made["fieldConfig"]["defaults"]["custom"]["spanNulls"] is False
 

@@ -15,8 +15,8 @@ from vigie.views.terminal.help import HELP
 from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.render import ScreenState, everything, frame, page_of
 from vigie.views.terminal.routes import PageRoute
-from vigie.views.terminal.state import UiState, Visit, pressed
-from vigie.views.terminal.styled_text import Line, TerminalStyle, encoded, length, plain
+from vigie.views.terminal.state import UiState, Visit, handle_key
+from vigie.views.terminal.styled_text import Line, TerminalStyle, encode_line, length, plain
 
 PAGES: dict[PageRoute, Callable[[], dict[str, Any]]] = {
     PageRoute(): outlooks.cluster,
@@ -140,7 +140,7 @@ def test_plain_look_is_ascii_of_the_same_width() -> None:
     for route, answer in PAGES.items():
         state = UiState((Visit(route),))
         for line in screen(state, ScreenState(answer()), 120, 60):
-            drawn = encoded(line, TerminalStyle(colour=False, ascii=True))
+            drawn = encode_line(line, TerminalStyle(colour=False, ascii=True))
             assert drawn.isascii()
             assert len(plain(line, TerminalStyle(ascii=True))) <= 120
 
@@ -163,7 +163,7 @@ def test_help_fits_a_small_terminal() -> None:
 
 def test_without_colour_the_choice_is_still_marked() -> None:
     lines = [
-        encoded(line, TerminalStyle(colour=False))
+        encode_line(line, TerminalStyle(colour=False))
         for line in screen(UiState(), ScreenState(outlooks.cluster()))
     ]
     assert sum("7m" in line for line in lines) == 1
@@ -190,7 +190,7 @@ def test_screen_is_exactly_as_high_and_never_wider_than_the_terminal(
 ) -> None:
     state, seen = UiState((Visit(route),)), ScreenState(PAGES[route]())
     for key in keys:
-        state = pressed(state, key, page_of(state, seen, columns, rows), rows)
+        state = handle_key(state, key, page_of(state, seen, columns, rows), rows)
     lines = screen(state, seen, columns, rows)
     assert len(lines) == rows
     assert all(length(line) <= columns for line in lines)
@@ -207,7 +207,7 @@ def test_odd_answer_costs_no_more_than_what_is_odd(
     lines = screen(UiState((Visit(route),)), ScreenState(answer), columns, 50)
     assert all(length(line) <= columns for line in lines)
     assert not any(
-        char in encoded(line, TerminalStyle(colour=False)).replace("\x1b[", "")
+        char in encode_line(line, TerminalStyle(colour=False)).replace("\x1b[", "")
         for line in lines
         for char in "\x1b\n\x07"
     )

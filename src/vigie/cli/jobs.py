@@ -9,7 +9,7 @@ from typing import Any
 from vigie.cli import _argument_types, _list_output, _server_client
 from vigie.cli.settings import flags
 from vigie.views.text.table_layout import TableColumn
-from vigie.views.text.times import lasting, since
+from vigie.views.text.times import format_duration, since
 
 EXAMPLE = """examples:
   vigie jobs                                      those that run or wait
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _row(job: Mapping[str, Any]) -> list[str]:
     nodes = ",".join(job["nodes"][:SHOWN]) + (f" +{more}" if (more := len(job["nodes"]) - SHOWN) > 0 else "")
     end = job["end_ms"]
-    lasted = since(job["start_ms"]) if end is None else lasting(end - job["start_ms"])
+    lasted = since(job["start_ms"]) if end is None else format_duration(end - job["start_ms"])
     gpus = job["facts"].get("gpus", "-") if job["state"] == "waiting" else str(len(job["gpus"]))
     words = [job["id"], job["state"], job["user"] or "-", job["name"] or "-", gpus]
     return [*words, nodes or "-", lasted, job["facts"].get("reason", "") or "-"]

@@ -62,27 +62,31 @@ def recordings() -> str:
 
 def _jobs(options: PublishOptions, tokens: PublishTokens, entries: Sequence[ScrapeEntry]) -> Iterator[Json]:
     """Yield the jobs: only agents are shown the agents' token, whoever else was registered."""
-    found = _discovered(options, tokens)
+    found = _discovery_job(options, tokens)
     apart = [entry for entry in entries if entry.is_agent and entry.labels["instance"] in tokens.nodes]
     shared: list[Json] = [_by_job("keep")]
     if apart:
         names = _any_of(entry.labels["instance"] for entry in apart)
         shared.append({"source_labels": ["instance"], "regex": names, "action": "drop"})
-    yield {"job_name": "vigie-agents", **_shown("agents" if tokens.agents else ""), **found} | {
+    yield {"job_name": "vigie-agents", **_authorization("agents" if tokens.agents else ""), **found} | {
         "relabel_configs": shared
     }
     for entry in apart:
         node = entry.labels["instance"]
         static = {"targets": list(entry.targets), "labels": dict(entry.labels)}
-        yield {"job_name": f"vigie-agent-{node}", **_shown(f"nodes/{node}"), "static_configs": [static]}
+        yield {
+            "job_name": f"vigie-agent-{node}",
+            **_authorization(f"nodes/{node}"),
+            "static_configs": [static],
+        }
     yield {"job_name": "vigie-exporters", **found, "relabel_configs": [_by_job("drop")]}
     yield _of_server(ITSELF, "/metrics", options, tokens)
     if options.federate:
         federation = _of_server("vigie-federation", "/federate", options, tokens)
-        yield federation | {"honor_labels": True, "params": {"match[]": list(_unscraped(entries))}}
+        yield federation | {"honor_labels": True, "params": {"match[]": list(_portless_selectors(entries))}}
 
 
-def _discovered(options: PublishOptions, tokens: PublishTokens) -> Json:
+def _discovery_job(options: PublishOptions, tokens: PublishTokens) -> Json:
     if options.discovery != HTTP:
         return {"file_sd_configs": [{"files": ["targets.json"], "refresh_interval": "30s"}]}
     asked: Json = {"url": f"{options.address.rstrip('/')}/sd/prometheus", "refresh_interval": "30s"}
@@ -105,11 +109,11 @@ def _of_server(name: str, path: str, options: PublishOptions, tokens: PublishTok
 
 
 def _to_server(options: PublishOptions, tokens: PublishTokens) -> Json:
-    said = _shown("server" if tokens.server else "")
+    said = _authorization("server" if tokens.server else "")
     return said | ({"tls_config": {"ca_file": options.ca_file}} if options.ca_file else {})
 
 
-def _shown(secret: str) -> Json:
+def _authorization(secret: str) -> Json:
     # Prometheus 2.42 forgets the usual type when it asks for targets, and shows the bare token.
     return {"authorization": {"type": "Bearer", "credentials_file": f"{SECRETS}/{secret}"}} if secret else {}
 
@@ -118,7 +122,7 @@ def _by_job(action: str) -> Json:
     return {"source_labels": ["job"], "regex": AGENT, "action": action}
 
 
-def _unscraped(entries: Iterable[ScrapeEntry]) -> Iterator[str]:
+def _portless_selectors(entries: Iterable[ScrapeEntry]) -> Iterator[str]:
     """Yield selectors of what the server has from nodes that have no port for a Prometheus."""
     scraped: defaultdict[str, set[str]] = defaultdict(set)
     scraped[AGENT], scraped[ITSELF] = set(), set()

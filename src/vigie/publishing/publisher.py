@@ -51,7 +51,7 @@ class Publisher:
         self._say_once("nodes", _too_many(portless, self._options.federate))
         options = self._options if portless <= self._options.federate else self._options._replace(federate=0)
         outcome = publish(options, tokens, found, self._overwrite)
-        self._say_once("foreign", _left_alone(outcome))
+        self._say_once("foreign", _describe_kept_files(outcome))
         if self._reload and any(path.startswith(READ_AT_START) for path in outcome.written):
             self._say_once("reload", server_client.reload(Endpoint(self._options.prometheus)))
         return outcome
@@ -99,7 +99,7 @@ def _too_many(portless: int, most: int) -> str:
     )
 
 
-def _left_alone(outcome: WriteOutcome) -> str:
+def _describe_kept_files(outcome: WriteOutcome) -> str:
     if not outcome.foreign:
         return ""
     return f"left alone, as it is not what was published there: {', '.join(outcome.foreign)}; see --overwrite"

@@ -20,7 +20,7 @@ class ServerClientError(Exception):
 
 def fetch_entries(server: Endpoint) -> list[ScrapeEntry]:
     """Return everything that can be scraped, as the server knows it."""
-    reply = _asked(server, "/sd/prometheus")
+    reply = _request(server, "/sd/prometheus")
     if reply.status == 401:
         raise ServerClientError(
             f"{server.name} does not take the token; a viewer's, by --token-file, is made by: "
@@ -37,7 +37,7 @@ def fetch_entries(server: Endpoint) -> list[ScrapeEntry]:
 def fetch_portless(server: Endpoint) -> int:
     """Return how many nodes no Prometheus can scrape, so that only the server has their samples."""
     try:
-        nodes = json.loads(_asked(server, "/api/nodes").body)["nodes"]
+        nodes = json.loads(_request(server, "/api/nodes").body)["nodes"]
         return sum(not node["scrape_address"] for node in nodes)
     except (ValueError, TypeError, KeyError) as error:
         raise ServerClientError(f"{server.name}/api/nodes gave no list of nodes: {error}") from None
@@ -45,7 +45,7 @@ def fetch_portless(server: Endpoint) -> int:
 
 def accepts_token(server: Endpoint) -> bool:
     """Tell whether the server knows the token that is shown to it."""
-    return _asked(server, "/api/nodes").status == 200
+    return _request(server, "/api/nodes").status == 200
 
 
 def reload(prometheus: Endpoint) -> str:
@@ -60,7 +60,7 @@ def reload(prometheus: Endpoint) -> str:
     return "" if reply.status == 200 else f"{prometheus.name}/-/reload says {reply.status}"
 
 
-def _asked(server: Endpoint, path: str) -> HttpResponse:
+def _request(server: Endpoint, path: str) -> HttpResponse:
     client = HttpClient(server, SECONDS, MOST)
     try:
         return client.request("GET", f"{server.parts().path.rstrip('/')}{path}")

@@ -37,18 +37,18 @@ class MemoryStorage:
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of the series that have samples between the two times."""
-        unique = {frozenset(labels.items()): labels for labels in self._found(matchers, start, end)}
+        unique = {frozenset(labels.items()): labels for labels in self._matching(matchers, start, end)}
         return list(unique.values())
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted names of their labels."""
-        return sorted({name for labels in self._found(matchers, start, end) for name in labels})
+        return sorted({name for labels in self._matching(matchers, start, end) for name in labels})
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted values of one of their labels."""
-        return sorted({labels[name] for labels in self._found(matchers, start, end) if labels.get(name)})
+        return sorted({labels[name] for labels in self._matching(matchers, start, end) if labels.get(name)})
 
-    def _found(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Labels]:
+    def _matching(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Labels]:
         for group in self.select(matchers, start, end):
             for labels, values in zip(group.labels, group.values, strict=True):
                 if _present(values).any():

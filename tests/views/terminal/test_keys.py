@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.views.terminal.keys import MOST_WAITING, decoded
+from vigie.views.terminal.keys import MOST_WAITING, decode_keys
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from vigie.views.terminal.keys import MOST_WAITING, decoded
     ],
 )
 def test_bytes_become_keys(sent: bytes, keys: list[str]) -> None:
-    assert decoded(sent, done=True) == (keys, b"")
+    assert decode_keys(sent, done=True) == (keys, b"")
 
 
 @given(
@@ -34,14 +34,14 @@ def test_bytes_become_keys(sent: bytes, keys: list[str]) -> None:
     st.integers(0, 20),
 )
 def test_keys_that_come_in_pieces_are_put_together(sent: bytes, at: int) -> None:
-    first, rest = decoded(sent[:at], done=False)
-    second, _ = decoded(rest + sent[at:], done=True)
-    assert first + second == decoded(sent, done=True)[0]
+    first, rest = decode_keys(sent[:at], done=False)
+    second, _ = decode_keys(rest + sent[at:], done=True)
+    assert first + second == decode_keys(sent, done=True)[0]
 
 
 @given(st.binary(max_size=200))
 def test_garbage_leaves_little_behind_and_gives_only_names_and_printable_characters(sent: bytes) -> None:
-    keys, rest = decoded(sent, done=False)
+    keys, rest = decode_keys(sent, done=False)
     assert len(rest) < MOST_WAITING
     assert all(key.isprintable() for key in keys)
-    assert decoded(sent, done=True)[1] == b""
+    assert decode_keys(sent, done=True)[1] == b""

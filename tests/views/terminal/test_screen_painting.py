@@ -6,8 +6,8 @@ import pyte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vigie.views.terminal.screen import changes, written
-from vigie.views.terminal.styled_text import Line, TerminalStyle, TextSpan, clipped, highlighted, plain
+from vigie.views.terminal.screen import changes, write_rows
+from vigie.views.terminal.styled_text import Line, TerminalStyle, TextSpan, clip, highlight, plain
 from vigie.views.text.style import COLOURS
 
 ROWS = 4
@@ -31,21 +31,21 @@ def test_changes_alone_give_the_same_picture(
     look = TerminalStyle(ascii=ascii_only)
     before: list[str] = []
     for frame in frames:
-        lines = [clipped(line, columns) for line in frame]
-        wanted = written(lines, columns, look)
+        lines = [clip(line, columns) for line in frame]
+        wanted = write_rows(lines, columns, look)
         stream.feed(changes(before, wanted))
         before = wanted
         assert shows(screen) == [plain(line, look) for line in lines]
 
 
 def test_what_did_not_change_is_not_written() -> None:
-    before = written([(TextSpan("one"),), (TextSpan("two"),)], 10, TerminalStyle())
-    wanted = written([(TextSpan("one"),), (TextSpan("2"),)], 10, TerminalStyle())
+    before = write_rows([(TextSpan("one"),), (TextSpan("two"),)], 10, TerminalStyle())
+    wanted = write_rows([(TextSpan("one"),), (TextSpan("2"),)], 10, TerminalStyle())
     assert changes(before, wanted) == "\x1b[2;1H2\x1b[K"
     assert changes(before, before) == ""
 
 
 @given(LINES, st.integers(0, 20), st.integers(0, 20))
 def test_choosing_marks_and_changes_no_words(line: Line, start: int, size: int) -> None:
-    marked = highlighted(line, start, start + size)
+    marked = highlight(line, start, start + size)
     assert plain(marked, TerminalStyle()) == plain(line, TerminalStyle())

@@ -8,8 +8,8 @@ from tests.views import outlooks
 from vigie.views.terminal import selection
 from vigie.views.terminal.page import TerminalPage
 from vigie.views.terminal.render import ScreenState, page_of
-from vigie.views.terminal.routes import PageRoute, parsed
-from vigie.views.terminal.state import MOST_VISITS, UiState, Visit, pressed
+from vigie.views.terminal.routes import PageRoute, parse_route
+from vigie.views.terminal.state import MOST_VISITS, UiState, Visit, handle_key
 
 HEIGHT = 10
 
@@ -21,12 +21,12 @@ def page(state: UiState, answer: dict[str, Any] | None = None) -> TerminalPage:
 def after(*keys: str, state: UiState | None = None) -> UiState:
     state = state or UiState()
     for key in keys:
-        state = pressed(state, key, page(state), HEIGHT)
+        state = handle_key(state, key, page(state), HEIGHT)
     return state
 
 
 def chosen(state: UiState) -> str:
-    spot = selection.chosen(page(state), state.here.chosen, state.here.row)
+    spot = selection.find_selection(page(state), state.here.chosen, state.here.row)
     return spot.key if spot else ""
 
 
@@ -63,7 +63,7 @@ def test_what_lasts_opens_as_it_is_now() -> None:
 def test_what_is_over_opens_at_its_minute_and_t_comes_back_to_now() -> None:
     answer = outlooks.cluster()
     answer["attention"][0]["until_ms"] = outlooks.NOW
-    opened = pressed(UiState(), "enter", page(UiState(), answer), HEIGHT)
+    opened = handle_key(UiState(), "enter", page(UiState(), answer), HEIGHT)
     assert opened.here.route == PageRoute("gpu", ("gpu02", "3"), "1794808200000")
     assert after("t", state=opened).here.route == PageRoute("gpu", ("gpu02", "3"))
 
@@ -75,7 +75,7 @@ def test_digit_opens_that_gpu_of_the_chosen_node() -> None:
 
 def test_e_opens_everything_that_was_found_and_escape_comes_back() -> None:
     opened = after("e")
-    assert opened.here.route == parsed("events") == PageRoute("events")
+    assert opened.here.route == parse_route("events") == PageRoute("events")
     assert after("e", state=opened) == opened
     assert after("esc", state=opened).here.route == PageRoute()
 
@@ -104,11 +104,11 @@ def test_chosen_stays_chosen_when_other_rows_come_and_go() -> None:
     state = after("tab", "tab", "down")
     answer = outlooks.cluster()
     answer["attention"] = []
-    spot = selection.chosen(page(state, answer), state.here.chosen, state.here.row)
+    spot = selection.find_selection(page(state, answer), state.here.chosen, state.here.row)
     assert spot is not None
     assert spot.key == "job:2"
     answer["jobs"] = answer["jobs"][:1]
-    near = selection.chosen(page(state, answer), state.here.chosen, state.here.row)
+    near = selection.find_selection(page(state, answer), state.here.chosen, state.here.row)
     assert near is not None
     assert near.key.startswith(("job:", "waiting:"))
 
@@ -121,17 +121,17 @@ def test_visits_are_bounded() -> None:
 
 
 def test_links_are_those_of_the_web_page() -> None:
-    assert parsed("") == PageRoute()
-    assert parsed("node/a%2Fb") == PageRoute("node", ("a/b",))
-    assert parsed("gpu/n1/0?at=17") == PageRoute("gpu", ("n1", "0"), "17")
+    assert parse_route("") == PageRoute()
+    assert parse_route("node/a%2Fb") == PageRoute("node", ("a/b",))
+    assert parse_route("gpu/n1/0?at=17") == PageRoute("gpu", ("n1", "0"), "17")
     assert PageRoute("node", ("a/b",), "17").path == "api/outlook/nodes/a%2Fb?at=17"
-    assert parsed("dashboard/jobs") is None
-    assert parsed("gpu/n1") is None
+    assert parse_route("dashboard/jobs") is None
+    assert parse_route("gpu/n1") is None
 
 
 def test_link_that_only_the_web_page_has_is_said_so() -> None:
     answer = outlooks.cluster()
     answer["attention"][0]["link"] = "dashboard/jobs"
-    state = pressed(UiState(), "enter", page(UiState(), answer), HEIGHT)
+    state = handle_key(UiState(), "enter", page(UiState(), answer), HEIGHT)
     assert state.here.route == PageRoute()
     assert "in a browser: /dashboard/jobs" in state.remark

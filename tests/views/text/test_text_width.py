@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.views.text.text_width import clean, cut, padded, width, wrapped
+from vigie.views.text.text_width import clean, cut, pad, width, wrap
 
 TEXT = st.text(max_size=40).map(clean)
 
@@ -30,7 +30,7 @@ def test_what_is_cut_ends_in_an_ellipsis() -> None:
 @given(TEXT, st.integers(0, 50))
 def test_cut_text_is_never_wider_and_padded_text_exactly_as_wide(text: str, most: int) -> None:
     assert width(cut(text, most)) <= most
-    assert width(padded(text, most)) == most
+    assert width(pad(text, most)) == most
 
 
 @given(st.text(max_size=40))
@@ -41,11 +41,11 @@ def test_no_name_can_steer_the_terminal(text: str) -> None:
 
 @given(st.text("ab  日", max_size=60), st.integers(1, 30))
 def test_wrapped_text_keeps_its_words_and_the_width(text: str, most: int) -> None:
-    lines = wrapped(text, most)
+    lines = wrap(text, most)
     assert all(width(line) <= most for line in lines)
     if all(width(word) <= most for word in text.split()):
         assert " ".join(lines).split() == text.split()
 
 
 def test_further_lines_are_indented() -> None:
-    assert wrapped("one two three", 7, "  ") == ["one two", "  three"]
+    assert wrap("one two three", 7, "  ") == ["one two", "  three"]

@@ -53,7 +53,7 @@ def work_of(story: Scenario, node: str, gpu: int, times: Times) -> Work:
     for one in ENVIRONMENTS:
         if one.place.node == node and gpu in one.place.gpus:
             there = story.within(times, one.since, None)
-            typed = _typed(story, one.eid, TYPED, TYPED * there, there, times)
+            typed = _notebook_work(story, one.eid, TYPED, TYPED * there, there, times)
             total = Work(*(was + more * there for was, more in zip(total, typed, strict=True)))
     return total
 
@@ -92,14 +92,14 @@ def _done(story: Scenario, job: SimulatedJob, rank: int, ranks: int, times: Time
         return resting(times)._replace(memory=memory, process=process)
     jitter = story.noise.around(f"{job.id}/{rank}", times, 5_000, 0.05)
     if job.behaviour == NOTEBOOK:
-        return _typed(story, job.id, job.activity, memory, process, times)
+        return _notebook_work(story, job.id, job.activity, memory, process, times)
     if job.behaviour == INFERENCE:
         asked = requests(story, job, times)
         return Work(np.clip(asked * jitter, 0, 1), asked * 0.55, asked * 0.05, memory, process)
-    return _trained(story, job, rank, ranks, times, jitter, memory, process)
+    return _training_work(story, job, rank, ranks, times, jitter, memory, process)
 
 
-def _typed(
+def _notebook_work(
     story: Scenario, who: str, activity: float, memory: Numbers, process: Numbers, times: Times
 ) -> Work:
     """Return the work of somebody who types: now and then a few minutes."""
@@ -109,7 +109,7 @@ def _typed(
     return Work(busy, busy * 0.5, np.zeros(len(times)), memory, process)
 
 
-def _trained(
+def _training_work(
     story: Scenario,
     job: SimulatedJob,
     rank: int,

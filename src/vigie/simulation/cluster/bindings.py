@@ -21,16 +21,16 @@ def bindings(story: Scenario, head: str) -> Iterator[tuple[str, Binding]]:
 def bindings_on(story: Scenario, node: str, *, head: bool) -> Iterator[Binding]:
     """Yield what the sources of one node would say."""
     for job in story.jobs_on(node):
-        yield from _held(story, job, node)
+        yield from _gpu_bindings(story, job, node)
     if head:
-        yield from (_queued(story, waiting) for waiting in story.waiting)
+        yield from (_queue_binding(story, waiting) for waiting in story.waiting)
     for one in ENVIRONMENTS:
         for gpu in one.place.gpus if one.place.node == node else ():
             begin = story.at(one.since)
             yield Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
 
 
-def _held(story: Scenario, job: SimulatedJob, node: str) -> Iterator[Binding]:
+def _gpu_bindings(story: Scenario, job: SimulatedJob, node: str) -> Iterator[Binding]:
     begin, end = story.at(job.begin), None if job.end is None else story.at(job.end)
     facts = {
         "name": job.name,
@@ -47,7 +47,7 @@ def _held(story: Scenario, job: SimulatedJob, node: str) -> Iterator[Binding]:
             yield Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
 
 
-def _queued(story: Scenario, waiting: PendingJob) -> Binding:
+def _queue_binding(story: Scenario, waiting: PendingJob) -> Binding:
     facts = {
         "name": waiting.name,
         "account": waiting.account,

@@ -41,27 +41,29 @@ def _xid(story: Scenario, incident: ScriptedIncident, number: int, minutes: floa
 def _fell_off(story: Scenario, incident: ScriptedIncident) -> Told:
     yield _xid(story, incident, 79, incident.begin)
     what = f"GPU {incident.gpu} does not answer: fallen off the bus"
-    yield _lasting(story, incident, "gpu_lost", what, _gpu(story, incident), "critical")
+    yield _open_event(story, incident, "gpu_lost", what, _gpu(story, incident), "critical")
 
 
-def _remapped(story: Scenario, incident: ScriptedIncident) -> Told:
+def _row_remap_events(story: Scenario, incident: ScriptedIncident) -> Told:
     yield _xid(story, incident, 48, incident.begin)
     yield _xid(story, incident, 63, incident.begin + 0.1)
     what = "rows of memory remapped after an uncorrected error: 1"
-    yield _lasting(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
+    yield _open_event(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
 
 
-def _throttled(story: Scenario, incident: ScriptedIncident) -> Told:
+def _throttle_events(story: Scenario, incident: ScriptedIncident) -> Told:
     where = {**_gpu(story, incident), "reason": "hw_power_brake"}
-    yield _lasting(story, incident, "gpu_throttled", "the GPU is held back: hw_power_brake", where, "warning")
+    yield _open_event(
+        story, incident, "gpu_throttled", "the GPU is held back: hw_power_brake", where, "warning"
+    )
 
 
 def _slow_pcie(story: Scenario, incident: ScriptedIncident) -> Told:
     what = "the GPU uses fewer lanes of PCIe than it has"
-    yield _lasting(story, incident, "pcie_downgrade", what, _gpu(story, incident), "warning")
+    yield _open_event(story, incident, "pcie_downgrade", what, _gpu(story, incident), "warning")
 
 
-def _flapped(story: Scenario, incident: ScriptedIncident) -> Told:
+def _link_flap_events(story: Scenario, incident: ScriptedIncident) -> Told:
     for begin in falls(story, incident.node, incident.device):
         where = {"node": incident.node, "device": incident.device, "port": "1"}
         end = story.at(begin + DOWN_MINUTES)
@@ -69,30 +71,30 @@ def _flapped(story: Scenario, incident: ScriptedIncident) -> Told:
         yield incident.node, Event("ib_link_down", story.at(begin), what, where, end, "critical")
 
 
-def _killed(story: Scenario, incident: ScriptedIncident) -> Told:
+def _oom_kill_events(story: Scenario, incident: ScriptedIncident) -> Told:
     where = {"node": incident.node, "process": "tokenise"}
     what = "the kernel ran out of memory and killed tokenise (pid 48122)"
     yield incident.node, Event("oom_kill", story.at(incident.end or 0), what, where, None, "warning")
 
 
-def _drained(story: Scenario, incident: ScriptedIncident) -> Told:
+def _drain_events(story: Scenario, incident: ScriptedIncident) -> Told:
     reason = incident.truth.partition("'")[2].rpartition("'")[0]
     what = f"the scheduler gives the node no work: {reason}"
-    yield _lasting(story, incident, "node_drained", what, {"reason": reason}, "info")
+    yield _open_event(story, incident, "node_drained", what, {"reason": reason}, "info")
 
 
 TELLERS: dict[str, Callable[[Scenario, ScriptedIncident], Told]] = {
     XID_79: _fell_off,
-    ROW_REMAP: _remapped,
-    CLOCK_CAP: _throttled,
+    ROW_REMAP: _row_remap_events,
+    CLOCK_CAP: _throttle_events,
     PCIE: _slow_pcie,
-    LINK_FLAP: _flapped,
-    LEAK: _killed,
-    DRAINED: _drained,
+    LINK_FLAP: _link_flap_events,
+    LEAK: _oom_kill_events,
+    DRAINED: _drain_events,
 }
 
 
-def _lasting(
+def _open_event(
     story: Scenario, incident: ScriptedIncident, kind: str, what: str, where: dict[str, str], severity: str
 ) -> tuple[str, Event]:
     end = None if incident.end is None else story.at(incident.end)

@@ -53,7 +53,7 @@ def host(story: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
     memory = zero + 12 * GIB
     for job in story.jobs_on(name):
         there = story.during(times, job.begin, job.end)
-        part = _asked(story, machine, job, times)
+        part = _job_load(story, machine, job, times)
         user, iowait = user + part.user * there, iowait + part.iowait * there
         read, written = read + part.read * there, written + part.written * there
         memory, fabric = memory + part.memory_used * there, fabric + part.fabric * there
@@ -96,7 +96,7 @@ def falls(story: Scenario, node: str, device: str) -> list[float]:
     return [one.begin + after for one in flapping for after in FLAPS]
 
 
-def _asked(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: Times) -> HostPhysics:
+def _job_load(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: Times) -> HostPhysics:
     """Return what one job asks of the node while it is there."""
     zero = np.zeros(len(times))
     nothing = HostPhysics(*(zero for _ in HostPhysics._fields))
@@ -111,7 +111,7 @@ def _asked(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: Time
     speed, saving = pace(story, job, times), checkpointing(story, job, times)
     if job.worked_until is not None:
         speed = speed * story.during(times, job.begin, job.worked_until)
-    hungry = _starved(story, job, times)
+    hungry = _data_stalls(story, job, times)
     across = float(len(job.places) > 1)
     return nothing._replace(
         user=LOADERS * gpus * (0.35 + 0.65 * speed) * (1 - 0.7 * hungry),
@@ -123,7 +123,7 @@ def _asked(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: Time
     )
 
 
-def _starved(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
+def _data_stalls(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
     hungry = np.zeros(len(times))
     for incident in story.incidents_of(STARVED, job=job.id):
         hungry = np.maximum(hungry, story.during(times, incident.begin, incident.end))

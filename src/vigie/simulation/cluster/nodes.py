@@ -58,7 +58,7 @@ class SimulatedNode:
             return []
         columns = list(self._columns(times))
         columns += agent_columns(self._story, self.machine, columns, times)
-        values = self._counters.added(times, columns)
+        values = self._counters.accumulate(times, columns)
         made = []
         together = sorted(zip(columns, values, strict=True), key=lambda both: _source(both[0]))
         for source, group in groupby(together, key=lambda both: _source(both[0])):

@@ -23,17 +23,17 @@ class Noise:
 
     def uniform(self, name: str, times: Times, every_ms: int) -> Numbers:
         """Return numbers from 0 to 1, a new one in each stretch of so many milliseconds."""
-        return self._mixed(np.uint64(zlib.crc32(f"{self._seed}/{name}".encode())), times, every_ms)
+        return self._hash_noise(np.uint64(zlib.crc32(f"{self._seed}/{name}".encode())), times, every_ms)
 
     def each(self, name: str, count: int, times: Times, every_ms: int, width: float) -> Numbers:
         """Return numbers around 1 for many things at once: a row for each."""
         first = np.uint64(zlib.crc32(f"{self._seed}/{name}".encode()))
         keys = (first + np.arange(3 * count, dtype=np.uint64) * np.uint64(7919))[:, None]
-        parts = self._mixed(keys, times, every_ms).reshape(3, count, len(times))
+        parts = self._hash_noise(keys, times, every_ms).reshape(3, count, len(times))
         around: Numbers = 1.0 + width * (parts.sum(axis=0) - 1.5)
         return around
 
-    def _mixed(self, key: Any, times: Times, every_ms: int) -> Numbers:
+    def _hash_noise(self, key: Any, times: Times, every_ms: int) -> Numbers:
         """Return numbers from 0 to 1 out of keys and moments, by the mixer of splitmix64."""
         with np.errstate(over="ignore"):
             mixed = ((times // every_ms).astype(np.uint64) + (key << np.uint64(32) | key)) * _A

@@ -61,12 +61,12 @@ class Scenario:
         """Return the jobs with the places that exist; one without any is not run."""
         kept = []
         for job in jobs:
-            there = tuple(place for wanted in job.places if (place := self._fitted(wanted)))
+            there = tuple(place for wanted in job.places if (place := self._find_slot(wanted)))
             if there:
                 kept.append(job._replace(places=there))
         return kept
 
-    def _fitted(self, wanted: Slot) -> Slot | None:
+    def _find_slot(self, wanted: Slot) -> Slot | None:
         machine = self.machines.get(wanted.node)
         if machine is None:
             return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from vigie.model.dashboard import Dashboard, Panel, Section
-from vigie.views.grafana.panels import shown
+from vigie.views.grafana.panels import build_panel
 from vigie.views.grafana.variables import data_source_variable, pick_variable
 
 Json = dict[str, Any]
@@ -44,7 +44,7 @@ def build_dashboard(board: Dashboard, asks: DefaultDashboard, page: str = "") ->
         "links": list(_links(page)),
         "annotations": {"list": []},
         "templating": {"list": [data_source_variable(*asks), *map(pick_variable, board.variables)]},
-        "panels": list(_numbered(board.sections)),
+        "panels": list(_number_panels(board.sections)),
     }
 
 
@@ -69,11 +69,11 @@ def _links(page: str) -> Iterator[Json]:
         }
 
 
-def _numbered(sections: tuple[Section, ...]) -> Iterator[Json]:
-    return ({"id": number, **panel} for number, panel in enumerate(_placed(sections), 1))
+def _number_panels(sections: tuple[Section, ...]) -> Iterator[Json]:
+    return ({"id": number, **panel} for number, panel in enumerate(_place_panels(sections), 1))
 
 
-def _placed(sections: tuple[Section, ...]) -> Iterator[Json]:
+def _place_panels(sections: tuple[Section, ...]) -> Iterator[Json]:
     """Yield rows and panels from left to right and from top to bottom."""
     top = 0
     for section in sections:
@@ -84,7 +84,7 @@ def _placed(sections: tuple[Section, ...]) -> Iterator[Json]:
             width, height = _size(panel)
             if left + width > WIDTH:
                 top, left, highest = top + highest, 0, 0
-            yield {**shown(panel), "gridPos": {"x": left, "y": top, "w": width, "h": height}}
+            yield {**build_panel(panel), "gridPos": {"x": left, "y": top, "w": width, "h": height}}
             left, highest = left + width, max(highest, height)
         top += highest
 

@@ -52,9 +52,9 @@ def steps(thresholds: tuple[Threshold, ...]) -> list[dict[str, Any]]:
 
 
 def _state(value: float, thresholds: tuple[Threshold, ...]) -> str:
-    reached = [each.state for each in thresholds if _reached(value, each)]
+    reached = [each.state for each in thresholds if _exceeds(value, each)]
     return max(reached, key=RANK.index, default="")
 
 
-def _reached(value: float, threshold: Threshold) -> bool:
+def _exceeds(value: float, threshold: Threshold) -> bool:
     return value <= threshold.value if threshold.below else value >= threshold.value

@@ -20,7 +20,7 @@ MOST_COLUMNS = 96  # Grafana's strips of colour refuse to draw more moments than
 MEDIAN = "median"
 
 
-def shown(panel: Panel) -> Json:
+def build_panel(panel: Panel) -> Json:
     """Return the panel, but for its number and place."""
     made = {
         "lines": _lines,

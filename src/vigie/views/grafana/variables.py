@@ -32,7 +32,7 @@ def pick_variable(variable: Variable) -> Json:
     common["includeAll"] = variable.multi
     if variable.multi:
         common["allValue"] = variable.everything
-    return common | (_fixed(variable) if variable.choices else _asked(variable))
+    return common | (_custom_variable(variable) if variable.choices else _query_variable(variable))
 
 
 def label_query(variable: Variable) -> str:
@@ -40,7 +40,7 @@ def label_query(variable: Variable) -> str:
     return f"label_values({variable.metric}, {variable.by})"
 
 
-def _asked(variable: Variable) -> Json:
+def _query_variable(variable: Variable) -> Json:
     made: Json = {
         "type": "query",
         "datasource": SOURCE,
@@ -56,7 +56,7 @@ def _asked(variable: Variable) -> Json:
     return made
 
 
-def _fixed(variable: Variable) -> Json:
+def _custom_variable(variable: Variable) -> Json:
     first = variable.default or variable.choices[0]
     options = [_one(choice) | {"selected": choice == first} for choice in variable.choices]
     return {

@@ -8,7 +8,7 @@ from vigie.views.terminal.page import TerminalPage
 from vigie.views.terminal.poller import Poller
 from vigie.views.terminal.render import ScreenState, body_height, everything, frame, page_of
 from vigie.views.terminal.screen import Screen
-from vigie.views.terminal.state import UiState, pressed
+from vigie.views.terminal.state import UiState, handle_key
 from vigie.views.terminal.styled_text import TerminalStyle, plain
 
 Ask = Callable[[str], object]
@@ -59,5 +59,5 @@ def run(ask: Ask, look: TerminalStyle, every: float) -> None:
             screen.draw(frame(state, seen, page, *size), size)
             for key in screen.keys(every):
                 page = pages.of(state, feed.seen(state.here.route), size)
-                state = pressed(state, key, page, body_height(state, seen, page, *size))
+                state = handle_key(state, key, page, body_height(state, seen, page, *size))
                 feed.want(state.here.route)

@@ -11,7 +11,7 @@ from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import PageRow, Spot
 from vigie.views.terminal.styled_text import TextSpan
 from vigie.views.text.style import DIM, tone
-from vigie.views.text.text_width import padded, width
+from vigie.views.text.text_width import pad, width
 from vigie.views.text.units import format_quantity
 
 MOST_NAME, MOST_CELLS, GAP = 24, 16, 2
@@ -70,7 +70,7 @@ def _tile(
         gpus[MOST_CELLS - 1 :] = [TextSpan("…", DIM)]
     if not gpus:
         gpus = [TextSpan(_cpu(node), DIM)]
-    title = TextSpan(padded(node.text("name"), name) + " ", tone(node.text("state")))
+    title = TextSpan(pad(node.text("name"), name) + " ", tone(node.text("state")))
     blank = tile - name - 1 - sum(width(span.text) for span in gpus)
     return [title, *gpus, TextSpan(" " * max(0, blank))]
 

@@ -8,7 +8,7 @@ from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import ABSENT
 from vigie.views.terminal.styled_text import Line, TextSpan, length, line
 from vigie.views.text.style import BOLD, DIM, tone
-from vigie.views.text.text_width import cut, wrapped
+from vigie.views.text.text_width import cut, wrap
 from vigie.views.text.units import format_quantity
 
 
@@ -16,7 +16,7 @@ def opening(answer: JsonObject, most: int) -> tuple[Line, ...]:
     """Return the verdict in at most two lines, and the numbers in at most three."""
     verdict = answer.part("verdict")
     style = tone(verdict.text("state")) or BOLD
-    first, *rest = wrapped(verdict.text("sentence"), most)
+    first, *rest = wrap(verdict.text("sentence"), most)
     sentence = [first, cut(" ".join(rest), most)] if rest else [first]
     return (*(line(TextSpan(text, style)) for text in sentence), *_numbers(answer.parts("numbers"), most)[:3])
 
@@ -46,7 +46,7 @@ def _numbers(found: Sequence[JsonObject], most: int) -> list[Line]:
             totals.add(total)
     for reason, labels in absent.items():
         words = f"{', '.join(labels)}: {ABSENT} {reason}".rstrip()
-        pieces += [line(TextSpan(text, DIM)) for text in wrapped(words, most, "  ")]
+        pieces += [line(TextSpan(text, DIM)) for text in wrap(words, most, "  ")]
     return flowing(pieces, most)
 
 

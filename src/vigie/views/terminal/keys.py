@@ -22,7 +22,7 @@ NAMED = {
 SINGLE = {0x09: "tab", 0x0A: "enter", 0x0D: "enter", 0x7F: "backspace", 0x08: "backspace"}
 
 
-def decoded(waiting: bytes, done: bool) -> tuple[list[str], bytes]:
+def decode_keys(waiting: bytes, done: bool) -> tuple[list[str], bytes]:
     """Return the keys, and the begin of one that is not complete; none is kept when no more bytes come."""
     keys: list[str] = []
     while waiting:
@@ -31,7 +31,7 @@ def decoded(waiting: bytes, done: bool) -> tuple[list[str], bytes]:
             return keys, waiting
         if size > len(waiting):
             size = 1  # an Escape by itself, or garbage
-        keys += _named(waiting[:size])
+        keys += _key_names(waiting[:size])
         waiting = waiting[size:]
     return keys, b""
 
@@ -55,7 +55,7 @@ def _sequence(waiting: bytes) -> int:
     return next(ends, len(waiting)) + 1
 
 
-def _named(sequence: bytes) -> list[str]:
+def _key_names(sequence: bytes) -> list[str]:
     if sequence[0] == ESCAPE:
         if len(sequence) == 1:
             return ["esc"]

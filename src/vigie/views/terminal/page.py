@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vigie.views.terminal.styled_text import Line, TextSpan, line
 from vigie.views.text.style import BOLD, DIM, tone
 from vigie.views.text.table_layout import GAP, TableColumn, layout
-from vigie.views.text.text_width import padded
+from vigie.views.text.text_width import pad
 
 
 class Spot(NamedTuple):
@@ -49,13 +49,13 @@ class PageEntry(NamedTuple):
     style: str = ""  # of its first cell, which marks trouble
 
 
-def titled(title: str, hint: str = "") -> PageRow:
+def section_row(title: str, hint: str = "") -> PageRow:
     """Return the row above a section."""
     spans = [TextSpan(title, BOLD)]
     return PageRow(line(*spans, TextSpan(f"  {hint}" if hint else "", DIM)), title=True)
 
 
-def worded(spans: Line, key: str, most: int) -> PageRow:
+def text_row(spans: Line, key: str, most: int) -> PageRow:
     """Return a row of words; it leads nowhere, and can be chosen so that one can scroll to it."""
     return PageRow((TextSpan(" " * GAP), *spans), (Spot(0, most, key),))
 
@@ -70,7 +70,7 @@ def table(
     rows = []
     if head:
         heads = [
-            padded(columns[place.column].head, place.width, columns[place.column].right) for place in places
+            pad(columns[place.column].head, place.width, columns[place.column].right) for place in places
         ]
         rows.append(PageRow(line("  ", TextSpan((" " * GAP).join(heads), DIM))))
     for entry in entries:
@@ -79,6 +79,6 @@ def table(
             column, cell = columns[place.column], entry.cells[place.column]
             style = tone(cell) if column.tells else entry.style if place.column == 0 else ""
             gap = " " * GAP if number else ""
-            spans += [TextSpan(gap), TextSpan(padded(cell, place.width, column.right), style)]
+            spans += [TextSpan(gap), TextSpan(pad(cell, place.width, column.right), style)]
         rows.append(PageRow(tuple(spans), (Spot(0, most, entry.key, entry.route, entry.note),)))
     return rows

@@ -11,9 +11,9 @@ from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.page import PageRow, TerminalPage
 from vigie.views.terminal.routes import KINDS
 from vigie.views.terminal.state import UiState
-from vigie.views.terminal.styled_text import Line, TextSpan, clipped, highlighted, line, spread
+from vigie.views.terminal.styled_text import Line, TextSpan, clip, highlight, line, spread
 from vigie.views.text.style import BOLD, CRITICAL, DIM, WARNING
-from vigie.views.text.text_width import wrapped
+from vigie.views.text.text_width import wrap
 from vigie.views.text.times import clock
 
 HINTS = "arrows choose  Enter open  Esc back  m measure  / filter  ? help  q quit"
@@ -37,7 +37,7 @@ def page_of(state: UiState, seen: ScreenState, columns: int, rows: int) -> Termi
     made = KINDS[route.kind].page(
         JsonObject(seen.answer), MEASURES[state.measure], state.matches, max(1, columns)
     )
-    return made._replace(rows=_spaced(made, rows))
+    return made._replace(rows=_insert_blank_rows(made, rows))
 
 
 def frame(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
@@ -50,7 +50,7 @@ def frame(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, r
     first = 0 if state.helping else _first(state, page, len(body), height)
     shown = body[first : first + height]
     shown += [()] * (height - len(shown))
-    return [clipped(found, columns) for found in (*top, *shown, *bottom)][:rows]
+    return [clip(found, columns) for found in (*top, *shown, *bottom)][:rows]
 
 
 def body_height(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> int:
@@ -62,10 +62,10 @@ def body_height(state: UiState, seen: ScreenState, page: TerminalPage, columns: 
 def everything(state: UiState, seen: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
     """Return the page as long as it is, with nothing chosen."""
     rows = [found.line for found in page.rows]
-    return [clipped(found, columns) for found in (*_opening(state, seen, page, columns), *rows)]
+    return [clip(found, columns) for found in (*_opening(state, seen, page, columns), *rows)]
 
 
-def _spaced(page: TerminalPage, rows: int) -> tuple[PageRow, ...]:
+def _insert_blank_rows(page: TerminalPage, rows: int) -> tuple[PageRow, ...]:
     """Return the rows with a blank one before each section, where everything still fits."""
     titles = sum(row.title for row in page.rows)
     if len(page.rows) + titles + len(page.opening) + MARGIN > rows:
@@ -104,8 +104,8 @@ def _closing(state: UiState, seen: ScreenState, page: TerminalPage, columns: int
                 TextSpan("  Enter keep  Esc clear", DIM),
             )
         ]
-    spot = selection.chosen(page, state.here.chosen, state.here.row)
-    note = wrapped(spot.note if spot else "", max(1, columns - 2))
+    spot = selection.find_selection(page, state.here.chosen, state.here.row)
+    note = wrap(spot.note if spot else "", max(1, columns - 2))
     last = line(TextSpan(HINTS, DIM))
     if seen.problem:
         last = line(TextSpan(f"no answer since {clock(seen.lost_ms, '%H:%M:%S')}: {seen.problem}", CRITICAL))
@@ -124,7 +124,7 @@ def _body(state: UiState, page: TerminalPage) -> list[Line]:
     number, index = selection.place(page, state.here.chosen, state.here.row)
     lines = [row.line for row in page.rows]
     if spots := page.rows[number].spots:
-        lines[number] = highlighted(lines[number], spots[index].start, spots[index].end)
+        lines[number] = highlight(lines[number], spots[index].start, spots[index].end)
     return lines
 
 

@@ -53,7 +53,7 @@ class PageRoute(NamedTuple):
         return f"{KINDS[self.kind].title} {':'.join(self.names)}".rstrip()
 
 
-def parsed(address: str) -> PageRoute | None:
+def parse_route(address: str) -> PageRoute | None:
     """Return the page of a link, or None if the terminal has no such page."""
     path, _, query = address.partition("?")
     kind, *names = [unquote(word) for word in path.strip("/").split("/")]

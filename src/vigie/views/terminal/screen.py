@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-from vigie.views.terminal.keys import decoded
-from vigie.views.terminal.styled_text import Line, TerminalStyle, encoded, length
+from vigie.views.terminal.keys import decode_keys
+from vigie.views.terminal.styled_text import Line, TerminalStyle, encode_line, length
 
 CLEAR, REST = "\x1b[2J", "\x1b[K"
 # The alternate screen, no cursor, no wrapping at the right edge; and the way back.
@@ -24,10 +24,10 @@ ESCAPE_SECONDS = 0.1  # how long the rest of a key's bytes may take, also over a
 MOST_BYTES = 1024
 
 
-def written(lines: Sequence[Line], columns: int, look: TerminalStyle) -> list[str]:
+def write_rows(lines: Sequence[Line], columns: int, look: TerminalStyle) -> list[str]:
     """Return what each row is written as."""
     # At the right edge, clearing the rest of the row would clear its last character.
-    return [encoded(line, look) + (REST if length(line) < columns else "") for line in lines]
+    return [encode_line(line, look) + (REST if length(line) < columns else "") for line in lines]
 
 
 def changes(before: Sequence[str], wanted: Sequence[str]) -> str:
@@ -95,7 +95,7 @@ class Screen:
         """Show the lines; only what changed is written."""
         if size != self._size:
             self._size, self._shown = size, []
-        wanted = written(lines, size[0], self._look)
+        wanted = write_rows(lines, size[0], self._look)
         before, self._shown = self._shown, wanted
         try:
             self._write(changes(before, wanted).encode(errors="replace"))
@@ -111,12 +111,12 @@ class Screen:
         if self._in not in ready:
             return []
         self._waiting += self._read()
-        keys, self._waiting = decoded(self._waiting, done=False)
+        keys, self._waiting = decode_keys(self._waiting, done=False)
         while self._waiting and select.select([self._in], [], [], ESCAPE_SECONDS)[0]:
             self._waiting += self._read()
-            more, self._waiting = decoded(self._waiting, done=False)
+            more, self._waiting = decode_keys(self._waiting, done=False)
             keys += more
-        last, self._waiting = decoded(self._waiting, done=True)
+        last, self._waiting = decode_keys(self._waiting, done=True)
         return keys + last
 
     def _read(self) -> bytes:

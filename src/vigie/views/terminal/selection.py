@@ -19,7 +19,7 @@ def place(page: TerminalPage, key: str, row: int) -> tuple[int, int]:
     )
 
 
-def chosen(page: TerminalPage, key: str, row: int) -> Spot | None:
+def find_selection(page: TerminalPage, key: str, row: int) -> Spot | None:
     """Return what is chosen, if there is anything to choose."""
     number, index = place(page, key, row)
     spots = page.rows[number].spots if page.rows else ()
@@ -32,7 +32,7 @@ def key_at(page: TerminalPage, row: int, spot: int) -> str:
     return spots[spot].key if spots else ""
 
 
-def moved(page: TerminalPage, at: tuple[int, int], key: str, height: int) -> tuple[int, int]:
+def move_selection(page: TerminalPage, at: tuple[int, int], key: str, height: int) -> tuple[int, int]:
     """Return the place after a key."""
     rows = _choosable(page)
     if not rows:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vigie.views.terminal import selection
 from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.page import TerminalPage
-from vigie.views.terminal.routes import PageRoute, parsed
+from vigie.views.terminal.routes import PageRoute, parse_route
 
 MOST_VISITS, MOST_WORDS = 50, 200
 
@@ -47,35 +47,35 @@ class UiState(NamedTuple):
         return all(word in written for word in self.here.words.casefold().split())
 
 
-def pressed(state: UiState, key: str, page: TerminalPage, height: int) -> UiState:
+def handle_key(state: UiState, key: str, page: TerminalPage, height: int) -> UiState:
     """Return the state after a key."""
     state = state._replace(remark="")
     if state.typing:
-        return _typed(state, key)
+        return _type(state, key)
     if state.helping:
         return state._replace(helping=False, ended=key == "q")
     if key in KEYS:
         return KEYS[key](state, page)
     if key.isdecimal():
         return _gpu(state, page, key)
-    return _moved(state, key, page, height)
+    return _move(state, key, page, height)
 
 
-def _moved(state: UiState, key: str, page: TerminalPage, height: int) -> UiState:
+def _move(state: UiState, key: str, page: TerminalPage, height: int) -> UiState:
     here = state.here
-    row, spot = selection.moved(page, selection.place(page, here.chosen, here.row), key, height)
+    row, spot = selection.move_selection(page, selection.place(page, here.chosen, here.row), key, height)
     return state.at(here._replace(chosen=selection.key_at(page, row, spot), row=row))
 
 
-def _opened(state: UiState, page: TerminalPage) -> UiState:
-    spot = selection.chosen(page, state.here.chosen, state.here.row)
+def _open(state: UiState, page: TerminalPage) -> UiState:
+    spot = selection.find_selection(page, state.here.chosen, state.here.row)
     if spot is None or not spot.route:
         return state
-    return _gone(state, spot.route)
+    return _go_to(state, spot.route)
 
 
-def _gone(state: UiState, address: str) -> UiState:
-    route = parsed(address)
+def _go_to(state: UiState, address: str) -> UiState:
+    route = parse_route(address)
     if route is None:
         return state._replace(remark=f"the terminal has no such page; in a browser: /{address}")
     if route == state.here.route:
@@ -85,10 +85,10 @@ def _gone(state: UiState, address: str) -> UiState:
 
 
 def _gpu(state: UiState, page: TerminalPage, digit: str) -> UiState:
-    spot = selection.chosen(page, state.here.chosen, state.here.row)
+    spot = selection.find_selection(page, state.here.chosen, state.here.row)
     if spot is None or not spot.route.startswith("node/"):
         return state
-    return _gone(state, f"gpu/{spot.route.removeprefix('node/')}/{digit}")
+    return _go_to(state, f"gpu/{spot.route.removeprefix('node/')}/{digit}")
 
 
 def _back(state: UiState, _: TerminalPage) -> UiState:
@@ -101,7 +101,7 @@ def _now(state: UiState, _: TerminalPage) -> UiState:
     return state.at(state.here._replace(route=state.here.route._replace(at="")))
 
 
-def _typed(state: UiState, key: str) -> UiState:
+def _type(state: UiState, key: str) -> UiState:
     here = state.here
     if key in ("enter", "esc"):
         state = state._replace(typing=False)
@@ -114,7 +114,7 @@ def _typed(state: UiState, key: str) -> UiState:
     return state.at(here._replace(words=words[:MOST_WORDS]))
 
 
-def _turned(step: int) -> Callable[[UiState, TerminalPage], UiState]:
+def _turn(step: int) -> Callable[[UiState, TerminalPage], UiState]:
     return lambda state, _: state._replace(measure=(state.measure + step) % len(MEASURES))
 
 
@@ -122,11 +122,11 @@ KEYS: dict[str, Callable[[UiState, TerminalPage], UiState]] = {
     "q": lambda state, _: state._replace(ended=True),
     "?": lambda state, _: state._replace(helping=True),
     "/": lambda state, _: state._replace(typing=True),
-    "m": _turned(1),
-    "M": _turned(-1),
+    "m": _turn(1),
+    "M": _turn(-1),
     "t": _now,
-    "e": lambda state, _: _gone(state, "events"),
-    "enter": _opened,
+    "e": lambda state, _: _go_to(state, "events"),
+    "enter": _open,
     "esc": _back,
     "backspace": _back,
 }

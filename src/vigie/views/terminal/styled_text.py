@@ -40,7 +40,7 @@ def length(spans: Line) -> int:
     return sum(width(span.text) for span in spans)
 
 
-def clipped(spans: Line, most: int) -> Line:
+def clip(spans: Line, most: int) -> Line:
     """Return the line in at most so many columns."""
     if length(spans) <= most:
         return spans
@@ -57,10 +57,10 @@ def clipped(spans: Line, most: int) -> Line:
 def spread(left: Line, right: Line, most: int) -> Line:
     """Return a line with one part at each end; the right one goes first when room is short."""
     gap = most - length(left) - length(right)
-    return (*left, TextSpan(" " * gap), *right) if gap >= 2 else clipped(left, most)
+    return (*left, TextSpan(" " * gap), *right) if gap >= 2 else clip(left, most)
 
 
-def highlighted(spans: Line, start: int, end: int) -> Line:
+def highlight(spans: Line, start: int, end: int) -> Line:
     """Return the line with the columns from start to before end marked as chosen."""
     marked: list[TextSpan] = []
     at = 0
@@ -72,14 +72,14 @@ def highlighted(spans: Line, start: int, end: int) -> Line:
     return tuple(marked)
 
 
-def encoded(spans: Line, look: TerminalStyle) -> str:
+def encode_line(spans: Line, look: TerminalStyle) -> str:
     """Return the line with the codes of its styles."""
-    return "".join(_coded(span, look) for span in spans)
+    return "".join(_encode_span(span, look) for span in spans)
 
 
 def plain(spans: Line, look: TerminalStyle) -> str:
     """Return the words alone."""
-    return "".join(_drawn(span.text, look) for span in spans).rstrip()
+    return "".join(_to_terminal_charset(span.text, look) for span in spans).rstrip()
 
 
 def _pieces(span: TextSpan, start: int, end: int) -> Iterable[TextSpan]:
@@ -94,15 +94,15 @@ def _pieces(span: TextSpan, start: int, end: int) -> Iterable[TextSpan]:
             yield TextSpan(text, span.style, chosen)
 
 
-def _coded(span: TextSpan, look: TerminalStyle) -> str:
+def _encode_span(span: TextSpan, look: TerminalStyle) -> str:
     colours = (WARNING, CRITICAL)
     codes = [COLOURS[span.style]] if span.style and (look.colour or span.style not in colours) else []
     codes += ["7"] if span.chosen else []
-    text = _drawn(span.text, look)
+    text = _to_terminal_charset(span.text, look)
     return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes else text
 
 
-def _drawn(text: str, look: TerminalStyle) -> str:
+def _to_terminal_charset(text: str, look: TerminalStyle) -> str:
     text = clean(text)
     if not look.ascii or text.isascii():
         return text

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from vigie.views.terminal import measures
 from vigie.views.terminal.header import flowing
 from vigie.views.terminal.json_object import JsonObject, route
-from vigie.views.terminal.page import PageEntry, PageRow, table, titled, worded
+from vigie.views.terminal.page import PageEntry, PageRow, section_row, table, text_row
 from vigie.views.terminal.styled_text import TextSpan, line
 from vigie.views.text.style import DIM, tone
 from vigie.views.text.table_layout import TableColumn
-from vigie.views.text.times import lasting
+from vigie.views.text.times import format_duration
 from vigie.views.text.units import format_quantity
 
 Matches = Callable[..., bool]
@@ -67,7 +67,7 @@ def attention(
     found = [one for one in answer.parts("attention") if matches(one.text("what"), _where(one), _hits(one))]
     more = answer.number("attention_more") or 0
     entries = [_attention(one, answer.number("at_ms"), most) for one in found]
-    head = titled(title, f"and {more:.0f} more: e" if more else "")
+    head = section_row(title, f"and {more:.0f} more: e" if more else "")
     return [head, *table(ATTENTION, entries, most, head=False)] if entries else []
 
 
@@ -77,7 +77,9 @@ def jobs(
     """Return a table of jobs that run or have ended."""
     entries = [_job(job, now, known.get(f"job:{job.text('id')}", "")) for job in found]
     return (
-        [titled(title, "use: ▉ SM ▓ busy ▒ process · held"), *table(JOBS, entries, most)] if entries else []
+        [section_row(title, "use: ▉ SM ▓ busy ▒ process · held"), *table(JOBS, entries, most)]
+        if entries
+        else []
     )
 
 
@@ -97,19 +99,19 @@ def waiting(found: Sequence[JsonObject], now: float | None, most: int) -> list[P
         )
         for job in found
     ]
-    return [titled("Waiting"), *table(WAITING, entries, most)] if entries else []
+    return [section_row("Waiting"), *table(WAITING, entries, most)] if entries else []
 
 
 def gpus(title: str, found: Sequence[JsonObject], most: int) -> list[PageRow]:
     """Return a table of GPUs."""
-    return [titled(title), *table(GPUS, [_gpu(cell) for cell in found], most)] if found else []
+    return [section_row(title), *table(GPUS, [_gpu(cell) for cell in found], most)] if found else []
 
 
 def facts(title: str, found: Sequence[tuple[str, str]], most: int) -> list[PageRow]:
     """Return names and what they are, as many a line as fit."""
     spans = [line(TextSpan(f"{name} ", DIM), text) for name, text in found if text]
-    rows = [worded(one, f"{title}:{number}", most) for number, one in enumerate(flowing(spans, most - 2))]
-    return [titled(title), *rows] if rows else []
+    rows = [text_row(one, f"{title}:{number}", most) for number, one in enumerate(flowing(spans, most - 2))]
+    return [section_row(title), *rows] if rows else []
 
 
 def _attention(one: JsonObject, now: float | None, most: int) -> PageEntry:
@@ -181,8 +183,8 @@ def ladder(job: JsonObject) -> str:
 def _gpu(cell: JsonObject) -> PageEntry:
     node, gpu = cell.text("node"), cell.text("gpu")
     who = measures.holder(cell)
-    shares = [_told(cell, name, "ratio") for name in ("busy", "sm", "memory")]
-    rest = [_told(cell, name, unit) for name, unit in (("power", "watts"), ("temperature", "celsius"))]
+    shares = [_format_cell(cell, name, "ratio") for name in ("busy", "sm", "memory")]
+    rest = [_format_cell(cell, name, unit) for name, unit in (("power", "watts"), ("temperature", "celsius"))]
     why = ", ".join(filter(None, (cell.text("why"), *cell.texts("throttled"))))
     health = cell.text("health")
     words = [
@@ -191,17 +193,17 @@ def _gpu(cell: JsonObject) -> PageEntry:
         who or "free",
         *shares,
         *rest,
-        _told(cell, "clock", "hertz"),
+        _format_cell(cell, "clock", "hertz"),
         health or measures.ABSENT,
         why or "-",
     ]
     return PageEntry(words, f"gpu:{node}:{gpu}", route("gpu", node, gpu), why or who, tone(health))
 
 
-def _told(cell: JsonObject, name: str, unit: str) -> str:
+def _format_cell(cell: JsonObject, name: str, unit: str) -> str:
     value = cell.number(name)
     return measures.ABSENT if value is None else format_quantity(value, unit)
 
 
 def _age(begin: float | None, now: float | None) -> str:
-    return "-" if begin is None or now is None else lasting(now - begin)
+    return "-" if begin is None or now is None else format_duration(now - begin)

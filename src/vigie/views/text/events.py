@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vigie.views.text.style import painted, tone
-from vigie.views.text.text_width import clean, padded, width, wrapped
-from vigie.views.text.times import clock, lasting
+from vigie.views.text.style import paint, tone
+from vigie.views.text.text_width import clean, pad, width, wrap
+from vigie.views.text.times import clock, format_duration
 
 WORD = 8  # as long as "critical"
 
@@ -16,12 +16,10 @@ def lines(events: Sequence[Mapping[str, Any]], most: int | None, colour: bool = 
     """Yield each event, with the nodes below each other; a long one goes on on further lines, indented."""
     nodes = max((width(_node(event)) for event in events), default=0)
     for event in events:
-        line = (
-            f"{clock(event['begin_ms'])}  {clean(event['severity']):<{WORD}}  {padded(_node(event), nodes)}"
-        )
-        line = f"{line}  {clean(event['kind'])}: {clean(event['what'])}{_lasted(event)}"
-        first, *rest = [line] if most is None else wrapped(line, most, "  ")
-        yield painted(first, tone(event["severity"])) if colour else first
+        line = f"{clock(event['begin_ms'])}  {clean(event['severity']):<{WORD}}  {pad(_node(event), nodes)}"
+        line = f"{line}  {clean(event['kind'])}: {clean(event['what'])}{_format_length(event)}"
+        first, *rest = [line] if most is None else wrap(line, most, "  ")
+        yield paint(first, tone(event["severity"])) if colour else first
         yield from rest
 
 
@@ -29,7 +27,7 @@ def _node(event: Mapping[str, Any]) -> str:
     return clean(event["node"]) or "-"
 
 
-def _lasted(event: Mapping[str, Any]) -> str:
+def _format_length(event: Mapping[str, Any]) -> str:
     if event["end_ms"] is None:
         return ""
-    return f" (for {lasting(event['end_ms'] - event['begin_ms'])})"
+    return f" (for {format_duration(event['end_ms'] - event['begin_ms'])})"

@@ -24,6 +24,6 @@ def tone(state: str) -> str:
     return TROUBLE.get(state, PLAIN)
 
 
-def painted(text: str, style: str) -> str:
+def paint(text: str, style: str) -> str:
     """Return the text with the codes that give it the style."""
     return f"\x1b[{COLOURS[style]}m{text}\x1b[0m" if style and text else text

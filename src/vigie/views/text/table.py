@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vigie.views.text.style import painted, tone
+from vigie.views.text.style import paint, tone
 from vigie.views.text.table_layout import GAP, CellPosition, TableColumn, indent, layout
-from vigie.views.text.text_width import clean, padded
+from vigie.views.text.text_width import clean, pad
 
 
 def table(
@@ -33,5 +33,5 @@ def _line(
 
 
 def _cell(column: TableColumn, text: str, columns: int, colour: bool) -> str:
-    cell = padded(text, columns, column.right)
-    return painted(cell, tone(text)) if colour and column.tells else cell
+    cell = pad(text, columns, column.right)
+    return paint(cell, tone(text)) if colour and column.tells else cell

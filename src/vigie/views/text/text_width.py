@@ -29,14 +29,14 @@ def cut(text: str, most: int, mark: str = ELLIPSIS) -> str:
     return _head(text, room) + mark if room >= 0 else _head(text, most)
 
 
-def padded(text: str, columns: int, right: bool = False) -> str:
+def pad(text: str, columns: int, right: bool = False) -> str:
     """Return the text in exactly so many columns."""
     text = cut(text, columns)
     blank = " " * (columns - width(text))
     return blank + text if right else text + blank
 
 
-def wrapped(text: str, most: int, indent: str = "") -> list[str]:
+def wrap(text: str, most: int, indent: str = "") -> list[str]:
     """Return the text in lines of at most so many columns, the further ones indented."""
     lines, line = [], ""
     for word in text.split(" "):

@@ -10,10 +10,10 @@ UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 def since(begin_ms: float) -> str:
     """Return how long ago something began."""
-    return lasting(time.time() * 1000 - begin_ms)
+    return format_duration(time.time() * 1000 - begin_ms)
 
 
-def lasting(milliseconds: float) -> str:
+def format_duration(milliseconds: float) -> str:
     """Return a length of time in its largest unit and the one below, such as 1d4h."""
     left = max(0, round(milliseconds / 1000))
     first = next((n for n, (_, length) in enumerate(UNITS) if left >= length), len(UNITS) - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.views.text.times import lasting
+from vigie.views.text.times import format_duration
 
 BY_1000 = ("", "k", "M", "G", "T", "P")
 BY_1024 = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
@@ -18,9 +18,9 @@ def format_quantity(value: float, unit: str) -> str:
     if unit in SHARES:
         return f"{value * SHARES[unit]:.0f}%"
     if unit in SCALED:
-        return _scaled(value, SCALED[unit], 1024 if unit.startswith("bytes") else 1000)
+        return _scale(value, SCALED[unit], 1024 if unit.startswith("bytes") else 1000)
     if unit == "seconds":
-        return lasting(value * 1000) if value >= 1 else f"{value * 1000:.3g} ms"
+        return format_duration(value * 1000) if value >= 1 else f"{value * 1000:.3g} ms"
     if unit == "bool":
         return "yes" if value else "no"
     return f"{_plain(value)} {SMALL[unit]}" if unit in SMALL else _plain(value)
@@ -30,7 +30,7 @@ def _plain(value: float) -> str:
     return f"{value:.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _scaled(value: float, word: str, base: int) -> str:
+def _scale(value: float, word: str, base: int) -> str:
     prefixes = BY_1024 if base == 1024 else BY_1000
     step = 0
     while abs(value) >= base and step < len(prefixes) - 1:

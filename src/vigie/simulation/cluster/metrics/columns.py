@@ -44,7 +44,7 @@ class UndeclaredMetricError(Exception):
 
 
 @cache
-def _declared() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
+def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
     others: tuple[tuple[Metric, ...], ...] = (
         _containers.METRICS,
         _genv.METRICS,
@@ -61,7 +61,7 @@ def _declared() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
 @cache
 def metric_of(name: str, labels: int) -> Metric:
     """Return the declared metric of a name, or raise Undeclared."""
-    plain, families = _declared()
+    plain, families = _declared_metrics()
     found = plain.get(name)
     if found is None:
         family = next((each for each in families if each.declares(name)), None)
@@ -81,14 +81,14 @@ class CounterColumns:
         self._last: dict[tuple[str, tuple[str, ...]], float] = {}
         self._at: int | None = None
 
-    def added(self, times: Times, columns: Iterable[Column]) -> list[Numbers]:
+    def accumulate(self, times: Times, columns: Iterable[Column]) -> list[Numbers]:
         """Return the values of all columns, counters added up."""
         before = times[0] if self._at is None else self._at
         seconds = np.diff(times, prepend=before) / 1000.0
         self._at = int(times[-1])
-        return [_where(column, self._counted(column, seconds)) for column in columns]
+        return [_where(column, self._accumulate_column(column, seconds)) for column in columns]
 
-    def _counted(self, column: Column, seconds: Numbers) -> Numbers:
+    def _accumulate_column(self, column: Column, seconds: Numbers) -> Numbers:
         if not column.rate:
             return column.values
         key = column.name, column.labels

@@ -45,7 +45,7 @@ def gpu_columns(
         card = SimulatedCard(machine, machine.gpu, index)
         parts = [_neutral(card, reading)]
         if machine.gpu.vendor == "nvidia":
-            parts += [_device(card, reading), _health(card, _remapped(story, machine, index, times))]
+            parts += [_device(card, reading), _health(card, _remapped_rows(story, machine, index, times))]
         if machine.gpu.profiled:
             parts.append(_profiling(card, reading))
         if index in machine.sliced:
@@ -60,7 +60,7 @@ def _neutral(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
     yield gauge("vigie_gpu_info", one, *card.where)
     yield gauge("vigie_gpu_busy_ratio", np.round(reading.work.busy, 2), *card.small)
     yield gauge("vigie_gpu_memory_busy_ratio", np.round(reading.dram, 2), *card.small)
-    yield gauge("vigie_gpu_memory_used_bytes", _used(card, reading), *card.small)
+    yield gauge("vigie_gpu_memory_used_bytes", _used_memory(card, reading), *card.small)
     yield gauge("vigie_gpu_memory_total_bytes", one * kind.memory_bytes, *card.small)
     yield gauge("vigie_gpu_power_watts", np.round(reading.power, 1), *card.small)
     yield gauge("vigie_gpu_power_limit_watts", one * kind.limit_watts, *card.small)
@@ -93,14 +93,14 @@ def _process(card: SimulatedCard, reading: GpuReadings) -> Column:
     """Return the memory of the process that computes on the GPU, while there is one."""
     pid = process_id(int(card.small[0]))
     held = gauge(
-        "vigie_gpu_process_memory_bytes", _used(card, reading) - TAKEN_BY_DRIVER, *card.small, pid, ""
+        "vigie_gpu_process_memory_bytes", _used_memory(card, reading) - TAKEN_BY_DRIVER, *card.small, pid, ""
     )
     return held._replace(there=reading.there * (reading.work.process > 0))
 
 
 def _device(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
     one, kind, labels = np.ones(len(reading.power)), card.kind, card.dcgm
-    used = np.round(_used(card, reading) / MIB)
+    used = np.round(_used_memory(card, reading) / MIB)
     total = round(kind.memory_bytes / MIB)
     yield gauge("DCGM_FI_DEV_SM_CLOCK", reading.clock_mhz, *labels)
     yield gauge("DCGM_FI_DEV_MEM_CLOCK", one * kind.memory_clock_mhz, *labels)
@@ -173,12 +173,12 @@ def _slices(card: SimulatedCard, steps: int) -> Iterator[Column]:
         yield gauge("vigie_gpu_mig_instance_info", np.ones(steps), *labels)
 
 
-def _used(card: SimulatedCard, reading: GpuReadings) -> Numbers:
+def _used_memory(card: SimulatedCard, reading: GpuReadings) -> Numbers:
     used: Numbers = np.round(reading.work.memory * card.kind.memory_bytes / MIB) * MIB + TAKEN_BY_DRIVER
     return used
 
 
-def _remapped(story: Scenario, machine: MachineSpec, gpu: int, times: Times) -> Numbers:
+def _remapped_rows(story: Scenario, machine: MachineSpec, gpu: int, times: Times) -> Numbers:
     rows = np.zeros(len(times))
     for incident in story.incidents_of(ROW_REMAP, node=machine.name):
         if incident.gpu == gpu:

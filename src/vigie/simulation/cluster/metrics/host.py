@@ -106,14 +106,14 @@ def _kernel(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Ti
     yield rate("node_forks_total", 3 + 20 * state.user)
     yield gauge("node_procs_running", np.maximum(np.round(load), 1))
     yield gauge("node_procs_blocked", np.round(state.iowait * machine.cores * 0.5))
-    yield gauge("node_boot_time_seconds", one * _booted(story, machine, times))
+    yield gauge("node_boot_time_seconds", one * _boot_times(story, machine, times))
     yield gauge("node_time_seconds", times / 1000)
     yield gauge("node_vmstat_oom_kill", state.killed)
     yield gauge("node_uname_info", one, *_uname(machine.name))
     yield gauge("node_hwmon_temp_celsius", 38 + 40 * state.user, "pci0000:00_0000:00:18_3", "temp1")
 
 
-def _booted(story: Scenario, machine: MachineSpec, times: Times) -> Numbers:
+def _boot_times(story: Scenario, machine: MachineSpec, times: Times) -> Numbers:
     """Return when the node booted: one that was lost and came back did so meanwhile."""
     booted = np.full(len(times), story.now_ms / 1000 - BOOTED_BEFORE)
     for incident in story.incidents_of("lost", node=machine.name):

@@ -30,7 +30,7 @@ METRICS: tuple[Metric, ...] = (
 def server_stretch(story: Scenario, series: int, links: Numbers, times: Times) -> tuple[Table, Numbers]:
     """Return the server's own table over time; so many series come over so many links."""
     columns = list(_columns(story, series, links, times))
-    values = CounterColumns().added(times, columns)
+    values = CounterColumns().accumulate(times, columns)
     known = {metric.name: metric for metric in METRICS}
     rows = [(known.get(one.name) or metric_of(one.name, len(one.labels)), one.labels) for one in columns]
     return Table("server", 1, tuple(rows)), np.column_stack(values)
@@ -46,15 +46,17 @@ def _columns(story: Scenario, series: int, links: Numbers, times: Times) -> Iter
     yield rate("vigie_server_link_events_total", one / 600)
     yield rate("vigie_server_link_bindings_total", one / 900)
     yield rate("vigie_server_link_refused_total", one * 0)
-    yield from _kept(samples, times)
+    yield from _store_columns(samples, times)
     yield from _idle(one)
-    yield from _asked(one * PAGES * (0.6 + 0.8 * story.noise.smooth("server/pages", times, 30 * MINUTE)))
+    yield from _query_columns(
+        one * PAGES * (0.6 + 0.8 * story.noise.smooth("server/pages", times, 30 * MINUTE))
+    )
     yield rate("process_cpu_seconds_total", 0.02 + samples * 2e-6)
     yield gauge("process_resident_memory_bytes", one * 150e6 + 900.0 * series)
     yield gauge("process_open_fds", 40 + links)
 
 
-def _kept(samples: Numbers, times: Times) -> Iterator[Column]:
+def _store_columns(samples: Numbers, times: Times) -> Iterator[Column]:
     """Yield the store: its log is emptied into blocks every two hours."""
     seconds = (times - times[0]) / 1000.0
     since = seconds % 7200
@@ -75,7 +77,7 @@ def _idle(one: Numbers) -> Iterator[Column]:
         yield rate("vigie_server_sign_ins_failed_total", one * 0, way)
 
 
-def _asked(pages: Numbers) -> Iterator[Column]:
+def _query_columns(pages: Numbers) -> Iterator[Column]:
     for kind, share, seconds in (
         ("query", 0.3, 0.004),
         ("query_range", 0.8, 0.02),

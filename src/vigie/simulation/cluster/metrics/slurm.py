@@ -52,7 +52,11 @@ class Scheduler:
         states = dict.fromkeys(NODE_STATES, self._zero)
         totals = {"alloc": self._zero, "idle": self._zero, "other": self._zero}
         for machine in self._story.machines.values():
-            taken, gone, drained = self._taken(machine), self._lost(machine), self._drained(machine)
+            taken, gone, drained = (
+                self._allocated_share(machine),
+                self._down_share(machine),
+                self._drained_share(machine),
+            )
             usable = (1 - gone) * (1 - drained)
             full = taken >= 1
             states["down"] = states["down"] + gone
@@ -99,8 +103,10 @@ class Scheduler:
         for partition in sorted({machine.partition for machine in self._story.machines.values()}):
             machines = [one for one in self._story.machines.values() if one.partition == partition]
             total = self._zero + sum(one.cores for one in machines)
-            used = self._sum(np.round(self._taken(one) * one.cores) for one in machines)
-            away = self._sum(one.cores * np.maximum(self._lost(one), self._drained(one)) for one in machines)
+            used = self._sum(np.round(self._allocated_share(one) * one.cores) for one in machines)
+            away = self._sum(
+                one.cores * np.maximum(self._down_share(one), self._drained_share(one)) for one in machines
+            )
             yield gauge("slurm_partition_cpus_allocated", used, partition)
             yield gauge("slurm_partition_cpus_idle", np.maximum(total - used - away, 0), partition)
             yield gauge("slurm_partition_cpus_other", away, partition)
@@ -163,7 +169,7 @@ class Scheduler:
             for place in job.places
         )
 
-    def _taken(self, machine: MachineSpec) -> Numbers:
+    def _allocated_share(self, machine: MachineSpec) -> Numbers:
         """Return the share of a node that jobs hold."""
         taken = self._zero
         for job in self._story.jobs_on(machine.name):
@@ -171,10 +177,10 @@ class Scheduler:
             taken = taken + self._running[job.id] * _share(machine, gpus)
         return np.minimum(taken, 1.0)
 
-    def _lost(self, machine: MachineSpec) -> Numbers:
+    def _down_share(self, machine: MachineSpec) -> Numbers:
         return self._within(LOST, machine.name)
 
-    def _drained(self, machine: MachineSpec) -> Numbers:
+    def _drained_share(self, machine: MachineSpec) -> Numbers:
         return self._within(DRAINED, machine.name)
 
     def _within(self, kind: str, node: str) -> Numbers:

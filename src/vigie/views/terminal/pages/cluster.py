@@ -7,7 +7,7 @@ from vigie.views.terminal.gpu_map import grid
 from vigie.views.terminal.header import opening
 from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import Measure, letters
-from vigie.views.terminal.page import PageRow, TerminalPage, titled, worded
+from vigie.views.terminal.page import PageRow, TerminalPage, section_row, text_row
 from vigie.views.terminal.styled_text import TextSpan
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import DIM
@@ -24,12 +24,14 @@ def page(answer: JsonObject, measure: Measure, matches: Matches, most: int) -> T
     rows: list[PageRow] = [*tables.attention(answer, matches, most)]
     gpus = any(node.parts("cells") for node in nodes)
     title = (
-        titled(f"GPUs by {measure.name}", measure.legend) if gpus else titled("Nodes", "no GPUs are known")
+        section_row(f"GPUs by {measure.name}", measure.legend)
+        if gpus
+        else section_row("Nodes", "no GPUs are known")
     )
     rows += [title, *grid(shown, measure, known, most)]
     if not shown:
         why = "no node matches" if nodes else "no nodes yet; on the server: vigie nodes join"
-        rows.append(worded((TextSpan(why, DIM),), "no nodes", most))
+        rows.append(text_row((TextSpan(why, DIM),), "no nodes", most))
     rows += tables.jobs(f"Jobs ({len(jobs)} running, {len(waiting)} waiting)", running, now, known, most)
     rows += tables.waiting([job for job in waiting if matches(*job_words(job))], now, most)
     return TerminalPage("", opening(answer, most), tuple(rows), now, bool(answer.flag("simulated")))

@@ -6,13 +6,13 @@ from vigie.views.terminal import tables
 from vigie.views.terminal.header import opening
 from vigie.views.terminal.json_object import JsonObject, route
 from vigie.views.terminal.measures import ABSENT, Measure
-from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, table, titled, worded
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, section_row, table, text_row
 from vigie.views.terminal.styled_text import TextSpan
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import CRITICAL
 from vigie.views.text.table_layout import TableColumn
-from vigie.views.text.text_width import wrapped
-from vigie.views.text.times import clock, lasting
+from vigie.views.text.text_width import wrap
+from vigie.views.text.times import clock, format_duration
 from vigie.views.text.units import format_quantity
 
 HELD = (
@@ -38,7 +38,9 @@ def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> Termina
     rows += tables.facts("Card", _card(cell, answer.part("info")), most)
     rows += _xids(health.parts("xids"), most)
     rows += _health(health.parts("facts"), most)
-    rows += _held([one for one in answer.parts("holders") if matches(*dict(one.pairs()).values())], now, most)
+    rows += _allocation_rows(
+        [one for one in answer.parts("holders") if matches(*dict(one.pairs()).values())], now, most
+    )
     rows += tables.gpus("Siblings", answer.parts("siblings"), most)
     rows += tables.gpus("The job's other GPUs", answer.parts("ranks"), most)
     return TerminalPage(cell.text("model"), opening(answer, most), tuple(rows), now)
@@ -50,13 +52,14 @@ def _card(cell: JsonObject, info: JsonObject) -> list[tuple[str, str]]:
 
 
 def _xids(found: list[JsonObject], most: int) -> list[PageRow]:
-    rows = [titled("XIDs")] if found else []
+    rows = [section_row("XIDs")] if found else []
     for one in found:
         begin = one.number("begin_ms")
         when = "" if begin is None else clock(begin)
-        texts = wrapped(f"{when} {one.text('what')}", max(1, most - 2), "  ")
+        texts = wrap(f"{when} {one.text('what')}", max(1, most - 2), "  ")
         rows += [
-            worded((TextSpan(text, CRITICAL),), f"xid:{len(rows) + n}", most) for n, text in enumerate(texts)
+            text_row((TextSpan(text, CRITICAL),), f"xid:{len(rows) + n}", most)
+            for n, text in enumerate(texts)
         ]
     return rows
 
@@ -71,7 +74,7 @@ def _health(found: list[JsonObject], most: int) -> list[PageRow]:
         )
         for one in found
     ]
-    return [titled("Health"), *table(HEALTH, entries, most)] if entries else []
+    return [section_row("Health"), *table(HEALTH, entries, most)] if entries else []
 
 
 def _value(one: JsonObject) -> str:
@@ -79,15 +82,15 @@ def _value(one: JsonObject) -> str:
     return format_quantity(value, one.text("unit")) if value is not None else one.text("value") or ABSENT
 
 
-def _held(found: list[JsonObject], now: float | None, most: int) -> list[PageRow]:
+def _allocation_rows(found: list[JsonObject], now: float | None, most: int) -> list[PageRow]:
     entries = []
     for number, one in enumerate(found):
         begin, end = one.number("from_ms"), one.number("to_ms") or now
-        times = ["-", "-"] if begin is None or end is None else [clock(begin), lasting(end - begin)]
+        times = ["-", "-"] if begin is None or end is None else [clock(begin), format_duration(end - begin)]
         who = f"{one.text('kind')} {one.text('id')}"
         target = route("job", one.text("id")) if one.text("kind") == "job" else ""
         cells = [who, one.text("name") or "-", one.text("user") or "-", *times]
         entries.append(
             PageEntry(cells, f"held:{number}:{who}", target, "" if one.number("to_ms") else "holds it now")
         )
-    return [titled("Holders"), *table(HELD, entries, most)] if entries else []
+    return [section_row("Holders"), *table(HELD, entries, most)] if entries else []

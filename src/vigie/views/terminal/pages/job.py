@@ -6,7 +6,7 @@ from vigie.views.terminal import measures, tables
 from vigie.views.terminal.header import opening
 from vigie.views.terminal.json_object import JsonObject, route
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, table, titled
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, section_row, table
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.style import WARNING
 from vigie.views.text.table_layout import TableColumn
@@ -79,7 +79,7 @@ def _ladder(found: list[JsonObject], most: int) -> list[PageRow]:
         )
         for one in found
     ]
-    return [titled("What it makes of its GPUs"), *table(STEPS, entries, most)] if entries else []
+    return [section_row("What it makes of its GPUs"), *table(STEPS, entries, most)] if entries else []
 
 
 def _ranks(found: list[JsonObject], medians: JsonObject, most: int) -> list[PageRow]:
@@ -90,7 +90,7 @@ def _ranks(found: list[JsonObject], medians: JsonObject, most: int) -> list[Page
             "!" if odd else " ",
             rank.text("rank"),
             _place(rank),
-            *_measured(rank),
+            *_measure_cells(rank),
             ", ".join(odd) or "-",
         ]
         target = route("gpu", rank.text("node"), rank.text("gpu"))
@@ -100,10 +100,10 @@ def _ranks(found: list[JsonObject], medians: JsonObject, most: int) -> list[Page
             if (text := _of(rank, name))
         )
         entries.append(PageEntry(words, f"rank:{rank.text('rank')}:{_place(rank)}", target, note, WARNING))
-    return [titled("Ranks", "the oddest first"), *table(RANKS, entries, most)] if entries else []
+    return [section_row("Ranks", "the oddest first"), *table(RANKS, entries, most)] if entries else []
 
 
-def _measured(rank: JsonObject) -> list[str]:
+def _measure_cells(rank: JsonObject) -> list[str]:
     return [_of(rank, name) for name, _, _, _ in MEASURED]
 
 

@@ -6,7 +6,7 @@ from vigie.views.terminal import tables
 from vigie.views.terminal.header import opening
 from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, table, titled
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, section_row, table
 from vigie.views.terminal.tables import Matches
 from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.units import format_quantity
@@ -59,13 +59,18 @@ def _facts(node: JsonObject) -> list[tuple[str, str]]:
 
 def _holders(name: str, found: list[JsonObject], most: int) -> list[PageRow]:
     entries = [
-        PageEntry([_named(one), one.text("user") or "-", _uses(one)], f"{name}:{number}", "", _named(one))
+        PageEntry(
+            [_holder_name(one), one.text("user") or "-", _uses(one)],
+            f"{name}:{number}",
+            "",
+            _holder_name(one),
+        )
         for number, one in enumerate(found)
     ]
-    return [titled(name.capitalize()), *table(WHO, entries, most)] if entries else []
+    return [section_row(name.capitalize()), *table(WHO, entries, most)] if entries else []
 
 
-def _named(one: JsonObject) -> str:
+def _holder_name(one: JsonObject) -> str:
     words = (one.text("name"), one.text("id") or one.text("pid"), one.text("command"))
     return " ".join(filter(None, words)) or "-"
 
@@ -86,4 +91,4 @@ def _sources(found: list[JsonObject], most: int) -> list[PageRow]:
         )
         for one in found
     ]
-    return [titled("Sources"), *table(SOURCES, entries, most)] if entries else []
+    return [section_row("Sources"), *table(SOURCES, entries, most)] if entries else []

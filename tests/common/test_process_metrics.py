@@ -131,9 +131,9 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import encodings.idna
 from vigie.cli import main, parser_of
-from vigie.sources.core.registry import find
+from vigie.sources.core.registry import find_sources
 parser_of("doctor").parse_args([])
-find()
+find_sources()
 os.setgroups([])
 os.setresgid(65534, 65534, 65534)
 os.setresuid(65534, 65534, 65534)

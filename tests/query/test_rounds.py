@@ -14,7 +14,7 @@ from vigie.query.engine import LOOKBACK_MS, Engine
 from vigie.query.errors import TooManySamplesError
 from vigie.query.label_table import ConcatLabelTable, LabelTable, MatrixLabelTable
 from vigie.query.parser.parse import parse
-from vigie.query.storage import Labels, Load, Matcher, SeriesGroup
+from vigie.query.storage import Labels, Load, Matcher, RollupGroup, SeriesGroup
 from vigie.query.subexpression_cache import SubexpressionCache
 from vigie.query.vectors import Vector
 
@@ -75,6 +75,18 @@ class Counting(Scanned):
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         self.scans += 1
         return super().scan(matchers, start, end)
+
+    def raw_since(self) -> int:
+        return 0
+
+    def rollup_widths(self) -> Sequence[int]:
+        return ()
+
+    def rolled_since(self, *_: int) -> int:
+        return 0
+
+    def rollups(self, *_: object) -> Iterator[RollupGroup]:
+        return iter(())
 
 
 def both() -> list[SeriesGroup]:

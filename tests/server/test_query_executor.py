@@ -22,8 +22,7 @@ import pytest
 
 from vigie.query.errors import BadDataError, ExecutionError, QueryTimeoutError, TooManySamplesError
 from vigie.query.limits import QueryLimits
-from vigie.query.rollups.evaluator import RollupGroup
-from vigie.query.storage import Labels, Load, Matcher, SeriesGroup, Storage
+from vigie.query.storage import Labels, Load, Matcher, RollupGroup, SeriesGroup, Storage
 from vigie.server.http.responses import join_chunks
 from vigie.server.query_executor import ALONE, QueryExecutor, Work
 from vigie.simulation.memory_storage import MemoryStorage

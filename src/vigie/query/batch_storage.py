@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from promql_parser import Expr, MatrixSelector, VectorSelector
@@ -15,18 +15,13 @@ from vigie.query.errors import TooManySamplesError
 from vigie.query.eval_context import to_ms
 from vigie.query.label_table import NAME, ConcatLabelTable, LabelTable, column_of, take_rows
 from vigie.query.parser.grammar import nodes
-from vigie.query.rollups.evaluator import RollupGroup, RollupStorage
 from vigie.query.selectors import matchers_of
-from vigie.query.storage import Labels, Load, Matcher, ScannableStorage, SeriesGroup, Storage
+from vigie.query.storage import Labels, Load, Matcher, QueryableStorage, SeriesGroup, Storage, StorageView
 from vigie.query.vectors import Indices
 
 LONGEST_MS = 600_000  # longer ranges are read for themselves, a few streams at a time
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
 Further = tuple[Matcher, ...]  # what a selector demands beside names
-
-
-class BatchReadable(Storage, ScannableStorage, Protocol):
-    """A store that gives its groups one by one."""
 
 
 class BatchedSelection(NamedTuple):
@@ -59,19 +54,16 @@ class _Stream(NamedTuple):
 Read = dict[str, dict[int, tuple[_Stream, Indices]]]  # by name and number of the stream
 
 
-class BatchStorage:
+class BatchStorage(StorageView):
     """A store, asked at one time; what several questions need of it is read once."""
 
     def __init__(
-        self, storage: BatchReadable, wishes: dict[Further, BatchedSelection], at: int, most: int
+        self, storage: QueryableStorage, wishes: dict[Further, BatchedSelection], at: int, most: int
     ) -> None:
-        self._storage, self._wishes, self._at = storage, wishes, at
+        super().__init__(storage)
+        self._wishes, self._at = wishes, at
         self._left = most  # samples that may still be held
         self._read: dict[Further, Read] = {}
-
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of the series that the matchers fit."""
-        return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         """Yield functions that read a group each, in any thread; no series is in two of these groups."""
@@ -106,55 +98,10 @@ class BatchStorage:
             raise TooManySamplesError
         return group
 
-    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
-        """Return the label sets of the series that have samples between the two times."""
-        return self._storage.series(matchers, start, end)
-
-    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
-        return self._storage.label_names(matchers, start, end)
-
-    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
-        return self._storage.label_values(name, matchers, start, end)
-
-
-class _WithRollups(BatchStorage):
-    """The same over a store that also keeps rollups."""
-
-    def __init__(
-        self,
-        storage: BatchReadable,
-        rolled: RollupStorage,
-        wishes: dict[Further, BatchedSelection],
-        at: int,
-        most: int,
-    ) -> None:
-        super().__init__(storage, wishes, at, most)
-        self._rolled = rolled
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-        return self._rolled.raw_since()
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps, finest first."""
-        return self._rolled.rollup_widths()
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-        return self._rolled.rolled_since(width)
-
-    def rollups(
-        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RollupGroup]:
-        """Yield the buckets between two multiples of the width, with at least these fields and all times."""
-        return self._rolled.rollups(matchers, start, end, width, fields)
-
 
 def batch_reads(storage: Storage, expressions: Iterable[Expr], at: int, lookback: int, most: int) -> Storage:
     """Return a store that reads once what these questions need at one time, and holds so many samples."""
-    if not isinstance(storage, ScannableStorage):
+    if not isinstance(storage, QueryableStorage):
         return storage
     reaches: dict[Further, dict[str, int]] = defaultdict(dict)
     for selector, reach in _selectors(expressions, lookback):
@@ -166,8 +113,6 @@ def batch_reads(storage: Storage, expressions: Iterable[Expr], at: int, lookback
         for further, found in reaches.items()
         if len(found) > 1
     }
-    if isinstance(storage, RollupStorage):
-        return _WithRollups(storage, storage, wishes, at, most)
     return BatchStorage(storage, wishes, at, most)
 
 

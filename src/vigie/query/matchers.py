@@ -11,6 +11,8 @@ import re2  # type: ignore[import-untyped]
 from vigie.query.errors import BadDataError
 from vigie.query.storage import Labels, Matcher
 
+EVERYTHING = (Matcher("__name__", "=~", ".+"),)
+
 Test = Callable[[str], bool]
 
 

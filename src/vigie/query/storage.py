@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from vigie.query.rollups.buckets import Buckets
+
 Labels = Mapping[str, str]  # with the metric's name under "__name__"
-
-
-class BoundedStorage(Protocol):
-    """A store that keeps rollups beside raw samples."""
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps."""
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-
-
-class StorageView:
-    """Goes back as far as the store behind it."""
-
-    def __init__(self, behind: BoundedStorage) -> None:
-        self._behind = behind
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-        return self._behind.raw_since()
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps."""
-        return self._behind.rollup_widths()
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-        return self._behind.rolled_since(width)
 
 
 class Matcher(NamedTuple):
@@ -99,3 +72,105 @@ class ScannableStorage(Protocol):
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         """Yield functions that read a group each, in any thread; no series is in two of these groups."""
+
+
+class RollupGroup(NamedTuple):
+    """Series and their buckets."""
+
+    labels: Sequence[Labels]
+    buckets: Buckets
+
+
+@runtime_checkable
+class RollupStorage(Protocol):
+    """A store that also keeps rollups; times are milliseconds."""
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+
+    def rollup_widths(self) -> Sequence[int]:
+        """Return how wide the buckets are that it keeps, finest first."""
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RollupGroup]:
+        """Yield the buckets between two multiples of the width, with at least these fields and all times."""
+
+
+@runtime_checkable
+class QueryableStorage(Storage, ScannableStorage, RollupStorage, Protocol):
+    """All that the query engine can make use of."""
+
+
+class ForkableStorage(QueryableStorage, ListableStorage, Protocol):
+    """A store that other threads write to, and that a forked child can go on reading."""
+
+    def asked(self) -> AbstractContextManager[None]:
+        """Let upkeep give way for as long as a question is answered."""
+
+    def still(self) -> AbstractContextManager[None]:
+        """Hold every lock of the store, so that a fork sees nothing half done."""
+
+    def reborn(self) -> None:
+        """Make the store readable in a child that was forked just now."""
+
+    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
+        """Return about how many values a selection would read, or more than enough."""
+
+    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+        """Return the label sets of the series; None if there are more."""
+
+    def live_pairs(self) -> Counter[tuple[str, str]]:
+        """Return how many live series have each label and value."""
+
+
+class StorageView:
+    """Reads from the storage behind it; a view overrides what it changes.
+
+    Only what the engine reads is forwarded. Whatever else a store offers names series too, and a view
+    that hides some must not show them by a method that it does not know.
+    """
+
+    def __init__(self, storage: QueryableStorage) -> None:
+        self._storage = storage
+
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
+        """Return the samples of the series that the matchers fit."""
+        return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
+
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield functions that read a group each, in any thread."""
+        return self._storage.scan(matchers, start, end)
+
+    def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
+        """Return the label sets of the series that have samples between the two times."""
+        return self._storage.series(matchers, start, end)
+
+    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted names of their labels."""
+        return self._storage.label_names(matchers, start, end)
+
+    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
+        """Return the sorted values of one of their labels."""
+        return self._storage.label_values(name, matchers, start, end)
+
+    def raw_since(self) -> int:
+        """Return from when on every raw sample is still there."""
+        return self._storage.raw_since()
+
+    def rollup_widths(self) -> Sequence[int]:
+        """Return how wide the buckets are that it keeps, finest first."""
+        return self._storage.rollup_widths()
+
+    def rolled_since(self, width: int) -> int:
+        """Return how far back buckets of this width go."""
+        return self._storage.rolled_since(width)
+
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RollupGroup]:
+        """Yield the buckets between two multiples of the width."""
+        return self._storage.rollups(matchers, start, end, width, fields)

@@ -8,24 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from typing import Protocol
 
 from vigie.query.errors import QueryTimeoutError, TooManySamplesError
 from vigie.query.limits import QueryLimits
-from vigie.query.rollups.evaluator import RollupGroup, RollupStorage
-from vigie.query.storage import (
-    Labels,
-    ListableStorage,
-    Load,
-    Matcher,
-    ScannableStorage,
-    SeriesGroup,
-    Storage,
-    StorageView,
-)
+from vigie.query.storage import ForkableStorage, Labels, Load, Matcher, Storage, StorageView
 from vigie.server.forked_worker import ForkedWorker
 from vigie.server.http.responses import Body, join_chunks
 
@@ -36,28 +24,6 @@ ALONE = 3  # times as much, where nobody else asks: after a fork every page of m
 FEW_SERIES = 100_000
 AT_ONCE = 8
 QUEUE = 64
-
-
-class ForkableStorage(Storage, ScannableStorage, ListableStorage, RollupStorage, Protocol):
-    """A store that other threads write to, and that a forked child can go on reading."""
-
-    def asked(self) -> AbstractContextManager[None]:
-        """Let upkeep give way for as long as a question is answered."""
-
-    def still(self) -> AbstractContextManager[None]:
-        """Hold every lock of the store, so that a fork sees nothing half done."""
-
-    def reborn(self) -> None:
-        """Make the store readable in a child that was forked just now."""
-
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
-        """Return about how many values a selection would read, or more than enough."""
-
-    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
-        """Return the label sets of the series; None if there are more."""
-
-    def live_pairs(self) -> Counter[tuple[str, str]]:
-        """Return how many live series have each label and value."""
 
 
 class QueryExecutor:
@@ -161,11 +127,6 @@ class _Light(StorageView):
         super().__init__(store)
         self._store, self._left = store, allowed
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of the series that the matchers fit, if they are few."""
-        self._spend(matchers, start, end)
-        return self._store.select(matchers, start, end)
-
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         """Yield what reads their groups one by one, if they are few."""
         self._spend(matchers, start, end)
@@ -184,23 +145,9 @@ class _Light(StorageView):
             return self.series(matchers, start, end)
         return self._store.some_series(matchers, start, end, most)
 
-    def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
-        return self._store.label_names(matchers, start, end)
-
-    def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
-        return self._store.label_values(name, matchers, start, end)
-
     def live_pairs(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
         return self._store.live_pairs()
-
-    def rollups(
-        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RollupGroup]:
-        """Yield buckets; they are few, and the budget counts them."""
-        return self._store.rollups(matchers, start, end, width, fields)
 
     def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
         self._left -= self._store.weight(matchers, start, end, self._left)

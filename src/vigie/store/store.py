@@ -11,8 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from vigie.model import Frame
-from vigie.query.rollups.evaluator import RollupGroup
-from vigie.query.storage import Labels, Load, Matcher, SeriesGroup
+from vigie.query.storage import Labels, Load, Matcher, RollupGroup, SeriesGroup
 from vigie.store.appender import Appender
 from vigie.store.blocks.repair import open_or_repair
 from vigie.store.check import verify_log

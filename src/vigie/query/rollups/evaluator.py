@@ -9,10 +9,10 @@ that ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from promql_parser import Call, Expr, MatrixSelector, VectorSelector
@@ -20,40 +20,14 @@ from promql_parser import Call, Expr, MatrixSelector, VectorSelector
 from vigie.query.eval_context import EvalContext, to_ms
 from vigie.query.parallel import parallel_map
 from vigie.query.range_vectors import Range, unwrap
-from vigie.query.rollups.buckets import Buckets, spans
+from vigie.query.rollups.buckets import spans
 from vigie.query.rollups.functions import LAST, ROLLED_FUNCTIONS, BucketSpan, RollupFunction
 from vigie.query.selectors import matchers_of, one_metric
-from vigie.query.storage import Labels, Matcher
+from vigie.query.storage import RollupGroup, RollupStorage
 from vigie.query.vectors import Flags, Times, Vector, empty, stack_vectors
 
 T = TypeVar("T")
 LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept
-
-
-class RollupGroup(NamedTuple):
-    """Series and their buckets."""
-
-    labels: Sequence[Labels]
-    buckets: Buckets
-
-
-@runtime_checkable
-class RollupStorage(Protocol):
-    """A store that also keeps rollups; times are milliseconds."""
-
-    def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
-
-    def rollup_widths(self) -> Sequence[int]:
-        """Return how wide the buckets are that it keeps, finest first."""
-
-    def rolled_since(self, width: int) -> int:
-        """Return how far back buckets of this width go."""
-
-    def rollups(
-        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RollupGroup]:
-        """Yield the buckets between two multiples of the width, with at least these fields and all times."""
 
 
 class RollupAnswer(NamedTuple):

@@ -16,10 +16,10 @@ from vigie.query.batch_storage import batch_reads
 from vigie.query.engine import LOOKBACK_MS, Engine, QueryResult, ResultSeries
 from vigie.query.errors import BadDataError, ExecutionError, QueryTimeoutError, TooManySamplesError
 from vigie.query.limits import QueryLimits
+from vigie.query.matchers import EVERYTHING
 from vigie.query.parser.parse import parse
 from vigie.query.storage import Matcher, Storage
 from vigie.query.subexpression_cache import SubexpressionCache
-from vigie.server.api.prometheus.queries import EVERYTHING
 from vigie.server.http.responses import join_chunks
 from vigie.server.pages.result_table import Key as Key
 from vigie.server.pages.result_table import PackedRows, ResultTable, SeriesRow

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from vigie.query.limits import QueryLimits
-from vigie.query.matchers import series_test
-from vigie.query.rollups.evaluator import RollupGroup, RollupStorage
-from vigie.query.storage import Labels, Load, Matcher, ScannableStorage, SeriesGroup, Storage, StorageView
-from vigie.server.api.prometheus.queries import EVERYTHING
+from vigie.query.matchers import EVERYTHING, series_test
+from vigie.query.storage import (
+    Labels,
+    Load,
+    Matcher,
+    QueryableStorage,
+    RollupGroup,
+    SeriesGroup,
+    Storage,
+    StorageView,
+)
 from vigie.server.http.requests import QueryWork
 from vigie.server.http.responses import Body
 from vigie.server.privacy.redactor import Pseudonyms, current_pseudonyms
@@ -25,22 +31,18 @@ from vigie.server.query_executor import Work
 Test = Callable[[Labels], bool]
 
 
-@runtime_checkable
-class RedactableStore(Storage, ScannableStorage, RollupStorage, Protocol):
-    """A store that gives its groups one by one, and has rollups."""
-
-
-class RedactedStorage:
+class RedactedStorage(StorageView):
     """A storage behind a mask."""
 
-    def __init__(self, storage: Storage, mask: Pseudonyms) -> None:
-        self._storage, self._mask = storage, mask
+    def __init__(self, storage: QueryableStorage, mask: Pseudonyms) -> None:
+        super().__init__(storage)
+        self._mask = mask
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of the series that the matchers fit."""
+    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
+        """Yield functions that read a group each."""
         asked, fits = self._split(matchers)
-        groups = (self._seen(group, fits) for group in self._storage.select(asked, start, end))
-        return [group for group in groups if group is not None]
+        for load in self._storage.scan(asked, start, end):
+            yield partial(self._load, load, fits)
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of the series that have samples between the two times."""
@@ -60,13 +62,25 @@ class RedactedStorage:
             return self._storage.label_values(name, matchers, start, end)
         return sorted({labels[name] for labels in self.series(matchers, start, end) if labels.get(name)})
 
+    def rollups(
+        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
+    ) -> Iterator[RollupGroup]:
+        """Yield the buckets of the series that the matchers fit."""
+        asked, fits = self._split(matchers)
+        for group in self._storage.rollups(asked, start, end, width, fields):
+            labels = [self._mask.labels(labels) for labels in group.labels]
+            rows = [row for row, seen in enumerate(labels) if fits(seen)]
+            if rows:
+                yield RollupGroup([labels[row] for row in rows], group.buckets.rows(np.array(rows)))
+
     def _split(self, matchers: Sequence[Matcher]) -> tuple[Sequence[Matcher], Test]:
         """Return what the store is asked, and what is left to be tested on what the caller sees."""
         hidden = [matcher for matcher in matchers if self._mask.hides(matcher.label)]
         asked = [matcher for matcher in matchers if matcher not in hidden]
         return asked or EVERYTHING, series_test(hidden)
 
-    def _seen(self, group: SeriesGroup | None, fits: Test) -> SeriesGroup | None:
+    def _load(self, load: Load, fits: Test) -> SeriesGroup | None:
+        group = load()
         if group is None:
             return None
         labels = [self._mask.labels(labels) for labels in group.labels]
@@ -75,35 +89,6 @@ class RedactedStorage:
             return None
         values = group.values if len(rows) == len(labels) else group.values[rows]
         return group._replace(labels=[labels[row] for row in rows], values=values)
-
-
-class RedactedStore(RedactedStorage, StorageView):
-    """The embedded store behind a mask: group by group, and with its rollups."""
-
-    def __init__(self, store: RedactableStore, mask: Pseudonyms) -> None:
-        RedactedStorage.__init__(self, store, mask)
-        StorageView.__init__(self, store)
-        self._store = store
-
-    def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
-        """Yield functions that read a group each."""
-        asked, fits = self._split(matchers)
-        for load in self._store.scan(asked, start, end):
-            yield partial(self._loaded, load, fits)
-
-    def rollups(
-        self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
-    ) -> Iterator[RollupGroup]:
-        """Yield the buckets of the series that the matchers fit."""
-        asked, fits = self._split(matchers)
-        for group in self._store.rollups(asked, start, end, width, fields):
-            labels = [self._mask.labels(labels) for labels in group.labels]
-            rows = [row for row, seen in enumerate(labels) if fits(seen)]
-            if rows:
-                yield RollupGroup([labels[row] for row in rows], group.buckets.rows(np.array(rows)))
-
-    def _loaded(self, load: Load, fits: Test) -> SeriesGroup | None:
-        return self._seen(load(), fits)
 
 
 class RedactedExecutor:
@@ -119,6 +104,5 @@ class RedactedExecutor:
 
 
 def _masked(work: Work, mask: Pseudonyms, storage: Storage, limits: QueryLimits) -> Body:
-    if isinstance(storage, RedactableStore):
-        return work(RedactedStore(storage, mask), limits)
+    assert isinstance(storage, QueryableStorage)
     return work(RedactedStorage(storage, mask), limits)

@@ -16,9 +16,7 @@ import numpy as np
 from vigie.query.label_table import metric_names, take_rows
 from vigie.query.matchers import series_test
 from vigie.query.rollups.buckets import Buckets
-from vigie.query.rollups.evaluator import RollupGroup
-from vigie.query.storage import Labels, Load, Matcher, SeriesGroup, StorageView
-from vigie.server.query_executor import ForkableStorage
+from vigie.query.storage import ForkableStorage, Labels, Load, Matcher, RollupGroup, SeriesGroup, StorageView
 from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.gaps import Gap
 from vigie.server.staleness.synthetic_samples import (
@@ -42,10 +40,6 @@ class StalenessView(StorageView):
     def __init__(self, store: ForkableStorage, absences: ActivityLog) -> None:
         super().__init__(store)
         self._store, self._absences = store, absences
-
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of every series that the matchers fit, each series in one group."""
-        return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         """Yield what reads the same groups one by one, in any thread."""

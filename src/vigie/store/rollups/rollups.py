@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from vigie.query.parallel import parallel_map
-from vigie.query.rollups.evaluator import RollupGroup
-from vigie.query.storage import Matcher
+from vigie.query.storage import Matcher, RollupGroup
 from vigie.store.compression.codec import Times
 from vigie.store.corruption import CorruptionLog
 from vigie.store.heads.stream import Stream

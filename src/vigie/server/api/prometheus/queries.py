@@ -15,6 +15,7 @@ from vigie.query.engine import LOOKBACK_MS, Engine, QueryResult
 from vigie.query.errors import BadDataError
 from vigie.query.functions.sorting import label_order
 from vigie.query.limits import QueryLimits
+from vigie.query.matchers import EVERYTHING
 from vigie.query.parser.parse import format_query
 from vigie.query.storage import Labels, ListableStorage, Matcher, Storage
 from vigie.query.vectors import key_of
@@ -35,8 +36,6 @@ from vigie.server.http.requests import (
 from vigie.server.http.responses import Body, join_chunks, split_chunks
 from vigie.server.metrics import ServerMetrics
 from vigie.server.query_executor import Work
-
-EVERYTHING = (Matcher("__name__", "=~", ".+"),)
 
 
 class QueryRequest(NamedTuple):

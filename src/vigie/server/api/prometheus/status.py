@@ -24,11 +24,11 @@ from vigie.common import process_metrics
 from vigie.model import Metric
 from vigie.query.errors import BadDataError
 from vigie.query.limits import QueryLimits
+from vigie.query.matchers import EVERYTHING
 from vigie.query.storage import Storage
 from vigie.server import metrics
 from vigie.server.api.prometheus import json_encoder
 from vigie.server.api.prometheus.federate import federate
-from vigie.server.api.prometheus.queries import EVERYTHING
 from vigie.server.http import request_log
 from vigie.server.http.requests import (
     EARLIEST,

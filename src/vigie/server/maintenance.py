@@ -1,16 +1,26 @@
-"""Tells the garbage collector what stays: a walk through the series of a thousand nodes takes a second."""
+"""Keeps the store in order beside the server's work, and the garbage collector away from what stays.
+
+A collector's walk through the series of a thousand nodes takes a second.
+"""
 
 from __future__ import annotations
 
 import gc
+import logging
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
+from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
 from vigie.store.store import Store
 
 YOUNG = 20_000  # objects before it looks, not 700: that was a fifth of the event loop's time after many joins
 GROWN = 1.1  # by so much what is allocated must have grown before it is told again
+UPKEEP_AFTER_START = 30.0  # who waited for the server asks at once, and everything is cold
+UPKEEP_SECONDS = 10.0
+log = logging.getLogger(__name__)
 
 
 def open_store(directory: Path, retention: Retention) -> Store:
@@ -41,3 +51,36 @@ class GcFreezer:
             self._told = now
             gc.collect(1)
             gc.freeze()
+
+
+class MaintenanceThread:
+    """Calls the store's upkeep every ten seconds, in a thread of its own, and not at once after a start."""
+
+    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+        self.trouble = ""  # why the last turn failed
+        self._store, self._clock = store, clock
+        self._lasting = GcFreezer()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End soon, also within a turn that is under way."""
+        self._stop.set()
+        self._store.end_upkeep()
+        self._thread.join()
+
+    def _run(self) -> None:
+        pause = UPKEEP_AFTER_START
+        while not self._stop.wait(pause):
+            pause = UPKEEP_SECONDS
+            try:
+                self._lasting.look()
+                self._store.maintain(self._clock())
+                self.trouble = ""
+            except Exception as error:  # the next turn may succeed, and without any the log grows
+                trouble = f"upkeep of the store: {error}"
+                if trouble != self.trouble:  # once a change, not every ten seconds
+                    self.trouble = trouble
+                    unknown = None if isinstance(error, StoreError | OSError) else error
+                    log.error("%s", trouble, exc_info=unknown)

@@ -11,7 +11,6 @@ import resource
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,7 +33,6 @@ from vigie.server.http.tls import Certificate
 from vigie.server.ingest.metadata import merge_metadata
 from vigie.server.ingest.remote_write import RemoteWriter
 from vigie.server.ingest.self_monitoring import SelfMonitor
-from vigie.server.maintenance import GcFreezer
 from vigie.server.metrics import QueueMetrics, ServerMetrics
 from vigie.server.pages.cluster_state import LocalClusterState
 from vigie.server.pages.query_batch import LocalRunner
@@ -48,15 +46,11 @@ from vigie.server.services import LinkHub, ScrapeServices
 from vigie.server.staleness.view import StalenessView
 from vigie.server.web_app import web_app_routes
 from vigie.sinks.remote_write import RemoteWrite, RemoteWriteMetrics
-from vigie.store.errors import StoreError
 from vigie.store.filesystem import FOLDER
 from vigie.store.retention import Retention
-from vigie.store.store import Store
 
 EVERYWHERE = re.compile(r"//(0\.0\.0\.0|\[::\]):")  # where one listens, and nobody is found
 log = logging.getLogger(__name__)
-UPKEEP_AFTER_START = 30.0  # who waited for the server asks at once, and everything is cold
-UPKEEP_SECONDS = 10.0
 THREADS = 64  # made when they are needed, for what waits: a ledger, a disk, an engine elsewhere
 
 
@@ -195,7 +189,7 @@ def application(
     passing_on = sink.write_series if sink else lambda _: None
     writer = RemoteWriter(store, own, plan.clock, age_ms, passing_on)
     opened.callback(writer.close)
-    upkeep = MaintenanceThread(store, plan.clock)
+    upkeep = maintenance.MaintenanceThread(store, plan.clock)
     opened.callback(upkeep.close)
     readiness.checks += [lambda: upkeep.trouble, check_free_space(plan.data)]
     scraping = ScrapeServices(
@@ -258,39 +252,6 @@ def _sink(plan: ServerConfig, own: ServerMetrics, opened: contextlib.ExitStack) 
     opened.callback(sink.close)
     own.tables.append(RemoteWriteMetrics(sink))
     return sink
-
-
-class MaintenanceThread:
-    """Calls the store's upkeep every ten seconds, in a thread of its own, and not at once after a start."""
-
-    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
-        self.trouble = ""  # why the last turn failed
-        self._store, self._clock = store, clock
-        self._lasting = GcFreezer()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End soon, also within a turn that is under way."""
-        self._stop.set()
-        self._store.end_upkeep()
-        self._thread.join()
-
-    def _run(self) -> None:
-        pause = UPKEEP_AFTER_START
-        while not self._stop.wait(pause):
-            pause = UPKEEP_SECONDS
-            try:
-                self._lasting.look()
-                self._store.maintain(self._clock())
-                self.trouble = ""
-            except Exception as error:  # the next turn may succeed, and without any the log grows
-                trouble = f"upkeep of the store: {error}"
-                if trouble != self.trouble:  # once a change, not every ten seconds
-                    self.trouble = trouble
-                    unknown = None if isinstance(error, StoreError | OSError) else error
-                    log.error("%s", trouble, exc_info=unknown)
 
 
 def _leave_address(plan: ServerConfig, bound: socket.socket) -> None:

@@ -42,17 +42,14 @@ class AgentStartError(Exception):
 class LinkHandle(Protocol):
     """A way to a server."""
 
-    def __call__(self, frame: Frame) -> None:
-        """Take a frame."""
+    def __call__(self, frame: Frame) -> None: ...
 
     def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         """Take which bindings have begun and ended, and all that is held now."""
 
-    def event(self, event: Event) -> None:
-        """Take an event."""
+    def event(self, event: Event) -> None: ...
 
-    def state(self) -> dict[str, Any]:
-        """Return how it is doing."""
+    def state(self) -> dict[str, Any]: ...
 
     async def ask(self, user: str, target: str) -> tuple[int, bytes]:
         """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
@@ -70,11 +67,9 @@ class LinkHandle(Protocol):
 class ExporterRelay(Protocol):
     """What reads other exporters with each frame."""
 
-    def __call__(self, frame: Frame) -> None:
-        """Take a frame."""
+    def __call__(self, frame: Frame) -> None: ...
 
-    async def close(self) -> None:
-        """End."""
+    async def close(self) -> None: ...
 
 
 class AgentConfig(NamedTuple):

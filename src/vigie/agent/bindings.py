@@ -55,7 +55,6 @@ class BindingTracker:
             listener.hold(changes, tuple(self._held.values()))
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the bindings as series."""
         labels = [(b.gpu, b.resource, b.holder_kind, b.holder, b.user) for b in self._said().values()]
         series = tuple((HOLDER, values) for values in labels)
         if series != self._table.series:

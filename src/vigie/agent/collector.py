@@ -38,7 +38,6 @@ class Collector:
         return [reading.values for reading in self.readings]
 
     async def refresh_quick(self, readings: Iterable[SourceReader]) -> None:
-        """Read those of these sources that are quick."""
         await self._read(_turn(self._quick, (one for one in readings if not one.source.slow)))
 
     def refresh_in_turn(self, readings: Sequence[SourceReader]) -> asyncio.Future[None]:

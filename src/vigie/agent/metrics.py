@@ -45,8 +45,6 @@ METRICS: tuple[Metric, ...] = SOURCE_METRICS + AGENT_METRICS
 
 
 class SourceOutcomes:
-    """Makes the table."""
-
     def __init__(self, readings: Sequence[SourceReader]) -> None:
         self._readings = readings
         self._said: dict[str, tuple[str, str]] = {}

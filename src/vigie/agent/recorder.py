@@ -140,11 +140,9 @@ class RecordingCalls(SystemCalls):
         self._film = film
 
     def time(self) -> float:
-        """Tell the time."""
         return self._kept("time", super().time())
 
     def zone(self) -> tuple[str, int]:
-        """Tell the zone."""
         return self._kept("zone", super().zone())
 
     def uname(self) -> tuple[str, str, str, str, str]:

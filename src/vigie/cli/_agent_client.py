@@ -68,7 +68,6 @@ class _Client(http.client.HTTPConnection):
         self._place = place
 
     def connect(self) -> None:
-        """Connect to the socket."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._place))

@@ -47,7 +47,6 @@ def length(text: str) -> int:
 
 
 def moment(text: str) -> int:
-    """Take a moment, in milliseconds."""
     try:
         return _parameters(text).time("given")
     except QueryError:

@@ -25,7 +25,6 @@ def doors(values: Mapping[str, Any]) -> AuthPolicy:
 
 
 def tls(values: Mapping[str, Any]) -> Certificate | None:
-    """Return the certificate if there is one."""
     if values["tls_key"] and not values["tls_cert"]:
         raise ConfigError("server.tls_key needs server.tls_cert, the certificate that it belongs to")
     return Certificate(values["tls_cert"], values["tls_key"]) if values["tls_cert"] else None

@@ -44,7 +44,6 @@ def target(settings: flags.Settings) -> Endpoint:
 
 
 def options(settings: flags.Settings) -> RemoteWriteOptions:
-    """Return how to send."""
     values = settings.section("remote_write")
     return RemoteWriteOptions(
         external_labels=tuple(_pair(each, "=") for each in values["external_labels"]),

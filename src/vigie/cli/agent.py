@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run as asked."""
     settings = flags.effective(arguments)
     logs.configure(settings["log_level"], settings["log_format"])
     if arguments.record:

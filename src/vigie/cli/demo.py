@@ -112,13 +112,11 @@ class DemoCompanion:
         self._agents = agents
 
     def start(self, address: str) -> None:
-        """Start whatever there is."""
         print(address, flush=True)
         if self._agents:
             self._agents.start(address)
 
     async def stop(self) -> None:
-        """End it."""
         if self._agents:
             await self._agents.stop()
 

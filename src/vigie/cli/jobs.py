@@ -51,7 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the jobs."""
     filters = {name: getattr(arguments, name) for name in FILTERS}
     states = {"now": NOW, "all": ("",)}.get(arguments.state, (arguments.state,))
     found: list[dict[str, Any]] = []

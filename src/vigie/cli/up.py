@@ -79,12 +79,10 @@ class ServerAndAgent:
         self._parts = parts
 
     def start(self, address: str) -> None:
-        """Start all."""
         for part in self._parts:
             part.start(address)
 
     async def stop(self) -> None:
-        """End all."""
         for part in reversed(self._parts):
             await part.stop()
 

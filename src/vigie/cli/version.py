@@ -18,7 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it."""
     facts = {"vigie": vigie.__version__, "python": platform.python_version()}
     print(json.dumps(facts) if arguments.json else f"vigie {facts['vigie']} (Python {facts['python']})")
     return 0

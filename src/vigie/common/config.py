@@ -34,7 +34,6 @@ class Setting(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """Return the environment variable."""
         return "VIGIE_" + self.key.replace(".", "_").upper()
 
 
@@ -46,7 +45,6 @@ class Value(NamedTuple):
 
 
 def text(value: Any) -> str:
-    """Take any text."""
     if not isinstance(value, str):
         raise ValueError("should be text in quotes")
     return value

@@ -40,7 +40,6 @@ class TextFormatter(logging.Formatter):
     """Time, level and message; a traceback in marked lines below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         when = _time(record).strftime("%Y-%m-%d %H:%M:%S") + f",{int(record.msecs):03d}"
         line = f"{when} {record.levelname} {_message(record)}"
         return "\n".join([line, *(MARK + plain_text(row) for row in _traceback(record).splitlines())])
@@ -50,7 +49,6 @@ class JsonFormatter(logging.Formatter):
     """An object a line: time, level, logger, message, and what the record tells one by one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         told: dict[str, Any] = {
             "time": _time(record).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

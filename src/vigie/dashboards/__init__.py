@@ -18,5 +18,4 @@ def all_dashboards() -> tuple[Dashboard, ...]:
 
 
 def dashboard(slug: str) -> Dashboard | None:
-    """Return the dashboard of this slug, if there is one."""
     return next((board for board in all_dashboards() if board.slug == slug), None)

@@ -16,7 +16,6 @@ def from_bits(bits: int) -> float:
 
 
 def bits_of(value: float) -> int:
-    """Return the bits of a float64."""
     bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
     return bits
 

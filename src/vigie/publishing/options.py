@@ -13,8 +13,6 @@ HTTP, FILE = "http", "file"
 
 
 class PublishOptions(NamedTuple):
-    """What is asked."""
-
     root: Path  # absolute: Grafana wants absolute paths
     address: str  # where Prometheus and Grafana find the server
     prometheus: str = "http://127.0.0.1:9090"

@@ -21,7 +21,6 @@ SECRETS = "../credentials"  # seen from prometheus.yml
 
 
 def configuration(options: PublishOptions, tokens: PublishTokens, entries: Sequence[ScrapeEntry]) -> str:
-    """Return prometheus.yml."""
     every = f"{options.interval:g}s"
     said: Json = {
         "global": {"scrape_interval": every, "evaluation_interval": every},
@@ -40,7 +39,6 @@ def targets(entries: Iterable[ScrapeEntry]) -> str:
 
 
 def alerts() -> str:
-    """Return the alert rules."""
     rules = [
         {
             "alert": alert.name,
@@ -55,7 +53,6 @@ def alerts() -> str:
 
 
 def recordings() -> str:
-    """Return the recording rules."""
     rules = [{"record": rule.name, "expr": rule.promql} for rule in RECORDINGS]
     return write_yaml({"groups": [{"name": "vigie-recordings", "interval": "1m", "rules": rules}]}, NOTE)
 

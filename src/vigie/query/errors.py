@@ -42,7 +42,6 @@ SAME_LABELSET = "vector cannot contain metrics with the same labelset"
 
 
 def with_position(kind: str, text: str) -> QueryError:
-    """Return an error of this kind with this text."""
     for known in (BadDataError, ExecutionError, QueryTimeoutError):
         if known.kind == kind:
             return known(text)

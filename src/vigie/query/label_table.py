@@ -43,8 +43,7 @@ class LabelTable(Sequence[Labels]):
         """Return what is the same for other rows only if these labels are, row by row."""
 
     @abstractmethod
-    def row(self, place: int) -> Labels:
-        """Return one label set."""
+    def row(self, place: int) -> Labels: ...
 
     def __iter__(self) -> Iterator[Labels]:
         return map(self.row, range(len(self)))
@@ -105,12 +104,10 @@ class _Parts:
         self._names: frozenset[str] | None = None
 
     def row(self, place: int) -> Labels:
-        """Return one label set."""
         part = bisect_right(self.ends, place)
         return self.parts[part].row(place - self.ends[part] + self.heights[part])
 
     def names(self) -> frozenset[str]:
-        """Return the names of all labels."""
         if self._names is None:
             self._names = frozenset().union(*[part.names() for part in self.parts])
         return self._names
@@ -186,7 +183,6 @@ class ConcatLabelTable(LabelTable):
         return chain.from_iterable([part.without(self._left_out) for part in self._parts.parts])
 
     def row(self, place: int) -> Labels:
-        """Return one label set."""
         labels = self._parts.row(place if self._rows is None else int(self._rows[place]))
         if not self._left_out:
             return labels
@@ -234,7 +230,6 @@ class MatrixLabelTable(LabelTable):
         return ({name: value for name, value in zip(names, row, strict=True) if value} for row in rows)
 
     def row(self, place: int) -> Labels:
-        """Return one label set."""
         labels = {}
         for name, (values, codes) in self._columns.items():
             value = values[0 if codes is None else codes[place]]

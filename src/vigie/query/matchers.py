@@ -24,8 +24,6 @@ class MatchTest(Protocol):
 
 
 class RegexPattern(Protocol):
-    """A compiled pattern."""
-
     groups: int
     groupindex: dict[str, int]
 

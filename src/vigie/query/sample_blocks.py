@@ -34,7 +34,6 @@ def blocks_of(groups: Sequence[SeriesGroup], *, keep_stale: bool) -> Iterator[Sa
 
 
 def blocks_in(group: SeriesGroup, *, keep_stale: bool) -> Iterator[SampleBlock]:
-    """Yield blocks with the samples of one group."""
     if not group.values.size:
         return
     if not np.isnan(group.values.min()):

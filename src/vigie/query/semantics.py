@@ -6,8 +6,6 @@ from enum import Enum
 
 
 class Semantics(Enum):
-    """Whose answers to give."""
-
     PROMETHEUS_2 = 2
     PROMETHEUS_3 = 3
 

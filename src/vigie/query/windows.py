@@ -42,7 +42,6 @@ class Window:
         return self.high - self.low
 
     def part(self, rows: slice, steps: Indices | slice) -> Window:
-        """Return some rows and steps of the window."""
         return Window(
             self.times,
             self.values[rows],

@@ -90,8 +90,6 @@ class ScrapeMetrics:
 
 
 class LinkMetricsTable:
-    """Makes the table."""
-
     def __init__(self, counts: LinkMetrics, connected: Callable[[], int]) -> None:
         self._counts, self._connected = counts, connected
         self._table = Table("links", 1, tuple((metric, ()) for metric in LINK_METRICS))
@@ -116,8 +114,6 @@ class AuthMetrics:
 
 
 class QueueMetrics:
-    """Makes the table."""
-
     def __init__(self, waiting: Mapping[str, Callable[[], int]]) -> None:
         self._waiting = waiting
         self._table = Table("queues", 1, tuple((WAITING, (queue,)) for queue in waiting))
@@ -179,7 +175,5 @@ def _series() -> Iterator[Series]:
 
 
 class LinkMetrics:
-    """What all links have brought."""
-
     def __init__(self) -> None:
         self.frames = self.samples = self.events = self.bindings = self.refused = 0

@@ -105,11 +105,9 @@ class ServerConfig(NamedTuple):
 class Companion(Protocol):
     """What runs with the server, from its first answer on, and ends before it."""
 
-    def start(self, address: str) -> None:
-        """Start; the server listens there."""
+    def start(self, address: str) -> None: ...
 
-    async def stop(self) -> None:
-        """End."""
+    async def stop(self) -> None: ...
 
 
 async def run(plan: ServerConfig, beside: Companion | None = None) -> None:

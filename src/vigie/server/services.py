@@ -84,7 +84,6 @@ class ScrapeServices:
         return self._scraper.families()
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         registration = RegistrationRoutes(self.targets)
         return [
             Route("/add_node", handle_errors(registration.add), methods=["POST"]),
@@ -143,7 +142,6 @@ class LinkHub:
         return agents(self.registry.nodes())
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [
             WebSocketRoute("/link", self.links.answer),
             *NodeRoutes(self.registry, self.links).routes(),

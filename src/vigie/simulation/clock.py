@@ -12,7 +12,6 @@ class SimulatedClock:
         self._now = start
 
     def wall(self) -> float:
-        """Return the simulated wall clock."""
         return self._now
 
     def monotonic(self) -> float:

@@ -66,8 +66,6 @@ class RemoteWriteOptions(NamedTuple):
 
 
 class QueueState(NamedTuple):
-    """How it goes."""
-
     sent: int
     dropped: dict[str, int]
     queue_bytes: int
@@ -113,7 +111,6 @@ class RemoteWrite:
         self._thread.start()
 
     def write(self, frame: Frame, node: str) -> None:
-        """Take a node's frame."""
         self.write_frame(target_of(node), frame)
 
     def write_frame(self, target: Mapping[str, str], frame: Frame) -> None:

@@ -18,8 +18,6 @@ Groups = Mapping[str, Optional[str]]
 
 
 class LogMatch(NamedTuple):
-    """What a line tells."""
-
     kind: str
     what: str
     where: dict[str, str]

@@ -96,7 +96,6 @@ UNKNOWN = Interface({}, [], [])
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every interface."""
     unwanted = pattern(host, EXCLUDE)
     known: dict[str, Interface] = host.memory.get("interfaces", {})
     now = host.memory["interfaces"] = {}

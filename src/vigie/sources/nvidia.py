@@ -157,7 +157,6 @@ def _parts(gpu: NvmlGpu) -> list[SampleBlockCache]:
 
 
 def _amounts(amount: MemoryAmounts) -> tuple[Value, ...]:
-    """Return the values of MEMORY."""
     usable = amount.total - (amount.reserved or 0)
     return (
         *(amount.total >> 20, amount.free >> 20, amount.used >> 20),

@@ -96,7 +96,6 @@ def _look(gpu: NvmlGpu) -> None:
 
 
 def _asked(host: Host, counters: GpmCounters, wanted: Sequence[str]) -> DcgmProfiling:
-    """Ask DCGM about these GPUs."""
     if not wanted:
         return DcgmProfiling({}, frozenset())
     profiler = _profiler(host, counters)

@@ -56,7 +56,6 @@ class Appender:
                 self._put(stream, layout, time, row, position)
 
     def take(self, rows: Sequence[tuple[Stream, WalRow]]) -> None:
-        """Take rows of any streams."""
         if not rows:
             return
         self._gauge.check()

@@ -143,8 +143,6 @@ class Command(Struct, tag="command", omit_defaults=True):
 
 
 class CommandResult(Struct, tag="reply", omit_defaults=True):
-    """The answer to a command."""
-
     number: int
     refused: Text = ""
     uptime_ms: Time = 0
@@ -204,7 +202,6 @@ _kind = msgspec.msgpack.Decoder(_Kind)
 
 
 def encode(message: Message) -> bytes:
-    """Return the bytes of a message."""
     return _encoder.encode(message)
 
 

@@ -31,7 +31,6 @@ _decoder = msgspec.msgpack.Decoder(_Layout)
 
 
 def pack(series: Iterable[Series]) -> bytes:
-    """Return the bytes of some series."""
     numbers: dict[Metric, int] = {}
     rows = [(numbers.setdefault(metric, len(numbers)), values) for metric, values in series]
     return _encoder.encode(_Layout([(m.name, m.kind, m.help, m.labels) for m in numbers], rows))

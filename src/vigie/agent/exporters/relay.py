@@ -50,7 +50,6 @@ class Relay:
             self._reading = asyncio.ensure_future(self._read(frame.time_ms))
 
     async def close(self) -> None:
-        """End."""
         if self._reading:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)

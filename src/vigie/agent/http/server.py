@@ -92,7 +92,6 @@ class HttpConnection(asyncio.Protocol):
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Go on."""
         self._unread = False
         self._transport.resume_reading()
         if self._answering is None and self._received:

@@ -20,8 +20,6 @@ NAME_SECONDS = 5.0
 
 
 class ServerLink(Protocol):
-    """A way to a server."""
-
     def state(self) -> dict[str, Any]:
         """Return how the link is doing."""
 

@@ -23,7 +23,6 @@ class BufferMemory:
         self._counted: dict[int, int] = {}
 
     def add(self, entry: Entry) -> None:
-        """Take an entry into account."""
         self.bytes += size(entry)
         for table in _tables(entry):
             self._renew(table)

@@ -74,8 +74,6 @@ class ServerPeer(NamedTuple):
 
 
 class LinkCounts:
-    """What happened on the link."""
-
     def __init__(self) -> None:
         self.connected = False
         self.sent = self.acknowledged = self.refused = self.connections = 0
@@ -107,7 +105,6 @@ class LinkClient:
         self._inventory_due = 0.0
 
     def __call__(self, frame: Frame) -> None:
-        """Take a frame."""
         if self._removed:
             return
         # The frame was begun a moment ago: by how much, the wall clock tells unless it was stepped meanwhile.
@@ -116,7 +113,6 @@ class LinkClient:
         self._wake.set()
 
     def event(self, event: Event) -> None:
-        """Take an event."""
         if self._removed:
             return
         self.buffer.put(event)

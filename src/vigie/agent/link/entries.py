@@ -76,7 +76,6 @@ def binding_message(binding: Binding, sequence: int) -> messages.BindingMessage:
 
 
 def binding_of(message: messages.BindingMessage) -> Binding:
-    """Return the binding that a message tells."""
     return Binding(*(getattr(message, name) for name in Binding._fields))
 
 

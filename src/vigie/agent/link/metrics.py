@@ -20,8 +20,6 @@ METRICS = (
 
 
 class LinkTable:
-    """Makes the table."""
-
     def __init__(self, links: Sequence[LinkClient]) -> None:
         self._links = links
         self._table = Table("link", 1, tuple((metric, (link.url,)) for metric in METRICS for link in links))

@@ -100,13 +100,11 @@ def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config
 
 
 def every(sources: Iterable[Source]) -> tuple[Setting, ...]:
-    """Return every setting there is."""
     ours = (*config.AGENT, *GPUS, *LINK, *EXPORTERS, *config.REMOTE_WRITE, *config.SERVER, *ACCESS, *SCRAPE)
     return (*ours, *config.source_settings(sources))
 
 
 def node_name(settings: Settings) -> str:
-    """Return this node's name."""
     return settings["node"] or socket.gethostname()
 
 

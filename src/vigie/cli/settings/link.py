@@ -9,7 +9,6 @@ from vigie.wire.commands import REFUSABLE
 
 
 def urls(value: Any) -> list[str]:
-    """Take a list of addresses."""
     return [url(word) for word in words(value)]
 
 

@@ -61,7 +61,6 @@ def start(fold: Fold, vector: Vector, grouper: Grouper) -> PartialAggregation | 
 
 
 def merge(fold: Fold, parts: Iterable[PartialAggregation | None], steps: int) -> Vector:
-    """Return the aggregation of all parts."""
     whole, some = _Whole(fold), (part for part in parts if part is not None)
     first = next(some, None)
     if first is None:

@@ -41,27 +41,20 @@ class CountFold(Fold):
     """How many series there are."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Count the samples."""
         return (counts_of(vector, groups),)
 
     def joined(self, one: State, other: State) -> State:
-        """Add."""
         return (one[0] + other[0],)
 
     def ended(self, state: State) -> Floats:
-        """Return the counts."""
         return state[0]
 
     def alone(self, values: Floats) -> Floats:
-        """Return ones."""
         return np.ones_like(values)
 
 
 class GroupFold(CountFold):
-    """1 for every group."""
-
     def ended(self, state: State) -> Floats:
-        """Return ones."""
         return np.ones_like(state[0])
 
 
@@ -77,12 +70,10 @@ class SumFold(Fold):
         return counts_of(vector, groups), *_compensated(values, groups)
 
     def joined(self, one: State, other: State) -> State:
-        """Add."""
         total, lost = two_sum(one[1], other[1])
         return one[0] + other[0], total, one[2] + other[2] + lost
 
     def ended(self, state: State) -> Floats:
-        """Return the sums."""
         _, total, lost, *_ = state
         return add_lost(total, lost) if lost.any() else total
 
@@ -98,11 +89,9 @@ class AverageFold(SumFold):
         return *state, everywhere(np.nan, state[1].shape)
 
     def joined(self, one: State, other: State) -> State:
-        """Add."""
         return *super().joined(one, other), _small_sum(one) + _small_sum(other)
 
     def ended(self, state: State) -> Floats:
-        """Return the means."""
         mean = super().ended(state) / state[0]
         too_large = np.isinf(mean)
         return np.where(too_large, _small_sum(state) / state[0] / SMALL, mean) if too_large.any() else mean
@@ -129,7 +118,6 @@ class ExtremeFold(Fold):
         return one[0] + other[0], self._operation(one[1], other[1])
 
     def ended(self, state: State) -> Floats:
-        """Return it."""
         return state[1]
 
 
@@ -154,7 +142,6 @@ class VarianceFold(Fold):
         return counts, mean, one[2] + other[2] + np.where(both, apart * apart * one[0] * share, 0.0)
 
     def ended(self, state: State) -> Floats:
-        """Return the variances."""
         return state[2] / state[0]
 
     def alone(self, values: Floats) -> Floats:
@@ -166,7 +153,6 @@ class DeviationFold(VarianceFold):
     """The population standard deviation."""
 
     def ended(self, state: State) -> Floats:
-        """Return the roots."""
         return np.sqrt(super().ended(state))
 
 

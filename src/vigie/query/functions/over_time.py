@@ -16,7 +16,6 @@ SMALL = 2.0**-64  # so much smaller, no range of numbers has a sum that is none
 
 
 def total(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the sum."""
     return compensated_sum(window)
 
 
@@ -43,12 +42,10 @@ def highest(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def count(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the number of samples."""
     return np.broadcast_to(window.counts.astype(np.float64), (len(window.values), len(window.counts)))
 
 
 def present(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return 1."""
     return np.ones((len(window.values), len(window.counts)))
 
 
@@ -63,7 +60,6 @@ def last(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def variance(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the population variance."""
     samples, filled = window.cube()
     counts = window.counts
     mean = np.where(filled, samples, 0.0).sum(axis=2) / counts

@@ -77,7 +77,6 @@ class _Spans(NamedTuple):
     to_end: Floats
 
     def of(self, rows: Indices) -> _Spans:
-        """Return those of some series."""
         return self if self.sampled.ndim == 1 else _Spans(*(each[rows] for each in self))
 
     def capped(self, gap: Floats) -> Floats:

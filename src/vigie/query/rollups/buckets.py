@@ -39,12 +39,10 @@ class Buckets:
     lost: Floats
 
     def columns(self, chosen: slice) -> Buckets:
-        """Return some of the buckets."""
         cells = {name: getattr(self, name)[:, chosen] for name in FIELDS}
         return Buckets(self.ends[chosen], **cells)
 
     def rows(self, chosen: Indices) -> Buckets:
-        """Return some of the series."""
         cells = {name: getattr(self, name) for name in FIELDS}
         return Buckets(
             self.ends, **{name: cell if len(cell) == 1 else cell[chosen] for name, cell in cells.items()}

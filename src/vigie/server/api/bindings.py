@@ -36,7 +36,6 @@ class BindingRoutes:
         self._book, self._clock = book, clock
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [
             Route("/api/bindings", handle_errors(self._bindings)),
             Route("/api/jobs", handle_errors(self._jobs)),

@@ -14,7 +14,6 @@ from vigie.server.http.requests import error_response, handle_errors, respond
 
 
 def dashboard_routes() -> list[BaseRoute]:
-    """Return the routes."""
     return [
         Route("/api/dashboards", handle_errors(_list)),
         Route("/api/dashboards/{slug}", handle_errors(_one)),

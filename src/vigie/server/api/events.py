@@ -31,13 +31,10 @@ FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
 
 
 class EventRoutes:
-    """Answers about events."""
-
     def __init__(self, events: EventStore) -> None:
         self._events = events
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [Route("/api/events", handle_errors(self._list))]
 
     async def _list(self, request: Request) -> Response:

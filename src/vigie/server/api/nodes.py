@@ -30,7 +30,6 @@ class NodeCommandRoutes:
         self._registry, self._links = registry, links
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [Route(PATH, handle_errors(self._order), methods=["POST"])]
 
     async def _order(self, request: Request) -> Response:
@@ -57,13 +56,10 @@ def _length(given: Parameters) -> int:
 
 
 class NodeRoutes:
-    """Answers about nodes."""
-
     def __init__(self, registry: NodeStore, links: LinkEndpoint) -> None:
         self._registry, self._links = registry, links
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         return [
             Route("/api/nodes", handle_errors(self._list)),
             Route("/api/nodes/{name}", handle_errors(self._one), methods=["GET"]),

@@ -79,14 +79,11 @@ def _made(make: Make, gzip: bool) -> bytes:
 
 
 class PageRoutes:
-    """Answers for the pages."""
-
     def __init__(self, outlook: SnapshotCache, *, simulated: bool = False) -> None:
         self._outlook, self._simulated = outlook, simulated
         self._answers = SharedResponses()
 
     def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
         handlers = {
             "outlook/cluster": self._cluster,
             "outlook/attention": self._attention,

@@ -30,12 +30,10 @@ class Accounts:
         self._file, self._tokens = file, tokens
 
     def every(self) -> list[Account]:
-        """Return all accounts by name."""
         rows = self._file.read("SELECT name, role, password, made FROM account ORDER BY name")
         return [Account(*row) for row in rows]
 
     def find(self, name: str) -> Account | None:
-        """Return one account."""
         if not NAME.fullmatch(name):
             return None
         rows = self._file.read("SELECT name, role, password, made FROM account WHERE name = ?", name)

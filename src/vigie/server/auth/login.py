@@ -81,8 +81,6 @@ def check_return_path(address: str) -> str:
 
 
 class LoginForm(NamedTuple):
-    """What was typed."""
-
     name: str = ""
     password: str = ""
     then: str = ""  # where a form wants to go, checked
@@ -96,7 +94,6 @@ class LoginRoutes:
         self._secrets = callers.secrets
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
         return [
             Route("/login", handle_errors(self.page)),
             Route("/api/login", handle_errors(self.sign_in), methods=["POST"]),

@@ -57,7 +57,6 @@ class Secrets:
         return self._join_token
 
     def identify(self, token: str) -> Identity | None:
-        """Return whose token it is."""
         shown = token.encode("utf-8", "surrogatepass")
         if hmac.compare_digest(shown, self._admin_token.encode()):
             return Identity("admin", ADMIN)
@@ -71,12 +70,10 @@ class Secrets:
         return self.identity_of(found.owner) if found and found.kind == TOKEN else None
 
     def identity_of(self, account: str | None) -> Identity | None:
-        """Return who an account is, if it is there."""
         found = self.accounts.find(account) if account else None
         return Identity(found.role, found.name) if found else None
 
     def identify_session(self, token: str) -> Identity | None:
-        """Return whose session it is."""
         return self.identity_of(self.sessions.account(token))
 
     def recall(self, name: str, password: str) -> Identity | None:

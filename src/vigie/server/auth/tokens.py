@@ -34,12 +34,10 @@ class Sessions:
         return self._tokens.new(SESSION, account, SESSION_SECONDS)
 
     def account(self, token: str) -> str | None:
-        """Return whose session it is."""
         found = self._tokens.find(token)
         return found.owner if found and found.kind == SESSION else None
 
     def end(self, token: str) -> None:
-        """End a session."""
         found = self._tokens.find(token)
         if found and found.kind == SESSION:
             self._tokens.drop(found.id)
@@ -113,7 +111,6 @@ class Tokens:
         )
 
     def drop_expired(self) -> None:
-        """Forget what has expired."""
         self._file.write("DELETE FROM token WHERE expires <= ?", int(self._clock()))
 
     def keep_newest(self, kind: str, owner: str, most: int) -> None:

@@ -46,7 +46,6 @@ class StoredBinding(NamedTuple):
 
     @property
     def json(self) -> dict[str, Any]:
-        """Return it for JSON."""
         held = self.binding
         return {
             "id": self.id,

@@ -31,7 +31,6 @@ class StoredEvent(NamedTuple):
 
     @property
     def json(self) -> dict[str, Any]:
-        """Return it for JSON."""
         found = self.event._asdict()
         return {
             "id": self.id,

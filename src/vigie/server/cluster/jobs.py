@@ -40,7 +40,6 @@ class JobRecord(NamedTuple):
 
     @property
     def json(self) -> dict[str, Any]:
-        """Return it for JSON."""
         found = self._asdict()
         del found["number"]
         return {"name": self.facts.get("name", ""), **found}

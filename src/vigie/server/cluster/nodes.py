@@ -26,8 +26,6 @@ News = tuple[str, str, str]  # kind, sentence and severity of an event
 
 
 class NodeRecord(Struct):
-    """What is known of one node."""
-
     name: str
     state: str = UP
     first_seen_ms: int = 0
@@ -77,12 +75,10 @@ class NodeStore:
             self._save(*self._nodes.values())
 
     def nodes(self) -> list[NodeRecord]:
-        """Return every node, by name."""
         with self._guard:
             return [structs.replace(self._nodes[name]) for name in sorted(self._nodes)]
 
     def find(self, name: str) -> NodeRecord | None:
-        """Return what is known of a node."""
         with self._guard:
             found = self._nodes.get(name)
             return structs.replace(found) if found else None
@@ -261,7 +257,6 @@ class NodeStore:
 
 
 def node_facts(node: NodeRecord) -> dict[str, Any]:
-    """Return a node for JSON."""
     found = structs.asdict(node)
     for inner in ("start", "boot_ms", "gone_ms", "machine_id", "boot_id", "clock_offset_ms"):
         del found[inner]

@@ -44,7 +44,6 @@ class UserRecord:
 
     @property
     def json(self) -> dict[str, Any]:
-        """Return it for JSON."""
         return {
             "user": self.name,
             "gpus": sorted(self._gpus),

@@ -97,7 +97,6 @@ class ServerProtocol(HttpToolsProtocol):
             raise HeadTooLongError
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Collect a header."""
         self._length += len(name) + len(value)
         if self._length > MAX_HEAD:
             raise HeadTooLongError

@@ -50,8 +50,6 @@ class Traffic:
         self._table = Table("requests", 0, ())
 
     def watching(self, app: ASGIApp) -> ASGIApp:
-        """Return the application, watched."""
-
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
             begun = time.perf_counter()
             status, size = LEFT, 0
@@ -100,8 +98,6 @@ class Traffic:
 
 
 class LoggedRequest(NamedTuple):
-    """A request that was answered."""
-
     scope: Scope
     status: int
     size: int

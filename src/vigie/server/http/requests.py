@@ -269,7 +269,6 @@ class ChunkedResponse(Response):
         super().__init__(None, status, {**length, **headers}, content_type)
 
     async def __call__(self, _: Scope, __: Receive, send: Send) -> None:
-        """Send it."""
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         await send(start)
         for number, piece in enumerate(self._pieces, 1):

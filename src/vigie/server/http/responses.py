@@ -33,5 +33,4 @@ def split_chunks(parts: Iterable[bytes]) -> Body:
 
 
 def join_chunks(body: Body) -> bytes:
-    """Return all of it as one."""
     return body if isinstance(body, bytes) else b"".join(body)

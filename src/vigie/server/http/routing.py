@@ -22,7 +22,6 @@ class TextConvertor(Convertor[str]):
         return value
 
     def to_string(self, value: str) -> str:
-        """Return the text as it is."""
         return value
 
 

@@ -34,11 +34,9 @@ BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
 class NodeKeys(Protocol):
     """What knows the credentials of nodes."""
 
-    def identify(self, token: str) -> Identity | None:
-        """Return whose token it is."""
+    def identify(self, token: str) -> Identity | None: ...
 
-    def new_node_key(self, node: str) -> str:
-        """Return a new key of a node."""
+    def new_node_key(self, node: str) -> str: ...
 
     def revoke(self, node: str) -> None:
         """Let every key of a node be valid no more."""

@@ -175,7 +175,6 @@ class LinkSession:
                 await self._said(message)
 
     async def _said(self, message: messages.Message) -> None:
-        """Take what is said seldom."""
         if isinstance(message, HeldBindings):
             await self._held([binding_of(held) for held in message.bindings])
         elif isinstance(message, InventoryMessage):

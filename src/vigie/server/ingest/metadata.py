@@ -17,8 +17,6 @@ MOST = 20_000  # families
 
 
 class MetricMetadata(NamedTuple):
-    """What is known of one metric."""
-
     kind: str = UNKNOWN
     help: str = ""
     unit: str = ""

@@ -187,8 +187,6 @@ def _settle(done: asyncio.Future[None], error: Exception | None) -> None:
 
 
 class WriteRoute:
-    """Answers remote write."""
-
     def __init__(self, write: Write) -> None:
         self._write = write
 

@@ -36,7 +36,6 @@ class SelfMonitor:
         self._thread.start()
 
     def close(self) -> None:
-        """End."""
         self._stop.set()
         self._thread.join()
 

@@ -66,7 +66,6 @@ def choice(*words: str) -> Schema:
 
 
 def json_of(what: str, schema: Schema) -> Content:
-    """Return a content that is JSON."""
     return Content(what, {JSON: schema})
 
 
@@ -79,7 +78,6 @@ def data_of(what: str, schema: Schema) -> Content:
 
 
 def text_of(what: str, kind: str = TEXT) -> Content:
-    """Return a content that is text."""
     return Content(what, {kind: STRING})
 
 

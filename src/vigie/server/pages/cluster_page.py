@@ -33,7 +33,6 @@ class Usage:
 
     @property
     def sentence(self) -> str:
-        """Say it."""
         if not self.expected:
             return "No GPU here."
         return (
@@ -43,7 +42,6 @@ class Usage:
 
 
 def cluster_page(picture: Snapshot, seen: Redactor, *, simulated: bool) -> dict[str, Any]:
-    """Return the page."""
     cells, jobs, nodes = GpuCells(picture, seen), JobRows(picture, seen), NodeRows(picture)
     attention = IncidentRows(picture, seen).all()
     return {

@@ -88,25 +88,20 @@ class EmptyClusterState:
     missing = NO_LEDGERS
 
     def nodes(self) -> list[NodeRecord]:
-        """Return nobody."""
         return []
 
     def held(self, *_: object) -> list[StoredBinding]:
-        """Return nothing."""
         return []
 
     held_on = held
 
     def jobs(self, *_: object) -> list[JobRecord]:
-        """Return none."""
         return []
 
     def hours(self, *_: object) -> dict[str, float]:
-        """Return none."""
         return {}
 
     def events(self, *_: object) -> list[StoredEvent]:
-        """Return none."""
         return []
 
     recent = events

@@ -21,7 +21,6 @@ class GpuCells:
                     self._note(place, incident.severity, incident.finding.title)
 
     def of(self, place: Place) -> dict[str, Any]:
-        """Return the cell of a GPU."""
         picture, card = self._picture, self._picture.cards[place]
         health, why = self._health(place)
         used, total = (picture.number(name, *place) for name in ("memory", "memory_total"))

@@ -92,7 +92,6 @@ def _only(found: BatchResult, name: str) -> float | None:
 
 
 async def gpu_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> dict[str, Any]:
-    """Return the page of a GPU."""
     here = gpu_matcher(*place)
     asks = {name: BatchQuery(query % here, ()) for name, query in HEALTH_ASKS.items()}
     found = await outlook.asker.ask(asks, picture.at_ms)

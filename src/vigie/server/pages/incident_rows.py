@@ -40,7 +40,6 @@ class IncidentRows:
         return [self.row(incident) for incident in by_severity(self._picture.incidents) if fits(incident)]
 
     def row(self, incident: Incident) -> dict[str, Any]:
-        """Return one incident for JSON."""
         finding, jobs = incident.finding, self._jobs(incident)
         where, words = _where(incident, jobs), self._words(incident, jobs)
         return {

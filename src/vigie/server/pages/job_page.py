@@ -53,7 +53,6 @@ def _odd(count: int) -> str:
 async def job_page(
     outlook: SnapshotCache, picture: Snapshot, seen: Redactor, job: JobRecord
 ) -> dict[str, Any]:
-    """Return the page of a job."""
     state = picture.job_state(job)
     then = picture
     if state == FINISHED and job.end_ms is not None:

@@ -113,7 +113,6 @@ def node_queries(name: str) -> dict[str, BatchQuery]:
 
 
 async def node_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, name: str) -> dict[str, Any]:
-    """Return the page of a node."""
     found = await outlook.asker.ask(node_queries(name), picture.at_ms)
     attention = IncidentRows(picture, seen).all(lambda trouble: name in trouble.nodes)
     cells = GpuCells(picture, seen)

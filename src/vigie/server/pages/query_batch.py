@@ -47,7 +47,6 @@ class QuerySpan(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Return how many there are."""
         return (self.end - self.start) // self.step + 1
 
 

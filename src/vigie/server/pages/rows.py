@@ -57,7 +57,6 @@ class NodeRows:
         }
 
     def of(self, name: str) -> dict[str, Any]:
-        """Return the row of a node."""
         picture, node = self._picture, self._picture.nodes[name]
         state = picture.node_state(name)
         return {
@@ -92,7 +91,6 @@ class JobRows:
         self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
 
     def of(self, job: JobRecord) -> dict[str, Any]:
-        """Return the row of a job."""
         row, state = self._seen.job(job), self._picture.job_state(job)
         facts = row["facts"]
         odd = {"running": self._now, "finished": self._ever}.get(state, {}).get(job.id)

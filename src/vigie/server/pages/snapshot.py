@@ -22,8 +22,6 @@ SEVERAL = ("throttled", "mig")  # questions that have several answers about a GP
 
 
 class GpuInfo(NamedTuple):
-    """Which GPU it is."""
-
     node: str
     gpu: str
     uuid: str = ""
@@ -34,7 +32,6 @@ class GpuInfo(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Return where it is."""
         return self.node, self.gpu
 
 
@@ -42,7 +39,6 @@ class GpuInfos(dict[str, list[GpuInfo]]):
     """The GPUs of each node; to ask for those of a node without any changes nothing, in any thread."""
 
     def __missing__(self, node: str) -> list[GpuInfo]:
-        """Return none."""
         return []
 
 

@@ -78,7 +78,6 @@ def _users_verdict(picture: Snapshot, rows: list[dict[str, Any]]) -> dict[str, s
 
 
 async def user_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, user: str) -> dict[str, Any]:
-    """Return the page of a user."""
     places, cells, rows = places_of(picture, user), GpuCells(picture, seen), JobRows(picture, seen)
     span = _span(picture.at_ms)
     worked = await outlook.asker.ask({"worked": BatchQuery(WORKED % _mine(user), ())}, span)

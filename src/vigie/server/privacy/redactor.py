@@ -85,7 +85,6 @@ class Redactor:
         return self._mask.binding(kept.json) if self._mask else kept.json
 
     def user(self, name: str) -> str:
-        """Return a user's name."""
         return self._mask.user(name) if self._mask else name
 
     @property
@@ -94,7 +93,6 @@ class Redactor:
         return self._mask is not None and self._mask.hosts
 
     def host(self, name: str) -> str:
-        """Return a host's name."""
         return self._mask.word(HOST, name) if self._mask and self._mask.hosts else name
 
     def event(self, row: dict[str, Any]) -> dict[str, Any]:

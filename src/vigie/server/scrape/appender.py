@@ -92,7 +92,6 @@ class ScrapeAppender:
         self._known: dict[str, Labels] = {}  # the store, too, knows labels best by the same object
 
     def succeed(self, time_ms: int, report: Report, layout: ScrapeLayout, row: Iterable[float]) -> None:
-        """File a scrape."""
         tables = {replaced: (table, values) for replaced, table, values in layout.parts(list(row))}
         if self._last is not layout:
             for replaced, table, values in self._last.parts(self._last.absent()):

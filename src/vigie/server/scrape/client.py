@@ -164,7 +164,6 @@ class _Connection(asyncio.Protocol):
             self._waiting.set_exception(_Closed(f"the connection was closed: {exc or 'no answer'}"))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header."""
         self._length += len(name) + len(value)
         if self._length > MAX_HEAD:
             raise ScrapeError(f"the head of the answer is larger than {MAX_HEAD} bytes")

@@ -33,8 +33,6 @@ class ScrapeCredentials(NamedTuple):
 
 
 class ScrapeConfig(NamedTuple):
-    """The settings of the scraper."""
-
     interval: float = 10.0
     timeout: float = 10.0
     most_samples: int = 0  # in one scrape; 0: no bound
@@ -62,7 +60,6 @@ class ScrapeConfig(NamedTuple):
             raise ScrapeError(f"cannot read a secret: {error}") from None
 
     def place(self, target: Target, tls: Callable[[], ssl.SSLContext]) -> TargetAddress:
-        """Return where to connect to."""
         secure = tls() if target.scheme == "https" else None
         return TargetAddress(target.host, target.port, target.path, secure, self.tls.server_name)
 

@@ -103,7 +103,6 @@ class FileSd:
         self._wanted.set()
 
     def close(self) -> None:
-        """End."""
         self._closing = True
         self.refresh()
         self._thread.join()
@@ -128,7 +127,6 @@ class FileSd:
 
 
 def yaml(entries: Iterable[DiscoveryEntry]) -> str:
-    """Return the entries as YAML."""
     note = "The targets of vigie, for file_sd_configs. Written anew whenever they change."
     return write_yaml([entry._asdict() for entry in entries], note)
 

@@ -72,8 +72,6 @@ class LineOrder:
 
 
 class ScrapedSamples(NamedTuple):
-    """What one scrape brought."""
-
     layout: ScrapeLayout
     row: list[float]  # in the layout's order; some may be absent
     timed: list[TimedSample]

@@ -26,8 +26,6 @@ class AddNode(msgspec.Struct):
 
 
 class RemoveNode(msgspec.Struct):
-    """A node, by its address."""
-
     ip: str
 
 

@@ -32,8 +32,7 @@ LOOK_UPS = 64
 class TargetSource(Protocol):
     """What is to be scraped, and who wants to know when that changes."""
 
-    def all(self) -> Iterable[Target]:
-        """Return the targets."""
+    def all(self) -> Iterable[Target]: ...
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Call this after each change, from any thread."""

@@ -76,7 +76,6 @@ class ScrapeCache:
         self.known[text] = series
 
     def layout(self, found: dict[str, Series], shelf: LabelPolicy) -> ScrapeLayout:
-        """Return the layout of these series."""
         texts = tuple(map(sys.intern, found))  # most stand in many layouts
         layout = self._layouts.get((shelf, texts))
         if layout is None:

@@ -39,7 +39,6 @@ class Target(NamedTuple):
 
     @property
     def port(self) -> int:
-        """Return the port."""
         return int(self.address.rpartition(":")[2])
 
     def discovered(self) -> dict[str, str]:

@@ -24,8 +24,7 @@ JOB = "node"
 class StoredTimes(Protocol):
     """What can be asked for the frames that it has."""
 
-    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return samples."""
+    def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]: ...
 
 
 class ActivityLog:
@@ -106,7 +105,6 @@ class ActivityLog:
         return found
 
     def jobs(self, node: str) -> Sequence[str]:
-        """Return the jobs of a node."""
         heard = self._heard.get(node)
         return (JOB, *heard.jobs) if heard else (JOB,)
 

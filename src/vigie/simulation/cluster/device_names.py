@@ -24,5 +24,4 @@ def process_id(gpu: int) -> str:
 
 
 def pci_address(gpu: int) -> str:
-    """Return where a GPU sits."""
     return f"00000000:{BUSES[gpu % len(BUSES)]:02X}:00.0"

@@ -62,8 +62,6 @@ class HeatModel:
 
 
 class GpuPhysics:
-    """The GPUs of one machine."""
-
     def __init__(self, story: Scenario, machine: MachineSpec) -> None:
         if machine.gpu is None:
             raise ValueError(f"{machine.name} has no GPU")

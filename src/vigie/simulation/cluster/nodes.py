@@ -72,7 +72,6 @@ class SimulatedNode:
         return next(self.frames(np.array([time_ms], dtype=np.int64)), None)
 
     def frames(self, times: Times) -> Iterator[Frame]:
-        """Yield a frame for each of these times at which the node is there."""
         made = self.stretches(times)
         for row, time_ms in enumerate(made[0].times.tolist() if made else ()):
             yield Frame(time_ms, tuple((one.table, tuple(one.values[row].tolist())) for one in made))

@@ -50,7 +50,6 @@ class Scenario:
         return self._jobs_on[node]
 
     def incidents_of(self, kind: str, *, node: str = "", job: str = "") -> list[ScriptedIncident]:
-        """Return the incidents of a kind, on a node or of a job."""
         return [
             one
             for one in self.incidents

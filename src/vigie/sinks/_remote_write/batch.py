@@ -41,7 +41,6 @@ class SampleBatch:
         return time < self._latest - LATE_MS or (newest is not None and time <= newest)
 
     def add(self, section: bytes, times: Sequence[int], values: Sequence[float]) -> None:
-        """Add samples of a series."""
         several = len(times) > 1
         late = self.is_late(times[0], self._newest.get(section))
         if several and (late or not _rising(times)):
@@ -61,7 +60,6 @@ class SampleBatch:
             self._latest = time
 
     def add_late(self, section: bytes, time: int, value: float) -> None:
-        """Add a sample that is known to be late."""
         self._late.setdefault(section, []).append((time, value))
         self.count += 1
 

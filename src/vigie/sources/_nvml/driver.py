@@ -111,7 +111,6 @@ class NvmlDriver:
         return self._released[1] if self._released else ""
 
     def resume(self) -> None:
-        """Take the driver again."""
         self._released = None
         self._tried = float("-inf")
 

@@ -25,8 +25,6 @@ OTHERS = {0: "=d", 1: "=I", 4: "=q", 5: "=i", 6: "=H"}
 
 
 class FieldRow(NamedTuple):
-    """Which field a metric is."""
-
     metric: Metric
     field: int
 

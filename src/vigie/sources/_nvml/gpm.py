@@ -24,8 +24,6 @@ CLOSEST = 0.1  # seconds: two samples that are closer say nothing
 
 
 class GpmCounters:
-    """The counters that were chosen."""
-
     def __init__(self, rows: Sequence[ProfilingField]) -> None:
         self.rows = rows
         self.series = FieldRows((row.metric, ()) for row in rows)

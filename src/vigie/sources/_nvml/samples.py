@@ -123,8 +123,6 @@ def samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = False) -
 
 
 class _Told:
-    """What one GPU has told."""
-
     def __init__(self, driver: NvmlDriver, gpu: NvmlGpu) -> None:
         self.samples: list[Sample] = []
         self.absent: dict[Absence, None] = {}  # each once, in their order

@@ -93,7 +93,6 @@ class ReplayedCalls(SystemCalls):
         return name, offset
 
     def uname(self) -> tuple[str, str, str, str, str]:
-        """Return the recorded uname."""
         sysname, nodename, release, version, machine = self._answer("uname")
         return sysname, nodename, release, version, machine
 

@@ -136,7 +136,6 @@ class Tree:
         return os.readlink(self._prefix + path)
 
     def exists(self, path: str) -> bool:
-        """Tell whether the path is there."""
         return os.path.exists(self._prefix + path)
 
     def explain(self, path: str, error: OSError) -> None:

@@ -59,7 +59,6 @@ class BlobLocation(NamedTuple):
     end: int | None  # None for where the row ends
 
     def cut(self, rows: Sequence[bytes]) -> bytes:
-        """Return the blob, given its rows."""
         if len(rows) == 1:
             return rows[0][self.begin : self.end]
         return rows[0][self.begin :] + rows[1][: self.end]
@@ -75,7 +74,6 @@ class BlobIndex:
         return len(self._packed) // _PLACE.size
 
     def of(self, blob: int) -> BlobLocation:
-        """Return where a blob is."""
         at = blob * _PLACE.size
         try:
             if at + _PAIR.size <= len(self._packed):

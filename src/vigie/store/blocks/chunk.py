@@ -37,12 +37,10 @@ class Chunk(NamedTuple):
 
     @property
     def times(self) -> Times:
-        """Return the rows' times."""
         return unpack_times(self.packed_times)
 
     @property
     def values(self) -> Floats:
-        """Return the rows."""
         return self.read(np.arange(len(self.layout)), 0, self.rows)[0].T
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:

@@ -48,7 +48,6 @@ class LayoutStore:
         self._outline_of: dict[int, Schema] = {}  # by the layout's number
 
     def layout(self, number: int) -> Layout:
-        """Return a layout."""
         layout = self._by_number.get(number)
         if layout is None:
             rows = self._database.read("SELECT series FROM layout WHERE number = ?", number)

@@ -69,7 +69,6 @@ def compress(numbers: Floats | Whole, level: int) -> bytes:
 
 
 def decompress(content: bytes) -> Floats | Whole:
-    """Return the numbers again."""
     if content[:1] == _FLOAT:
         return np.frombuffer(content, np.float64, offset=1)
     return decompress_whole(content)  # or floats: pcodec knows what it was given
@@ -84,7 +83,6 @@ def decompress_whole(content: bytes) -> Whole:
 
 
 def unpack_floats(blob: bytes) -> Floats:
-    """Return the array again."""
     codec, _, content = unseal(blob)
     if codec != DECIMAL:
         return _restored(codec, content).view(np.float64)
@@ -105,7 +103,6 @@ def pack_times(times: Times, codec: int = PCODEC) -> bytes:
 
 
 def unpack_times(blob: bytes) -> Times:
-    """Return the times again."""
     codec, _, content = unseal(blob)
     return _restored(codec, content).view(np.int64)
 
@@ -116,7 +113,6 @@ def pack_text(text: str) -> bytes:
 
 
 def unpack_text(blob: bytes) -> str:
-    """Return the text again."""
     _, _, content = unseal(blob)
     return zlib.decompress(content).decode()
 
@@ -136,7 +132,6 @@ def shuffle(words: NDArray[np.uint64]) -> bytes:
 
 
 def unshuffle(content: bytes) -> NDArray[np.uint64]:
-    """Return the words again."""
     planes = np.frombuffer(content, np.uint8).reshape(8, -1)
     return np.ascontiguousarray(planes.T).view(np.uint64).reshape(-1)
 

@@ -25,7 +25,6 @@ _ZLIB = b"\x78"  # which part each line is in is below this
 
 
 def compress_lines(lines: Whole, level: int) -> bytes:
-    """Return the bytes of lines."""
     parts = _parts(lines) if lines.size > ENOUGH else np.zeros(len(lines), dtype=np.uint8)
     if not parts.any():
         return compress(lines, level)

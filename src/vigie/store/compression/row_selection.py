@@ -32,7 +32,6 @@ def scatter_rows(out: NDArray[Any], places: Lines, lines: Iterable[Any]) -> None
 
 
 def select_rows(lines: NDArray[Any], ranks: Lines) -> Iterable[Any]:
-    """Return some of the lines."""
     return [lines[rank] for rank in ranks] if isinstance(ranks, list) else lines[ranks]
 
 

@@ -44,12 +44,10 @@ class Head:
 
     @property
     def times(self) -> Times:
-        """Return the rows' times."""
         return self._times[: self.rows]
 
     @property
     def values(self) -> Floats:
-        """Return the rows."""
         return self._values[: self.rows]
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:

@@ -44,7 +44,6 @@ class Placement:
         return np.concatenate(rows) if len(rows) > 1 else rows[0]
 
     def rows(self, values: Floats) -> list[Floats]:
-        """Return them stream by stream."""
         return [values[start:stop] for start, stop in self._edges]
 
 
@@ -69,5 +68,4 @@ class PlacementCache:
         self._known[target] = {**fresh, tuple([id(table) for table, _ in parts]): route}
 
     def forget(self, target: Target) -> None:
-        """Forget a target."""
         self._known.pop(target, None)

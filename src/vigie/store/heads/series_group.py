@@ -43,7 +43,6 @@ class ArrivalGroup:
         self._ended: set[Member] = set()  # those whose last sample is a stale marker
 
     def take(self, seats: Iterable[Member]) -> None:
-        """Give seats a place here."""
         seats = list(seats)
         for before in {seat.group for seat in seats if seat.group is not None}:
             before.dismiss([seat for seat in seats if seat.group is before])

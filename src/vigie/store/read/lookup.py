@@ -66,7 +66,6 @@ class Lookup:
                     yield target, layout.series[i]
 
     def label_names(self) -> set[str]:
-        """Return the names of the labels."""
         names: set[str] = set()
         for one, places in self._fitting(NAME):
             for place, fit in places:
@@ -82,7 +81,6 @@ class Lookup:
         return names
 
     def label_values(self, name: str) -> set[str]:
-        """Return the values of a label."""
         values: set[str] = set()
         asked: set[tuple[object, Conditions]] = set()
         for one, places in self._fitting(name):

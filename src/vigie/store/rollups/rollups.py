@@ -65,7 +65,6 @@ class RollupStore:
             tier.blocks.close()
 
     def note_row(self, stream: Stream, time: int) -> None:
-        """Take note of a row of a stream."""
         if stream.rolled is None:
             stream.rolled = max(tier.reach(stream.name) for tier in self.tiers)
         if time <= stream.rolled:

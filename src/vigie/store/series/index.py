@@ -50,11 +50,9 @@ class Index:
             yield from streams.values()
 
     def get(self, target: Target, source: str) -> Stream | None:
-        """Return a stream that is known."""
         return self._streams.get(target, {}).get(source)
 
     def add(self, stream: Stream) -> None:
-        """Make a stream known."""
         target = stream.name.target
         self._streams.setdefault(target, {})[stream.name.source] = stream
         self._noted[stream] = {}
@@ -83,7 +81,6 @@ class Index:
             self.note(stream, outline)
 
     def remove(self, stream: Stream) -> None:
-        """Forget a stream."""
         self._unname(stream)
         del self._noted[stream]
         streams = self._streams[stream.name.target]
@@ -98,7 +95,6 @@ class Index:
         return [target for target, own in self._own.items() if _fits(own.labels, conditions)]
 
     def streams_of(self, target: Target) -> list[Stream]:
-        """Return all streams of a target."""
         return list(self._streams.get(target, {}).values())
 
     def find(self, matchers: Sequence[Matcher]) -> Iterator[StreamMatch]:

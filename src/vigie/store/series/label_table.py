@@ -37,7 +37,6 @@ class StoredLabelTable(LabelTable):
             yield labels
 
     def row(self, place: int) -> Labels:
-        """Return one label set."""
         labels = dict(self._target)
         labels.update(self._layout.series[self._columns[place]])
         for name in self._left_out:

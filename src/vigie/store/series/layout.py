@@ -44,7 +44,6 @@ class Layout:
 
     @cached_property
     def column(self) -> dict[Key, int]:
-        """Return where each series stands."""
         return {key: i for i, key in enumerate(self.series)}
 
     @cached_property
@@ -105,7 +104,6 @@ class Layout:
 
     @cached_property
     def label_names(self) -> frozenset[str]:
-        """Return the names of all labels."""
         return frozenset().union(*{tuple(map(_FIRST, key)) for key in self.series})
 
     @cached_property
@@ -144,7 +142,6 @@ class Layouts:
         self._ordered: WeakKeyDictionary[Layout, Layout] = WeakKeyDictionary()
 
     def of(self, series: tuple[Key, ...]) -> Layout:
-        """Return the layout with these series."""
         layout = self._known.get(series)
         if layout is None:
             layout = self._known[series] = Layout(series, self._band)
@@ -171,7 +168,6 @@ class Layouts:
         return wider
 
     def union(self, layouts: Iterable[Layout]) -> Layout:
-        """Return one layout with the series of all."""
         distinct = unique(layouts)
         if len(distinct) == 1:
             return distinct[0]

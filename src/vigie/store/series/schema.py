@@ -21,7 +21,6 @@ class Schema:
         return [name for name in self.metrics if all(self._may_fit(name, each) for each in conditions)]
 
     def names_of_labels(self, metrics: Iterable[str]) -> frozenset[str]:
-        """Return the names of the labels that series of some metrics have."""
         return frozenset[str]().union(*(self.metrics[name] for name in metrics))
 
     def _may_fit(self, metric: str, condition: CompiledMatcher) -> bool:

@@ -37,7 +37,6 @@ Batch = list[PlainRow | SegmentDamage]
 
 
 def number_of(path: Path) -> int:
-    """Return the number of a segment."""
     return int(path.stem)
 
 

@@ -27,7 +27,6 @@ def data_source_variable(name: str, uid: str) -> Json:
 
 
 def pick_variable(variable: Variable) -> Json:
-    """Return one variable."""
     common: Json = {"name": variable.name, "label": variable.label, "multi": variable.multi}
     common["includeAll"] = variable.multi
     if variable.multi:

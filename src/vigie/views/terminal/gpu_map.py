@@ -19,7 +19,6 @@ HEALTHY = ("up", "ok", "")
 
 
 def grid(nodes: Sequence[JsonObject], measure: Measure, known: Mapping[str, str], most: int) -> list[PageRow]:
-    """Return the rows of tiles."""
     if not nodes:
         return []
     room = max(1, most - GAP)

@@ -39,7 +39,6 @@ class JsonObject:
         return JsonObject(self._fields.get(name))
 
     def parts(self, name: str) -> list[JsonObject]:
-        """Return the objects of a list."""
         value = self._fields.get(name)
         return (
             [JsonObject(entry) for entry in value if isinstance(entry, dict)]

@@ -38,7 +38,6 @@ class Poller:
             self._changed.set()
 
     def seen(self, route: PageRoute) -> ScreenState:
-        """Return what is known of a page."""
         with self._lock:
             return self._seen.get(route, ScreenState())
 

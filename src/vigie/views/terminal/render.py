@@ -41,7 +41,6 @@ def page_of(state: UiState, seen: ScreenState, columns: int, rows: int) -> Termi
 
 
 def frame(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
-    """Return the screen."""
     top, bottom = _opening(state, seen, page, columns), _closing(state, seen, page, columns, rows)
     top = top[: max(1, rows - len(bottom) - 1)]
     bottom = bottom[max(0, len(top) + len(bottom) - rows + (rows > 2)) :]

@@ -25,7 +25,6 @@ MOST_BYTES = 1024
 
 
 def write_rows(lines: Sequence[Line], columns: int, look: TerminalStyle) -> list[str]:
-    """Return what each row is written as."""
     # At the right edge, clearing the rest of the row would clear its last character.
     return [encode_line(line, look) + (REST if length(line) < columns else "") for line in lines]
 
@@ -42,8 +41,6 @@ def changes(before: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 class Screen:
-    """The screen and the keys."""
-
     def __init__(self, look: TerminalStyle) -> None:
         self._look = look
         self._in, self._out = sys.stdin.fileno(), sys.stdout.fileno()

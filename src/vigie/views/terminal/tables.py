@@ -103,7 +103,6 @@ def waiting(found: Sequence[JsonObject], now: float | None, most: int) -> list[P
 
 
 def gpus(title: str, found: Sequence[JsonObject], most: int) -> list[PageRow]:
-    """Return a table of GPUs."""
     return [section_row(title), *table(GPUS, [_gpu(cell) for cell in found], most)] if found else []
 
 

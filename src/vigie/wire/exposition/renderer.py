@@ -12,8 +12,6 @@ from vigie.wire.exposition.families import FamilyTable
 
 
 class Format(NamedTuple):
-    """A dialect of the exposition."""
-
     name: str
     content_type: str
     end: str
@@ -31,7 +29,6 @@ class Renderer:
         self._families = FamilyTable()
 
     def render(self, parts: list[TableValues], form: Format) -> str:
-        """Return the exposition of these tables."""
         return "".join([self._part(values, form) for values in self._families.apart(parts)]) + form.end
 
     def _part(self, values: TableValues, form: Format) -> str:

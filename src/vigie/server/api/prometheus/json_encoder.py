@@ -131,7 +131,6 @@ def _vector(chosen: Sequence[ResultSeries]) -> Iterator[bytes]:
 
 
 def _points(series: Sequence[ResultSeries]) -> list[bytes]:
-    """Return the one point of each series."""
     if not series:
         return []
     values = numbers(np.concatenate([one.values for one in series]))

@@ -158,7 +158,6 @@ class Queries:
         return await self._asked("series", request, partial(series, await _look(given)))
 
     async def labels(self, request: Request) -> Response:
-        """Answer which labels there are."""
         given = await parameters_of(request)
         return await self._asked("labels", request, partial(label_names, await _look(given)))
 

@@ -48,7 +48,6 @@ COMPRESSED = ("receive_compressed", "transmit_compressed")
 
 
 def detail_columns(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
-    """Yield them all."""
     one = np.ones(len(state.user))
     for name, value in STILL.items():
         yield gauge(name, one * value)

@@ -28,7 +28,6 @@ class Scheduler:
         self._pending = {one.id: story.within(times, one.since, None) for one in story.waiting}
 
     def columns(self) -> Iterator[Column]:
-        """Yield all of `slurm_*`."""
         yield from self._queue()
         yield from self._nodes()
         yield from self._partitions()

@@ -14,7 +14,6 @@ from vigie.views.text.style import DIM
 
 
 def page(answer: JsonObject, measure: Measure, matches: Matches, most: int) -> TerminalPage:
-    """Return the page."""
     now = answer.number("at_ms")
     nodes, jobs, waiting = answer.parts("nodes"), answer.parts("jobs"), answer.parts("waiting")
     known = letters(jobs, nodes)

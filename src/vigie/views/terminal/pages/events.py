@@ -13,7 +13,6 @@ from vigie.views.text.style import DIM
 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    """Return the page."""
     rows = tables.attention(answer, matches, most, "What was found")
     if not rows:
         why = "nothing matches" if answer.parts("attention") else "nothing was found"

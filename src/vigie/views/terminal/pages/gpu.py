@@ -31,7 +31,6 @@ HEALTH = (
 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    """Return the page."""
     now, cell, health = answer.number("at_ms"), answer.part("cell"), answer.part("health")
     rows: list[PageRow] = [*tables.attention(answer, matches, most)]
     rows += tables.gpus("Now", [cell] if cell else [], most)

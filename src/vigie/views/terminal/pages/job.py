@@ -39,7 +39,6 @@ RANKS = (
 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    """Return the page."""
     now, job = answer.number("at_ms"), answer.part("job")
     rows: list[PageRow] = [*tables.attention(answer, matches, most)]
     rows += tables.facts("Job", _facts(job), most)

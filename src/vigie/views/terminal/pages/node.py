@@ -22,7 +22,6 @@ USES = (("gpu_memory_bytes", "bytes"), ("memory_bytes", "bytes"), ("rss_bytes", 
 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    """Return the page."""
     now, node, who = answer.number("at_ms"), answer.part("node"), answer.part("who")
     rows: list[PageRow] = [*tables.attention(answer, matches, most)]
     rows += tables.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)

@@ -16,7 +16,6 @@ IDLE = (TableColumn("what", least=20), TableColumn("to type", least=20, rank=1))
 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    """Return the page."""
     now = answer.number("at_ms")
     idle = [
         PageEntry([one.text("what"), one.text("command") or "-"], f"idle:{number}", "", one.text("command"))

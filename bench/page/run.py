@@ -96,15 +96,15 @@ def asked(browser: Browser, url: str) -> tuple[float, int, float]:
     return painted, len(spans), sum(spans)
 
 
-def large(outlook: dict[str, Any]) -> bytes:
-    """Return the outlook of a thousand nodes with eight GPUs each, made of the demo's own."""
-    whole = [node for node in outlook["nodes"] if len(node["cells"]) == GPUS]
+def large(page: dict[str, Any]) -> bytes:
+    """Return the page of a thousand nodes with eight GPUs each, made of the demo's own."""
+    whole = [node for node in page["nodes"] if len(node["cells"]) == GPUS]
     nodes = []
     for number in range(NODES):
         node = copy.deepcopy(whole[number % len(whole)])
         node["name"] = f"gpu{number:04}"
         nodes.append(node)
-    return json.dumps({**outlook, "nodes": nodes}).encode()
+    return json.dumps({**page, "nodes": nodes}).encode()
 
 
 def map_of_thousands(browser: Browser, server: str) -> tuple[float, list[float]]:
@@ -115,13 +115,13 @@ def map_of_thousands(browser: Browser, server: str) -> tuple[float, list[float]]
     def answer(route: Route) -> None:
         route.fulfill(body=large(route.fetch().json()), content_type="application/json")
 
-    page.route("**/api/outlook/cluster*", answer)
+    page.route("**/api/pages/cluster*", answer)
     page.goto(server)
     page.wait_for_selector("html[data-painted]", state="attached", timeout=60_000)
     page.wait_for_selector(".cells canvas")
     took: float = page.evaluate(
         f"{PAINTED} - performance.getEntriesByType('resource')"
-        ".find((e) => e.name.includes('/outlook/cluster')).responseEnd"
+        ".find((e) => e.name.includes('/pages/cluster')).responseEnd"
     )
     frames: list[float] = page.evaluate(PAN)
     page.context.close()

@@ -11,16 +11,16 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from tests.server.serving import listening
-from tests.views import outlooks
+from tests.views import answers
 from vigie.cli import main
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     async def cluster(_: object) -> JSONResponse:
-        return JSONResponse(outlooks.cluster())
+        return JSONResponse(answers.cluster())
 
-    with listening(Starlette(routes=[Route("/api/outlook/cluster", cluster)])) as port:
+    with listening(Starlette(routes=[Route("/api/pages/cluster", cluster)])) as port:
         yield f"http://127.0.0.1:{port}"
 
 
@@ -44,7 +44,7 @@ def test_output_that_is_no_terminal_is_printed_once_too(url: str, capsys: pytest
 
 def test_json_is_what_the_server_says(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", "--json", "--server", url]) == 0
-    assert json.loads(capsys.readouterr().out) == outlooks.cluster()
+    assert json.loads(capsys.readouterr().out) == answers.cluster()
 
 
 @pytest.mark.parametrize(

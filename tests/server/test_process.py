@@ -140,7 +140,7 @@ def test_server_reads_from_an_engine_elsewhere(start: Start, tmp_path: Path) -> 
     write = f"{elsewhere.address}/api/v1/write"
     here = start(f"--store={elsewhere.address}", data=tmp_path / "other")
     assert json.loads(here.ask("/api/v1/query?query=1%2B1")[1])["data"]["result"][1] == "2"
-    assert b"vigie_server_questions_total" in here.ask("/metrics")[1]
+    assert b"vigie_server_queries_total" in here.ask("/metrics")[1]
     with pytest.raises(urllib.error.HTTPError, match="404"):
         here.write(b"x")
     assert not (tmp_path / "other" / "store").exists()

@@ -85,9 +85,9 @@ def test_base_follows_the_address_as_the_browser_wrote_it() -> None:
 def test_document_names_what_the_page_asks_first_as_the_page_spells_it(app: AuthMiddleware) -> None:
     said = get(app, "/gpu/gpu%2001/MIG-%C3%A9(1)").body.decode()
     assert (
-        '<link rel="preload" as="fetch" crossorigin href="api/outlook/gpus/gpu%2001/MIG-%C3%A9(1)" />' in said
+        '<link rel="preload" as="fetch" crossorigin href="api/pages/gpus/gpu%2001/MIG-%C3%A9(1)" />' in said
     )
-    assert 'href="api/outlook/cluster"' in get(app, "/").body.decode()
+    assert 'href="api/pages/cluster"' in get(app, "/").body.decode()
 
 
 @pytest.mark.parametrize("address", ["/job/1?at=1700000000", "/job/a/b", "/dashboards", "/explore?query=up"])

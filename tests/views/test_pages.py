@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.views import outlooks
+from tests.views import answers
 from vigie.views.terminal.help import HELP
 from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.render import ScreenState, everything, frame, page_of
@@ -19,12 +19,12 @@ from vigie.views.terminal.state import UiState, Visit, handle_key
 from vigie.views.terminal.styled_text import Line, TerminalStyle, encode_line, length, plain
 
 PAGES: dict[PageRoute, Callable[[], dict[str, Any]]] = {
-    PageRoute(): outlooks.cluster,
-    PageRoute("node", ("gpu02",)): outlooks.node_page,
-    PageRoute("gpu", ("gpu02", "3")): outlooks.gpu_page,
-    PageRoute("job", ("1",)): outlooks.job_page,
-    PageRoute("user", ("bob",)): outlooks.user_page,
-    PageRoute("events"): outlooks.events_page,
+    PageRoute(): answers.cluster,
+    PageRoute("node", ("gpu02",)): answers.node_page,
+    PageRoute("gpu", ("gpu02", "3")): answers.gpu_page,
+    PageRoute("job", ("1",)): answers.job_page,
+    PageRoute("user", ("bob",)): answers.user_page,
+    PageRoute("events"): answers.events_page,
 }
 CLUSTER = PageRoute()
 ROUTES = st.sampled_from(sorted(PAGES))
@@ -62,7 +62,7 @@ def test_every_measure_draws_what_is_known_and_hatches_what_is_not() -> None:
     tiles = {}
     for number, measure in enumerate(MEASURES):
         state = UiState(measure=number)
-        lines = [plain(line, TerminalStyle()) for line in screen(state, ScreenState(outlooks.cluster()))]
+        lines = [plain(line, TerminalStyle()) for line in screen(state, ScreenState(answers.cluster()))]
         tiles[measure.name] = next(line for line in lines if line.startswith("  gpu01")).split()[1:4]
     assert tiles == {
         "holder": ["AAAAAAAA", "gpu02", "bbbX····"],
@@ -98,7 +98,7 @@ def test_page_says_what_there_is(route: PageRoute, words: list[str]) -> None:
 
 
 def test_cluster_says_how_to_reach_what_it_has_no_room_for_and_events_lists_everything() -> None:
-    seen = ScreenState(outlooks.cluster() | {"attention_more": 2})
+    seen = ScreenState(answers.cluster() | {"incidents_more": 2})
     assert "Needs attention  and 2 more: e" in "\n".join(
         plain(line, TerminalStyle()) for line in screen(UiState(), seen)
     )
@@ -123,7 +123,7 @@ def test_filter_leaves_what_has_all_its_words() -> None:
 
 
 def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
-    seen = ScreenState(outlooks.cluster(), "http://n1:8000: Connection refused", outlooks.NOW)
+    seen = ScreenState(answers.cluster(), "http://n1:8000: Connection refused", answers.NOW)
     lines = [plain(line, TerminalStyle()) for line in screen(UiState(), seen)]
     assert lines[0].endswith("lost")
     assert "gpu01 AAAAAAAA" in "\n".join(lines)
@@ -133,7 +133,7 @@ def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
 
 def test_page_of_another_moment_says_so() -> None:
     state = UiState((Visit(PageRoute(at="1794808200")),))
-    assert "not now (t: now)" in plain(screen(state, ScreenState(outlooks.cluster()))[0], TerminalStyle())
+    assert "not now (t: now)" in plain(screen(state, ScreenState(answers.cluster()))[0], TerminalStyle())
 
 
 def test_plain_look_is_ascii_of_the_same_width() -> None:
@@ -146,7 +146,7 @@ def test_plain_look_is_ascii_of_the_same_width() -> None:
 
 
 def test_cluster_without_gpus_shows_its_nodes_by_cpu() -> None:
-    answer = outlooks.cluster() | {"nodes": [outlooks.node("n1", []), outlooks.node("n2", [], cpu=None)]}
+    answer = answers.cluster() | {"nodes": [answers.node("n1", []), answers.node("n2", [], cpu=None)]}
     text = "\n".join(plain(line, TerminalStyle()) for line in screen(UiState(), ScreenState(answer)))
     assert "Nodes  no GPUs are known" in text
     assert "n1 cpu 31%  n2 cpu ░" in text
@@ -164,14 +164,14 @@ def test_help_fits_a_small_terminal() -> None:
 def test_without_colour_the_choice_is_still_marked() -> None:
     lines = [
         encode_line(line, TerminalStyle(colour=False))
-        for line in screen(UiState(), ScreenState(outlooks.cluster()))
+        for line in screen(UiState(), ScreenState(answers.cluster()))
     ]
     assert sum("7m" in line for line in lines) == 1
     assert not any("31m" in line or "33m" in line for line in lines)
 
 
 def test_everything_is_printed_once_without_keys() -> None:
-    state, seen = UiState(), ScreenState(outlooks.cluster())
+    state, seen = UiState(), ScreenState(answers.cluster())
     lines = [
         plain(line, TerminalStyle()) for line in everything(state, seen, page_of(state, seen, 80, 0), 80)
     ]

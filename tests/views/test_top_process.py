@@ -26,7 +26,7 @@ SIZES = [(80, 24), (200, 60)]
 def demo(port: int, data: Path) -> Iterator[int]:
     flags = [f"--listen=127.0.0.1:{port}", f"--now={NOW}", "--nodes=6", "--history=20m", f"--data={data}"]
     with running([*VIGIE, "demo", *flags], port, "/", patience=PATIENCE):
-        wait_for(port, "/api/outlook/cluster")
+        wait_for(port, "/api/pages/cluster")
         yield port
 
 

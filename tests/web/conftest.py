@@ -85,7 +85,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     (home / "password").write_text(PASSWORD)
     with vigie("demo", home / "data", f"--admin-password-file={home}/password", *STORY) as server:
         until(
-            lambda: UNFINISHED not in str(server.get("api/outlook/cluster")), "its hours are looked at", START
+            lambda: UNFINISHED not in str(server.get("api/pages/cluster")), "its hours are looked at", START
         )
         yield server
 

@@ -39,8 +39,8 @@ def named(within: Locator, incident: dict[str, Any]) -> Locator:
 
 def followed(page: Page, incident: dict[str, Any]) -> int:
     """Go from the Cluster page to the place of an incident, and return the clicks that it took."""
-    expect(page.locator(".attention li").first).to_be_visible()
-    here = named(page.locator(".attention"), incident)
+    expect(page.locator(".incidents li").first).to_be_visible()
+    here = named(page.locator(".incidents"), incident)
     if here.count():
         here.first.click()
         return 1

@@ -24,7 +24,7 @@ def test_first_question_is_on_its_way_before_the_script_runs_and_asked_once(
     page = site.go(route)
     expect(page.locator(".verdict")).to_be_visible()
     path = re.sub("^(job|gpu)/", r"\1s/", route)
-    assert page.evaluate(ASKED, f"/api/outlook/{path}") == ["link"]
+    assert page.evaluate(ASKED, f"/api/pages/{path}") == ["link"]
 
 
 def test_what_is_absent_for_one_reason_is_said_once(site: Watched) -> None:

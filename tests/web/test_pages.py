@@ -100,8 +100,8 @@ def tones(panel: Locator, across: float, down: float) -> int:
 
 def test_cluster_leads_to_all_that_was_found_not_only_the_worst(site: Watched) -> None:
     page = site.go()
-    expect(page.locator(".attention li")).to_have_count(8)
-    worst = page.locator(".attention .what").all_inner_texts()
+    expect(page.locator(".incidents li")).to_have_count(8)
+    worst = page.locator(".incidents .summary").all_inner_texts()
     page.get_by_role("link", name="7 more: all that was found").click()
     expect(page).to_have_url(re.compile(r"/events$"))
     rows = page.get_by_role("table", name="found").locator("tbody tr")
@@ -115,12 +115,12 @@ def test_unfinished_list_of_findings_is_asked_for_again_though_the_clock_stands_
     def half(route: Route) -> None:
         answer = route.fetch()
         asked.append(route.request.url)
-        more = {"unfinished": True, "attention": [], "attention_more": 0} if len(asked) == 1 else {}
+        more = {"unfinished": True, "incidents": [], "incidents_more": 0} if len(asked) == 1 else {}
         route.fulfill(response=answer, json={**answer.json(), **more})
 
-    site.page.route("**/api/outlook/cluster*", half)
+    site.page.route("**/api/pages/cluster*", half)
     page = site.go()
-    expect(page.locator(".attention li")).to_have_count(8)
+    expect(page.locator(".incidents li")).to_have_count(8)
     assert len(asked) > 1
 
 

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the cluster until the reader quits, or once."""
-    first = _asked(arguments, "api/outlook/cluster")  # a server that is not there is said at once
+    first = _asked(arguments, "api/pages/cluster")  # a server that is not there is said at once
     if arguments.json:
         output.show([json.dumps(first)])
         return 0

@@ -7,8 +7,8 @@ from typing import Any
 from vigie.dashboards._build import ANY, ANY_BAD, one, rate, some
 from vigie.model.dashboard import Dashboard, Panel, Section
 
-_ASKED = rate("vigie_server_questions_total")
-_SPENT = rate("vigie_server_question_seconds_total")
+_ASKED = rate("vigie_server_queries_total")
+_SPENT = rate("vigie_server_query_seconds_total")
 _SERVER = 'job="vigie"'
 _AGENTS = 'job="node"'
 _NEEDS = "the server's own metrics: it keeps them itself, another Prometheus scrapes its /metrics"
@@ -122,7 +122,7 @@ _ANSWERS = (
         "Questions that failed",
         "Wrong PromQL, or limits that were met.",
         "ops/s",
-        {"{{kind}}": rate("vigie_server_questions_failed_total")},
+        {"{{kind}}": rate("vigie_server_queries_failed_total")},
     ),
     _server(
         "Requests, by status",

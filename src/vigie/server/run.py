@@ -208,7 +208,7 @@ def application(
     if plan.itself:
         opened.callback(SelfMonitor(own, store, plan.clock, plan.itself, sink).close)
     callers.simulated = plan.simulated
-    pages = _outlook(plan, readers, hub, opened)
+    pages = _page_routes(plan, readers, hub, opened)
     parts = app.AppParts(
         readers,
         writer.write,
@@ -230,16 +230,16 @@ def application(
     return built
 
 
-def _outlook(
+def _page_routes(
     plan: ServerConfig, readers: QueryExecutor, hub: LinkHub, opened: contextlib.ExitStack
 ) -> PageRoutes:
     """Return what the page asks for, warmed up."""
-    outlook = SnapshotCache(
+    snapshots = SnapshotCache(
         LocalRunner(readers), LocalClusterState(hub.registry, hub.events, hub.book), plan.clock
     )
-    opened.callback(outlook.close)
-    outlook.warm()
-    return PageRoutes(outlook, simulated=plan.simulated)
+    opened.callback(snapshots.close)
+    snapshots.warm()
+    return PageRoutes(snapshots, simulated=plan.simulated)
 
 
 def _sink(plan: ServerConfig, own: ServerMetrics, opened: contextlib.ExitStack) -> RemoteWrite | None:

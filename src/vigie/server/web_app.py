@@ -19,7 +19,7 @@ from vigie.server.http.requests import error_response, handle_errors, wants_gzip
 from vigie.server.http.responses import respond_with_etag
 from vigie.server.http.routes import ADDRESSES, ASSET, ICON
 
-OUTLOOKS = {
+PAGE_PATHS = {
     "": "cluster",
     "jobs": "jobs?state=running",
     "job": "jobs/{}",
@@ -28,7 +28,7 @@ OUTLOOKS = {
     "gpu": "gpus/{}/{}",
     "users": "users",
     "user": "users/{}",
-    "events": "attention",
+    "events": "incidents",
 }
 PLAIN = "!'()*"  # what encodeURIComponent leaves as it is beside what quote does
 FOLDER = Path(vigie.__file__).parent / "page"
@@ -59,16 +59,16 @@ def preload_path(scope: Scope) -> str | None:
     """Return what the page at an address asks first, as it will spell it; none if that takes more to know.
 
     >>> preload_path({"raw_path": b"/gpu/gpu01/3", "path": "/gpu/gpu01/3", "query_string": b""})
-    'api/outlook/gpus/gpu01/3'
+    'api/pages/gpus/gpu01/3'
     """
     if scope.get("query_string"):
         return None  # it may say a moment, or a tab
     path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]
     page, *names = path.decode(errors="replace").strip("/").split("/")
-    outlook = OUTLOOKS.get(page)
-    if outlook is None or outlook.count("{}") != len(names):
+    path = PAGE_PATHS.get(page)
+    if path is None or path.count("{}") != len(names):
         return None
-    return "api/outlook/" + outlook.format(*(quote(unquote(name), safe=PLAIN) for name in names))
+    return "api/pages/" + path.format(*(quote(unquote(name), safe=PLAIN) for name in names))
 
 
 def web_app_routes(folder: Path = FOLDER) -> list[BaseRoute]:

@@ -52,5 +52,5 @@ def test_every_metric_of_the_server_is_in_the_reference(tmp_path: Path) -> None:
     names = set(re.findall(r"^# TYPE (vigie_\w+) ", asyncio.run(ask()), re.MULTILINE))
     documented = set(re.findall(r"^\| `(vigie_\w+)` ", REFERENCE.read_text(), re.MULTILINE))
     assert names - documented == set()
-    wanted = "requests_running connections waiting store_bytes links targets questions_total samples_total"
+    wanted = "requests_running connections waiting store_bytes links targets queries_total samples_total"
     assert {f"vigie_server_{word}" for word in wanted.split()} <= names

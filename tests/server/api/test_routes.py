@@ -107,8 +107,8 @@ def test_server_measures_itself(server: Server) -> None:
         for line in said.splitlines()
         if line[0] != "#"
     }
-    assert values['vigie_server_questions_total{kind="query"}'] >= 2
-    assert values['vigie_server_questions_failed_total{kind="query"}'] >= 1
+    assert values['vigie_server_queries_total{kind="query"}'] >= 2
+    assert values['vigie_server_queries_failed_total{kind="query"}'] >= 1
     assert values['vigie_server_store_bytes{part="log"}'] >= 0
     assert values["process_resident_memory_bytes"] > 1e6
 

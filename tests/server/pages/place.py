@@ -138,7 +138,7 @@ def serving_place(place: Place, privacy: Privacy | None = None) -> Iterator[tupl
         with listening(app) as port:
             asked = Asked(port)
             until(
-                lambda: not asked.page("outlook/cluster", shown["admin"])["unfinished"],
+                lambda: not asked.page("pages/cluster", shown["admin"])["unfinished"],
                 "its hours are looked at",
             )
             yield asked, shown

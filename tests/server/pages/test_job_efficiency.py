@@ -28,7 +28,7 @@ def row(value: float, *labels: str) -> SeriesRow:
     return SeriesRow(labels, [NOW], [value])
 
 
-def picture(**questions: list[SeriesRow]) -> Snapshot:
+def snapshot(**questions: list[SeriesRow]) -> Snapshot:
     return Snapshot(NOW, BatchResult(questions, {}), {}, [], [], [], live=True, missing="")
 
 
@@ -38,7 +38,7 @@ def ranked(clocks: Sequence[float | None]) -> list[dict[str, object]]:
         for n, clock in enumerate(clocks)
         if clock is not None
     ]
-    return ranks(picture(plain=rows), [("n1", str(n)) for n in range(len(clocks))], NONE)[0]
+    return ranks(snapshot(plain=rows), [("n1", str(n)) for n in range(len(clocks))], NONE)[0]
 
 
 def test_rank_that_is_far_from_the_middle_comes_first_and_says_by_what() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.server.pages.place import MINUTE, NOW, Asked, Place, gpu, sample, serving_place
 from vigie.model import Event
 
-PAGES = ("cluster", "attention", "jobs", "nodes", "users")
+PAGES = ("cluster", "incidents", "jobs", "nodes", "users")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_node_that_was_lost_says_nothing_instead_of_needing_another_reading(tmp_
     place.nodes.append("n1")
     place.samples.append(sample("up", 0))
     with serving_place(place) as (asked, _):
-        said = asked.page("outlook/nodes/n1", at=str((NOW - 5 * MINUTE) / 1000))
+        said = asked.page("pages/nodes/n1", at=str((NOW - 5 * MINUTE) / 1000))
     assert said["verdict"]["sentence"].startswith("n1 is lost: nothing is heard of it.")
     assert by_key(said["numbers"])["cpu"]["reason"] == by_key(said["numbers"])["memory"]["reason"]
 
@@ -63,29 +63,29 @@ def by_key(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_empty_cluster_answers_on_every_page(empty: Asked, page: str) -> None:
-    assert empty.page(f"outlook/{page}")["at_ms"] == NOW
+    assert empty.page(f"pages/{page}")["at_ms"] == NOW
 
 
 def test_empty_cluster_says_how_a_node_joins(empty: Asked) -> None:
-    said = empty.page("outlook/cluster")["verdict"]
+    said = empty.page("pages/cluster")["verdict"]
     assert said["state"] == "unknown"
     assert "vigie nodes join" in said["sentence"]
 
 
 def test_node_without_a_gpu_has_its_page_and_numbers_say_why_they_are_absent(plain: Asked) -> None:
-    page = plain.page("outlook/cluster")
+    page = plain.page("pages/cluster")
     assert "none with a GPU" in page["verdict"]["sentence"]
     numbers = by_key(page["numbers"])
     assert [numbers[key]["value"] for key in ("present", "held", "working", "idle", "power")] == [None] * 5
     assert all(row["reason"] for row in page["numbers"] if row["value"] is None)
-    node = plain.page("outlook/nodes/n1")
+    node = plain.page("pages/nodes/n1")
     assert node["node"]["uptime_seconds"] == 7200
     assert by_key(node["numbers"])["load"]["value"] == 0.5
     assert node["cells"] == []
 
 
 def test_verdict_counts_held_working_and_idle(small: Asked) -> None:
-    page = small.page("outlook/cluster")
+    page = small.page("pages/cluster")
     assert page["verdict"]["sentence"] == ("1 thing needs you. 2 of 3 GPUs held, 1 working, 1 held but idle.")
     assert page["verdict"]["state"] == "critical"
     numbers = by_key(page["numbers"])
@@ -95,7 +95,7 @@ def test_verdict_counts_held_working_and_idle(small: Asked) -> None:
 
 
 def test_cell_tells_its_holder_and_leaves_out_what_nobody_measures(small: Asked) -> None:
-    (node,) = small.page("outlook/cluster")["nodes"]
+    (node,) = small.page("pages/cluster")["nodes"]
     first, second, third = node["cells"]
     assert first["holder"] == {"kind": "job", "id": "17", "name": "train", "user": "ada"}
     assert (first["working"], second["working"], third["holder"]) == (True, False, None)
@@ -105,27 +105,27 @@ def test_cell_tells_its_holder_and_leaves_out_what_nobody_measures(small: Asked)
 
 
 def test_event_that_knows_only_the_slot_is_laid_at_the_gpu_that_sits_there(small: Asked) -> None:
-    (row,) = small.page("outlook/attention")["attention"]
+    (row,) = small.page("pages/incidents")["incidents"]
     assert row["where"] == {"node": "n1", "gpu": "1"}
-    assert row["what"] == "n1:1 reported XID 48: a memory error; it hits job train."
+    assert row["summary"] == "n1:1 reported XID 48: a memory error; it hits job train."
     assert row["link"] == f"gpu/n1/1?at={(NOW - 4 * MINUTE) // 1000}"
-    assert row["hits"] == {"jobs": [{"id": "17", "name": "train"}], "users": ["ada"], "gpus": 2}
-    cells = small.page("outlook/cluster")["nodes"][0]["cells"]
+    assert row["affects"] == {"jobs": [{"id": "17", "name": "train"}], "users": ["ada"], "gpus": 2}
+    cells = small.page("pages/cluster")["nodes"][0]["cells"]
     assert [cell["health"] for cell in cells] == ["ok", "critical", "ok"]
 
 
 def test_jobs_are_listed_by_state(small: Asked) -> None:
-    running = small.page("outlook/jobs", state="running")["jobs"]
+    running = small.page("pages/jobs", state="running")["jobs"]
     assert [(row["id"], row["limit_seconds"]) for row in running] == [("17", 86_400)]
     assert running[0]["ladder"] == {"held": 2, "process": 2.0, "busy": 0.9, "sm": None, "tensor": None}
-    (waiting,) = small.page("outlook/jobs", state="waiting")["jobs"]
+    (waiting,) = small.page("pages/jobs", state="waiting")["jobs"]
     assert (waiting["reason"], waiting["wanted_gpus"], waiting["start_ms"]) == ("Resources", 4, None)
     assert waiting["why"] == "too little is free for it"
-    assert small.page("outlook/jobs", state="finished")["jobs"] == []
+    assert small.page("pages/jobs", state="finished")["jobs"] == []
 
 
 def test_job_page_tells_each_step_or_why_it_is_not_known(small: Asked) -> None:
-    page = small.page("outlook/jobs/17")
+    page = small.page("pages/jobs/17")
     steps = by_key(page["ladder"])
     assert steps["process"]["lost_gpu_hours"] == 0
     assert steps["busy"]["lost_gpu_hours"] == pytest.approx(0.55, abs=0.05)
@@ -135,27 +135,27 @@ def test_job_page_tells_each_step_or_why_it_is_not_known(small: Asked) -> None:
 
 
 def test_waiting_job_tells_what_is_free(small: Asked) -> None:
-    free = small.page("outlook/jobs/18")["free"]
+    free = small.page("pages/jobs/18")["free"]
     assert (free["gpus"], free["nodes"]) == (1, 0)
     assert free["sentence"] == "1 GPU free in partition train, 0 whole nodes."
 
 
 def test_user_page_tells_what_idles_with_the_command(small: Asked) -> None:
-    page = small.page("outlook/users/ada")
+    page = small.page("pages/users/ada")
     assert page["verdict"]["sentence"].startswith("ada holds 2 GPUs, 1 working, 1 idle.")
     assert [row["command"] for row in page["idle"]] == ["scancel 17"]
     assert (page["verdict"]["state"], "1 thing needs you." in page["verdict"]["sentence"]) == (
         "critical",
         True,
     )
-    users = small.page("outlook/users")
+    users = small.page("pages/users")
     assert users["verdict"]["sentence"] == "1 user holds 2 GPUs, 1 working, 1 idle."
     rows = [(row["user"], row["held"], row["waiting"]) for row in users["users"]]
     assert rows == [("ada", 2, 0), ("bob", 0, 1)]
 
 
 def test_gpu_page_tells_its_holders_and_siblings(small: Asked) -> None:
-    page = small.page("outlook/gpus/n1/0")
+    page = small.page("pages/gpus/n1/0")
     assert [(row["id"], row["to_ms"]) for row in page["holders"]] == [("17", None)]
     assert [cell["gpu"] for cell in page["siblings"]] == ["1", "2"]
     assert [cell["gpu"] for cell in page["ranks"]] == ["1"]
@@ -165,16 +165,16 @@ def test_gpu_page_tells_its_holders_and_siblings(small: Asked) -> None:
 
 
 def test_past_is_told_as_it_was(small: Asked) -> None:
-    before = small.page("outlook/cluster", at=str((NOW - 40 * MINUTE) / 1000))
+    before = small.page("pages/cluster", at=str((NOW - 40 * MINUTE) / 1000))
     assert before["jobs"] == []
-    assert before["attention"] == []
+    assert before["incidents"] == []
     assert before["nodes"][0]["cells"][0]["holder"] is None
-    long_ago = small.page("outlook/cluster", at="2001-01-01T00:00:00Z")
+    long_ago = small.page("pages/cluster", at="2001-01-01T00:00:00Z")
     assert long_ago["nodes"][0]["state"] == "unheard"
 
 
 @pytest.mark.parametrize(
-    "path", ["outlook/jobs/nothing", "outlook/nodes/nothing", "outlook/gpus/n1/9", "outlook/users/nobody"]
+    "path", ["pages/jobs/nothing", "pages/nodes/nothing", "pages/gpus/n1/9", "pages/users/nobody"]
 )
 def test_what_is_not_there_is_404_with_its_name(small: Asked, path: str) -> None:
     status, error = small.status(path)
@@ -185,10 +185,10 @@ def test_what_is_not_there_is_404_with_its_name(small: Asked, path: str) -> None
 @pytest.mark.parametrize(
     ("path", "given_", "named"),
     [
-        ("outlook/cluster", {"at": "yesterday"}, "at"),
-        ("outlook/jobs", {"state": "odd"}, "state"),
+        ("pages/cluster", {"at": "yesterday"}, "at"),
+        ("pages/jobs", {"state": "odd"}, "state"),
         ("search", {"q": "x" * 1000}, "q"),
-        ("outlook/gpus/n1/0", {"at": "-"}, "at"),
+        ("pages/gpus/n1/0", {"at": "-"}, "at"),
     ],
 )
 def test_garbage_is_refused_and_named(small: Asked, path: str, given_: dict[str, str], named: str) -> None:
@@ -198,9 +198,7 @@ def test_garbage_is_refused_and_named(small: Asked, path: str, given_: dict[str,
 
 
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.text(max_size=30), st.sampled_from(["at", "state", "q"]), st.sampled_from(["outlook/jobs", "search"])
-)
+@given(st.text(max_size=30), st.sampled_from(["at", "state", "q"]), st.sampled_from(["pages/jobs", "search"]))
 def test_no_parameter_makes_the_server_fail(small: Asked, text: str, name: str, path: str) -> None:
     assert small.ask("GET", f"/api/{path}?{name}={quote(text, errors='replace')}").status in (200, 400)
 

@@ -41,14 +41,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
 
 def pages(told: Told, who: str) -> Iterator[str]:
     """Yield every page, those of jobs and users under the names by which the caller knows them."""
-    yield from ("outlook/cluster", "outlook/attention", "outlook/jobs", "outlook/nodes", "outlook/users")
-    yield from ("outlook/nodes/n1", "outlook/gpus/n1/0", "outlook/gpus/n1/1", "findings")
+    yield from ("pages/cluster", "pages/incidents", "pages/jobs", "pages/nodes", "pages/users")
+    yield from ("pages/nodes/n1", "pages/gpus/n1/0", "pages/gpus/n1/1", "findings")
     yield from (f"search?q={word}" for word in ("", "o", "job", "user", "kill", *HIDDEN))
     headers = told.shown[who]
-    for row in told.asked.page("outlook/jobs", headers)["jobs"]:
-        yield f"outlook/jobs/{quote(row['id'])}"
-    for row in told.asked.page("outlook/users", headers)["users"]:
-        yield f"outlook/users/{quote(row['user'])}"
+    for row in told.asked.page("pages/jobs", headers)["jobs"]:
+        yield f"pages/jobs/{quote(row['id'])}"
+    for row in told.asked.page("pages/users", headers)["users"]:
+        yield f"pages/users/{quote(row['user'])}"
 
 
 @pytest.mark.parametrize("who", ["ada", "nobody"])
@@ -63,23 +63,23 @@ def test_no_page_tells_of_others(told: Told, who: str) -> None:
 
 
 def test_admin_is_told_all_and_a_user_his_own(told: Told) -> None:
-    everything = told.asked.page("outlook/jobs", told.shown["admin"])["jobs"]
+    everything = told.asked.page("pages/jobs", told.shown["admin"])["jobs"]
     assert {row["name"] for row in everything} == {"mine", "secret-model"}
-    own = [row for row in told.asked.page("outlook/jobs", told.shown["ada"])["jobs"] if row["user"] == "ada"]
+    own = [row for row in told.asked.page("pages/jobs", told.shown["ada"])["jobs"] if row["user"] == "ada"]
     assert [(row["id"], row["name"]) for row in own] == [("17", "mine")]
     assert told.asked.page("session", told.shown["ada"])["home"] == "user/ada"
 
 
-@pytest.mark.parametrize("path", ["outlook/jobs/4711.batch", "outlook/users/bob.m"])
+@pytest.mark.parametrize("path", ["pages/jobs/4711.batch", "pages/users/bob.m"])
 def test_real_name_of_another_finds_nothing(told: Told, path: str) -> None:
     assert told.asked.ask("GET", f"/api/{path}", headers=told.shown["ada"]).status == 404
 
 
 def test_pseudonym_is_that_of_queries_so_lines_behind_numbers_answer(told: Told) -> None:
     (other,) = [
-        row for row in told.asked.page("outlook/users", told.shown["ada"])["users"] if row["user"] != "ada"
+        row for row in told.asked.page("pages/users", told.shown["ada"])["users"] if row["user"] != "ada"
     ]
-    page = told.asked.page(f"outlook/users/{other['user']}", told.shown["ada"])
+    page = told.asked.page(f"pages/users/{other['user']}", told.shown["ada"])
     query = page["numbers"][0]["query"]
     found = told.asked.page("v1/query", told.shown["ada"], query=query, time=str(NOW / 1000))
     assert found["data"]["result"][0]["value"][1] == "1"

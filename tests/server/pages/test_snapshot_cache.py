@@ -78,18 +78,18 @@ def run(test: Callable[[], Any]) -> None:
 def test_many_who_look_at_once_cost_what_one_costs() -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1), *gpu(0, 0.5))
-        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
-        pictures = await asyncio.gather(*(outlook.at() for _ in range(20)))
-        assert len({id(picture) for picture in pictures}) == 1
-        assert asker.moments == 3  # the picture, which GPUs there were lately, and whether it is new
+        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        taken = await asyncio.gather(*(snapshots.at() for _ in range(20)))
+        assert len({id(snapshot) for snapshot in taken}) == 1
+        assert asker.moments == 3  # the snapshot, which GPUs there were lately, and whether it is new
 
     run(test)
 
 
 def test_whoever_leaves_takes_the_picture_from_nobody() -> None:
     async def test() -> None:
-        outlook = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
-        first, second = (asyncio.ensure_future(outlook.at()) for _ in range(2))
+        snapshots = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
+        first, second = (asyncio.ensure_future(snapshots.at()) for _ in range(2))
         await asyncio.sleep(0)
         first.cancel()
         assert (await second).at_ms == NOW
@@ -101,21 +101,21 @@ def test_question_that_failed_is_asked_again() -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1))
         asker.error = ExecutionError("too much")
-        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
         with pytest.raises(ExecutionError):
-            await outlook.at()
+            await snapshots.at()
         asker.error = None
-        assert (await outlook.at()).nodes.keys() == {"n1"}
+        assert (await snapshots.at()).nodes.keys() == {"n1"}
 
     run(test)
 
 
 def test_pictures_that_are_kept_are_bounded() -> None:
     async def test() -> None:
-        outlook = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
+        snapshots = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
         for minute in range(3 * module.KEPT):
-            await outlook.at(NOW - minute * MINUTE)
-        assert len(outlook._taken) == module.KEPT
+            await snapshots.at(NOW - minute * MINUTE)
+        assert len(snapshots._taken) == module.KEPT
 
     run(test)
 
@@ -133,25 +133,25 @@ def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
 
     async def test() -> None:
         asker = Slow(sample("up", 1))
-        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
-        first = await outlook.at()
-        outlook._cost = 10.0  # as if it had taken so long
-        outlook._taken[None] = outlook._taken[None]._replace(until=time.monotonic())
+        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        first = await snapshots.at()
+        snapshots._cost = 10.0  # as if it had taken so long
+        snapshots._taken[None] = snapshots._taken[None]._replace(until=time.monotonic())
         asker.pause = asyncio.Event()
-        assert await outlook.at() is first
-        assert await outlook.at() is first
+        assert await snapshots.at() is first
+        assert await snapshots.at() is first
         asker.pause.set()
-        taking = outlook._taken[None].task
+        taking = snapshots._taken[None].task
         assert await taking is not first
-        assert await outlook.at() is taking.result()
+        assert await snapshots.at() is taking.result()
 
     run(test)
 
 
 def test_future_is_not_looked_at() -> None:
     async def test() -> None:
-        outlook = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
-        assert (await outlook.at(NOW + 10**12)).at_ms == NOW
+        snapshots = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
+        assert (await snapshots.at(NOW + 10**12)).at_ms == NOW
 
     run(test)
 
@@ -159,15 +159,15 @@ def test_future_is_not_looked_at() -> None:
 def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
     async def test() -> None:
         asker = RemoteRunner(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
-        picture = await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()
-        page = cluster_page(picture, Redactor(None), simulated=False)
+        snapshot = await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()
+        page = cluster_page(snapshot, Redactor(None), simulated=False)
         assert page["nodes"][0]["cells"][0]["holder"]["id"] == "17"
         assert (
             page["verdict"]["sentence"] == "Nothing needs you. 1 of 1 GPU held, 1 working, 0 held but idle."
         )
         jobs = next(row for row in page["numbers"] if row["key"] == "jobs")
         assert (jobs["value"], jobs["reason"]) == (None, NO_LEDGERS)
-        assert NO_LEDGERS in jobs_page(picture, Redactor(None), "")["verdict"]["sentence"]
+        assert NO_LEDGERS in jobs_page(snapshot, Redactor(None), "")["verdict"]["sentence"]
 
     run(test)
 
@@ -177,13 +177,13 @@ def test_history_is_carried_on_by_what_is_new() -> None:
         now = [NOW - 10 * MINUTE]
         asker = Counting(sample("up", 0))
         watch = IncidentMonitor(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
-        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
-        picture = await outlook.at()
-        (lost,) = (await watch.incidents(picture)).incidents
+        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
+        snapshot = await snapshots.at()
+        (lost,) = (await watch.incidents(snapshot)).incidents
         assert (lost.finding.name, lost.begin_ms) == ("node-lost", NOW - 62 * MINUTE)
         now[0] += MINUTE
-        picture = await outlook.at(now[0])
-        (again,) = (await watch.incidents(picture)).incidents
+        snapshot = await snapshots.at(now[0])
+        (again,) = (await watch.incidents(snapshot)).incidents
         assert again.begin_ms == lost.begin_ms
         spans = [at for at in asker.asked if isinstance(at, QuerySpan)]
         assert spans[-1].end - spans[-1].start <= MINUTE
@@ -210,14 +210,14 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
 ) -> None:
     async def test() -> None:
         asker = Counting(sample("up", 1))
-        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
-        picture = await outlook.at()
+        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        snapshot = await snapshots.at()
         asker.error = ExecutionError("too many samples")
         watch = IncidentMonitor(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
-        told = await watch.incidents(picture)
+        told = await watch.incidents(snapshot)
         assert (told.incidents, told.lacking) == ([], "too many samples")
-        picture.errors["findings"] = told.lacking
-        said = qualify(cluster_page(picture, Redactor(None), simulated=False)["verdict"], picture.unsure)
+        snapshot.errors["findings"] = told.lacking
+        said = qualify(cluster_page(snapshot, Redactor(None), simulated=False)["verdict"], snapshot.unsure)
         assert said["state"] == "unknown"
         assert "Not all is known yet: too many samples." in said["sentence"]
 
@@ -276,12 +276,12 @@ def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole()
                     time.sleep(0.001)
                 return super().events(*given)
 
-        picture = await SnapshotCache(
+        snapshot = await SnapshotCache(
             Counting(sample("up", 0)), EmptyClusterState(), lambda: NOW, patience=LONG
         ).at()
         watch = IncidentMonitor(asker, Late(), lambda: NOW, patience=0)
-        assert await watch.incidents(picture) == ([], UNFINISHED)
-        assert [each.finding.name for each in (await watch.incidents(picture)).incidents] == ["node-lost"]
+        assert await watch.incidents(snapshot) == ([], UNFINISHED)
+        assert [each.finding.name for each in (await watch.incidents(snapshot)).incidents] == ["node-lost"]
 
     run(test)
 
@@ -294,13 +294,13 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
 
     async def test() -> None:
         asker = Slow(sample("up", 0))
-        outlook = SnapshotCache(
+        snapshots = SnapshotCache(
             asker, EmptyClusterState(), lambda: NOW, patience=0
         )  # whose clock stands still
-        first = await outlook.at(at)
+        first = await snapshots.at(at)
         assert (first.unfinished, first.unsure, first.incidents) == (True, UNFINISHED, [])
         asker.let.set()
-        while (then := await outlook.at(at)).unfinished:
+        while (then := await snapshots.at(at)).unfinished:
             await asyncio.sleep(0.001)
         assert [incident.finding.name for incident in then.incidents] == ["node-lost"]
         assert then.unsure == ""
@@ -311,15 +311,15 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
 def test_large_cluster_is_asked_less_often_about_what_changes_slowly() -> None:
     async def test() -> None:
         asker, now = Names(sample("up", 1), *gpu(0, 0.5)), [NOW]
-        outlook = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
-        whole = await outlook.at()
-        outlook._cost = 2 * module.SLOW_SECONDS  # as in a large one
+        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
+        whole = await snapshots.at()
+        snapshots._cost = 2 * module.SLOW_SECONDS  # as in a large one
         asker.names_asked.clear()
-        quick = await outlook._found(NOW + 1000)
+        quick = await snapshots._found(NOW + 1000)
         (asked,) = asker.names_asked
         assert not asked & set(SLOW)
         assert quick.rows.keys() >= set(SLOW) | asked
-        await outlook._found(NOW + module.SLOW_MS + 1000)
+        await snapshots._found(NOW + module.SLOW_MS + 1000)
         assert asker.names_asked[-1] >= set(SLOW)
         assert whole.at_ms == NOW
 

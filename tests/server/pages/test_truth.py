@@ -72,13 +72,13 @@ def truths() -> list[Truth]:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with running(tmp_path_factory.mktemp("demo"), f"--now={NOW}") as found:
-        until(lambda: not found.get("api/outlook/cluster")["unfinished"], "its hours are looked at")
+        until(lambda: not found.get("api/pages/cluster")["unfinished"], "its hours are looked at")
         yield found
 
 
 def found_at(demo: Demo, minutes: float = 0) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = demo.get("api/outlook/attention", at=f"{NOW_MS / 1000 + minutes * 60:.0f}")[
-        "attention"
+    rows: list[dict[str, Any]] = demo.get("api/pages/incidents", at=f"{NOW_MS / 1000 + minutes * 60:.0f}")[
+        "incidents"
     ]
     return rows
 
@@ -97,8 +97,8 @@ def test_incident_is_found_by_name_at_its_time(demo: Demo, truth: Truth) -> None
     assert (row["until_ms"] is None) == (truth.end is None)
     if truth.end is not None:
         assert abs(minutes_of(row["until_ms"]) - truth.end) <= CLOSE
-    assert [word for word in truth.words if word not in row["what"]] == []
-    assert row["do"]
+    assert [word for word in truth.words if word not in row["summary"]] == []
+    assert row["action"]
     assert row["link"].partition("?")[0].startswith(("gpu/", "node/", "job/"))
 
 
@@ -129,8 +129,8 @@ def test_what_was_wrong_then_is_found_then(demo: Demo, minutes: float) -> None:
 def test_link_leads_to_a_page_that_says_the_same(demo: Demo) -> None:
     for row in found_at(demo):
         path, _, at = row["link"].partition("?at=")
-        page = demo.get("api/outlook/" + _api(path), at=at)
-        assert any(one["finding"] == row["finding"] for one in page["attention"]), row["link"]
+        page = demo.get("api/pages/" + _api(path), at=at)
+        assert any(one["finding"] == row["finding"] for one in page["incidents"]), row["link"]
 
 
 def _api(path: str) -> str:
@@ -139,7 +139,7 @@ def _api(path: str) -> str:
 
 
 def test_cluster_counts_what_is_held_and_what_works(demo: Demo) -> None:
-    page = demo.get("api/outlook/cluster")
+    page = demo.get("api/pages/cluster")
     gpus = sum(machine.gpus for machine in fleet(16))
     held = {
         (place.node, gpu) for job in JOBS if job.end is None for place in job.places for gpu in place.gpus
@@ -149,8 +149,8 @@ def test_cluster_counts_what_is_held_and_what_works(demo: Demo) -> None:
     assert numbers["present"]["value"] == gpus - 8 - 1  # a lost node, a lost GPU
     assert numbers["held"]["value"] == len(held) + 2  # two environments of genv
     assert len(page["numbers"]) <= 6
-    assert len(page["attention"]) == 8
-    assert page["attention_more"] == len(found_at(demo)) - 8
+    assert len(page["incidents"]) == 8
+    assert page["incidents_more"] == len(found_at(demo)) - 8
     assert page["simulated"] is True
     urgent = [row for row in found_at(demo) if row["until_ms"] is None and row["severity"] != "info"]
     assert page["verdict"]["sentence"].startswith(f"{len(urgent)} things need you.")
@@ -162,43 +162,43 @@ def test_cluster_counts_what_is_held_and_what_works(demo: Demo) -> None:
 
 
 def test_lines_behind_numbers_answer_what_the_numbers_say(demo: Demo) -> None:
-    for row in demo.get("api/outlook/cluster")["numbers"]:
+    for row in demo.get("api/pages/cluster")["numbers"]:
         (found,) = demo.query(row["query"], time=NOW_MS / 1000)
         assert float(found["value"][1]) == pytest.approx(row["value"]), row["key"]
 
 
 def test_straggler_is_the_odd_rank_of_its_job(demo: Demo) -> None:
-    page = demo.get("api/outlook/jobs/4211")
+    page = demo.get("api/pages/jobs/4211")
     odd = page["ranks"][0]
     assert (odd["node"], odd["gpu"], odd["rank"]) == ("gpu03", "5", 21)
     assert "clock" in odd["odd"]
     assert [row["key"] for row in page["ladder"]] == ["held", "process", "busy", "sm", "tensor"]
-    assert page["job"]["chip"] != ""
+    assert page["job"]["badge"] != ""
     known = [row["gpus"] for row in page["ladder"]]
     assert known == sorted(known, reverse=True)
 
 
 def test_ranks_of_a_pipeline_differ_and_are_not_odd(demo: Demo) -> None:
-    page = demo.get("api/outlook/jobs/4230")
+    page = demo.get("api/pages/jobs/4230")
     assert [row["odd"] for row in page["ranks"]] == [[]] * 4
 
 
 def test_waiting_job_is_told_why_and_what_is_free(demo: Demo) -> None:
-    page = demo.get("api/outlook/jobs/4245")
+    page = demo.get("api/pages/jobs/4245")
     assert "Resources" in page["verdict"]["sentence"]
     assert page["free"]["partition"] == "train"
     assert page["ladder"] == page["ranks"] == []
 
 
 def test_finished_job_is_shown_as_it_was_at_its_end(demo: Demo) -> None:
-    page = demo.get("api/outlook/jobs/4224")
+    page = demo.get("api/pages/jobs/4224")
     assert page["job"]["state"] == "finished"
     assert "NODE_FAIL" in page["verdict"]["sentence"]
     assert sum(row["power"] is not None for row in page["ranks"]) == 7
 
 
 def test_node_tells_its_sources_with_reasons_and_what_its_agent_costs(demo: Demo) -> None:
-    page = demo.get("api/outlook/nodes/cpu01")
+    page = demo.get("api/pages/nodes/cpu01")
     states = {row["source"]: row for row in page["sources"]}
     assert states["cpu"]["state"] == "ok"
     assert states["cpu"]["seconds"] > 0
@@ -209,11 +209,11 @@ def test_node_tells_its_sources_with_reasons_and_what_its_agent_costs(demo: Demo
 
 
 def test_gpu_tells_whose_it_was_and_what_is_wrong_with_it(demo: Demo) -> None:
-    page = demo.get("api/outlook/gpus/gpu08/2")
+    page = demo.get("api/pages/gpus/gpu08/2")
     assert [row["id"] for row in page["holders"]] == ["4224"]
     assert [row["where"]["xid"] for row in page["health"]["xids"]] == ["79"]
     assert page["cell"]["health"] == "lost"
-    bad = demo.get("api/outlook/gpus/gpu04/1")["health"]["facts"]
+    bad = demo.get("api/pages/gpus/gpu04/1")["health"]["facts"]
     assert {row["label"] for row in bad if row["state"] == "critical"} == {
         "Uncorrected memory errors",
         "Row remap pending",
@@ -221,7 +221,7 @@ def test_gpu_tells_whose_it_was_and_what_is_wrong_with_it(demo: Demo) -> None:
 
 
 def test_amd_gpu_without_counters_says_what_is_missing(demo: Demo) -> None:
-    page = demo.get("api/outlook/jobs/4235")
+    page = demo.get("api/pages/jobs/4235")
     ladder = {row["key"]: row for row in page["ladder"]}
     assert ladder["busy"]["gpus"] > 7
     assert ladder["sm"]["gpus"] is None
@@ -229,7 +229,7 @@ def test_amd_gpu_without_counters_says_what_is_missing(demo: Demo) -> None:
 
 
 def test_user_sees_what_is_idle_and_how_to_give_it_back(demo: Demo) -> None:
-    page = demo.get("api/outlook/users/bob")
+    page = demo.get("api/pages/users/bob")
     idle = {row["command"]: row["cells"] for row in page["idle"]}
     assert len(idle["scancel 4236"]) == 4
     assert sum(day["held"] for day in page["days"]) == pytest.approx(page["numbers"][4]["value"], abs=0.1)
@@ -263,18 +263,18 @@ def test_server_over_another_engine_shows_what_samples_tell_and_says_what_is_mis
     process = subprocess.Popen([sys.executable, "-m", "vigie", "server", *flags], stderr=subprocess.DEVNULL)
     try:
         other, at = Demo(port), f"{NOW_MS / 1000:.0f}"
-        page = until(lambda: other.get("api/outlook/cluster", at=at), "the server answers")
+        page = until(lambda: other.get("api/pages/cluster", at=at), "the server answers")
         (usage,) = re.findall(r"\d+ of \d+ GPUs held,.* idle\.", page["verdict"]["sentence"])
-        assert usage in demo.get("api/outlook/cluster")["verdict"]["sentence"]
+        assert usage in demo.get("api/pages/cluster")["verdict"]["sentence"]
         assert "--store" in page["missing"]
         wanted = {"clock-capped", "row-remap-pending", "data-starved", "rank-hung", "idle-holder"}
         until(
             lambda: (
-                {row["finding"] for row in other.get("api/outlook/attention", at=at)["attention"]} >= wanted
+                {row["finding"] for row in other.get("api/pages/incidents", at=at)["incidents"]} >= wanted
             ),
             "the samples of the last hours were looked at",
         )
-        assert other.get("api/outlook/nodes/gpu03", at=at)["sources"]
+        assert other.get("api/pages/nodes/gpu03", at=at)["sources"]
     finally:
         process.terminate()
         process.wait(60)

@@ -107,7 +107,7 @@ def paths(node: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield every route that can be looked at, filled in."""
     for row in TABLE:
         method, _, route = row.rpartition(" ")
-        if method in ("", "GET") and route not in ("/link", "/api/outlook/users/{name}"):
+        if method in ("", "GET") and route not in ("/link", "/api/pages/users/{name}"):
             filled = [route.replace("{node}", node).replace("{name}", node)]
             for word, values in VARIABLE.items():
                 filled = [path.replace(word, value) for path in filled for value in values]
@@ -137,7 +137,7 @@ def test_no_route_tells_a_viewer_of_hosts(everybody: Everybody) -> None:
         telling |= {path for host in everybody.hosts if host.encode() in body}
     assert telling >= {
         "/api/nodes", "/api/nodes/gpu01", "/api/bindings", "/api/jobs", "/api/v1/query", "/api/v1/series",
-        "/api/v1/label/instance/values", "/federate", "/api/outlook/cluster", "/api/outlook/nodes/gpu01",
+        "/api/v1/label/instance/values", "/federate", "/api/pages/cluster", "/api/pages/nodes/gpu01",
     }  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def test_who_guesses_the_name_of_a_host_does_not_learn_its_pseudonym(
     assert hosts(everybody.viewer, words) == set()
     assert hosts(everybody.viewer, name) == hosts(everybody.viewer, name[:-1]) == {name}
     assert name.encode() not in everybody.viewer.get("/api/nodes/gpu01")
-    assert name.encode() not in everybody.viewer.get("/api/outlook/nodes/gpu01")
+    assert name.encode() not in everybody.viewer.get("/api/pages/nodes/gpu01")
     assert everybody.viewer.json("/api/bindings", node="gpu01")["bindings"] == []
 
 

@@ -27,7 +27,7 @@ def test_what_was_known_stays_while_the_server_is_away_and_it_heals() -> None:
     server.there = False
     feed.refresh()
     lost = feed.seen(PageRoute())
-    assert (lost.answer, lost.problem) == ({"path": "api/outlook/cluster"}, "refused")
+    assert (lost.answer, lost.problem) == ({"path": "api/pages/cluster"}, "refused")
     feed.refresh()
     assert feed.seen(PageRoute()).lost_ms == lost.lost_ms
     server.there = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.views import outlooks
+from tests.views import answers
 from vigie.views.terminal import selection
 from vigie.views.terminal.page import TerminalPage
 from vigie.views.terminal.render import ScreenState, page_of
@@ -15,7 +15,7 @@ HEIGHT = 10
 
 
 def page(state: UiState, answer: dict[str, Any] | None = None) -> TerminalPage:
-    return page_of(state, ScreenState(answer or outlooks.cluster()), 80, 24)
+    return page_of(state, ScreenState(answer or answers.cluster()), 80, 24)
 
 
 def after(*keys: str, state: UiState | None = None) -> UiState:
@@ -30,21 +30,21 @@ def chosen(state: UiState) -> str:
     return spot.key if spot else ""
 
 
-def test_arrows_go_through_attention_map_and_jobs() -> None:
-    assert chosen(UiState()) == "attention:xid:gpu02:3"
+def test_arrows_go_through_incidents_map_and_jobs() -> None:
+    assert chosen(UiState()) == "incident:xid:gpu02:3"
     assert chosen(after("down")) == "node:gpu01"
     assert chosen(after("down", "right")) == "node:gpu02"
     assert chosen(after("j", "l", "l", "l")) == "job:1"
     assert chosen(after("down", "down", "down")) == "job:2"
     assert chosen(after("end")) == "waiting:3"
-    assert chosen(after("end", "down", "home", "up")) == "attention:xid:gpu02:3"
-    assert chosen(after("down", "left")) == "attention:xid:gpu02:3"
+    assert chosen(after("end", "down", "home", "up")) == "incident:xid:gpu02:3"
+    assert chosen(after("down", "left")) == "incident:xid:gpu02:3"
 
 
 def test_tab_goes_from_section_to_section_and_round() -> None:
     assert chosen(after("tab")) == "node:gpu01"
     assert chosen(after("tab", "tab")) == "job:1"
-    assert chosen(after("tab", "tab", "tab", "tab")) == "attention:xid:gpu02:3"
+    assert chosen(after("tab", "tab", "tab", "tab")) == "incident:xid:gpu02:3"
     assert chosen(after("back tab")) == "waiting:3"
 
 
@@ -61,8 +61,8 @@ def test_what_lasts_opens_as_it_is_now() -> None:
 
 
 def test_what_is_over_opens_at_its_minute_and_t_comes_back_to_now() -> None:
-    answer = outlooks.cluster()
-    answer["attention"][0]["until_ms"] = outlooks.NOW
+    answer = answers.cluster()
+    answer["incidents"][0]["until_ms"] = answers.NOW
     opened = handle_key(UiState(), "enter", page(UiState(), answer), HEIGHT)
     assert opened.here.route == PageRoute("gpu", ("gpu02", "3"), "1794808200000")
     assert after("t", state=opened).here.route == PageRoute("gpu", ("gpu02", "3"))
@@ -102,8 +102,8 @@ def test_help_is_closed_by_any_key_and_q_ends() -> None:
 
 def test_chosen_stays_chosen_when_other_rows_come_and_go() -> None:
     state = after("tab", "tab", "down")
-    answer = outlooks.cluster()
-    answer["attention"] = []
+    answer = answers.cluster()
+    answer["incidents"] = []
     spot = selection.find_selection(page(state, answer), state.here.chosen, state.here.row)
     assert spot is not None
     assert spot.key == "job:2"
@@ -124,14 +124,14 @@ def test_links_are_those_of_the_web_page() -> None:
     assert parse_route("") == PageRoute()
     assert parse_route("node/a%2Fb") == PageRoute("node", ("a/b",))
     assert parse_route("gpu/n1/0?at=17") == PageRoute("gpu", ("n1", "0"), "17")
-    assert PageRoute("node", ("a/b",), "17").path == "api/outlook/nodes/a%2Fb?at=17"
+    assert PageRoute("node", ("a/b",), "17").path == "api/pages/nodes/a%2Fb?at=17"
     assert parse_route("dashboard/jobs") is None
     assert parse_route("gpu/n1") is None
 
 
 def test_link_that_only_the_web_page_has_is_said_so() -> None:
-    answer = outlooks.cluster()
-    answer["attention"][0]["link"] = "dashboard/jobs"
+    answer = answers.cluster()
+    answer["incidents"][0]["link"] = "dashboard/jobs"
     state = handle_key(UiState(), "enter", page(UiState(), answer), HEIGHT)
     assert state.here.route == PageRoute()
     assert "in a browser: /dashboard/jobs" in state.remark

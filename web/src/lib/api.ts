@@ -94,8 +94,8 @@ function first<T>(path: string | null): Answer<T> {
   return { data, error: null, loading: path !== null };
 }
 
-/** Return an outlook such as "nodes/gpu01" at the moment the page looks at, asked anew at each heartbeat. */
-export function useOutlook<T>(name: string | null, query: Record<string, string> = {}): Answer<T> {
+/** Return a page such as "nodes/gpu01" at the moment the page looks at, asked anew at each heartbeat. */
+export function usePage<T>(name: string | null, query: Record<string, string> = {}): Answer<T> {
   const at = usePlace().query.get("at");
   const { now, lost } = useBeat();
   const first = useRef(0);
@@ -103,7 +103,7 @@ export function useOutlook<T>(name: string | null, query: Record<string, string>
   const said = new URLSearchParams(query);
   const when = moment(at, now);
   if (when !== null) said.set("at", String(when / 1000));
-  const path = name === null ? null : `api/outlook/${name}${said.size ? `?${said}` : ""}`;
+  const path = name === null ? null : `api/pages/${name}${said.size ? `?${said}` : ""}`;
   const [again, setAgain] = useState(0);
   const turn = `${at || now === first.current ? 0 : now} ${lost === null} ${again}`;
   const answer = useAnswer<T>(path, turn);

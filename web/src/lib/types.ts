@@ -1,4 +1,4 @@
-// What the server answers under /api/outlook, as its OpenAPI document describes it. Null is absent, never 0.
+// What the server answers under /api/pages, as its OpenAPI document describes it. Null is absent, never 0.
 
 export type State = "ok" | "warning" | "critical" | "unknown";
 
@@ -18,17 +18,17 @@ export interface Num {
   reason: string;
 }
 
-export interface Attention {
+export interface Incident {
   id: string;
   finding: string;
   severity: "critical" | "warning" | "info";
-  what: string;
+  summary: string;
   nodes: string[];
   where: Record<string, string>;
   since_ms: number;
   until_ms: number | null;
-  hits: { jobs: { id: string; name: string }[]; users: string[]; gpus: number };
-  do: string;
+  affects: { jobs: { id: string; name: string }[]; users: string[]; gpus: number };
+  action: string;
   link: string;
 }
 
@@ -86,7 +86,7 @@ export interface JobRow {
   gpus: string[];
   wanted_gpus: number | null;
   ladder: JobLadder | null;
-  chip: string;
+  badge: string;
   why: string;
 }
 
@@ -109,13 +109,13 @@ export interface ClusterNode extends NodeRow {
   cells: Cell[];
 }
 
-export interface ClusterOutlook {
+export interface ClusterPage {
   at_ms: number;
   simulated: boolean;
   verdict: Verdict;
   numbers: Num[];
-  attention: Attention[];
-  attention_more: number;
+  incidents: Incident[];
+  incidents_more: number;
   nodes: ClusterNode[];
   jobs: JobRow[];
   waiting: JobRow[];

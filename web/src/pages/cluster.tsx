@@ -1,15 +1,15 @@
 // Is anything broken, is it used, by whom?
 import { useState } from "preact/hooks";
-import { useOutlook } from "../lib/api";
+import { usePage } from "../lib/api";
 import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
-import type { ClusterNode, ClusterOutlook } from "../lib/types";
+import type { ClusterNode, ClusterPage } from "../lib/types";
 import { link } from "../lib/url";
 import { Waiting } from "../parts/Absent";
-import { AttentionList } from "../parts/Attention";
 import { Charts } from "../parts/Charts";
 import { CopyAs } from "../parts/CopyAs";
 import { FirstVisit } from "../parts/FirstVisit";
+import { IncidentList } from "../parts/Incidents";
 import { JobTable, WaitingJobs } from "../parts/JobTable";
 import { GpuMap } from "../parts/Map";
 import { Numbers } from "../parts/Numbers";
@@ -20,7 +20,7 @@ const JOBS = 12;
 const WIDE = 640; // cells that need the whole width
 
 export default function Cluster() {
-  const { data, error } = useOutlook<ClusterOutlook>("cluster");
+  const { data, error } = usePage<ClusterPage>("cluster");
   useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what="The cluster" />;
   const gpus = data.nodes.reduce((sum, { cells }) => sum + cells.length, 0);
@@ -46,7 +46,7 @@ function Pictures({ nodes, gpus }: { nodes: ClusterNode[]; gpus: number }) {
   return <Charts slug="page-node" fixed={{ node: pattern(only.name) }} about={{ node: only.name }} />;
 }
 
-function Body({ data, wide }: { data: ClusterOutlook; wide: boolean }) {
+function Body({ data, wide }: { data: ClusterPage; wide: boolean }) {
   const [job, setJob] = useState<string | null>(null);
   const map = data.nodes.length > 0 && (
     <section class="card">
@@ -59,7 +59,7 @@ function Body({ data, wide }: { data: ClusterOutlook; wide: boolean }) {
       <div class="columns">
         <section class="card">
           <h2>Needs attention</h2>
-          <AttentionList items={data.attention} more={data.attention_more} calm="Nothing needs anybody." />
+          <IncidentList items={data.incidents} more={data.incidents_more} calm="Nothing needs anybody." />
         </section>
         <div class="stacked">
           {!wide && map}
@@ -71,7 +71,7 @@ function Body({ data, wide }: { data: ClusterOutlook; wide: boolean }) {
   );
 }
 
-function Jobs({ data, hover }: { data: ClusterOutlook; hover: (job: string | null) => void }) {
+function Jobs({ data, hover }: { data: ClusterPage; hover: (job: string | null) => void }) {
   const { jobs, waiting } = data;
   return (
     <>

@@ -1,9 +1,9 @@
 // What happened: when, what, where, whom it hit, what to do, and whether it is over.
-import { useOutlook } from "../lib/api";
+import { usePage } from "../lib/api";
 import { useNow } from "../lib/live";
-import type { AttentionOutlook } from "../lib/outlooks";
+import type { IncidentsPage } from "../lib/pages";
 import { clock, exact, span } from "../lib/time";
-import type { Attention, Happening } from "../lib/types";
+import type { Happening, Incident } from "../lib/types";
 import { go, here, link, path, usePlace } from "../lib/url";
 import { Waiting } from "../parts/Absent";
 import { Choose } from "../parts/Choose";
@@ -37,17 +37,17 @@ function useFilters(): Filters {
 }
 
 export default function Events() {
-  const { data, error } = useOutlook<AttentionOutlook>("attention");
+  const { data, error } = usePage<IncidentsPage>("incidents");
   const filters = useFilters();
   return (
     <div class="page events">
       <Head title="Events" command={command(filters)} />
       {data && <Verdict verdict={data.verdict} />}
-      <Filter filters={filters} nodes={nodesOf(data?.attention ?? [])} />
+      <Filter filters={filters} nodes={nodesOf(data?.incidents ?? [])} />
       <section class="card">
         <h2>What was found</h2>
         {data ? (
-          <Found items={data.attention.filter((item) => fits(item, filters))} />
+          <Found items={data.incidents.filter((item) => fits(item, filters))} />
         ) : (
           <Waiting error={error} what="What was found" />
         )}
@@ -67,7 +67,7 @@ function command({ severity, node }: Filters): string {
   return `vigie events${severity && ` --severity ${severity}`}${node && ` --node ${node}`}`;
 }
 
-function nodesOf(items: Attention[]): string[] {
+function nodesOf(items: Incident[]): string[] {
   return [...new Set(items.flatMap(({ nodes }) => nodes))].sort();
 }
 
@@ -94,10 +94,16 @@ function Filter({ filters, nodes }: { filters: Filters; nodes: string[] }) {
   );
 }
 
-function fits(item: Attention, { severity, open, node, text }: Filters): boolean {
+function fits(item: Incident, { severity, open, node, text }: Filters): boolean {
   const state = item.until_ms === null ? "open" : "over";
   const where = Object.values(item.where);
-  const words = [item.what, item.do, ...where, ...item.hits.users, ...item.hits.jobs.map(({ name }) => name)];
+  const words = [
+    item.summary,
+    item.action,
+    ...where,
+    ...item.affects.users,
+    ...item.affects.jobs.map(({ name }) => name),
+  ];
   return (
     (!severity || item.severity === severity) &&
     (!open || open === state) &&
@@ -112,7 +118,7 @@ function happened(event: Happening, { open, text }: Filters): boolean {
   return (!open || open === state) && (!text || words.includes(text));
 }
 
-function Found({ items }: { items: Attention[] }) {
+function Found({ items }: { items: Incident[] }) {
   const now = useNow();
   if (!items.length) return <p class="calm">Nothing that fits.</p>;
   return (
@@ -120,7 +126,7 @@ function Found({ items }: { items: Attention[] }) {
   );
 }
 
-function columns(now: number): Column<Attention>[] {
+function columns(now: number): Column<Incident>[] {
   return [
     {
       key: "since",
@@ -145,12 +151,12 @@ function columns(now: number): Column<Attention>[] {
       block: true,
       cell: (item) => (
         <div class="wraps">
-          <a class="what" href={link(item.link)}>
-            {item.what}
+          <a class="summary" href={link(item.link)}>
+            {item.summary}
           </a>
-          {item.do && (
+          {item.action && (
             <p class="aside">
-              <Commands text={item.do} />
+              <Commands text={item.action} />
             </p>
           )}
         </div>
@@ -162,11 +168,11 @@ function columns(now: number): Column<Attention>[] {
       by: (item) => item.where.node ?? "",
       cell: (item) => <Where item={item} />,
     },
-    { key: "hits", head: "Whom it hits", cell: (item) => <Hits item={item} /> },
+    { key: "affects", head: "Affects", cell: (item) => <Affects item={item} /> },
   ];
 }
 
-function Over({ item: { since_ms, until_ms } }: { item: Attention }) {
+function Over({ item: { since_ms, until_ms } }: { item: Incident }) {
   return (
     <span class="aside">
       over<span class="narrow">{` after ${span(((until_ms ?? since_ms) - since_ms) / 1000)}`}</span>
@@ -174,21 +180,21 @@ function Over({ item: { since_ms, until_ms } }: { item: Attention }) {
   );
 }
 
-function Where({ item: { where } }: { item: Attention }) {
+function Where({ item: { where } }: { item: Incident }) {
   const { node, gpu, device, job } = where;
   if (node && gpu) return <a href={link(path("gpu", node, gpu))}>{`${node}:${gpu}`}</a>;
   if (node) return <a href={link(path("node", node))}>{device ? `${node} ${device}` : node}</a>;
   return job ? <a href={link(path("job", job))}>{`job ${job}`}</a> : null;
 }
 
-function Hits({ item: { hits } }: { item: Attention }) {
-  const [job] = hits.jobs;
+function Affects({ item: { affects } }: { item: Incident }) {
+  const [job] = affects.jobs;
   if (!job) return <span class="aside narrow">nobody</span>;
   return (
     <span class="wraps">
       <a href={link(path("job", job.id))}>{job.name || job.id}</a>
-      {hits.jobs.length > 1 && ` and ${hits.jobs.length - 1} more`}
-      <span class="aside">{` ${hits.users.join(", ")}${hits.gpus ? `, ${hits.gpus} GPUs` : ""}`}</span>
+      {affects.jobs.length > 1 && ` and ${affects.jobs.length - 1} more`}
+      <span class="aside">{` ${affects.users.join(", ")}${affects.gpus ? `, ${affects.gpus} GPUs` : ""}`}</span>
     </span>
   );
 }

@@ -1,10 +1,10 @@
 // Is this GPU working, is it healthy, whose was it when?
 import { useMemo } from "preact/hooks";
-import { useOutlook } from "../lib/api";
+import { usePage } from "../lib/api";
 import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
-import type { GpuOutlook } from "../lib/outlooks";
+import type { GpuPage } from "../lib/pages";
 import type { Cell } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Waiting } from "../parts/Absent";
@@ -21,7 +21,7 @@ const CHARTS = "page-gpu";
 
 export default function Gpu({ parts }: { parts: string[] }) {
   const [node = "", gpu = ""] = parts;
-  const { data, error } = useOutlook<GpuOutlook>(`gpus/${path(node, gpu)}`);
+  const { data, error } = usePage<GpuPage>(`gpus/${path(node, gpu)}`);
   useDashboard(CHARTS);
   const range = useRange();
   const all = useEvents(range, { node });
@@ -35,7 +35,7 @@ export default function Gpu({ parts }: { parts: string[] }) {
         command={`vigie who --node ${node} --gpu ${gpu}`}
         facts={factsOf(data)}
       />
-      <Opening outlook={data} />
+      <Opening page={data} />
       <section class="card">
         <h2>Whose it was when</h2>
         <Timeline holders={data.holders} range={range} events={events} />
@@ -65,7 +65,7 @@ export default function Gpu({ parts }: { parts: string[] }) {
   );
 }
 
-function factsOf({ cell, info }: GpuOutlook): (Fact | null)[] {
+function factsOf({ cell, info }: GpuPage): (Fact | null)[] {
   return [
     { label: "node", value: <a href={link(path("node", cell.node))}>{cell.node}</a> },
     plainFact("model", cell.model),

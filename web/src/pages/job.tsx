@@ -1,10 +1,10 @@
 // Does this job do useful work, which rank is odd, what happened?
 import { useMemo } from "preact/hooks";
-import { useOutlook } from "../lib/api";
+import { usePage } from "../lib/api";
 import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
-import type { JobOutlook } from "../lib/outlooks";
+import type { JobPage } from "../lib/pages";
 import type { Happening, JobRow } from "../lib/types";
 import { Absent, Waiting } from "../parts/Absent";
 import { Sections, useEvents } from "../parts/Charts";
@@ -28,7 +28,7 @@ const TABS = [
 
 export default function Job({ parts }: { parts: string[] }) {
   const id = parts[0] ?? "";
-  const { data, error } = useOutlook<JobOutlook>(`jobs/${encodeURIComponent(id)}`);
+  const { data, error } = usePage<JobPage>(`jobs/${encodeURIComponent(id)}`);
   useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what={`Job ${id}`} />;
   const { job } = data;
@@ -40,8 +40,8 @@ export default function Job({ parts }: { parts: string[] }) {
         command={`vigie jobs --job ${job.id} --state all`}
         facts={factsOf(job, data.at_ms)}
       />
-      <Opening outlook={data} />
-      {job.state === "waiting" ? <Waits outlook={data} /> : <Works outlook={data} />}
+      <Opening page={data} />
+      {job.state === "waiting" ? <Waits page={data} /> : <Works page={data} />}
     </div>
   );
 }
@@ -60,7 +60,7 @@ function factsOf(job: JobRow, at: number): (Fact | null)[] {
   ];
 }
 
-function Waits({ outlook: { job } }: { outlook: JobOutlook }) {
+function Waits({ page: { job } }: { page: JobPage }) {
   return (
     <Absent height={100}>
       {`It has not started, so there is nothing to measure. The scheduler says: ${[job.reason || "no reason", job.why].filter(Boolean).join(", ")}.`}
@@ -68,8 +68,8 @@ function Waits({ outlook: { job } }: { outlook: JobOutlook }) {
   );
 }
 
-function Works({ outlook }: { outlook: JobOutlook }) {
-  const { job, ladder, ranks, medians, missing } = outlook;
+function Works({ page }: { page: JobPage }) {
+  const { job, ladder, ranks, medians, missing } = page;
   const events = useEventsOn(job.nodes);
   return (
     <>
@@ -87,13 +87,13 @@ function Works({ outlook }: { outlook: JobOutlook }) {
           </section>
         </>
       )}
-      <OverTime outlook={outlook} events={events} />
-      <Below outlook={outlook} events={events} />
+      <OverTime page={page} events={events} />
+      <Below page={page} events={events} />
     </>
   );
 }
 
-function OverTime({ outlook: { job, ranks }, events }: { outlook: JobOutlook; events: Happening[] }) {
+function OverTime({ page: { job, ranks }, events }: { page: JobPage; events: Happening[] }) {
   const range = useRange();
   const { data: dashboard, error } = useDashboard(CHARTS);
   const values = { job: pattern(job.id) };
@@ -115,7 +115,7 @@ function useEventsOn(nodes: string[]): Happening[] {
   return useMemo(() => events.filter(({ node }) => nodes.includes(node)), [events, nodes.join()]);
 }
 
-function Below({ outlook: { job, receipt }, events }: { outlook: JobOutlook; events: Happening[] }) {
+function Below({ page: { job, receipt }, events }: { page: JobPage; events: Happening[] }) {
   const tab = useTab(TABS);
   return (
     <Tabs tabs={TABS}>

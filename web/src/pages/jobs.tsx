@@ -1,6 +1,6 @@
 // Jobs: which run, which wait and why, which are over; what each makes of its GPUs, and what was found.
-import { useOutlook } from "../lib/api";
-import type { JobsOutlook } from "../lib/outlooks";
+import { usePage } from "../lib/api";
+import type { JobsPage } from "../lib/pages";
 import type { JobRow } from "../lib/types";
 import { Absent, Waiting } from "../parts/Absent";
 import { Head } from "../parts/Head";
@@ -21,7 +21,7 @@ const NONE: Record<string, string> = {
 
 export default function Jobs() {
   const state = useTab(TABS, "state");
-  const { data, error } = useOutlook<JobsOutlook>("jobs", { state });
+  const { data, error } = usePage<JobsPage>("jobs", { state });
   return (
     <div class="page jobs">
       <Head title="Jobs" command={`vigie jobs --state ${state}`} />

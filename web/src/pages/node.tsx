@@ -1,8 +1,8 @@
 // Is this node healthy, who is on it, what limits it?
-import { useOutlook } from "../lib/api";
+import { usePage } from "../lib/api";
 import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
-import type { NodeOutlook, NodesOutlook, SourceRow } from "../lib/outlooks";
+import type { NodePage, NodesPage, SourceRow } from "../lib/pages";
 import { said } from "../lib/units";
 import { link, path } from "../lib/url";
 import { Waiting } from "../parts/Absent";
@@ -23,13 +23,13 @@ const CHARTS = "page-node";
 
 export default function Node({ parts }: { parts: string[] }) {
   const name = parts[0] ?? "";
-  const { data, error } = useOutlook<NodeOutlook>(`nodes/${encodeURIComponent(name)}`);
+  const { data, error } = usePage<NodePage>(`nodes/${encodeURIComponent(name)}`);
   useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what={`Node ${name}`} />;
   return (
     <div class="page node">
       <Head kind="Node" title={name} command={`vigie who --node ${name}`} facts={factsOf(data)} />
-      <Opening outlook={data} />
+      <Opening page={data} />
       {data.cells.length > 0 ? (
         <section class="card">
           <h2>GPUs</h2>
@@ -43,18 +43,18 @@ export default function Node({ parts }: { parts: string[] }) {
         <Who who={data.who} />
       </section>
       <Charts slug={CHARTS} fixed={{ node: pattern(name) }} about={{ node: name }} />
-      <Below name={name} outlook={data} />
+      <Below name={name} page={data} />
     </div>
   );
 }
 
 /** What to do without a GPU, unless other nodes have some: then it is nothing to wonder about. */
 function Alone({ sources }: { sources: SourceRow[] }) {
-  const { data } = useOutlook<NodesOutlook>("nodes");
+  const { data } = usePage<NodesPage>("nodes");
   return data?.nodes.every(({ gpus }) => !gpus) ? <NoGpu sources={sources} /> : null;
 }
 
-function factsOf({ node }: NodeOutlook): (Fact | null)[] {
+function factsOf({ node }: NodePage): (Fact | null)[] {
   const { slurm, agent, labels } = node;
   return [
     { label: "state", value: <NodeState node={node} /> },
@@ -69,7 +69,7 @@ function factsOf({ node }: NodeOutlook): (Fact | null)[] {
   ];
 }
 
-function cost({ version, cpu_ratio, rss_bytes }: NodeOutlook["node"]["agent"]): string {
+function cost({ version, cpu_ratio, rss_bytes }: NodePage["node"]["agent"]): string {
   const parts = [
     version,
     cpu_ratio !== null && `${said(cpu_ratio, "ratio")} of a core`,
@@ -78,8 +78,8 @@ function cost({ version, cpu_ratio, rss_bytes }: NodeOutlook["node"]["agent"]): 
   return parts.filter(Boolean).join(", ");
 }
 
-function Below({ name, outlook }: { name: string; outlook: NodeOutlook }) {
-  const troubled = outlook.sources.filter(({ state }) => state === "error" || state === "stale").length;
+function Below({ name, page }: { name: string; page: NodePage }) {
+  const troubled = page.sources.filter(({ state }) => state === "error" || state === "stale").length;
   const tabs = [
     { key: "events", label: "Events" },
     { key: "host", label: "Full host panels" },
@@ -90,9 +90,9 @@ function Below({ name, outlook }: { name: string; outlook: NodeOutlook }) {
   return (
     <Tabs tabs={tabs}>
       {tab === "events" && <Happenings asked={{ node: name }} />}
-      {tab === "host" && <Host name={name} gpus={outlook.cells.length > 0} />}
-      {tab === "sources" && <Sources sources={outlook.sources} />}
-      {tab === "inventory" && <Inventory node={outlook.node} />}
+      {tab === "host" && <Host name={name} gpus={page.cells.length > 0} />}
+      {tab === "sources" && <Sources sources={page.sources} />}
+      {tab === "inventory" && <Inventory node={page.node} />}
     </Tabs>
   );
 }

@@ -1,6 +1,6 @@
 // Nodes: which are there, how each is and why, and the line that lets another one join.
-import { useOutlook } from "../lib/api";
-import type { ListedNode, NodesOutlook } from "../lib/outlooks";
+import { usePage } from "../lib/api";
+import type { ListedNode, NodesPage } from "../lib/pages";
 import { said } from "../lib/units";
 import { address, link, path } from "../lib/url";
 import { Absent, Missing, Waiting } from "../parts/Absent";
@@ -19,13 +19,13 @@ const COLUMNS: Column<ListedNode>[] = [
   },
   { key: "state", head: "State", by: ({ state }) => state, cell: (node) => <NodeState node={node} /> },
   {
-    key: "attention",
+    key: "incidents",
     head: "Found",
-    by: ({ attention }) => attention,
-    cell: ({ attention, name }) =>
-      attention > 0 && (
-        <a class="chip" href={link("events", { node: name })}>
-          {attention}
+    by: ({ incidents }) => incidents,
+    cell: ({ incidents, name }) =>
+      incidents > 0 && (
+        <a class="badge" href={link("events", { node: name })}>
+          {incidents}
         </a>
       ),
   },
@@ -91,7 +91,7 @@ function share(key: "cpu" | "memory", head: string): Column<ListedNode> {
 }
 
 export default function Nodes() {
-  const { data, error } = useOutlook<NodesOutlook>("nodes");
+  const { data, error } = usePage<NodesPage>("nodes");
   return (
     <div class="page nodes">
       <Head title="Nodes" command="vigie nodes" />

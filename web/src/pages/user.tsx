@@ -1,17 +1,17 @@
 // What does this user hold, is it used, what did it cost?
 import { useMemo } from "preact/hooks";
-import { useOutlook } from "../lib/api";
+import { usePage } from "../lib/api";
 import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
 import { useRange } from "../lib/live";
-import type { NodesOutlook, UserOutlook } from "../lib/outlooks";
+import type { NodesPage, UserPage } from "../lib/pages";
 import type { Cell, ClusterNode, Happening, JobRow, NodeRow } from "../lib/types";
 import { Waiting } from "../parts/Absent";
-import { AttentionList } from "../parts/Attention";
 import { Charts, useEvents } from "../parts/Charts";
 import { Copy } from "../parts/CopyAs";
 import { Days } from "../parts/Days";
 import { Head } from "../parts/Head";
+import { IncidentList } from "../parts/Incidents";
 import { JobTable, WaitingJobs } from "../parts/JobTable";
 import { GpuMap } from "../parts/Map";
 import { Numbers } from "../parts/Numbers";
@@ -22,7 +22,7 @@ const CHARTS = "page-user";
 
 export default function User({ parts }: { parts: string[] }) {
   const user = parts[0] ?? "";
-  const { data, error } = useOutlook<UserOutlook>(`users/${encodeURIComponent(user)}`);
+  const { data, error } = usePage<UserPage>(`users/${encodeURIComponent(user)}`);
   const events = useEventsOn(data?.cells ?? []);
   useDashboard(CHARTS);
   if (!data) return <Waiting error={error} what={`User ${user}`} />;
@@ -31,10 +31,10 @@ export default function User({ parts }: { parts: string[] }) {
       <Head kind="User" title={user} command={`vigie who --user ${user}`} />
       <Verdict verdict={data.verdict} />
       <Numbers numbers={data.numbers} />
-      {data.attention.length > 0 && (
+      {data.incidents.length > 0 && (
         <section class="card">
           <h2>What was found about these jobs</h2>
-          <AttentionList items={data.attention} calm="" />
+          <IncidentList items={data.incidents} calm="" />
         </section>
       )}
       <Idle idle={data.idle} />
@@ -70,15 +70,15 @@ function useEventsOn(cells: Cell[]): Happening[] {
   return useMemo(() => events.filter(({ node }) => nodes.has(node)), [events, [...nodes].join()]);
 }
 
-function Idle({ idle }: { idle: UserOutlook["idle"] }) {
+function Idle({ idle }: { idle: UserPage["idle"] }) {
   if (!idle.length) return null;
   return (
     <section class="card">
       <h2>Held but idle</h2>
       <ul class="idle">
-        {idle.map(({ what, command }) => (
-          <li key={what}>
-            <span>{what}</span>
+        {idle.map(({ summary, command }) => (
+          <li key={summary}>
+            <span>{summary}</span>
             {command && (
               <span class="line">
                 <code>{command}</code>
@@ -93,7 +93,7 @@ function Idle({ idle }: { idle: UserOutlook["idle"] }) {
 }
 
 function Cells({ cells }: { cells: Cell[] }) {
-  const { data: all } = useOutlook<NodesOutlook>("nodes");
+  const { data: all } = usePage<NodesPage>("nodes");
   if (!cells.length) return <p class="calm">None now.</p>;
   return <GpuMap nodes={nodesOf(cells, all?.nodes ?? [])} />;
 }

@@ -1,6 +1,6 @@
 // Users: who holds how much, and how much of it works.
-import { useOutlook } from "../lib/api";
-import type { UserRow, UsersOutlook } from "../lib/outlooks";
+import { usePage } from "../lib/api";
+import type { UserRow, UsersPage } from "../lib/pages";
 import { said } from "../lib/units";
 import { link, path } from "../lib/url";
 import { Absent, Missing, Waiting } from "../parts/Absent";
@@ -44,7 +44,7 @@ function count(key: "held" | "working" | "idle" | "waiting", head: string): Colu
 }
 
 export default function Users() {
-  const { data, error } = useOutlook<UsersOutlook>("users");
+  const { data, error } = usePage<UsersPage>("users");
   return (
     <div class="page users">
       <Head title="Users" command="vigie who" />

@@ -1,5 +1,5 @@
 // GPU-hours a day: how many were held, and how many of them were worked.
-import type { UserOutlook } from "../lib/outlooks";
+import type { UserPage } from "../lib/pages";
 import { said } from "../lib/units";
 import { Missing } from "./Absent";
 
@@ -10,7 +10,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
 });
 
-export function Days({ days }: { days: UserOutlook["days"] }) {
+export function Days({ days }: { days: UserPage["days"] }) {
   const most = Math.max(1e-9, ...days.map(({ held }) => held ?? 0));
   return (
     <table class="days">

@@ -1,6 +1,6 @@
 // What the Cluster page says while there is no GPU to show: no node yet, or none with one.
-import { useOutlook } from "../lib/api";
-import type { NodeOutlook } from "../lib/outlooks";
+import { usePage } from "../lib/api";
+import type { NodePage } from "../lib/pages";
 import type { ClusterNode, Num } from "../lib/types";
 import { path } from "../lib/url";
 import { Copy } from "./CopyAs";
@@ -14,7 +14,7 @@ function ofHost({ key }: Num): boolean {
 }
 
 export function FirstVisit({ nodes }: { nodes: ClusterNode[] }) {
-  const { data } = useOutlook<NodeOutlook>(nodes[0] ? path("nodes", nodes[0].name) : null);
+  const { data } = usePage<NodePage>(nodes[0] ? path("nodes", nodes[0].name) : null);
   if (nodes.length)
     return (
       <>

@@ -1,11 +1,11 @@
 // The health of a GPU: what it reported by XID, with meaning and action, and the counts that should be zero.
-import type { GpuOutlook, HealthFact } from "../lib/outlooks";
+import type { GpuPage, HealthFact } from "../lib/pages";
 import { said } from "../lib/units";
 import { Missing } from "./Absent";
 import { EventTable } from "./EventTable";
 import { Mark } from "./Mark";
 
-export function Health({ health }: { health: GpuOutlook["health"] }) {
+export function Health({ health }: { health: GpuPage["health"] }) {
   return (
     <>
       <dl class="health">

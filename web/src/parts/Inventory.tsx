@@ -1,5 +1,5 @@
 // What a node should have, and what it has.
-import type { NodeOutlook } from "../lib/outlooks";
+import type { NodePage } from "../lib/pages";
 import { said } from "../lib/units";
 import { Absent, Missing } from "./Absent";
 import { type Column, Table } from "./Table";
@@ -36,7 +36,7 @@ const COLUMNS: Column<Item>[] = [
   },
 ];
 
-export function Inventory({ node }: { node: NodeOutlook["node"] }) {
+export function Inventory({ node }: { node: NodePage["node"] }) {
   const names = [...new Set([...Object.keys(node.expected), ...Object.keys(node.inventory)])];
   const items = names.map((name) => ({
     name,

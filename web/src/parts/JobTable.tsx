@@ -42,9 +42,9 @@ function Share({ ladder: { held, busy, sm } }: { ladder: JobLadder }) {
   );
 }
 
-function Chip({ text, why }: { text: string; why: string }) {
+function Badge({ text, why }: { text: string; why: string }) {
   return text ? (
-    <span class="chip" title={why}>
+    <span class="badge" title={why}>
       {text}
     </span>
   ) : null;
@@ -75,10 +75,10 @@ const GPUS: Column<JobRow> = {
   cell: (job) => job.gpus.length,
 };
 const ODD: Column<JobRow> = {
-  key: "chip",
+  key: "badge",
   head: "Odd",
-  by: (job) => job.chip,
-  cell: (job) => <Chip text={job.chip} why={job.why} />,
+  by: (job) => job.badge,
+  cell: (job) => <Badge text={job.badge} why={job.why} />,
 };
 const COLUMNS: Record<string, (now: number) => Column<JobRow>[]> = { running, waiting, finished };
 

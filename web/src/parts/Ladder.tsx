@@ -1,5 +1,5 @@
 // How much of what a job holds ends up as work, step by step, and what each step loses.
-import type { Step } from "../lib/outlooks";
+import type { Step } from "../lib/pages";
 import { said } from "../lib/units";
 
 export function Ladder({ steps }: { steps: Step[] }) {

@@ -1,20 +1,20 @@
 // How every page about one thing opens: the verdict, the numbers, and what was found.
-import type { Attention, Num, Verdict as Said } from "../lib/types";
-import { AttentionList } from "./Attention";
+import type { Incident, Num, Verdict as Said } from "../lib/types";
+import { IncidentList } from "./Incidents";
 import { Numbers } from "./Numbers";
 import { Verdict } from "./Verdict";
 
-type Opens = { verdict: Said; numbers: Num[]; attention: Attention[] };
+type Opens = { verdict: Said; numbers: Num[]; incidents: Incident[] };
 
-export function Opening({ outlook }: { outlook: Opens }) {
+export function Opening({ page }: { page: Opens }) {
   return (
     <>
-      <Verdict verdict={outlook.verdict} />
-      <Numbers numbers={outlook.numbers} />
-      {outlook.attention.length > 0 && (
+      <Verdict verdict={page.verdict} />
+      <Numbers numbers={page.numbers} />
+      {page.incidents.length > 0 && (
         <section class="card">
           <h2>What was found</h2>
-          <AttentionList items={outlook.attention} calm="" />
+          <IncidentList items={page.incidents} calm="" />
         </section>
       )}
     </>

@@ -1,6 +1,6 @@
 // A job's ranks, the oddest first: each value is shaded by its distance from the job's median.
 import { useState } from "preact/hooks";
-import { MEASURES, type Measure, type Rank } from "../lib/outlooks";
+import { MEASURES, type Measure, type Rank } from "../lib/pages";
 import { said } from "../lib/units";
 import { link, path } from "../lib/url";
 

@@ -1,5 +1,5 @@
 // What a job cost, and what it made of that.
-import type { Cost } from "../lib/outlooks";
+import type { Cost } from "../lib/pages";
 import { said } from "../lib/units";
 import { Absent, Missing } from "./Absent";
 

@@ -1,5 +1,5 @@
 // What a node's agent reads: whether each source gives anything, why not, and what it costs.
-import type { SourceRow } from "../lib/outlooks";
+import type { SourceRow } from "../lib/pages";
 import { said } from "../lib/units";
 import { Absent, Missing } from "./Absent";
 import { Mark } from "./Mark";

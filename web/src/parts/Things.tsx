@@ -1,6 +1,6 @@
 // Containers and environments, with the GPUs that each holds.
 import { useNow } from "../lib/live";
-import type { Thing } from "../lib/outlooks";
+import type { Thing } from "../lib/pages";
 import { exact, span } from "../lib/time";
 import { link, path } from "../lib/url";
 import { type Column, Table } from "./Table";

@@ -1,6 +1,6 @@
 // Whose a GPU was when: bars on the axis of the charts, with the same cursor and zoom.
 import { useEffect, useRef } from "preact/hooks";
-import type { Held } from "../lib/outlooks";
+import type { Held } from "../lib/pages";
 import { useWidth } from "../lib/size";
 import { useStore } from "../lib/store";
 import { AROUND, RIGHT, strip, TICKS } from "../lib/strip";

@@ -1,5 +1,5 @@
 // Who is on a node: jobs, containers and environments, and the processes on its GPUs.
-import type { NodeOutlook, Process, Thing } from "../lib/outlooks";
+import type { NodePage, Process, Thing } from "../lib/pages";
 import { said } from "../lib/units";
 import { link, path, usePlace } from "../lib/url";
 import { JobTable } from "./JobTable";
@@ -7,7 +7,7 @@ import { Long } from "./Long";
 import type { Column } from "./Table";
 import { Things } from "./Things";
 
-export function Who({ who }: { who: NodeOutlook["who"] }) {
+export function Who({ who }: { who: NodePage["who"] }) {
   const { jobs, containers, environments, processes } = who;
   const things: [string, Thing[]][] = [
     ["container", containers],

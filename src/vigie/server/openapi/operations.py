@@ -6,11 +6,11 @@ that is sent by POST and has no body of its own takes its parameters as a form.
 
 from __future__ import annotations
 
-from vigie.server.openapi import of_cluster, of_outlook, of_prometheus, of_server
+from vigie.server.openapi import of_cluster, of_pages, of_prometheus, of_server
 
 OPERATIONS = {
     **of_prometheus.OPERATIONS,
     **of_cluster.OPERATIONS,
-    **of_outlook.OPERATIONS,
+    **of_pages.OPERATIONS,
     **of_server.OPERATIONS,
 }

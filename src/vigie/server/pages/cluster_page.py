@@ -20,16 +20,16 @@ MOST_JOBS = 200
 class Usage:
     """How many GPUs there are, are held, work and idle."""
 
-    def __init__(self, picture: Snapshot) -> None:
-        places = list(picture.cards)
-        there = [place for place in places if picture.present(place)]
-        held = [place for place in places if picture.held.get(place)]
+    def __init__(self, snapshot: Snapshot) -> None:
+        places = list(snapshot.cards)
+        there = [place for place in places if snapshot.present(place)]
+        held = [place for place in places if snapshot.held.get(place)]
         self.known, self.present, self.held = len(places), len(there), len(held)
-        self.working = sum(picture.working(place) is True for place in there)
-        self.idle = sum(picture.idle(place) is True for place in held)
-        expected = [int(node.expected.get("gpus", 0) or 0) for node in picture.nodes.values()]
+        self.working = sum(snapshot.working(place) is True for place in there)
+        self.idle = sum(snapshot.idle(place) is True for place in held)
+        expected = [int(node.expected.get("gpus", 0) or 0) for node in snapshot.nodes.values()]
         self.expected = max(sum(expected), len(places))
-        self.measured = any(picture.all("busy_5m"))
+        self.measured = any(snapshot.all("busy_5m"))
 
     @property
     def sentence(self) -> str:
@@ -41,53 +41,53 @@ class Usage:
         )
 
 
-def cluster_page(picture: Snapshot, seen: Redactor, *, simulated: bool) -> dict[str, Any]:
-    cells, jobs, nodes = GpuCells(picture, seen), JobRows(picture, seen), NodeRows(picture)
-    attention = IncidentRows(picture, seen).all()
+def cluster_page(snapshot: Snapshot, redactor: Redactor, *, simulated: bool) -> dict[str, Any]:
+    cells, jobs, nodes = GpuCells(snapshot, redactor), JobRows(snapshot, redactor), NodeRows(snapshot)
+    incidents = IncidentRows(snapshot, redactor).all()
     return {
-        "at_ms": picture.at_ms,
+        "at_ms": snapshot.at_ms,
         "simulated": simulated,
-        "verdict": _verdict(picture, attention),
-        "numbers": _numbers(picture),
-        "attention": attention[:MOST],
-        "attention_more": max(len(attention) - MOST, 0),
+        "verdict": _verdict(snapshot, incidents),
+        "numbers": _numbers(snapshot),
+        "incidents": incidents[:MOST],
+        "incidents_more": max(len(incidents) - MOST, 0),
         "nodes": [
-            {**nodes.of(name), "cells": [cells.of(card.place) for card in picture.on_node[name]]}
-            for name in sorted(picture.nodes)
+            {**nodes.of(name), "cells": [cells.of(card.place) for card in snapshot.on_node[name]]}
+            for name in sorted(snapshot.nodes)
         ],
-        "jobs": [jobs.of(job) for job in picture.running()[:MOST_JOBS]],
-        "waiting": [jobs.of(job) for job in picture.waiting()[:MOST_JOBS]],
-        "missing": picture.missing,
-        "errors": picture.errors,
+        "jobs": [jobs.of(job) for job in snapshot.running()[:MOST_JOBS]],
+        "waiting": [jobs.of(job) for job in snapshot.waiting()[:MOST_JOBS]],
+        "missing": snapshot.missing,
+        "errors": snapshot.errors,
     }
 
 
-def attention_text(attention: list[dict[str, Any]]) -> tuple[str, str]:
+def summarize_incidents(incidents: list[dict[str, Any]]) -> tuple[str, str]:
     """Return the state that open incidents leave things in, and the sentence that counts them."""
-    urgent = [row for row in attention if row["until_ms"] is None and row["severity"] != "info"]
+    urgent = [row for row in incidents if row["until_ms"] is None and row["severity"] != "info"]
     if not urgent:
         return OK, "Nothing needs you."
     worst = CRITICAL if any(row["severity"] == "critical" for row in urgent) else WARNING
     return worst, f"{pluralize(len(urgent), 'thing')} need{'s' if len(urgent) == 1 else ''} you."
 
 
-def _verdict(picture: Snapshot, attention: list[dict[str, Any]]) -> dict[str, str]:
-    if not picture.nodes:
-        why = f" ({picture.missing})" if picture.missing else ""
+def _verdict(snapshot: Snapshot, incidents: list[dict[str, Any]]) -> dict[str, str]:
+    if not snapshot.nodes:
+        why = f" ({snapshot.missing})" if snapshot.missing else ""
         return verdict(
             UNKNOWN, f"No node has been heard yet{why}: `vigie nodes join` prints the line to paste."
         )
-    state, sentence = attention_text(attention)
-    usage = Usage(picture)
+    state, sentence = summarize_incidents(incidents)
+    usage = Usage(snapshot)
     if usage.expected:
         return verdict(state, sentence, usage.sentence)
-    up = sum(picture.node_state(name) == "up" for name in picture.nodes)
-    return verdict(state, sentence, f"{up} of {pluralize(len(picture.nodes), 'node')} up, none with a GPU.")
+    up = sum(snapshot.node_state(name) == "up" for name in snapshot.nodes)
+    return verdict(state, sentence, f"{up} of {pluralize(len(snapshot.nodes), 'node')} up, none with a GPU.")
 
 
-def _numbers(picture: Snapshot) -> list[dict[str, Any]]:
-    usage, waiting = Usage(picture), picture.waiting()
-    power = list(picture.all("power").values())
+def _numbers(snapshot: Snapshot) -> list[dict[str, Any]]:
+    usage, waiting = Usage(snapshot), snapshot.waiting()
+    power = list(snapshot.all("power").values())
     why = "" if usage.expected else NO_GPUS
     absent = why or ("" if usage.measured else "no source tells how busy the GPUs are")
 
@@ -102,7 +102,7 @@ def _numbers(picture: Snapshot) -> list[dict[str, Any]]:
     if usage.idle:
         idle["state"] = WARNING
     oldest = min((job.queued_ms or job.start_ms for job in waiting), default=None)
-    wait = f", oldest {format_duration(picture.at_ms - oldest)}" if oldest is not None else ""
+    wait = f", oldest {format_duration(snapshot.at_ms - oldest)}" if oldest is not None else ""
     return [
         present,
         of_gpus("held", "Held", usage.held, queries.HELD),
@@ -111,9 +111,9 @@ def _numbers(picture: Snapshot) -> list[dict[str, Any]]:
         number(
             "jobs",
             f"Jobs running, {len(waiting)} waiting{wait}",
-            None if picture.missing else len(picture.running()),
+            None if snapshot.missing else len(snapshot.running()),
             query=queries.RUNNING_LINE,
-            reason=picture.missing,
+            reason=snapshot.missing,
         ),
         number(
             "power",

@@ -10,20 +10,20 @@ from vigie.server.privacy.redactor import Redactor
 
 
 class GpuCells:
-    """Makes the cells of a picture as one caller sees them."""
+    """Makes the cells of a snapshot as one caller sees them."""
 
-    def __init__(self, picture: Snapshot, seen: Redactor) -> None:
-        self._picture, self._seen = picture, seen
+    def __init__(self, snapshot: Snapshot, redactor: Redactor) -> None:
+        self._snapshot, self._redactor = snapshot, redactor
         self._worst: dict[Place, tuple[str, str]] = {}
-        for incident in picture.incidents:
+        for incident in snapshot.incidents:
             if incident.end_ms is None:
                 for place in incident.gpus:
                     self._note(place, incident.severity, incident.finding.title)
 
     def of(self, place: Place) -> dict[str, Any]:
-        picture, card = self._picture, self._picture.cards[place]
+        snapshot, card = self._snapshot, self._snapshot.cards[place]
         health, why = self._health(place)
-        used, total = (picture.number(name, *place) for name in ("memory", "memory_total"))
+        used, total = (snapshot.number(name, *place) for name in ("memory", "memory_total"))
         return {
             "node": card.node,
             "gpu": card.gpu,
@@ -31,17 +31,17 @@ class GpuCells:
             "model": card.model,
             "vendor": card.vendor,
             "holder": self.holder(place),
-            "working": picture.working(place),
-            "busy": picture.number("busy", *place),
-            "sm": picture.number("sm", *place),
+            "working": snapshot.working(place),
+            "busy": snapshot.number("busy", *place),
+            "sm": snapshot.number("sm", *place),
             "memory": used / total if used is not None and total else None,
             "memory_bytes": used,
             "memory_total_bytes": total,
-            "power": picture.number("power", *place),
-            "power_limit": picture.number("power_limit", *place),
-            "temperature": picture.number("temperature", *place),
-            "clock": picture.number("clock", *place),
-            "throttled": sorted(reason for (reason,) in picture.states("throttled", place)),
+            "power": snapshot.number("power", *place),
+            "power_limit": snapshot.number("power_limit", *place),
+            "temperature": snapshot.number("temperature", *place),
+            "clock": snapshot.number("clock", *place),
+            "throttled": sorted(reason for (reason,) in snapshot.states("throttled", place)),
             "health": health,
             "why": why,
             "mig": self._slices(place),
@@ -49,11 +49,11 @@ class GpuCells:
 
     def holder(self, place: Place) -> dict[str, str] | None:
         """Return who holds a GPU: a job before its container or environment."""
-        held = self._picture.held.get(place)
+        held = self._snapshot.held.get(place)
         if not held:
             return None
         first = min(held, key=lambda kept: (kept.binding.holder_kind != JOB, kept.binding.from_ms))
-        row = self._seen.binding(first)
+        row = self._redactor.binding(first)
         return {
             "kind": row["kind"],
             "id": row["holder"],
@@ -63,8 +63,8 @@ class GpuCells:
 
     def _health(self, place: Place) -> tuple[str, str]:
         node = place[0]
-        if not self._picture.present(place):
-            state = self._picture.node_state(node)
+        if not self._snapshot.present(place):
+            state = self._snapshot.node_state(node)
             if state != "up":
                 return "lost", f"nothing is heard of {node}"
             return "lost", "the GPU does not answer any more"
@@ -72,7 +72,7 @@ class GpuCells:
         return ("ok" if severity == "info" else severity), why
 
     def _slices(self, place: Place) -> list[dict[str, Any]]:
-        found = sorted(self._picture.states("mig", place))
+        found = sorted(self._snapshot.states("mig", place))
         return [{"instance": number, "profile": profile, "holder": None} for number, profile in found]
 
     def _note(self, place: Place, severity: str, why: str) -> None:

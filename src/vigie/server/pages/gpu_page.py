@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.cluster_page import summarize_incidents
 from vigie.server.pages.gpu_map import GpuCells
 from vigie.server.pages.humanize import format_value
 from vigie.server.pages.incident_rows import REASONS, IncidentRows
@@ -91,44 +91,46 @@ def _only(found: BatchResult, name: str) -> float | None:
     return rows[0].value if rows else None
 
 
-async def gpu_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> dict[str, Any]:
+async def gpu_page(
+    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place
+) -> dict[str, Any]:
     here = gpu_matcher(*place)
     asks = {name: BatchQuery(query % here, ()) for name, query in HEALTH_ASKS.items()}
-    found = await outlook.asker.ask(asks, picture.at_ms)
-    cells = GpuCells(picture, seen)
-    cell, card = cells.of(place), picture.cards[place]
-    attention = IncidentRows(picture, seen).all(lambda trouble: place in trouble.gpus)
-    siblings = [cells.of(other.place) for other in picture.on_node[place[0]] if other.place != place]
+    found = await snapshots.asker.ask(asks, snapshot.at_ms)
+    cells = GpuCells(snapshot, redactor)
+    cell, card = cells.of(place), snapshot.cards[place]
+    incidents = IncidentRows(snapshot, redactor).all(lambda incident: place in incident.gpus)
+    siblings = [cells.of(other.place) for other in snapshot.on_node[place[0]] if other.place != place]
     return {
-        "at_ms": picture.at_ms,
-        "verdict": _verdict(cell, picture.number("busy_5m", *place), attention),
+        "at_ms": snapshot.at_ms,
+        "verdict": _verdict(cell, snapshot.number("busy_5m", *place), incidents),
         "numbers": _numbers(cell, found, here),
         "cell": cell,
-        "info": {**card._asdict(), "processes": picture.number("processes", *place)},
-        "holders": await asyncio.to_thread(_holders, outlook, picture, seen, place),
+        "info": {**card._asdict(), "processes": snapshot.number("processes", *place)},
+        "holders": await asyncio.to_thread(_holders, snapshots, snapshot, redactor, place),
         "health": {
-            "xids": await asyncio.to_thread(_xids, outlook, picture, seen, place),
+            "xids": await asyncio.to_thread(_xids, snapshots, snapshot, redactor, place),
             "facts": facts(found),
         },
         "siblings": siblings,
-        "ranks": _ranks(picture, cells, place),
-        "attention": attention,
+        "ranks": _ranks(snapshot, cells, place),
+        "incidents": incidents,
     }
 
 
-def _verdict(cell: dict[str, Any], lately: float | None, attention: list[dict[str, Any]]) -> dict[str, str]:
+def _verdict(cell: dict[str, Any], lately: float | None, incidents: list[dict[str, Any]]) -> dict[str, str]:
     name = f"{cell['node']}:{cell['gpu']}"
     holder = cell["holder"]
     whose = (
         f"Held by {holder['kind']} {holder['name']} of {holder['user']}." if holder else "Nobody holds it."
     )
-    open_ones = [row for row in attention if row["until_ms"] is None]
+    open_ones = [row for row in incidents if row["until_ms"] is None]
     if cell["health"] == "lost":
-        words = open_ones[0]["what"] if open_ones else f"{name} is lost: {cell['why']}."
+        words = open_ones[0]["summary"] if open_ones else f"{name} is lost: {cell['why']}."
         return verdict(CRITICAL, words)
-    state, _ = attention_text(attention)
+    state, _ = summarize_incidents(incidents)
     if open_ones:
-        return verdict(state, open_ones[0]["what"], whose)
+        return verdict(state, open_ones[0]["summary"], whose)
     if cell["working"] is None:
         return verdict(OK, "It is well; nothing tells whether it works.", whose)
     works = "It works" if cell["working"] else "It does nothing"
@@ -214,12 +216,14 @@ def _generation(now: float | None, most: float | None) -> list[str]:
     return [] if now is None else [f"generation {now:g}" + (f" of {most:g}" if most else "")]
 
 
-def _holders(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> list[dict[str, Any]]:
+def _holders(
+    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place
+) -> list[dict[str, Any]]:
     """Return whose it was in the last day and is, the oldest first."""
     node, gpu = place
     rows = []
-    for kept in outlook.known.held_on(node, gpu, picture.at_ms - DAY_MS, picture.at_ms):
-        told = seen.binding(kept)
+    for kept in snapshots.known.held_on(node, gpu, snapshot.at_ms - DAY_MS, snapshot.at_ms):
+        told = redactor.binding(kept)
         end = told["to_ms"]
         rows.append(
             {
@@ -228,21 +232,23 @@ def _holders(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: P
                 "name": told["facts"].get("name", "") or told["holder"],
                 "user": told["user"],
                 "from_ms": told["from_ms"],
-                "to_ms": end if end is not None and end <= picture.at_ms else None,
+                "to_ms": end if end is not None and end <= snapshot.at_ms else None,
             }
         )
     return sorted(rows, key=lambda row: (int(row["from_ms"]), str(row["kind"])))
 
 
-def _xids(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, place: Place) -> list[dict[str, Any]]:
-    found = outlook.known.events(("xid",), 0, picture.at_ms)
+def _xids(
+    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place
+) -> list[dict[str, Any]]:
+    found = snapshots.known.events(("xid",), 0, snapshot.at_ms)
     mine = [kept for kept in found if (kept.event.where.get("node"), kept.event.where.get("gpu")) == place]
-    return [seen.event(kept.json) for kept in mine[:MOST_XIDS]]
+    return [redactor.event(kept.json) for kept in mine[:MOST_XIDS]]
 
 
-def _ranks(picture: Snapshot, cells: GpuCells, place: Place) -> list[dict[str, Any]]:
+def _ranks(snapshot: Snapshot, cells: GpuCells, place: Place) -> list[dict[str, Any]]:
     """Return the other GPUs of the job that holds it."""
-    held = next((kept for kept in picture.held.get(place, ()) if kept.binding.holder_kind == JOB), None)
-    job = picture.jobs.get(held.binding.holder) if held else None
+    held = next((kept for kept in snapshot.held.get(place, ()) if kept.binding.holder_kind == JOB), None)
+    job = snapshot.jobs.get(held.binding.holder) if held else None
     others = [other for text in (job.gpus if job else ()) if (other := place_of(text)) != place]
-    return [cells.of(other) for other in others[:MOST_RANKS] if other in picture.cards]
+    return [cells.of(other) for other in others[:MOST_RANKS] if other in snapshot.cards]

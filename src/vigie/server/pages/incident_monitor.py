@@ -74,19 +74,19 @@ class IncidentMonitor:
         if self._looking:
             self._looking.cancel()
 
-    async def incidents(self, picture: Snapshot) -> IncidentReport:
-        """Return what is or was wrong, as it was to be seen at the moment of a picture."""
-        history = await self._history(picture.at_ms, len(picture.nodes))
+    async def incidents(self, snapshot: Snapshot) -> IncidentReport:
+        """Return what is or was wrong, as it was to be seen at the moment of a snapshot."""
+        history = await self._history(snapshot.at_ms, len(snapshot.nodes))
         lacking = self._trouble  # of this history: a look that ends from here on tells of another one
-        seen = list(history.sightings(picture.at_ms))
-        return IncidentReport(await asyncio.to_thread(self._told, seen, picture), lacking)
+        seen = list(history.sightings(snapshot.at_ms))
+        return IncidentReport(await asyncio.to_thread(self._told, seen, snapshot), lacking)
 
-    def _told(self, seen: list[Occurrence], picture: Snapshot) -> list[Incident]:
-        at_ms = picture.at_ms
-        cards = {(card.node, pci_bus_id(card.pci_bus_id)): card.gpu for card in picture.cards.values()}
+    def _told(self, seen: list[Occurrence], snapshot: Snapshot) -> list[Incident]:
+        at_ms = snapshot.at_ms
+        cards = {(card.node, pci_bus_id(card.pci_bus_id)): card.gpu for card in snapshot.cards.values()}
         found = self._known.events(self._kinds, at_ms - KEEP_MS, at_ms)
         happened = [_placed(kept.event, cards) for kept in found]
-        seen = [one._replace(end_ms=at_ms) if _is_back(one, picture) else one for one in seen] + [
+        seen = [one._replace(end_ms=at_ms) if _is_back(one, snapshot) else one for one in seen] + [
             sighting
             for sighting in from_events(self._findings, happened, at_ms)
             if sighting.end_ms is None or sighting.end_ms >= at_ms - KEEP_MS
@@ -151,10 +151,10 @@ class IncidentMonitor:
         history.reached(at_ms)
 
 
-def _is_back(one: Occurrence, picture: Snapshot) -> bool:
+def _is_back(one: Occurrence, snapshot: Snapshot) -> bool:
     """Tell whether the node that samples of the last minutes call lost is there again."""
     node = one.labels.get("instance", "")
-    return one.finding.unheard and one.end_ms is None and picture.is_up(node)
+    return one.finding.unheard and one.end_ms is None and snapshot.is_up(node)
 
 
 def _placed(event: Event, cards: Mapping[tuple[str, str], str]) -> Event:

@@ -30,14 +30,14 @@ class BlankField(dict[str, str]):
 
 
 class IncidentRows:
-    """Tells the incidents of a picture as one caller sees them."""
+    """Tells the incidents of a snapshot as one caller sees them."""
 
-    def __init__(self, picture: Snapshot, seen: Redactor) -> None:
-        self._picture, self._seen = picture, seen
+    def __init__(self, snapshot: Snapshot, redactor: Redactor) -> None:
+        self._snapshot, self._redactor = snapshot, redactor
 
     def all(self, fits: Callable[[Incident], bool] = lambda _: True) -> list[dict[str, Any]]:
         """Return the rows of incidents that fit: open first, then by severity, then newest."""
-        return [self.row(incident) for incident in by_severity(self._picture.incidents) if fits(incident)]
+        return [self.row(incident) for incident in by_severity(self._snapshot.incidents) if fits(incident)]
 
     def row(self, incident: Incident) -> dict[str, Any]:
         finding, jobs = incident.finding, self._jobs(incident)
@@ -47,33 +47,40 @@ class IncidentRows:
             "finding": finding.name,
             "title": finding.title,
             "severity": incident.severity,
-            "what": _sentence(incident).format_map(BlankField(words)),
+            "summary": _sentence(incident).format_map(BlankField(words)),
             "where": where,
             "nodes": list(incident.nodes),
             "since_ms": incident.begin_ms,
             "until_ms": incident.end_ms,
-            "hits": {
+            "affects": {
                 "jobs": [{"id": job["id"], "name": job["name"] or job["id"]} for job in jobs],
                 "users": sorted({job["user"] for job in jobs if job["user"]}),
                 "gpus": self._gpus(incident),
             },
-            "do": (finding.do if incident.open else finding.after or finding.do).format_map(
+            "action": (finding.do if incident.open else finding.after or finding.do).format_map(
                 BlankField(words)
             ),
-            "link": _link(incident, where, self._picture.at_ms),
+            "link": _link(incident, where, self._snapshot.at_ms),
         }
 
     def _jobs(self, incident: Incident) -> list[dict[str, Any]]:
-        return [self._seen.job(self._picture.jobs[job]) for job in incident.jobs if job in self._picture.jobs]
+        return [
+            self._redactor.job(self._snapshot.jobs[job])
+            for job in incident.jobs
+            if job in self._snapshot.jobs
+        ]
 
     def _gpus(self, incident: Incident) -> int:
         """Return how many GPUs it costs: those of the jobs that it hits, or those that it sits on."""
         hit = {
-            gpu for job in incident.jobs if job in self._picture.jobs for gpu in self._picture.jobs[job].gpus
+            gpu
+            for job in incident.jobs
+            if job in self._snapshot.jobs
+            for gpu in self._snapshot.jobs[job].gpus
         }
         if incident.finding.node_wide:
             hit |= {
-                f"{card.node}:{card.gpu}" for node in incident.nodes for card in self._picture.on_node[node]
+                f"{card.node}:{card.gpu}" for node in incident.nodes for card in self._snapshot.on_node[node]
             }
         return len(hit) or len(incident.gpus)
 
@@ -96,14 +103,14 @@ class IncidentRows:
             else "",
             "clock": self._clock(incident),
             "node": incident.nodes[0] if incident.nodes else "?",
-            "lasted": format_duration((incident.end_ms or self._picture.at_ms) - incident.begin_ms),
+            "lasted": format_duration((incident.end_ms or self._snapshot.at_ms) - incident.begin_ms),
             **self._told(incident),
         }
 
     def _told(self, incident: Incident) -> dict[str, str]:
         """Return what events said, as parts of a sentence."""
         facts = incident.facts
-        told = self._seen.event({"where": dict(facts), "what": facts.get("told", "")})["what"]
+        told = self._redactor.event({"where": dict(facts), "what": facts.get("told", "")})["what"]
         process, reason = facts.get("process", ""), facts.get("reason", "")
         return {
             "told": told.rstrip("."),
@@ -115,7 +122,7 @@ class IncidentRows:
 
     def _clock(self, incident: Incident) -> str:
         """Return at which clock a GPU is, where it is known."""
-        hertz = self._picture.number("clock", *incident.gpus[0]) if incident.gpus else None
+        hertz = self._snapshot.number("clock", *incident.gpus[0]) if incident.gpus else None
         return f" at {format_value(hertz, 'hertz')}" if hertz is not None else ""
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, JobRecord
-from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.cluster_page import summarize_incidents
 from vigie.server.pages.humanize import format_duration, format_value, pluralize
 from vigie.server.pages.incident_rows import IncidentRows
 from vigie.server.pages.job_efficiency import ladder, ladder_queries, receipt, receipt_queries, span_of
@@ -25,25 +25,25 @@ LAST_MS = 30_000  # before its end a finished job is looked at: afterwards its G
 NONE = BatchResult({}, {})
 
 
-def jobs_page(picture: Snapshot, seen: Redactor, state: str) -> dict[str, Any]:
+def jobs_page(snapshot: Snapshot, redactor: Redactor, state: str) -> dict[str, Any]:
     """Return the jobs of a state, or all: those that run by GPUs, those that wait by age, then the newest."""
-    rows = JobRows(picture, seen)
-    running, waiting = picture.running(), picture.waiting()
+    rows = JobRows(snapshot, redactor)
+    running, waiting = snapshot.running(), snapshot.waiting()
     finished = sorted(
-        (job for job in picture.jobs.values() if picture.job_state(job) == FINISHED),
+        (job for job in snapshot.jobs.values() if snapshot.job_state(job) == FINISHED),
         key=lambda job: -(job.end_ms or 0),
     )
     groups = {RUNNING: running, WAITING: waiting, FINISHED: finished}
     wanted = [job for name, jobs in groups.items() if state in ("", name) for job in jobs]
-    odd = sum(bool(rows.of(job)["chip"]) for job in running)
-    if picture.missing:
-        said = verdict(UNKNOWN, f"No job is known: {picture.missing}.")
-    elif not picture.jobs:
+    odd = sum(bool(rows.of(job)["badge"]) for job in running)
+    if snapshot.missing:
+        said = verdict(UNKNOWN, f"No job is known: {snapshot.missing}.")
+    elif not snapshot.jobs:
         said = verdict(UNKNOWN, "No job has been heard of: no source here tells who holds what.")
     else:
         words = f"{pluralize(len(running), 'job')} running, {len(waiting)} waiting."
         said = verdict(WARNING if odd else OK, words, _odd(odd))
-    return {"at_ms": picture.at_ms, "verdict": said, "jobs": [rows.of(job) for job in wanted[:MOST]]}
+    return {"at_ms": snapshot.at_ms, "verdict": said, "jobs": [rows.of(job) for job in wanted[:MOST]]}
 
 
 def _odd(count: int) -> str:
@@ -51,63 +51,65 @@ def _odd(count: int) -> str:
 
 
 async def job_page(
-    outlook: SnapshotCache, picture: Snapshot, seen: Redactor, job: JobRecord
+    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, job: JobRecord
 ) -> dict[str, Any]:
-    state = picture.job_state(job)
-    then = picture
+    state = snapshot.job_state(job)
+    then = snapshot
     if state == FINISHED and job.end_ms is not None:
-        then = await outlook.at(max(job.end_ms - LAST_MS, job.start_ms))
+        then = await snapshots.at(max(job.end_ms - LAST_MS, job.start_ms))
     places, more, life = _places(job), NONE, NONE
     span = span_of(job.start_ms, then.at_ms)
     if places and state != WAITING:
-        more = await outlook.asker.ask(rank_queries(job.nodes), then.at_ms)
-        life = await outlook.asker.ask({**ladder_queries(job.nodes), **receipt_queries(job.nodes)}, span)
-    rows = JobRows(then, seen)
+        more = await snapshots.asker.ask(rank_queries(job.nodes), then.at_ms)
+        life = await snapshots.asker.ask({**ladder_queries(job.nodes), **receipt_queries(job.nodes)}, span)
+    rows = JobRows(then, redactor)
     used = (
         rows.ladder(job) if state != WAITING else dict.fromkeys(("held", "process", "busy", "sm", "tensor"))
     )
     table, middles = ranks(then, places, more) if state != WAITING else ([], {})
-    attention = IncidentRows(picture, seen).all(lambda trouble: job.id in trouble.jobs)
+    incidents = IncidentRows(snapshot, redactor).all(lambda incident: job.id in incident.jobs)
     return {
-        "at_ms": picture.at_ms,
-        "verdict": _verdict(picture, job, state, used, attention),
-        "numbers": _numbers(picture, then, job, state, used, middles),
-        "job": {**JobRows(picture, seen).of(job), "ladder": used},
+        "at_ms": snapshot.at_ms,
+        "verdict": _verdict(snapshot, job, state, used, incidents),
+        "numbers": _numbers(snapshot, then, job, state, used, middles),
+        "job": {**JobRows(snapshot, redactor).of(job), "ladder": used},
         "ladder": ladder(used, places, life, span.step) if state != WAITING else [],
-        "receipt": receipt(places, _lasted_ms(picture, job, state), life, span.step) if places else [],
+        "receipt": receipt(places, _lasted_ms(snapshot, job, state), life, span.step) if places else [],
         "ranks": table,
         "medians": middles,
-        "attention": attention,
-        "free": free(picture, job) if state == WAITING else None,
+        "incidents": incidents,
+        "free": free(snapshot, job) if state == WAITING else None,
         "missing": "" if places or state == WAITING else "it holds no GPU",
     }
 
 
-def free(picture: Snapshot, job: JobRecord) -> dict[str, Any]:
+def free(snapshot: Snapshot, job: JobRecord) -> dict[str, Any]:
     """Return what nobody holds where a waiting job wants to run."""
     partition = job.facts.get("partition", "")
     open_nodes = [
         name
-        for name, node in picture.nodes.items()
-        if picture.node_state(name) == "up"
+        for name, node in snapshot.nodes.items()
+        if snapshot.node_state(name) == "up"
         and node.labels.get("partition", partition) == partition
-        and not _out_of_service(picture, name)
+        and not _out_of_service(snapshot, name)
     ]
     spare = Counter(
         card.node
         for name in open_nodes
-        for card in picture.on_node[name]
-        if not picture.held.get(card.place) and picture.present(card.place)
+        for card in snapshot.on_node[name]
+        if not snapshot.held.get(card.place) and snapshot.present(card.place)
     )
-    whole = sum(spare[name] == len(picture.on_node[name]) > 0 for name in open_nodes)
+    whole = sum(spare[name] == len(snapshot.on_node[name]) > 0 for name in open_nodes)
     gpus = sum(spare.values())
     where = f" in partition {partition}" if partition else ""
     sentence = f"{pluralize(gpus, 'GPU')} free{where}, {pluralize(whole, 'whole node')}."
     return {"partition": partition, "gpus": gpus, "nodes": whole, "sentence": sentence}
 
 
-def _out_of_service(picture: Snapshot, node: str) -> bool:
-    return any(name == node and status.startswith(("drain", "down")) for name, status in picture.all("slurm"))
+def _out_of_service(snapshot: Snapshot, node: str) -> bool:
+    return any(
+        name == node and status.startswith(("drain", "down")) for name, status in snapshot.all("slurm")
+    )
 
 
 def _places(job: JobRecord) -> list[Place]:
@@ -118,58 +120,58 @@ def _places(job: JobRecord) -> list[Place]:
 
 
 def _verdict(
-    picture: Snapshot,
+    snapshot: Snapshot,
     job: JobRecord,
     state: str,
     used: dict[str, float | None],
-    attention: list[dict[str, Any]],
+    incidents: list[dict[str, Any]],
 ) -> dict[str, str]:
     if state == WAITING:
-        since = format_duration(picture.at_ms - (job.queued_ms or job.start_ms))
+        since = format_duration(snapshot.at_ms - (job.queued_ms or job.start_ms))
         reason = job.facts.get("reason", "")
         why = f" ({reason})" if reason else ""
-        return verdict(OK, f"Waiting for {since}{why}.", free(picture, job)["sentence"])
+        return verdict(OK, f"Waiting for {since}{why}.", free(snapshot, job)["sentence"])
     if state == FINISHED and job.end_ms is not None:
         how = job.facts.get("state", "")
         bad = WARNING if how not in ("", "COMPLETED", "RUNNING") else OK
         word = "Ended" if not how or how == "RUNNING" else f"Ended as {how}"
-        return verdict(bad, f"{word} after {format_duration(job.end_ms - job.start_ms)}.", _told(attention))
+        return verdict(bad, f"{word} after {format_duration(job.end_ms - job.start_ms)}.", _told(incidents))
     if not job.gpus:
-        return verdict(OK, f"Runs on {pluralize(len(job.nodes), 'node')} without a GPU.", _told(attention))
+        return verdict(OK, f"Runs on {pluralize(len(job.nodes), 'node')} without a GPU.", _told(incidents))
     busy, held = used["busy"], used["held"] or 1
     if busy is None:
         return verdict(UNKNOWN, f"Holds {pluralize(len(job.gpus), 'GPU')}; nothing tells whether they work.")
-    state_, _ = attention_text(attention)
+    state_, _ = summarize_incidents(incidents)
     works = f"{pluralize(len(job.gpus), 'GPU')} held, busy {format_value(busy / held, 'ratio')} of the time"
     sm = f", computing {format_value(used['sm'] / held, 'ratio')}" if used["sm"] is not None else ""
-    return verdict(state_, _told(attention) or "It works.", f"{works}{sm}.")
+    return verdict(state_, _told(incidents) or "It works.", f"{works}{sm}.")
 
 
-def _lasted_ms(picture: Snapshot, job: JobRecord, state: str) -> int:
-    end = job.end_ms if state == FINISHED and job.end_ms is not None else picture.at_ms
+def _lasted_ms(snapshot: Snapshot, job: JobRecord, state: str) -> int:
+    end = job.end_ms if state == FINISHED and job.end_ms is not None else snapshot.at_ms
     return end - job.start_ms
 
 
-def _told(attention: list[dict[str, Any]]) -> str:
+def _told(incidents: list[dict[str, Any]]) -> str:
     """Return the worst that is open, or else the newest that was."""
-    return str(attention[0]["what"]) if attention else ""
+    return str(incidents[0]["summary"]) if incidents else ""
 
 
 def _numbers(
-    picture: Snapshot,
+    snapshot: Snapshot,
     then: Snapshot,
     job: JobRecord,
     state: str,
     used: dict[str, float | None],
     middles: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    facts = JobRows(picture, Redactor(None)).of(job)
+    facts = JobRows(snapshot, Redactor(None)).of(job)
     if state == WAITING:
-        waited = (picture.at_ms - (job.queued_ms or job.start_ms)) / 1000
+        waited = (snapshot.at_ms - (job.queued_ms or job.start_ms)) / 1000
         return [
             number("waiting", "Waiting", waited, "seconds"),
             number("wanted", "GPUs wanted", facts["wanted_gpus"], reason="the scheduler does not tell"),
-            number("free", "GPUs free", free(picture, job)["gpus"]),
+            number("free", "GPUs free", free(snapshot, job)["gpus"]),
         ]
     places = _places(job)
     power = [watts for place in places if (watts := then.number("power", *place)) is not None]
@@ -179,7 +181,11 @@ def _numbers(
     no_gpu = "" if places else "it holds no GPU"
     return [
         number(
-            "elapsed", "Elapsed", _lasted_ms(picture, job, state) / 1000, "seconds", of=facts["limit_seconds"]
+            "elapsed",
+            "Elapsed",
+            _lasted_ms(snapshot, job, state) / 1000,
+            "seconds",
+            of=facts["limit_seconds"],
         ),
         number("working", "GPUs working", working if places else None, of=held, reason=no_gpu),
         number(

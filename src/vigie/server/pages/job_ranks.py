@@ -18,7 +18,7 @@ MOST = 99.0
 
 
 def rank_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
-    """Return what has to be asked about the ranks on these nodes beside what a picture has."""
+    """Return what has to be asked about the ranks on these nodes beside what a snapshot has."""
     where = nodes_matcher(nodes)
     agents = f'{where}, job="node"'  # a node exporter beside one would double the sum
     ports = f"sum by (instance) (rate(node_infiniband_port_data_transmitted_bytes_total{{{agents}}}[2m]))"
@@ -31,12 +31,12 @@ def rank_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
 
 
 def ranks(
-    picture: Snapshot, places: Sequence[Place], more: BatchResult
+    snapshot: Snapshot, places: Sequence[Place], more: BatchResult
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return a row for each rank, the oddest first, and the middle of each field."""
     nvlink, infiniband = more.numbers("nvlink"), more.numbers("infiniband")
     rows: list[dict[str, Any]] = [
-        {"rank": rank, "node": node, "gpu": gpu, **_measured(picture, (node, gpu), nvlink, infiniband)}
+        {"rank": rank, "node": node, "gpu": gpu, **_measured(snapshot, (node, gpu), nvlink, infiniband)}
         for rank, (node, gpu) in enumerate(places)
     ]
     middles = {field: _middle([row[field] for row in rows]) for field in FIELDS}
@@ -50,21 +50,21 @@ def ranks(
 
 
 def _measured(
-    picture: Snapshot,
+    snapshot: Snapshot,
     place: Place,
     nvlink: Mapping[tuple[str, ...], float],
     fabric: Mapping[tuple[str, ...], float],
 ) -> dict[str, float | None]:
-    used, total = (picture.number(name, *place) for name in ("memory", "memory_total"))
+    used, total = (snapshot.number(name, *place) for name in ("memory", "memory_total"))
     return {
-        "sm": picture.number("sm_5m", *place),
-        "tensor": picture.number("tensor_5m", *place),
+        "sm": snapshot.number("sm_5m", *place),
+        "tensor": snapshot.number("tensor_5m", *place),
         "memory": used / total if used is not None and total else None,
-        "power": picture.number("power", *place),
-        "clock": picture.number("clock", *place),
+        "power": snapshot.number("power", *place),
+        "clock": snapshot.number("clock", *place),
         "nvlink": nvlink.get(place),
         "infiniband": fabric.get(place[:1]),
-        "cpu": picture.number("cpu", place[0]),
+        "cpu": snapshot.number("cpu", place[0]),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.cluster_page import summarize_incidents
 from vigie.server.pages.gpu_map import GpuCells
 from vigie.server.pages.humanize import join_words, pluralize
 from vigie.server.pages.incident_rows import IncidentRows
@@ -56,25 +56,25 @@ def _state(good: bool, said: tuple[str, str] | None, age: float | None) -> tuple
     return "ok", ""
 
 
-def nodes_page(picture: Snapshot, seen: Redactor) -> dict[str, Any]:
+def nodes_page(snapshot: Snapshot, redactor: Redactor) -> dict[str, Any]:
     """Return all nodes in a row each."""
-    rows, attention = NodeRows(picture), IncidentRows(picture, seen).all()
+    rows, incidents = NodeRows(snapshot), IncidentRows(snapshot, redactor).all()
     about: dict[str, int] = {}
-    for row in attention:
+    for row in incidents:
         for node in row["nodes"] if row["until_ms"] is None else ():
             about[node] = about.get(node, 0) + 1
     nodes = [
         {
             **rows.of(name),
-            "gpus": len(picture.on_node[name]),
-            "present": sum(picture.present(card.place) for card in picture.on_node[name]),
-            "attention": about.get(name, 0),
-            "version": picture.nodes[name].version,
-            "missing": picture.nodes[name].missing,
+            "gpus": len(snapshot.on_node[name]),
+            "present": sum(snapshot.present(card.place) for card in snapshot.on_node[name]),
+            "incidents": about.get(name, 0),
+            "version": snapshot.nodes[name].version,
+            "missing": snapshot.nodes[name].missing,
         }
-        for name in sorted(picture.nodes)
+        for name in sorted(snapshot.nodes)
     ]
-    return {"at_ms": picture.at_ms, "verdict": _nodes_verdict(nodes, picture.missing), "nodes": nodes}
+    return {"at_ms": snapshot.at_ms, "verdict": _nodes_verdict(nodes, snapshot.missing), "nodes": nodes}
 
 
 def _nodes_verdict(nodes: list[dict[str, Any]], missing: str) -> dict[str, str]:
@@ -95,7 +95,7 @@ def _nodes_verdict(nodes: list[dict[str, Any]], missing: str) -> dict[str, str]:
 
 
 def node_queries(name: str) -> dict[str, BatchQuery]:
-    """Return what has to be asked about a node beside what a picture has."""
+    """Return what has to be asked about a node beside what a snapshot has."""
     here = label_matcher("instance", name)
     ours = f'{here},job="node"'
     return {
@@ -112,39 +112,41 @@ def node_queries(name: str) -> dict[str, BatchQuery]:
     }
 
 
-async def node_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, name: str) -> dict[str, Any]:
-    found = await outlook.asker.ask(node_queries(name), picture.at_ms)
-    attention = IncidentRows(picture, seen).all(lambda trouble: name in trouble.nodes)
-    cells = GpuCells(picture, seen)
-    mine = [cells.of(card.place) for card in picture.on_node[name]]
-    jobs = [job for job in picture.running() if name in job.nodes]
-    rows = JobRows(picture, seen)
+async def node_page(
+    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, name: str
+) -> dict[str, Any]:
+    found = await snapshots.asker.ask(node_queries(name), snapshot.at_ms)
+    incidents = IncidentRows(snapshot, redactor).all(lambda incident: name in incident.nodes)
+    cells = GpuCells(snapshot, redactor)
+    mine = [cells.of(card.place) for card in snapshot.on_node[name]]
+    jobs = [job for job in snapshot.running() if name in job.nodes]
+    rows = JobRows(snapshot, redactor)
     return {
-        "at_ms": picture.at_ms,
-        "verdict": _verdict(picture, name, mine, attention),
-        "numbers": _numbers(picture, name, mine, found),
-        "node": _facts(picture, name, found),
+        "at_ms": snapshot.at_ms,
+        "verdict": _verdict(snapshot, name, mine, incidents),
+        "numbers": _numbers(snapshot, name, mine, found),
+        "node": _facts(snapshot, name, found),
         "cells": mine,
         "who": {
             "jobs": [rows.of(job) for job in jobs],
-            "containers": _held(picture, seen, name, "container"),
-            "environments": _held(picture, seen, name, "environment"),
+            "containers": _held(snapshot, redactor, name, "container"),
+            "environments": _held(snapshot, redactor, name, "environment"),
             "processes": _processes(found),
         },
         "sources": sources(found),
-        "attention": attention,
+        "incidents": incidents,
     }
 
 
 def _verdict(
-    picture: Snapshot, name: str, cells: list[dict[str, Any]], attention: list[dict[str, Any]]
+    snapshot: Snapshot, name: str, cells: list[dict[str, Any]], incidents: list[dict[str, Any]]
 ) -> dict[str, str]:
-    row = NodeRows(picture).of(name)
+    row = NodeRows(snapshot).of(name)
     if row["state"] != "up":
         bad = CRITICAL if row["state"] == "lost" else UNKNOWN
         return verdict(bad, f"{name} is {row['state']}: {row['why'] or 'nothing is heard'}.")
-    state, sentence = attention_text(attention)
-    worst = next((one["what"] for one in attention if one["until_ms"] is None), "")
+    state, sentence = summarize_incidents(incidents)
+    worst = next((one["summary"] for one in incidents if one["until_ms"] is None), "")
     held = sum(cell["holder"] is not None for cell in cells)
     working = sum(cell["working"] is True for cell in cells)
     gpus = f"{held} of {pluralize(len(cells), 'GPU')} held, {working} working." if cells else "It has no GPU."
@@ -156,7 +158,7 @@ def _verdict(
 
 
 def _numbers(
-    picture: Snapshot, name: str, cells: list[dict[str, Any]], found: BatchResult
+    snapshot: Snapshot, name: str, cells: list[dict[str, Any]], found: BatchResult
 ) -> list[dict[str, Any]]:
     here = label_matcher("instance", name)
     power = [cell["power"] for cell in cells if cell["power"] is not None]
@@ -164,12 +166,12 @@ def _numbers(
     no_gpu = "" if cells else "no GPU is seen on this node"
     known = [cell["working"] for cell in cells if cell["working"] is not None]
     working = sum(known) if known else None
-    no_rate = NO_RATE if picture.is_up(name) else SILENT
+    no_rate = NO_RATE if snapshot.is_up(name) else SILENT
     busy = f'1 - avg(rate(node_cpu_seconds_total{{{here},mode="idle"}}[2m]))'
     used = f"1 - node_memory_MemAvailable_bytes{{{here}}} / node_memory_MemTotal_bytes{{{here}}}"
     return [
-        number("cpu", "CPU", picture.number("cpu", name), "ratio", query=busy, reason=no_rate),
-        number("memory", "Memory", picture.number("ram", name), "ratio", query=used, reason=SILENT),
+        number("cpu", "CPU", snapshot.number("cpu", name), "ratio", query=busy, reason=no_rate),
+        number("memory", "Memory", snapshot.number("ram", name), "ratio", query=used, reason=SILENT),
         number("load", "Load", _only(found, "load"), query=f"node_load1{{{here}}}", reason=SILENT),
         number("working", "GPUs working", working, of=len(cells) or None, reason=no_gpu or SILENT),
         number(
@@ -191,13 +193,13 @@ def _numbers(
     ]
 
 
-def _facts(picture: Snapshot, name: str, found: BatchResult) -> dict[str, Any]:
-    node, row = picture.nodes[name], NodeRows(picture).of(name)
+def _facts(snapshot: Snapshot, name: str, found: BatchResult) -> dict[str, Any]:
+    node, row = snapshot.nodes[name], NodeRows(snapshot).of(name)
     boot = _only(found, "boot")
-    cards = picture.on_node[name]
+    cards = snapshot.on_node[name]
     return {
         **row,
-        "uptime_seconds": None if boot is None else max(picture.at_ms / 1000 - boot, 0),
+        "uptime_seconds": None if boot is None else max(snapshot.at_ms / 1000 - boot, 0),
         "model": " ".join(_words(found, "model")),
         "gpu_model": cards[0].model if cards else node.inventory.get("gpu_model", ""),
         "driver": cards[0].driver if cards else node.inventory.get("driver", ""),
@@ -215,12 +217,12 @@ def _facts(picture: Snapshot, name: str, found: BatchResult) -> dict[str, Any]:
     }
 
 
-def _held(picture: Snapshot, seen: Redactor, name: str, kind: str) -> list[dict[str, Any]]:
+def _held(snapshot: Snapshot, redactor: Redactor, name: str, kind: str) -> list[dict[str, Any]]:
     """Return the containers or environments on a node, each with what it holds."""
     rows: dict[str, dict[str, Any]] = {}
-    for kept in picture.bindings:
+    for kept in snapshot.bindings:
         if kept.node == name and kept.binding.holder_kind == kind:
-            told = seen.binding(kept)
+            told = redactor.binding(kept)
             row = rows.setdefault(
                 told["holder"],
                 {

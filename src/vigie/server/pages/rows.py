@@ -45,28 +45,28 @@ STEPS = ("process", "busy", "sm", "tensor")
 
 
 class NodeRows:
-    """Makes the rows of a picture."""
+    """Makes the rows of a snapshot."""
 
-    def __init__(self, picture: Snapshot) -> None:
-        self._picture = picture
-        self._slurm = {key[0]: key[1] for key in picture.all("slurm")}
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._slurm = {key[0]: key[1] for key in snapshot.all("slurm")}
         self._drained = {
             incident.nodes[0]: incident.facts.get("reason", "")
-            for incident in picture.incidents
+            for incident in snapshot.incidents
             if incident.finding.name == "node-drained" and incident.end_ms is None
         }
 
     def of(self, name: str) -> dict[str, Any]:
-        picture, node = self._picture, self._picture.nodes[name]
-        state = picture.node_state(name)
+        snapshot, node = self._snapshot, self._snapshot.nodes[name]
+        state = snapshot.node_state(name)
         return {
             "name": name,
             "state": state,
             "why": self._why(name, state),
             "labels": node.labels,
             "slurm": self.slurm(name),
-            "cpu": picture.number("cpu", name),
-            "memory": picture.number("ram", name),
+            "cpu": snapshot.number("cpu", name),
+            "memory": snapshot.number("ram", name),
         }
 
     def slurm(self, name: str) -> dict[str, str] | None:
@@ -75,23 +75,23 @@ class NodeRows:
         return {"state": found, "reason": self._drained.get(name, "")} if found else None
 
     def _why(self, name: str, state: str) -> str:
-        last = self._picture.nodes[name].last_seen_ms
-        if state in WHY_NOW and last and self._picture.live:
-            return WHY_NOW[state].format(format_duration(self._picture.at_ms - last))
+        last = self._snapshot.nodes[name].last_seen_ms
+        if state in WHY_NOW and last and self._snapshot.live:
+            return WHY_NOW[state].format(format_duration(self._snapshot.at_ms - last))
         return WHY.get(state, "")
 
 
 class JobRows:
-    """Makes the rows of a picture as one caller sees them."""
+    """Makes the rows of a snapshot as one caller sees them."""
 
-    def __init__(self, picture: Snapshot, seen: Redactor) -> None:
-        self._picture, self._seen = picture, seen
-        worst_last = [one for one in reversed(by_severity(picture.incidents)) if one.finding.chip]
+    def __init__(self, snapshot: Snapshot, redactor: Redactor) -> None:
+        self._snapshot, self._redactor = snapshot, redactor
+        worst_last = [one for one in reversed(by_severity(snapshot.incidents)) if one.finding.chip]
         self._ever = {job: incident.finding for incident in worst_last for job in incident.jobs}
         self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
 
     def of(self, job: JobRecord) -> dict[str, Any]:
-        row, state = self._seen.job(job), self._picture.job_state(job)
+        row, state = self._redactor.job(job), self._snapshot.job_state(job)
         facts = row["facts"]
         odd = {"running": self._now, "finished": self._ever}.get(state, {}).get(job.id)
         return {
@@ -110,13 +110,13 @@ class JobRows:
             "gpus": job.gpus,
             "wanted_gpus": _number(facts.get("gpus", "")),
             "ladder": self.ladder(job) if state == "running" else dict.fromkeys(("held", *STEPS)),
-            "chip": odd.chip if odd else "",
+            "badge": odd.chip if odd else "",
             "why": waiting_for(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
         }
 
     def ladder(self, job: JobRecord) -> dict[str, float | None]:
         """Return of how many GPUs a job makes use, step by step; a step that nobody measures is absent."""
-        places, picture = [place_of(text) for text in job.gpus], self._picture
+        places, snapshot = [place_of(text) for text in job.gpus], self._snapshot
 
         def total(of: Callable[[Place], float | None]) -> float | None:
             parts = [of(place) for place in places]
@@ -124,15 +124,15 @@ class JobRows:
             return round(sum(known), 2) if known else None
 
         def process(place: Place) -> float | None:
-            count = picture.number("processes", *place)
+            count = snapshot.number("processes", *place)
             return None if count is None else float(count > 0)
 
         return {
             "held": len(places),
             "process": total(process),
-            "busy": total(lambda place: picture.number("busy_5m", *place)),
-            "sm": total(lambda place: picture.number("sm_5m", *place)),
-            "tensor": total(lambda place: picture.number("tensor_5m", *place)),
+            "busy": total(lambda place: snapshot.number("busy_5m", *place)),
+            "sm": total(lambda place: snapshot.number("sm_5m", *place)),
+            "tensor": total(lambda place: snapshot.number("tensor_5m", *place)),
         }
 
 

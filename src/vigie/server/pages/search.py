@@ -29,33 +29,33 @@ Row = dict[str, str]
 
 
 def search(
-    text: str, picture: Snapshot, seen: Redactor, events: Sequence[StoredEvent], metrics: Sequence[str]
+    text: str, snapshot: Snapshot, redactor: Redactor, events: Sequence[StoredEvent], metrics: Sequence[str]
 ) -> list[Row]:
     """Return what fits a text: each kind by itself, exact before beginning before anywhere."""
     wanted = text.strip().lower()
     kinds = (
-        _nodes(picture, seen),
-        _gpus(picture, seen),
-        _jobs(picture, seen),
-        _users(picture, seen),
-        _troubles(picture, seen),
-        _events(seen, events),
+        _nodes(snapshot, redactor),
+        _gpus(snapshot, redactor),
+        _jobs(snapshot, redactor),
+        _users(snapshot, redactor),
+        _troubles(snapshot, redactor),
+        _events(redactor, events),
         _pages(),
         (_row("metric", name, "", f"explore?query={quote(name, safe='')}") for name in metrics),
     )
     found: list[Row] = []
     for rows in kinds:
         ranked = sorted(
-            ((rank, row) for row in rows if (rank := _rank(wanted, row, seen)) is not None),
+            ((rank, row) for row in rows if (rank := _rank(wanted, row, redactor)) is not None),
             key=lambda both: both[0],
         )
         found += [row for _, row in ranked[:EACH]]
-    return sorted(found, key=lambda row: _rank(wanted, row, seen) or 0)[:MOST] if wanted else found[:MOST]
+    return sorted(found, key=lambda row: _rank(wanted, row, redactor) or 0)[:MOST] if wanted else found[:MOST]
 
 
-def _rank(wanted: str, row: Row, seen: Redactor) -> int | None:
+def _rank(wanted: str, row: Row, redactor: Redactor) -> int | None:
     name, note = row["name"].lower(), row["note"].lower()
-    if row["kind"] == "event" and seen.hides_hosts:
+    if row["kind"] == "event" and redactor.hides_hosts:
         note = ""  # it names hosts as they are, and whether it fits would tell them
     if name == wanted:
         return 0
@@ -70,43 +70,43 @@ def _row(kind: str, name: str, note: str, link: str) -> Row:
     return {"kind": kind, "name": name, "note": note, "link": link}
 
 
-def _nodes(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
-    for name in sorted(picture.nodes):
-        labels, shown = " ".join(picture.nodes[name].labels.values()), seen.host(name)
-        note = f"{picture.node_state(name)} {labels}".strip()
+def _nodes(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+    for name in sorted(snapshot.nodes):
+        labels, shown = " ".join(snapshot.nodes[name].labels.values()), redactor.host(name)
+        note = f"{snapshot.node_state(name)} {labels}".strip()
         yield _row("node", shown, note, f"node/{quote(shown, safe='')}")
 
 
-def _gpus(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
-    for name, cards in sorted(picture.on_node.items()):
-        node = seen.host(name)
+def _gpus(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+    for name, cards in sorted(snapshot.on_node.items()):
+        node = redactor.host(name)
         for card in cards:
             link = f"gpu/{quote(node, safe='')}/{quote(card.gpu, safe='')}"
             yield _row("gpu", f"{node}:{card.gpu}", f"{card.model} {card.uuid}", link)
 
 
-def _jobs(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
-    rows = JobRows(picture, seen)
-    for job in picture.jobs.values():
+def _jobs(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+    rows = JobRows(snapshot, redactor)
+    for job in snapshot.jobs.values():
         row = rows.of(job)
         link = f"job/{quote(str(row['id']), safe='')}"
         yield _row("job", row["name"], f"{row['id']} of {row['user']}, {row['state']}", link)
 
 
-def _users(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
-    for name in sorted({kept.binding.user for kept in picture.bindings if kept.binding.user}):
-        shown = seen.user(name)
+def _users(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+    for name in sorted({kept.binding.user for kept in snapshot.bindings if kept.binding.user}):
+        shown = redactor.user(name)
         yield _row("user", shown, "", f"user/{quote(shown, safe='')}")
 
 
-def _troubles(picture: Snapshot, seen: Redactor) -> Iterator[Row]:
-    for row in IncidentRows(picture, seen).all():
-        yield _row("event", row["title"], row["what"], row["link"])
+def _troubles(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+    for row in IncidentRows(snapshot, redactor).all():
+        yield _row("event", row["title"], row["summary"], row["link"])
 
 
-def _events(seen: Redactor, events: Sequence[StoredEvent]) -> Iterator[Row]:
+def _events(redactor: Redactor, events: Sequence[StoredEvent]) -> Iterator[Row]:
     for kept in events:
-        row: dict[str, Any] = seen.event(kept.json)
+        row: dict[str, Any] = redactor.event(kept.json)
         link = f"events?node={quote(row['node'], safe='')}&kind={quote(row['kind'], safe='')}"
         yield _row("event", row["kind"], f"{row['node']}: {row['what']}", link)
 

@@ -16,11 +16,11 @@ from vigie.server.pages.query_batch import BatchResult, BatchRunner
 from vigie.server.pages.result_table import SeriesRow
 from vigie.server.pages.snapshot import GpuInfo, Place, Snapshot, allocations_of, gpu_infos
 
-FRESH_SECONDS = 2.0  # so long a picture of now is as good as a new one
+FRESH_SECONDS = 2.0  # so long a snapshot of now is as good as a new one
 HALF_SECONDS = 1.0  # one that tells only half, because the samples are still being looked at
 PAST_SECONDS = 30.0  # and one of the past
-REST = 10  # times what a picture took it is good, so that a large cluster is not asked all the time
-SLOW_SECONDS = 0.5  # who would wait longer for a new picture gets the last one
+REST = 10  # times what a snapshot took it is good, so that a large cluster is not asked all the time
+SLOW_SECONDS = 0.5  # who would wait longer for a new snapshot gets the last one
 OLD_SECONDS = 60.0  # unless that is too old
 WARM_SECONDS = 0.1  # after the start, so that a page that is opened then finds it done
 LIVE_MS = 30_000  # a moment that is not older than this is now, as far as states go
@@ -32,7 +32,7 @@ WEEK_MS = 7 * 86_400_000
 
 
 class _Taking(NamedTuple):
-    """A picture that is being taken, and until when it is good."""
+    """A snapshot that is being taken, and until when it is good."""
 
     task: asyncio.Task[Snapshot]
     soon: float  # when an unfinished one is good no more
@@ -52,7 +52,7 @@ class _Taking(NamedTuple):
 
 
 class SnapshotCache:
-    """Gives the picture of a moment; made within an event loop."""
+    """Gives the snapshot of a moment; made within an event loop."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class SnapshotCache:
         more = {"held": HOLDER_ASK} if known.missing else {}
         self._asks = {**GPU_ASKS, **NODE_ASKS, **more}
         self._watch = IncidentMonitor(asker, known, clock, patience=patience)
-        self._cost = 0.0  # seconds of the last picture
+        self._cost = 0.0  # seconds of the last snapshot
         self._warming: asyncio.TimerHandle | None = None
         self._names: tuple[int, list[str]] = (-1, [])
         self._slow: tuple[int, Mapping[str, Sequence[SeriesRow]]] = (
@@ -91,12 +91,12 @@ class SnapshotCache:
             taking.task.cancel()
 
     async def at(self, at_ms: int | None = None) -> Snapshot:
-        """Return the picture of a moment; without one, of now."""
-        # Whoever leaves first must not take the picture away from the others who wait for it.
+        """Return the snapshot of a moment; without one, of now."""
+        # Whoever leaves first must not take the snapshot away from the others who wait for it.
         return await asyncio.shield(self._taking(at_ms))
 
     def _taking(self, at_ms: int | None) -> asyncio.Task[Snapshot]:
-        """Return the picture that is being taken or was lately; those who ask share it."""
+        """Return the snapshot that is being taken or was lately; those who ask share it."""
         now = time.monotonic()
         known = self._taken.get(at_ms)
         if known and known.good(now):
@@ -125,14 +125,14 @@ class SnapshotCache:
         begun = time.monotonic()
         found = await self._found(at_ms)
         cards = {**await self._known_cards(at_ms), **gpu_infos(found, "info")}
-        picture = await asyncio.to_thread(self._made, at_ms, found, cards)
+        snapshot = await asyncio.to_thread(self._made, at_ms, found, cards)
         self._cost = time.monotonic() - begun
-        picture.young = bool(picture.all("up")) and await self._is_young(at_ms)
-        picture.incidents, lacking = await self._watch.incidents(picture)
+        snapshot.young = bool(snapshot.all("up")) and await self._is_young(at_ms)
+        snapshot.incidents, lacking = await self._watch.incidents(snapshot)
         if lacking:
-            picture.errors["findings"] = lacking
-            picture.unfinished = lacking == UNFINISHED
-        return picture
+            snapshot.errors["findings"] = lacking
+            snapshot.unfinished = lacking == UNFINISHED
+        return snapshot
 
     async def _found(self, at_ms: int) -> BatchResult:
         """Return all answers; in a large cluster those about what changes slowly may be a minute old."""
@@ -173,6 +173,6 @@ class SnapshotCache:
 
 
 def _noticed(task: asyncio.Task[Snapshot]) -> None:
-    """Look at how a picture went, even if everybody who wanted it has left."""
+    """Look at how a snapshot went, even if everybody who wanted it has left."""
     if not task.cancelled():
         task.exception()

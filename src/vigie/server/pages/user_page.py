@@ -9,7 +9,7 @@ from typing import Any
 
 from vigie.server.cluster.bindings import StoredBinding
 from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, JobRecord
-from vigie.server.pages.cluster_page import attention_text
+from vigie.server.pages.cluster_page import summarize_incidents
 from vigie.server.pages.gpu_map import GpuCells
 from vigie.server.pages.humanize import DAY_MS, HOUR_MS, join_words, pluralize
 from vigie.server.pages.incident_rows import IncidentRows
@@ -31,41 +31,41 @@ WORKED = (
 COMMANDS = {"job": "scancel {id}", "environment": "genv devices detach --eid {id}"}
 
 
-def places_of(picture: Snapshot, user: str) -> list[Place]:
+def places_of(snapshot: Snapshot, user: str) -> list[Place]:
     """Return the GPUs that a user holds."""
-    mine = {place for place, held in picture.held.items() for kept in held if kept.binding.user == user}
-    return [card.place for cards in picture.on_node.values() for card in cards if card.place in mine]
+    mine = {place for place, held in snapshot.held.items() for kept in held if kept.binding.user == user}
+    return [card.place for cards in snapshot.on_node.values() for card in cards if card.place in mine]
 
 
-async def users_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor) -> dict[str, Any]:
+async def users_page(snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor) -> dict[str, Any]:
     """Return all users, those who hold most first."""
-    hours = await asyncio.to_thread(outlook.known.hours, picture.at_ms - WEEK * DAY_MS, picture.at_ms)
-    names = {kept.binding.user for kept in picture.bindings if kept.binding.user} | set(hours)
+    hours = await asyncio.to_thread(snapshots.known.hours, snapshot.at_ms - WEEK * DAY_MS, snapshot.at_ms)
+    names = {kept.binding.user for kept in snapshot.bindings if kept.binding.user} | set(hours)
     rows: list[dict[str, Any]] = []
     for name in names:
-        places = places_of(picture, name)
+        places = places_of(snapshot, name)
         rows.append(
             {
-                "user": seen.user(name),
+                "user": redactor.user(name),
                 "held": len(places),
-                "working": sum(picture.working(place) is True for place in places),
-                "idle": sum(picture.idle(place) is True for place in places),
-                "waiting": sum(job.user == name for job in picture.waiting()),
+                "working": sum(snapshot.working(place) is True for place in places),
+                "idle": sum(snapshot.idle(place) is True for place in places),
+                "waiting": sum(job.user == name for job in snapshot.waiting()),
                 "gpu_hours": round(hours.get(name, 0.0), 2),
             }
         )
     rows.sort(key=lambda row: (-int(row["held"]), -float(row["gpu_hours"]), str(row["user"])))
     return {
-        "at_ms": picture.at_ms,
-        "verdict": _users_verdict(picture, rows),
+        "at_ms": snapshot.at_ms,
+        "verdict": _users_verdict(snapshot, rows),
         "users": rows,
-        "missing": picture.missing,
+        "missing": snapshot.missing,
     }
 
 
-def _users_verdict(picture: Snapshot, rows: list[dict[str, Any]]) -> dict[str, str]:
-    if picture.missing:
-        return verdict(UNKNOWN, f"Who holds what is not known: {picture.missing}.")
+def _users_verdict(snapshot: Snapshot, rows: list[dict[str, Any]]) -> dict[str, str]:
+    if snapshot.missing:
+        return verdict(UNKNOWN, f"Who holds what is not known: {snapshot.missing}.")
     holders = sum(row["held"] > 0 for row in rows)
     held, working, idle = (sum(row[key] for row in rows) for key in ("held", "working", "idle"))
     if not held:
@@ -77,28 +77,32 @@ def _users_verdict(picture: Snapshot, rows: list[dict[str, Any]]) -> dict[str, s
     )
 
 
-async def user_page(outlook: SnapshotCache, picture: Snapshot, seen: Redactor, user: str) -> dict[str, Any]:
-    places, cells, rows = places_of(picture, user), GpuCells(picture, seen), JobRows(picture, seen)
-    span = _span(picture.at_ms)
-    worked = await outlook.asker.ask({"worked": BatchQuery(WORKED % _mine(user), ())}, span)
-    held = await asyncio.to_thread(outlook.known.held, span.start, picture.at_ms, user)
-    days = days_of(picture.at_ms, held, worked)
-    jobs = _jobs(picture, user)
+async def user_page(
+    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, user: str
+) -> dict[str, Any]:
+    places, cells, rows = places_of(snapshot, user), GpuCells(snapshot, redactor), JobRows(snapshot, redactor)
+    span = _span(snapshot.at_ms)
+    worked = await snapshots.asker.ask({"worked": BatchQuery(WORKED % _mine(user), ())}, span)
+    held = await asyncio.to_thread(snapshots.known.held, span.start, snapshot.at_ms, user)
+    days = days_of(snapshot.at_ms, held, worked)
+    jobs = _jobs(snapshot, user)
     week = round(sum(day["held"] for day in days), 1)
-    idle = _idle(picture, cells, places)
+    idle = _idle(snapshot, cells, places)
     measured = [day for day in days if day["worked"] is not None]
-    attention = IncidentRows(picture, seen).all(lambda trouble: any(job.id in trouble.jobs for job in jobs))
+    incidents = IncidentRows(snapshot, redactor).all(
+        lambda incident: any(job.id in incident.jobs for job in jobs)
+    )
     return {
-        "at_ms": picture.at_ms,
-        "verdict": _verdict(picture, seen.user(user), places, jobs, week, attention),
-        "numbers": _numbers(picture, seen.user(user), places, jobs, week, measured),
+        "at_ms": snapshot.at_ms,
+        "verdict": _verdict(snapshot, redactor.user(user), places, jobs, week, incidents),
+        "numbers": _numbers(snapshot, redactor.user(user), places, jobs, week, measured),
         "cells": [cells.of(place) for place in places],
         "idle": idle,
         "jobs": [rows.of(job) for job in jobs],
         "days": days,
-        "environments": _holders(picture, seen, user, "environment"),
-        "containers": _holders(picture, seen, user, "container"),
-        "attention": attention,
+        "environments": _holders(snapshot, redactor, user, "environment"),
+        "containers": _holders(snapshot, redactor, user, "container"),
+        "incidents": incidents,
     }
 
 
@@ -111,38 +115,38 @@ def _span(at_ms: int) -> QuerySpan:
     return QuerySpan(start, at_ms, STEP_MS)
 
 
-def _jobs(picture: Snapshot, user: str) -> list[JobRecord]:
-    mine = [job for job in picture.jobs.values() if job.user == user]
+def _jobs(snapshot: Snapshot, user: str) -> list[JobRecord]:
+    mine = [job for job in snapshot.jobs.values() if job.user == user]
     order = {RUNNING: 0, WAITING: 1, FINISHED: 2}
-    mine.sort(key=lambda job: (order[picture.job_state(job)], -(job.end_ms or job.start_ms)))
-    over = [job for job in mine if picture.job_state(job) == FINISHED]
+    mine.sort(key=lambda job: (order[snapshot.job_state(job)], -(job.end_ms or job.start_ms)))
+    over = [job for job in mine if snapshot.job_state(job) == FINISHED]
     return [job for job in mine if job not in over[MOST_FINISHED:]]
 
 
 def _verdict(
-    picture: Snapshot,
+    snapshot: Snapshot,
     name: str,
     places: list[Place],
     jobs: list[JobRecord],
     week: float,
-    attention: list[dict[str, Any]],
+    incidents: list[dict[str, Any]],
 ) -> dict[str, str]:
-    if picture.missing:
-        return verdict(UNKNOWN, f"What {name} holds is not known: {picture.missing}.")
-    working = sum(picture.working(place) is True for place in places)
-    idle = sum(picture.idle(place) is True for place in places)
-    waiting = sum(picture.job_state(job) == WAITING for job in jobs)
+    if snapshot.missing:
+        return verdict(UNKNOWN, f"What {name} holds is not known: {snapshot.missing}.")
+    working = sum(snapshot.working(place) is True for place in places)
+    idle = sum(snapshot.idle(place) is True for place in places)
+    waiting = sum(snapshot.job_state(job) == WAITING for job in jobs)
     holds = f"{name} holds {pluralize(len(places), 'GPU')}" if places else f"{name} holds no GPU"
     uses = f", {working} working, {idle} idle" if places else ""
     waits = f" {pluralize(waiting, 'job')} {'wait' if waiting != 1 else 'waits'}." if waiting else ""
-    state, hit = attention_text(attention)
+    state, hit = summarize_incidents(incidents)
     if state == OK:
         state, hit = (WARNING if idle else OK), ""
     return verdict(state, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.", hit)
 
 
 def _numbers(
-    picture: Snapshot,
+    snapshot: Snapshot,
     user: str,
     places: list[Place],
     jobs: list[JobRecord],
@@ -150,15 +154,15 @@ def _numbers(
     measured: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     held = f"max by (instance, gpu) (vigie_holder_info{{{_mine(user)}}})"
-    idle = sum(picture.idle(place) is True for place in places)
-    why = picture.missing
+    idle = sum(snapshot.idle(place) is True for place in places)
+    why = snapshot.missing
     count = None if why else len(places)
     return [
         number("held", "GPUs held", count, query=f"count({held}) or 0 * count(vigie_gpu_info)", reason=why),
         number(
             "working",
             "Working",
-            None if why else sum(picture.working(place) is True for place in places),
+            None if why else sum(snapshot.working(place) is True for place in places),
             of=count,
             reason=why,
         ),
@@ -173,7 +177,7 @@ def _numbers(
         number(
             "waiting",
             "Jobs waiting",
-            None if why else sum(picture.job_state(job) == WAITING for job in jobs),
+            None if why else sum(snapshot.job_state(job) == WAITING for job in jobs),
             reason=why,
         ),
         number("gpu_hours", "GPU-hours this week", None if why else week, reason=why),
@@ -222,16 +226,16 @@ def _covered(spans: list[tuple[int, int]]) -> int:
     return total
 
 
-def _idle(picture: Snapshot, cells: GpuCells, places: list[Place]) -> list[dict[str, Any]]:
+def _idle(snapshot: Snapshot, cells: GpuCells, places: list[Place]) -> list[dict[str, Any]]:
     """Return what is held and does nothing, with the command that gives it back."""
     groups: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
     for place in places:
         holder = cells.holder(place)
-        if holder and picture.idle(place):
+        if holder and snapshot.idle(place):
             groups[holder["kind"], holder["id"], holder["name"]].append(place)
     return [
         {
-            "what": f"{kind.capitalize()} {name} holds {pluralize(len(mine), 'GPU')} and does not use "
+            "summary": f"{kind.capitalize()} {name} holds {pluralize(len(mine), 'GPU')} and does not use "
             f"{'them' if len(mine) > 1 else 'it'}: {join_words([f'{node}:{gpu}' for node, gpu in mine])}.",
             "command": COMMANDS.get(kind, "").format(id=identity),
             "cells": [cells.of(place) for place in mine],
@@ -240,11 +244,11 @@ def _idle(picture: Snapshot, cells: GpuCells, places: list[Place]) -> list[dict[
     ]
 
 
-def _holders(picture: Snapshot, seen: Redactor, user: str, kind: str) -> list[dict[str, Any]]:
+def _holders(snapshot: Snapshot, redactor: Redactor, user: str, kind: str) -> list[dict[str, Any]]:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for kept in picture.bindings:
+    for kept in snapshot.bindings:
         if kept.binding.user == user and kept.binding.holder_kind == kind:
-            told = seen.binding(kept)
+            told = redactor.binding(kept)
             row = rows.setdefault(
                 (kept.node, told["holder"]),
                 {"name": told["holder"], "node": kept.node, "from_ms": told["from_ms"], "gpus": []},

@@ -30,7 +30,7 @@ KINDS = {
     "gpu": PageKind("GPU", "gpus", 2, gpu.page),
     "job": PageKind("Job", "jobs", 1, job.page),
     "user": PageKind("User", "users", 1, user.page),
-    "events": PageKind("Events", "attention", 0, events.page),
+    "events": PageKind("Events", "incidents", 0, events.page),
 }
 
 
@@ -44,7 +44,7 @@ class PageRoute(NamedTuple):
     @property
     def path(self) -> str:
         """Return what the server is asked."""
-        words = ["api/outlook", KINDS[self.kind].asked, *(quote(name, safe="") for name in self.names)]
+        words = ["api/pages", KINDS[self.kind].asked, *(quote(name, safe="") for name in self.names)]
         return "/".join(words) + (f"?{urlencode({'at': self.at})}" if self.at else "")
 
     @property

@@ -19,7 +19,7 @@ SIGNS = {"critical": "X", "warning": "!"}
 LADDER = (("sm", "▉"), ("busy", "▓"), ("process", "▒"), ("held", "·"))
 STEPS = 8  # the length of a job's bar
 WIDE = 140  # columns from which what needs attention is told in a whole sentence
-ATTENTION = (
+INCIDENTS = (
     TableColumn(""),
     TableColumn("what", least=24),
     TableColumn("where", least=8, rank=1),
@@ -60,15 +60,17 @@ GPUS = (
 )
 
 
-def attention(
+def incidents(
     answer: JsonObject, matches: Matches, most: int, title: str = "Needs attention"
 ) -> list[PageRow]:
     """Return what needs somebody, the way to it, and what to do."""
-    found = [one for one in answer.parts("attention") if matches(one.text("what"), _where(one), _hits(one))]
-    more = answer.number("attention_more") or 0
-    entries = [_attention(one, answer.number("at_ms"), most) for one in found]
+    found = [
+        one for one in answer.parts("incidents") if matches(one.text("summary"), _where(one), _affects(one))
+    ]
+    more = answer.number("incidents_more") or 0
+    entries = [_incident(one, answer.number("at_ms"), most) for one in found]
     head = section_row(title, f"and {more:.0f} more: e" if more else "")
-    return [head, *table(ATTENTION, entries, most, head=False)] if entries else []
+    return [head, *table(INCIDENTS, entries, most, head=False)] if entries else []
 
 
 def jobs(
@@ -113,17 +115,17 @@ def facts(title: str, found: Sequence[tuple[str, str]], most: int) -> list[PageR
     return [section_row(title), *rows] if rows else []
 
 
-def _attention(one: JsonObject, now: float | None, most: int) -> PageEntry:
-    severity, what, do = one.text("severity"), one.text("what"), one.text("do")
+def _incident(one: JsonObject, now: float | None, most: int) -> PageEntry:
+    severity, what, do = one.text("severity"), one.text("summary"), one.text("action")
     short = one.text("title") if most < WIDE else ""
     age = _age(one.number("since_ms"), now)
     words = [SIGNS.get(severity, "·"), short or what, _where(one)]
-    words += [f"{age}, over" if one.number("until_ms") else age, _hits(one)]
+    words += [f"{age}, over" if one.number("until_ms") else age, _affects(one)]
     note = " ".join(filter(None, (what if short else "", do)))
     link = one.text("link")
     if one.number("until_ms") is None:  # what lasts is best seen as it is now
         link = link.partition("?")[0]
-    return PageEntry(words, f"attention:{one.text('id')}", link, note, tone(severity))
+    return PageEntry(words, f"incident:{one.text('id')}", link, note, tone(severity))
 
 
 def _where(one: JsonObject) -> str:
@@ -134,12 +136,12 @@ def _where(one: JsonObject) -> str:
     return f"job {where.text('job')}" if where.text("job") else ""
 
 
-def _hits(one: JsonObject) -> str:
-    hits = one.part("hits")
-    jobs = [job.text("name") or job.text("id") for job in hits.parts("jobs")]
-    count = hits.number("gpus")
+def _affects(one: JsonObject) -> str:
+    affects = one.part("affects")
+    jobs = [job.text("name") or job.text("id") for job in affects.parts("jobs")]
+    count = affects.number("gpus")
     gpus = [f"{count:.0f} GPU{'s' * (count != 1)}"] if count else []
-    return ", ".join([*jobs, *hits.texts("users"), *gpus])
+    return ", ".join([*jobs, *affects.texts("users"), *gpus])
 
 
 def _job(job: JsonObject, now: float | None, letter: str) -> PageEntry:
@@ -154,7 +156,7 @@ def _job(job: JsonObject, now: float | None, letter: str) -> PageEntry:
         _age(start, end or now),
         ladder(job),
     ]
-    remark = job.text("chip")
+    remark = job.text("badge")
     note = job.text("why") or f"job {number} on {' '.join(job.texts('nodes')) or 'no node'}"
     cells = [*words, remark or "-", ",".join(job.texts("nodes"))]
     return PageEntry(cells, f"job:{number}", route("job", number), note)

@@ -51,7 +51,7 @@ def test_source_of_anything_hides_nothing_that_another_source_declares(tmp_path:
 def test_metrics_of_agents_and_of_the_server_itself_are_known(tmp_path: Path) -> None:
     with stored(tmp_path) as store:
         known = answer(store, {})
-    for name, kind in {"up": "gauge", "vigie_server_questions_total": "counter"}.items():
+    for name, kind in {"up": "gauge", "vigie_server_queries_total": "counter"}.items():
         assert known[name][0] == kind
         assert known[name][1]
 

@@ -83,10 +83,10 @@ def _query_columns(pages: Numbers) -> Iterator[Column]:
         ("query_range", 0.8, 0.02),
         ("label_values", 0.05, 0.002),
     ):
-        yield rate("vigie_server_questions_total", pages * share, kind)
-        yield rate("vigie_server_questions_failed_total", pages * 0, kind)
-        yield rate("vigie_server_question_seconds_total", pages * share * seconds, kind)
-    for route, share, size in (("/api/v1/query_range", 0.8, 9e3), ("/api/outlook/cluster", 0.1, 3e4)):
+        yield rate("vigie_server_queries_total", pages * share, kind)
+        yield rate("vigie_server_queries_failed_total", pages * 0, kind)
+        yield rate("vigie_server_query_seconds_total", pages * share * seconds, kind)
+    for route, share, size in (("/api/v1/query_range", 0.8, 9e3), ("/api/pages/cluster", 0.1, 3e4)):
         yield rate("vigie_server_requests_total", pages * share, route, "200")
         yield rate("vigie_server_sent_bytes_total", pages * share * size, route)
     yield gauge("vigie_server_connections", np.round(pages * 2))

@@ -20,7 +20,7 @@ def page(answer: JsonObject, measure: Measure, matches: Matches, most: int) -> T
     unfiltered = matches()  # no words at all match where there is no filter, and only there
     shown = nodes if unfiltered else [node for node in nodes if matches(*_words(node))]
     running = [job for job in jobs if matches(*job_words(job))]
-    rows: list[PageRow] = [*tables.attention(answer, matches, most)]
+    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
     gpus = any(node.parts("cells") for node in nodes)
     title = (
         section_row(f"GPUs by {measure.name}", measure.legend)
@@ -38,7 +38,7 @@ def page(answer: JsonObject, measure: Measure, matches: Matches, most: int) -> T
 
 def job_words(job: JsonObject) -> list[str]:
     """Return what a job can be found by."""
-    return [*(job.text(name) for name in ("id", "name", "user", "partition", "chip")), *job.texts("nodes")]
+    return [*(job.text(name) for name in ("id", "name", "user", "partition", "badge")), *job.texts("nodes")]
 
 
 def _words(node: JsonObject) -> list[str]:

@@ -13,8 +13,8 @@ from vigie.views.text.style import DIM
 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    rows = tables.attention(answer, matches, most, "What was found")
+    rows = tables.incidents(answer, matches, most, "What was found")
     if not rows:
-        why = "nothing matches" if answer.parts("attention") else "nothing was found"
+        why = "nothing matches" if answer.parts("incidents") else "nothing was found"
         rows = [text_row((TextSpan(why, DIM),), "nothing", most)]
     return TerminalPage("", opening(answer, most), tuple(rows), answer.number("at_ms"))

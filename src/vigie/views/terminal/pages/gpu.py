@@ -32,7 +32,7 @@ HEALTH = (
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     now, cell, health = answer.number("at_ms"), answer.part("cell"), answer.part("health")
-    rows: list[PageRow] = [*tables.attention(answer, matches, most)]
+    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
     rows += tables.gpus("Now", [cell] if cell else [], most)
     rows += tables.facts("Card", _card(cell, answer.part("info")), most)
     rows += _xids(health.parts("xids"), most)

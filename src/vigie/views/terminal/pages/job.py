@@ -40,7 +40,7 @@ RANKS = (
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     now, job = answer.number("at_ms"), answer.part("job")
-    rows: list[PageRow] = [*tables.attention(answer, matches, most)]
+    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
     rows += tables.facts("Job", _facts(job), most)
     rows += tables.facts(
         "Free now", [pair for pair in answer.part("free").pairs() if pair[0] != "sentence"], most

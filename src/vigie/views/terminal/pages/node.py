@@ -23,7 +23,7 @@ USES = (("gpu_memory_bytes", "bytes"), ("memory_bytes", "bytes"), ("rss_bytes", 
 
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     now, node, who = answer.number("at_ms"), answer.part("node"), answer.part("who")
-    rows: list[PageRow] = [*tables.attention(answer, matches, most)]
+    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
     rows += tables.gpus("GPUs", [cell for cell in answer.parts("cells") if matches(*cell_words(cell))], most)
     rows += tables.jobs("Jobs", who.parts("jobs"), now, {}, most)
     for name in ("containers", "processes"):

@@ -18,7 +18,9 @@ IDLE = (TableColumn("what", least=20), TableColumn("to type", least=20, rank=1))
 def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
     now = answer.number("at_ms")
     idle = [
-        PageEntry([one.text("what"), one.text("command") or "-"], f"idle:{number}", "", one.text("command"))
+        PageEntry(
+            [one.text("summary"), one.text("command") or "-"], f"idle:{number}", "", one.text("command")
+        )
         for number, one in enumerate(answer.parts("idle"))
     ]
     rows: list[PageRow] = [section_row("Held but idle"), *table(IDLE, idle, most)] if idle else []

@@ -38,20 +38,20 @@ NUMBERS = items(
         reason=STRING,
     )
 )
-ATTENTION = items(
+INCIDENTS = items(
     record(
-        "id finding title severity what where nodes since_ms until_ms hits do link",
+        "id finding title severity summary where nodes since_ms until_ms affects action link",
         id=STRING,
         finding=STRING,
         title=STRING,
         severity=choice("critical", "warning", "info"),
-        what=STRING,
+        summary=STRING,
         where=OBJECT,
         nodes=items(STRING),
         since_ms=WHOLE,
         until_ms=MAYBE,
-        hits=OBJECT,
-        do=STRING,
+        affects=OBJECT,
+        action=STRING,
         link=STRING,
     )
 )
@@ -59,21 +59,21 @@ ATTENTION = items(
 
 def _page(required: str, **fields: Schema) -> Content:
     """Return a content that every page has the head of."""
-    if "attention" in fields:  # it also tells whether that is all that can be found
+    if "incidents" in fields:  # it also tells whether that is all that can be found
         required, fields = f"unfinished {required}", {"unfinished": {"type": "boolean"}, **fields}
     return json_of("The page.", record(f"at_ms {required}", at_ms=WHOLE, **fields))
 
 
 OPERATIONS = {
-    "/api/outlook/cluster": Operation(
+    "/api/pages/cluster": Operation(
         "Tell how the cluster is: what needs attention, how much is used, every GPU, every job.",
         _page(
-            "simulated verdict numbers attention attention_more nodes jobs waiting",
+            "simulated verdict numbers incidents incidents_more nodes jobs waiting",
             simulated={"type": "boolean"},
             verdict=VERDICT,
             numbers=NUMBERS,
-            attention=ATTENTION,
-            attention_more=WHOLE,
+            incidents=INCIDENTS,
+            incidents_more=WHOLE,
             nodes=OBJECTS,
             jobs=OBJECTS,
             waiting=OBJECTS,
@@ -81,22 +81,22 @@ OPERATIONS = {
         (AT,),
         refusals=REFUSALS,
     ),
-    "/api/outlook/attention": Operation(
+    "/api/pages/incidents": Operation(
         "List all that needs attention, or did in the last hours.",
-        _page("verdict attention", verdict=VERDICT, attention=ATTENTION),
+        _page("verdict incidents", verdict=VERDICT, incidents=INCIDENTS),
         (AT,),
         refusals=REFUSALS,
     ),
-    "/api/outlook/jobs": Operation(
+    "/api/pages/jobs": Operation(
         "List jobs, with how much of what they hold works.",
         _page("verdict jobs", verdict=VERDICT, jobs=OBJECTS),
         (Parameter("state", "Only these.", choice("running", "waiting", "finished")), AT),
         refusals=REFUSALS,
     ),
-    "/api/outlook/jobs/{id}": Operation(
+    "/api/pages/jobs/{id}": Operation(
         "Tell how a job does: what it makes of its GPUs, and which rank is odd.",
         _page(
-            "verdict numbers job ladder receipt ranks medians attention free",
+            "verdict numbers job ladder receipt ranks medians incidents free",
             verdict=VERDICT,
             numbers=NUMBERS,
             job=OBJECT,
@@ -106,37 +106,37 @@ OPERATIONS = {
             ),
             ranks=OBJECTS,
             medians=OBJECT,
-            attention=ATTENTION,
+            incidents=INCIDENTS,
             free=ANY,
         ),
         (Parameter("id", "The job's id."), AT),
         refusals={**REFUSALS, 404: MISSING},
     ),
-    "/api/outlook/nodes": Operation(
+    "/api/pages/nodes": Operation(
         "List the nodes, with what is to be said of each.",
         _page("verdict nodes", verdict=VERDICT, nodes=OBJECTS),
         (AT,),
         refusals=REFUSALS,
     ),
-    "/api/outlook/nodes/{name}": Operation(
+    "/api/pages/nodes/{name}": Operation(
         "Tell how a node is, who is on it, and how its sources went.",
         _page(
-            "verdict numbers node cells who sources attention",
+            "verdict numbers node cells who sources incidents",
             verdict=VERDICT,
             numbers=NUMBERS,
             node=OBJECT,
             cells=OBJECTS,
             who=OBJECT,
             sources=OBJECTS,
-            attention=ATTENTION,
+            incidents=INCIDENTS,
         ),
         (Parameter("name", "The node's name."), AT),
         refusals={**REFUSALS, 404: MISSING},
     ),
-    "/api/outlook/gpus/{node}/{gpu}": Operation(
+    "/api/pages/gpus/{node}/{gpu}": Operation(
         "Tell how a GPU is, and whose it was when.",
         _page(
-            "verdict numbers cell info holders health siblings ranks attention",
+            "verdict numbers cell info holders health siblings ranks incidents",
             verdict=VERDICT,
             numbers=NUMBERS,
             cell=OBJECT,
@@ -145,21 +145,21 @@ OPERATIONS = {
             health=OBJECT,
             siblings=OBJECTS,
             ranks=OBJECTS,
-            attention=ATTENTION,
+            incidents=INCIDENTS,
         ),
         (Parameter("node", "The node's name."), Parameter("gpu", "The GPU's index."), AT),
         refusals={**REFUSALS, 404: MISSING},
     ),
-    "/api/outlook/users": Operation(
+    "/api/pages/users": Operation(
         "List users, with what each holds, uses and waits for.",
         _page("verdict users", verdict=VERDICT, users=OBJECTS),
         (AT,),
         refusals=REFUSALS,
     ),
-    "/api/outlook/users/{name}": Operation(
+    "/api/pages/users/{name}": Operation(
         "Tell what a user holds, what of it is idle, and what it cost.",
         _page(
-            "verdict numbers cells idle jobs days environments containers attention",
+            "verdict numbers cells idle jobs days environments containers incidents",
             verdict=VERDICT,
             numbers=NUMBERS,
             cells=OBJECTS,
@@ -168,7 +168,7 @@ OPERATIONS = {
             days=OBJECTS,
             environments=OBJECTS,
             containers=OBJECTS,
-            attention=ATTENTION,
+            incidents=INCIDENTS,
         ),
         (Parameter("name", "The user's name."), AT),
         refusals={**REFUSALS, 404: MISSING},

@@ -1,12 +1,12 @@
 // What the server answers for the pages below the Cluster page. Null is absent, never 0.
-import type { Attention, Cell, Happening, JobRow, NodeRow, Num, State, Verdict } from "./types";
+import type { Cell, Happening, Incident, JobRow, NodeRow, Num, State, Verdict } from "./types";
 
-interface Outlook {
+interface PageHead {
   at_ms: number;
   verdict: Verdict;
 }
 
-export interface JobsOutlook extends Outlook {
+export interface JobsPage extends PageHead {
   jobs: JobRow[];
 }
 
@@ -36,14 +36,14 @@ export type Rank = { [measure in Measure]: number | null } & {
   odd: string[];
 };
 
-export interface JobOutlook extends Outlook {
+export interface JobPage extends PageHead {
   numbers: Num[];
   job: JobRow;
   ladder: Step[];
   receipt: Cost[];
   ranks: Rank[];
   medians: Partial<Record<Measure, number | null>>;
-  attention: Attention[];
+  incidents: Incident[];
   free: { sentence: string } | null;
   missing: string;
 }
@@ -51,11 +51,11 @@ export interface JobOutlook extends Outlook {
 export interface ListedNode extends NodeRow {
   gpus: number | null;
   present: number; // of them
-  attention: number;
+  incidents: number;
   version: string;
 }
 
-export interface NodesOutlook extends Outlook {
+export interface NodesPage extends PageHead {
   nodes: ListedNode[];
 }
 
@@ -66,7 +66,7 @@ export interface SourceRow {
   seconds: number | null;
 }
 
-export interface NodeOutlook extends Outlook {
+export interface NodePage extends PageHead {
   numbers: Num[];
   node: NodeRow & {
     uptime_seconds: number | null;
@@ -82,7 +82,7 @@ export interface NodeOutlook extends Outlook {
   cells: Cell[];
   who: { jobs: JobRow[]; containers: Thing[]; environments: Thing[]; processes: Process[] };
   sources: SourceRow[];
-  attention: Attention[];
+  incidents: Incident[];
 }
 
 /** A container or an environment, and the GPUs that it holds. */
@@ -118,7 +118,7 @@ export interface HealthFact {
   why: string;
 }
 
-export interface GpuOutlook extends Outlook {
+export interface GpuPage extends PageHead {
   numbers: Num[];
   cell: Cell;
   info: Record<string, string | number | null>;
@@ -126,7 +126,7 @@ export interface GpuOutlook extends Outlook {
   health: { xids: Happening[]; facts: HealthFact[] };
   siblings: Cell[];
   ranks: Cell[];
-  attention: Attention[];
+  incidents: Incident[];
 }
 
 export interface UserRow {
@@ -138,21 +138,21 @@ export interface UserRow {
   gpu_hours: number | null;
 }
 
-export interface UsersOutlook extends Outlook {
+export interface UsersPage extends PageHead {
   users: UserRow[];
 }
 
-export interface UserOutlook extends Outlook {
+export interface UserPage extends PageHead {
   numbers: Num[];
   cells: Cell[];
-  idle: { what: string; command: string; cells: Cell[] }[];
+  idle: { summary: string; command: string; cells: Cell[] }[];
   jobs: JobRow[];
   days: { day: string; held: number | null; worked: number | null }[];
   environments: Thing[];
   containers: Thing[];
-  attention: Attention[];
+  incidents: Incident[];
 }
 
-export interface AttentionOutlook extends Outlook {
-  attention: Attention[];
+export interface IncidentsPage extends PageHead {
+  incidents: Incident[];
 }

@@ -1,16 +1,16 @@
-// What needs somebody: how bad, what, where, since when, whom it hits, what to do.
+// What needs somebody: how bad, what, where, since when, whom it affects, what to do.
 import { useNow } from "../lib/live";
 import { ago, clock, exact } from "../lib/time";
-import type { Attention as Item } from "../lib/types";
+import type { Incident as Item } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Commands } from "./Commands";
 import { Mark } from "./Mark";
 
-export function AttentionList({ items, more = 0, calm }: { items: Item[]; more?: number; calm: string }) {
+export function IncidentList({ items, more = 0, calm }: { items: Item[]; more?: number; calm: string }) {
   if (!items.length) return <p class="calm">{calm}</p>;
   return (
     <>
-      <ul class="attention">
+      <ul class="incidents">
         {items.map((item) => (
           <One key={item.id} item={item} />
         ))}
@@ -31,17 +31,17 @@ function One({ item }: { item: Item }) {
     <li class={item.severity}>
       <Mark state={item.severity} />
       <div>
-        <a class="what" href={link(item.link)}>
-          {item.what}
+        <a class="summary" href={link(item.link)}>
+          {item.summary}
         </a>
         <p class="meta">
           <Where where={item.where} />
           <time title={exact(item.since_ms)}>{since}</time>
-          <Hits hits={item.hits} />
+          <Affects affects={item.affects} />
         </p>
-        {item.do && (
-          <p class="do">
-            <Commands text={item.do} />
+        {item.action && (
+          <p class="action">
+            <Commands text={item.action} />
           </p>
         )}
       </div>
@@ -65,8 +65,8 @@ function Where({ where }: { where: Item["where"] }) {
   );
 }
 
-function Hits({ hits }: { hits: Item["hits"] }) {
-  const jobs = hits.jobs.slice(0, 3);
+function Affects({ affects }: { affects: Item["affects"] }) {
+  const jobs = affects.jobs.slice(0, 3);
   return (
     <>
       {jobs.map((job) => (
@@ -74,13 +74,13 @@ function Hits({ hits }: { hits: Item["hits"] }) {
           {job.name || `job ${job.id}`}
         </a>
       ))}
-      {hits.jobs.length > 3 && <span>{hits.jobs.length - 3} more jobs</span>}
-      {hits.users.slice(0, 3).map((user) => (
+      {affects.jobs.length > 3 && <span>{affects.jobs.length - 3} more jobs</span>}
+      {affects.users.slice(0, 3).map((user) => (
         <a key={user} href={link(path("user", user))}>
           {user}
         </a>
       ))}
-      {hits.gpus > 0 && <span>{hits.gpus === 1 ? "1 GPU" : `${hits.gpus} GPUs`}</span>}
+      {affects.gpus > 0 && <span>{affects.gpus === 1 ? "1 GPU" : `${affects.gpus} GPUs`}</span>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-"""Answers of a server as its outlook routes give them, made by hand."""
+"""Answers of a server as its page routes give them, made by hand."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def job(number: str, gpus: list[str], **other: Any) -> dict[str, Any]:
     made |= {"partition": "train", "state": "running", "reason": "", "queued_ms": NOW - 3 * HOUR}
     made |= {"start_ms": NOW - 2 * HOUR, "end_ms": None, "limit_seconds": 86400, "nodes": nodes, "gpus": gpus}
     ladder = {"held": count, "process": count, "busy": count * 0.9, "sm": count * 0.5, "tensor": None}
-    return made | {"ladder": ladder, "chip": "", "why": ""} | other
+    return made | {"ladder": ladder, "badge": "", "why": ""} | other
 
 
-def attention(**other: Any) -> dict[str, Any]:
+def incident(**other: Any) -> dict[str, Any]:
     """Return a GPU that has fallen off the bus."""
     made: dict[str, Any] = {"id": "xid:gpu02:3", "finding": "gpu_lost", "severity": "critical"}
-    made |= {"what": "the GPU fell off the bus (XID 79)", "where": {"node": "gpu02", "gpu": "3"}}
+    made |= {"summary": "the GPU fell off the bus (XID 79)", "where": {"node": "gpu02", "gpu": "3"}}
     made |= {"since_ms": NOW - 600_000, "until_ms": None, "link": "gpu/gpu02/3?at=1794808200000"}
-    hits = {"jobs": [{"id": "2", "name": "train-2"}], "users": ["bob"], "gpus": 1}
-    return made | {"hits": hits, "do": "check the card's seating, then reboot gpu02"} | other
+    affects = {"jobs": [{"id": "2", "name": "train-2"}], "users": ["bob"], "gpus": 1}
+    return made | {"affects": affects, "action": "check the card's seating, then reboot gpu02"} | other
 
 
 def node(name: str, cells: list[dict[str, Any]], **other: Any) -> dict[str, Any]:
@@ -73,8 +73,8 @@ def cluster() -> dict[str, Any]:
                 "reason": "no source",
             },
         ],
-        "attention": [attention()],
-        "attention_more": 0,
+        "incidents": [incident()],
+        "incidents_more": 0,
         "nodes": [node("gpu01", first), node("gpu02", second), node("cpu01", [], cpu=0.9, state="late")],
         "jobs": [job("1", names), idle],
         "waiting": [job("3", [], state="waiting", reason="Priority", start_ms=None, wanted_gpus=64)],
@@ -83,10 +83,10 @@ def cluster() -> dict[str, Any]:
 
 def events_page() -> dict[str, Any]:
     """Return what was found: nine things that last, and one that is over."""
-    ended = attention(id="flap:gpu01", what="a link flapped", where={"node": "gpu01"}, until_ms=NOW - HOUR)
-    open_ones = [attention(id=f"xid:gpu02:{n}", where={"node": "gpu02", "gpu": str(n)}) for n in range(9)]
+    ended = incident(id="flap:gpu01", summary="a link flapped", where={"node": "gpu01"}, until_ms=NOW - HOUR)
+    open_ones = [incident(id=f"xid:gpu02:{n}", where={"node": "gpu02", "gpu": str(n)}) for n in range(9)]
     said = {"state": "critical", "sentence": "9 things need you."}
-    return {"at_ms": NOW, "verdict": said, "attention": [*open_ones, ended]}
+    return {"at_ms": NOW, "verdict": said, "incidents": [*open_ones, ended]}
 
 
 def node_page() -> dict[str, Any]:
@@ -103,7 +103,7 @@ def node_page() -> dict[str, Any]:
         "sources": [
             {"source": "rapl", "state": "unavailable", "reason": "only root may read it", "seconds": 0}
         ],
-        "attention": given["attention"],
+        "incidents": given["incidents"],
     }
 
 
@@ -130,7 +130,7 @@ def gpu_page() -> dict[str, Any]:
         "health": {"xids": [xid], "facts": [fact]},
         "siblings": cells[:3],
         "ranks": [],
-        "attention": [attention()],
+        "incidents": [incident()],
     }
 
 
@@ -148,7 +148,7 @@ def job_page() -> dict[str, Any]:
         "ladder": [{"step": "held", "gpus": 8, "lost_gpu_hours": None, "reason": ""}],
         "ranks": ranks,
         "medians": {"clock": 1.98e9},
-        "attention": [],
+        "incidents": [],
         "free": {},
     }
 
@@ -162,6 +162,6 @@ def user_page() -> dict[str, Any]:
         "verdict": {"state": "warning", "sentence": "4 GPUs are held and idle."},
         "numbers": [],
         "cells": given["nodes"][1]["cells"][:4],
-        "idle": [{"what": "job 2 holds 4 GPUs and uses none", "command": "scancel 2", "cells": []}],
+        "idle": [{"summary": "job 2 holds 4 GPUs and uses none", "command": "scancel 2", "cells": []}],
         "jobs": [given["jobs"][1]],
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vigie.agent import metrics as agent_metrics
-from vigie.sources.core.registry import built_in
+from vigie.sources.core.registry import load_builtin
 
 SRC = Path(__file__).parents[1] / "src" / "vigie"
 STANDALONE = [*SRC.glob("model/*.py"), *SRC.glob("sources/**/*.py")]
@@ -44,7 +44,7 @@ def test_no_file_outgrows_its_job() -> None:
 
 
 def test_every_metric_is_declared_once_with_a_sentence_and_valid_names() -> None:
-    metrics = [metric for source in built_in() for metric in source.metrics] + list(agent_metrics.METRICS)
+    metrics = [metric for source in load_builtin() for metric in source.metrics] + list(agent_metrics.METRICS)
     # The very same row may stand in two sources: GPUs of every vendor give the neutral family.
     names = [metric.name for metric in {id(metric): metric for metric in metrics}.values()]
     assert sorted({name for name in names if names.count(name) > 1}) == []
@@ -57,10 +57,10 @@ def test_every_metric_is_declared_once_with_a_sentence_and_valid_names() -> None
 
 
 def test_our_own_names_follow_the_rules_that_conventional_ones_may_break() -> None:
-    for metric in [m for source in built_in() for m in source.metrics] + list(agent_metrics.METRICS):
+    for metric in [m for source in load_builtin() for m in source.metrics] + list(agent_metrics.METRICS):
         if metric.name.startswith("vigie_"):
             assert metric.name.endswith("_total") == (metric.kind == "counter"), metric
 
 
 def test_source_cadence_lets_no_table_travel_less_often_than_every_two_minutes() -> None:
-    assert [source.name for source in built_in() if source.every > 120] == []
+    assert [source.name for source in load_builtin() if source.every > 120] == []

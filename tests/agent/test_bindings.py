@@ -146,7 +146,7 @@ def test_bindings_of_a_source_are_bounded_and_the_rest_is_noted() -> None:
     scene.tick(1000, *(gpu(index) for index in range(MAX_BINDINGS + 5)))
     assert scene.held is not None
     assert len(scene.held) == MAX_BINDINGS <= MOST
-    assert "not told" in next(iter(scene.reading.host.notes.values()))
+    assert "dropped" in next(iter(scene.reading.host.notes.values()))
 
 
 @pytest.mark.parametrize("long", [WORD, 100_000])

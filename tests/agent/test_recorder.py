@@ -56,10 +56,11 @@ def test_links_errors_and_empty_places_survive(tmp_path: Path) -> None:
         (machine / root).mkdir()
 
     def read(host: Host) -> list[Sample]:
-        assert host.sys.entries("empty") == []
-        assert host.sys.link("class/card0").endswith("pci0/card")
+        assert host.sys.list_directory("empty") == []
+        assert host.sys.read_link("class/card0").endswith("pci0/card")
         return [
-            (VALUE, (name,), host.sys.number(f"class/{name}/value")) for name in host.sys.entries("class")
+            (VALUE, (name,), host.sys.read_number(f"class/{name}/value"))
+            for name in host.sys.list_directory("class")
         ]
 
     source = Source("cards", (VALUE,), read)
@@ -73,8 +74,8 @@ def test_links_errors_and_empty_places_survive(tmp_path: Path) -> None:
 def test_recorded_error_is_answered_again(tmp_path: Path) -> None:
     unpack("-- sys/a/energy ! EACCES --\n-- sys/a/name --\nx\n", str(tmp_path))
     host = replay(str(tmp_path))
-    assert host.sys.text("a/name") == "x"
-    assert host.sys.text("a/energy") is None
+    assert host.sys.read_text("a/name") == "x"
+    assert host.sys.read_text("a/energy") is None
     assert list(host.notes.values()) == ["Permission denied"]
 
 

@@ -12,7 +12,7 @@ import promql_parser as tree
 
 from vigie.agent import metrics as agent_metrics
 from vigie.model import Metric
-from vigie.sources.core.registry import built_in
+from vigie.sources.core.registry import load_builtin
 
 TARGET = frozenset({"instance", "job"})
 ANYTHING = "*"  # what text files say; a dashboard cannot rely on it
@@ -31,7 +31,7 @@ def declared() -> tuple[Metric, ...]:
     assert spec.loader is not None
     docs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(docs)
-    rows = [metric for source in built_in() for metric in source.metrics] + list(agent_metrics.METRICS)
+    rows = [metric for source in load_builtin() for metric in source.metrics] + list(agent_metrics.METRICS)
     rows += [metric for _, _, metrics in docs.OTHERS for metric in metrics]
     return tuple(metric for metric in rows if metric.name != ANYTHING)
 

@@ -42,10 +42,10 @@ def _write(top: Path, *messages: str, transport: str = "kernel", begin: int = 0)
 
 
 def _read(host: Host) -> list[EventChange]:
-    host.memory.pop("journal", None)  # which is asked at most twice a minute
+    host.cache.pop("journal", None)  # which is asked at most twice a minute
     assert {labels for metric, labels, _ in SOURCE.read(host) if metric.name.endswith("lines_total")}
-    said = list(host.happenings)
-    host.happenings.clear()
+    said = list(host.event_changes)
+    host.event_changes.clear()
     return said
 
 
@@ -60,7 +60,7 @@ def test_kernel_lines_of_the_journal_are_events_once_over_a_restart(root: Path) 
     ]
     assert "the journal is read instead" in host.notes["/dev/kmsg"]
     again = Host(roots)
-    again.lasting.update(host.lasting)
+    again.persistent.update(host.persistent)
     assert _read(again) == []
     _write(root, XID.format(48), begin=10)
     assert [said.event.where["xid"] for said in _read(again)] == ["48"]

@@ -31,9 +31,9 @@ def test_the_whole_ring_is_read_once_without_gaps_and_a_restart_goes_on_behind_i
     assert first["vigie_kernel_log_lines_total"] > 0
     assert first["vigie_kernel_log_lost_total"] == 0
     now = host.calls.time() * 1000
-    assert all(happening.event.begin_ms <= now for happening in host.happenings)
+    assert all(happening.event.begin_ms <= now for happening in host.event_changes)
     again = Host()
-    again.lasting.update(host.lasting)
+    again.persistent.update(host.persistent)
     host.close()
     second = _read(again)
     again.close()

@@ -37,7 +37,7 @@ def samples() -> Samples:
             assert metric in source.metrics or any(m.declares(metric.name) for m in source.metrics)
             if value is not None:
                 found[series_text(metric, labels)] = value
-        host.turn()
+        host.end_read()
         return found
 
     return read

@@ -5,7 +5,7 @@ import pytest
 from tests.sources.conftest import Machine
 from vigie.model import untyped
 from vigie.sources._attributes import AttributeFamily, count, look_again, measure, unsigned
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 
 @pytest.mark.parametrize("text", ["N/A", "", "nan", "inf", "-inf", "0x1f", "9" * 400, "1 2"])
@@ -35,7 +35,7 @@ def test_counts_are_unsigned_64_bit_numbers(words: list[str]) -> None:
 
 
 def test_bytes_that_are_not_utf8_become_printable() -> None:
-    assert printable("caf\u00e9 \udcff").encode() == "caf\u00e9 \ufffd".encode()
+    assert to_printable("caf\u00e9 \udcff").encode() == "caf\u00e9 \ufffd".encode()
 
 
 def test_members_are_made_once_and_only_from_words_that_fit() -> None:

@@ -74,7 +74,7 @@ def test_core_that_is_gone_is_forgotten(machine: Machine, samples: Samples) -> N
     samples(SOURCE, host)
     _becomes(host, "cpu0 100 0 0 5000")
     assert not any('cpu="1"' in series for series in samples(SOURCE, host))
-    assert list(host.memory["cores"]) == ["0"]
+    assert list(host.cache["cores"]) == ["0"]
 
 
 @pytest.mark.parametrize(

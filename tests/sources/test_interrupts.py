@@ -48,7 +48,7 @@ def test_core_that_went_away_takes_its_column_along(machine: Machine, samples: S
     text = "     CPU0\n   0:          9  IR-IO-APIC   2-edge      timer\n"
     Path(host.proc.top, "interrupts").write_text(text, encoding="utf-8")
     assert len(samples(SOURCE, host)) == 1
-    assert len(host.memory["rows"]) == 1
+    assert len(host.cache["rows"]) == 1
 
 
 def test_garbled_row_costs_only_itself(machine: Machine, samples: Samples) -> None:

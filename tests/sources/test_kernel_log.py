@@ -30,7 +30,7 @@ class Time(SystemCalls):
     def time(self) -> float:
         return self.now
 
-    def zone(self) -> tuple[str, int]:
+    def time_zone(self) -> tuple[str, int]:
         return "UTC", 0
 
 
@@ -55,10 +55,10 @@ class Node:
     def start(self) -> None:
         roots = HostRoots(str(self.top / "proc"), str(self.top / "sys"), str(self.top / "root"))
         self.host = Host(roots, calls=self.time)
-        self.host.lasting.update(self.lasting)
+        self.host.persistent.update(self.lasting)
 
     def restart(self) -> None:
-        self.lasting = dict(self.host.lasting)
+        self.lasting = dict(self.host.persistent)
         self.host.close()
         self.start()
 
@@ -76,8 +76,8 @@ class Node:
 
     def read(self) -> list[EventChange]:
         self.samples = {metric.name: value or 0 for metric, _, value in SOURCE.read(self.host)}
-        said = list(self.host.happenings)
-        self.host.happenings.clear()
+        said = list(self.host.event_changes)
+        self.host.event_changes.clear()
         return said
 
     def xids(self) -> list[str]:

@@ -59,7 +59,7 @@ def test_files_of_processes_are_not_kept_open(tmp_path: Path) -> None:
     host = Host(HostRoots(*(str(tmp_path / name) for name in HostRoots._fields)), budget=budget)
     for _ in range(2):
         list(SOURCE.read(host))
-        host.turn()
+        host.end_read()
         assert budget.left == 8  # the two limits
     host.close()
 

@@ -63,12 +63,12 @@ def test_an_unchanged_file_is_not_parsed_again(host: Host, files: Path, samples:
     (files / "a.prom").write_text("a 1\n")
     (files / "b.prom").write_text("b 1\n")
     first = samples(SOURCE, host)
-    kept = dict(host.memory["files"])
+    kept = dict(host.cache["files"])
     assert samples(SOURCE, host) == first
     (files / "b.prom").write_text("b 22\n")
     assert samples(SOURCE, host)["b"] == 22
-    assert host.memory["files"][str(files / "a.prom")] is kept[str(files / "a.prom")]
-    assert host.memory["files"][str(files / "b.prom")] is not kept[str(files / "b.prom")]
+    assert host.cache["files"][str(files / "a.prom")] is kept[str(files / "a.prom")]
+    assert host.cache["files"][str(files / "b.prom")] is not kept[str(files / "b.prom")]
 
 
 def test_a_file_that_goes_takes_its_series_with_it(host: Host, files: Path, samples: Samples) -> None:
@@ -76,7 +76,7 @@ def test_a_file_that_goes_takes_its_series_with_it(host: Host, files: Path, samp
     samples(SOURCE, host)
     (files / "a.prom").unlink()
     assert samples(SOURCE, host) == {ERROR: 0}
-    assert host.memory["files"] == {}
+    assert host.cache["files"] == {}
 
 
 def test_what_is_no_regular_file_is_refused(host: Host, files: Path, samples: Samples) -> None:

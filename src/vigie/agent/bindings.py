@@ -8,7 +8,7 @@ from typing import Protocol
 
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Binding, Frame, Table, info
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 METRICS = (
     HOLDER := info(
@@ -114,9 +114,9 @@ def _trimmed(binding: Binding) -> Binding:
         holder_kind=_word(binding.holder_kind),
         holder=_word(binding.holder),
         user=_word(binding.user),
-        facts={_word(name): printable(text[:FACT]) for name, text in facts},
+        facts={_word(name): to_printable(text[:FACT]) for name, text in facts},
     )
 
 
 def _word(text: str) -> str:
-    return printable(text[:WORD])
+    return to_printable(text[:WORD])

@@ -10,7 +10,7 @@ from vigie.agent.source_reader import Outcome, SourceReader, TableValues
 from vigie.common import process_metrics
 from vigie.model import ABSENT, Metric, Table, counter, gauge, info
 from vigie.model.table import Series
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 OUTCOME_METRICS = (
     SOURCE := info(
@@ -62,7 +62,7 @@ class SourceOutcomes:
                 said[name] = outcome.value, reason
         if said != self._said:
             self._said = said
-            series = tuple((SOURCE, (name, state, printable(why))) for name, (state, why) in said.items())
+            series = tuple((SOURCE, (name, state, to_printable(why))) for name, (state, why) in said.items())
             self._table = Table("outcomes", self._table.version + 1, series)
         return self._table, (1.0,) * len(said)
 

@@ -14,7 +14,7 @@ from vigie.agent.scrubber import scrub
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.sources.core.host import HostRoots, Statvfs, SystemCalls
 from vigie.sources.core.timex import Timex
-from vigie.sources.core.tree import Note, Take, Tree
+from vigie.sources.core.tree import Note, ReadFile, Tree
 
 T = TypeVar("T")
 
@@ -75,9 +75,9 @@ class RecordingTree(Tree):
         self._name = name
         self._film = film
 
-    def entries(self, path: str = "") -> list[str]:
+    def list_directory(self, path: str = "") -> list[str]:
         """List, and remember what was there."""
-        names = super().entries(path)
+        names = super().list_directory(path)
         real = self._real(path)
         self._film.places[self._key(real)] = True
         for name in names:
@@ -88,9 +88,9 @@ class RecordingTree(Tree):
                 self._film.links[self._key(full)] = os.readlink(full)
         return names
 
-    def link(self, path: str) -> str:
+    def read_link(self, path: str) -> str:
         """Read a link, and remember where it leads."""
-        target = super().link(path)
+        target = super().read_link(path)
         real = self._real(os.path.dirname(path))
         self._film.links[self._key(os.path.join(real, os.path.basename(path)))] = target
         return target
@@ -103,9 +103,9 @@ class RecordingTree(Tree):
             self._film.places[self._key(real)] = os.path.isdir(real)
         return found
 
-    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
+    def _open_and_read(self, path: str, read_file: ReadFile, *, keep: bool = True) -> bytes:
         try:
-            data = super()._opened(path, take, keep=keep)
+            data = super()._open_and_read(path, read_file, keep=keep)
         except OSError as error:
             if not isinstance(error, (FileNotFoundError, NotADirectoryError)) and error.errno:
                 self._film.errors[self._key(self._real(path))] = errno.errorcode[error.errno]
@@ -142,8 +142,8 @@ class RecordingCalls(SystemCalls):
     def time(self) -> float:
         return self._kept("time", super().time())
 
-    def zone(self) -> tuple[str, int]:
-        return self._kept("zone", super().zone())
+    def time_zone(self) -> tuple[str, int]:
+        return self._kept("zone", super().time_zone())
 
     def uname(self) -> tuple[str, str, str, str, str]:
         """Tell the kernel's name."""

@@ -86,7 +86,7 @@ class SourceReader:
         else:
             self._became(Outcome.OK, "")
         finally:
-            self.host.turn()
+            self.host.end_read()
             self.read_at = at
             self.duration = round(time.perf_counter() - began, 7)
             self.seconds += self.duration

@@ -35,17 +35,17 @@ class AmdCard(NamedTuple):
 
 def cards(host: Host) -> list[AmdCard]:
     """Return the cards in the order of their numbers; looked for when the list changes, and at times."""
-    names = sorted(host.sys.names(TOP))
-    if look_again(host) or host.memory["names"] != names:
-        host.memory["names"] = names
-        host.memory["cards"] = _found(host, names)
-    found: list[AmdCard] = host.memory["cards"]
+    names = sorted(host.sys.list_names(TOP))
+    if look_again(host) or host.cache["names"] != names:
+        host.cache["names"] = names
+        host.cache["cards"] = _found(host, names)
+    found: list[AmdCard] = host.cache["cards"]
     return found
 
 
 def is_suspended(host: Host, card: AmdCard) -> bool:
     """Tell whether the card sleeps; almost anything else that is asked of it would wake it."""
-    return host.sys.text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
+    return host.sys.read_text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
 
 
 def _found(host: Host, names: list[str]) -> list[AmdCard]:
@@ -56,10 +56,10 @@ def _found(host: Host, names: list[str]) -> list[AmdCard]:
 
 
 def _driven_by_amdgpu(host: Host, path: str) -> bool:
-    if host.sys.text(f"{path}/vendor") != AMD:
+    if host.sys.read_text(f"{path}/vendor") != AMD:
         return False
     try:
-        return posixpath.basename(host.sys.link(f"{path}/driver")) == "amdgpu"
+        return posixpath.basename(host.sys.read_link(f"{path}/driver")) == "amdgpu"
     except OSError:
         return False
 
@@ -68,8 +68,8 @@ def _card(host: Host, index: str, path: str) -> AmdCard:
     unique = label(host, f"{path}/unique_id")
     uuid = f"GPU-{unique}" if unique.strip("0") else ""  # as ROCm spells it
     model = label(host, f"{path}/product_name") or f"AMD {label(host, f'{path}/device')}".strip()
-    hwmon = next((f"{path}/hwmon/{name}" for name in host.sys.names(f"{path}/hwmon")), "")
-    files = host.sys.names(hwmon) if hwmon else []
+    hwmon = next((f"{path}/hwmon/{name}" for name in host.sys.list_names(f"{path}/hwmon")), "")
+    files = host.sys.list_names(hwmon) if hwmon else []
     return AmdCard(
         (index, uuid, "amd", model),
         _address(host, path),
@@ -79,7 +79,7 @@ def _card(host: Host, index: str, path: str) -> AmdCard:
         _labelled(host, hwmon, files, "freq"),
         [
             (match.group(1), f"{path}/ras/{match.group()}")
-            for match in map(RAS_FILE.match, host.sys.names(f"{path}/ras"))
+            for match in map(RAS_FILE.match, host.sys.list_names(f"{path}/ras"))
             if match
         ],
     )
@@ -87,7 +87,7 @@ def _card(host: Host, index: str, path: str) -> AmdCard:
 
 def _address(host: Host, path: str) -> str:
     try:
-        return pci_bus_id(posixpath.basename(host.sys.link(path)))
+        return pci_bus_id(posixpath.basename(host.sys.read_link(path)))
     except OSError:
         return ""
 

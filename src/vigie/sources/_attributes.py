@@ -10,7 +10,7 @@ from typing import Optional
 from vigie.model import Metric
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import SourceOption
-from vigie.sources.core.tree import LIMIT, number, printable
+from vigie.sources.core.tree import LIMIT, parse_number, to_printable
 
 MOST_MEMBERS = 4096
 READS_BETWEEN_LOOKS = 60
@@ -19,10 +19,10 @@ NOTHING = "(?!)"
 
 def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> float | None:
     """Return the number in an attribute of sysfs, or None; what is not a number is noted."""
-    text = host.sys.text(path)
+    text = host.sys.read_text(path)
     if text is None:
         return None
-    value = number(text)
+    value = parse_number(text)
     if value is None or value < least:
         host.note(f"/sys/{path}", f"{text[:32]!r} is not a sensible number")
         return None
@@ -47,21 +47,21 @@ def unsigned(words: Sequence[str]) -> list[int]:
 
 def label(host: Host, path: str) -> str:
     """Return the text of an attribute of sysfs as a label value; empty when it cannot be had."""
-    return printable(host.sys.text(path) or "")
+    return to_printable(host.sys.read_text(path) or "")
 
 
 def look_again(host: Host) -> bool:
     """Tell, at the first read and now and then, that what hardly ever changes is to be looked at."""
-    reads = host.memory["reads"] = host.memory.get("reads", -1) + 1
+    reads = host.cache["reads"] = host.cache.get("reads", -1) + 1
     return bool(reads % READS_BETWEEN_LOOKS == 0)
 
 
 def pattern(host: Host, option: SourceOption) -> Pattern[str]:
     """Return the regular expression that the option holds; an empty one matches nothing."""
     key = f"pattern {option.name}"
-    if key not in host.memory:
-        host.memory[key] = re.compile(host.options.get(option.name, option.default) or NOTHING)
-    compiled: Pattern[str] = host.memory[key]
+    if key not in host.cache:
+        host.cache[key] = re.compile(host.options.get(option.name, option.default) or NOTHING)
+    compiled: Pattern[str] = host.cache[key]
     return compiled
 
 

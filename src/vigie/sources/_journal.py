@@ -80,8 +80,8 @@ class Journal:
 
 def _is_kept(place: str) -> bool:
     """Tell whether a journal of the system is there that we may read: a directory may be a leftover."""
-    machines = Tree(place).names()
-    names = [f"{machine}/{name}" for machine in machines for name in Tree(f"{place}/{machine}").names()]
+    machines = Tree(place).list_names()
+    names = [f"{machine}/{name}" for machine in machines for name in Tree(f"{place}/{machine}").list_names()]
     files = (name for name in names if name.endswith(".journal") and "/system" in name)
     return any(os.access(f"{place}/{name}", os.R_OK) for name in files)
 

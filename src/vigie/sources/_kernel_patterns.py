@@ -9,7 +9,7 @@ from typing import Callable, NamedTuple, Optional
 
 from vigie.model import Phase
 from vigie.sources._gpu import pci_bus_id
-from vigie.sources.core.xids import xid_severity, xid_text
+from vigie.sources.core.xids import describe_xid, get_severity
 
 LONGEST = 1000  # letters of a line that are looked at
 ADDRESS = r"(?:[0-9a-fA-F]{1,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
@@ -43,7 +43,7 @@ def _rule(
 
 
 def _xid(found: Groups) -> str:
-    return xid_text(int(found["xid"] or 0))
+    return describe_xid(int(found["xid"] or 0))
 
 
 def _killed(found: Groups) -> str:
@@ -195,5 +195,5 @@ def _finding(rule: LogPattern, groups: Groups) -> LogMatch:
     where = {name: text for name, text in groups.items() if text and name not in FACTS}
     if "pci_bus_id" in where:
         where["pci_bus_id"] = pci_bus_id(where["pci_bus_id"])
-    severity = rule.severity or xid_severity(int(where["xid"]))
+    severity = rule.severity or get_severity(int(where["xid"]))
     return LogMatch(rule.kind, rule.say(groups), where, severity, rule.phase)

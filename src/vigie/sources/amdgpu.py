@@ -69,9 +69,9 @@ def _card(host: Host, card: AmdCard) -> Iterator[Sample]:
     for file, metric, divisor in FILES:
         yield metric, card.labels, measure(host, f"{card.path}/{file}", divisor, 0)
     for file, metric in SPEEDS:
-        yield metric, card.labels, pcie_generation(host.sys.text(f"{card.path}/{file}") or "")
+        yield metric, card.labels, pcie_generation(host.sys.read_text(f"{card.path}/{file}") or "")
     yield from _clocks(host, card)
-    for reason, held in throttle_reasons(host.sys.binary(f"{card.path}/gpu_metrics")):
+    for reason, held in throttle_reasons(host.sys.read_bytes(f"{card.path}/gpu_metrics")):
         yield _gpu.THROTTLED, (*card.labels, reason), held
     yield from _ras(host, card)
     if card.hwmon:
@@ -102,7 +102,7 @@ def _clocks(host: Host, card: AmdCard) -> Iterator[Sample]:
     clocks = {name: measure(host, path, 1, 0) for name, path in card.frequencies}
     for name in LEVELS:
         if clocks.get(name) is None:
-            clocks[name] = chosen_clock(host.sys.text(f"{card.path}/pp_dpm_{name}") or "")
+            clocks[name] = chosen_clock(host.sys.read_text(f"{card.path}/pp_dpm_{name}") or "")
     yield _gpu.CLOCK, card.labels, clocks["sclk"]
     yield _gpu.MEMORY_CLOCK, card.labels, clocks["mclk"]
     for name, value in clocks.items():
@@ -118,7 +118,7 @@ def _fan(host: Host, card: AmdCard) -> Iterator[Sample]:
 
 def _ras(host: Host, card: AmdCard) -> Iterator[Sample]:
     for block, path in card.ras:
-        for word, errors in ras_counts(host.sys.text(path) or ""):
+        for word, errors in ras_counts(host.sys.read_text(path) or ""):
             if word in ERROR_KINDS:
                 yield RAS, (*card.labels, block, ERROR_KINDS[word]), errors
     yield REPLAYS, card.labels, count(host, f"{card.path}/pcie_replay_count")

@@ -46,7 +46,7 @@ def read(host: Host) -> Iterator[Sample]:
     if not found:
         raise Unavailable(NO_CARD)
     awake = [card for card in found if not is_suspended(host, card)]
-    if len(awake) < len(found) and "session" not in host.memory:
+    if len(awake) < len(found) and "session" not in host.cache:
         raise Unavailable("a card sleeps, and to open AMD's library would wake it")
     session = _session(host)
     for card in awake:
@@ -62,15 +62,15 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _session(host: Host) -> AmdsmiSession:
-    if "session" not in host.memory:
-        host.memory["session"] = AmdsmiSession(host.calls.amdsmi)
-        host.closing[:] = [lambda: _close(host)]  # which may be the second or third
-    session: AmdsmiSession = host.memory["session"]
+    if "session" not in host.cache:
+        host.cache["session"] = AmdsmiSession(host.calls.amdsmi)
+        host.on_close[:] = [lambda: _close(host)]  # which may be the second or third
+    session: AmdsmiSession = host.cache["session"]
     return session
 
 
 def _close(host: Host) -> None:
-    session = host.memory.pop("session", None)
+    session = host.cache.pop("session", None)
     if session:
         session.close()
 

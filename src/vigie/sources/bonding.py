@@ -16,11 +16,11 @@ METRICS = (
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the links of every bond; how many are up is not told where one of them does not say."""
-    masters = host.sys.text("class/net/bonding_masters")
+    masters = host.sys.read_text("class/net/bonding_masters")
     if not masters:
         raise Unavailable("no interfaces are bonded on this machine")
     for master in _names(masters):
-        slaves = host.sys.text(f"class/net/{master}/bonding/slaves")
+        slaves = host.sys.read_text(f"class/net/{master}/bonding/slaves")
         if slaves is None:
             continue
         states = [_state(host, master, slave) for slave in _names(slaves)]
@@ -35,7 +35,7 @@ def _names(text: str) -> list[str]:
 def _state(host: Host, master: str, slave: str) -> str | None:
     for prefix in ("lower", "slave"):  # kernels before 3.18 had the latter only
         path = f"class/net/{master}/{prefix}_{slave}/bonding_slave/mii_status"
-        state = host.sys.text(path)
+        state = host.sys.read_text(path)
         if state is not None:
             return state
     host.note(f"/sys/class/net/{master} {slave}", "the state of this link cannot be read")

@@ -9,7 +9,7 @@ from vigie.model import Metric, Sample, counter, gauge, info
 from vigie.sources._attributes import count, label, look_again, unsigned
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 GROUP = ("uuid", "block_group_type")
 MODE = (*GROUP, "mode")
@@ -63,10 +63,10 @@ class FilesystemLayout(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield what sysfs knows of every Btrfs file system."""
-    names = host.sys.entries(TOP)
-    if look_again(host) or host.memory.get("names") != names:
-        host.memory["names"], host.memory["plans"] = names, _plans(host, names)
-    plans: list[FilesystemLayout] = host.memory["plans"]
+    names = host.sys.list_directory(TOP)
+    if look_again(host) or host.cache.get("names") != names:
+        host.cache["names"], host.cache["plans"] = names, _plans(host, names)
+    plans: list[FilesystemLayout] = host.cache["plans"]
     if not plans:
         raise Unavailable("no Btrfs file system is mounted")
     for plan in plans:
@@ -84,22 +84,22 @@ def _plans(host: Host, names: list[str]) -> list[FilesystemLayout]:
 
 
 def _plan(host: Host, path: str) -> FilesystemLayout:
-    uuid = label(host, f"{path}/metadata_uuid") or printable(path[len(TOP) + 1 :])
-    disks = host.sys.names(f"{path}/devices")
+    uuid = label(host, f"{path}/metadata_uuid") or to_printable(path[len(TOP) + 1 :])
+    disks = host.sys.list_names(f"{path}/devices")
     plan = FilesystemLayout(
         path, uuid, [], [BtrfsReading(GLOBAL, (uuid,), f"{path}/allocation/global_rsv_size", 1)]
     )
     for group in GROUPS:
         here, labels = f"{path}/allocation/{group}", (uuid, group)
         plan.readings.append(BtrfsReading(RESERVED, labels, f"{here}/bytes_reserved", 1))
-        for mode in host.sys.names(here):
+        for mode in host.sys.list_names(here):
             if mode in COPIES or mode in PARITY_DISKS:
                 plan.readings.append(BtrfsReading(USED, (*labels, mode), f"{here}/{mode}/used_bytes", 1))
                 plan.readings.append(BtrfsReading(SIZE, (*labels, mode), f"{here}/{mode}/total_bytes", 1))
                 plan.facts.append((RATIO, (*labels, mode), _ratio(mode, len(disks))))
     for disk in disks:
         plan.readings.append(
-            BtrfsReading(DEVICE, (uuid, printable(disk)), f"{path}/devices/{disk}/size", 512)
+            BtrfsReading(DEVICE, (uuid, to_printable(disk)), f"{path}/devices/{disk}/size", 512)
         )
     return plan
 
@@ -112,7 +112,7 @@ def _ratio(mode: str, disks: int) -> float | None:
 
 
 def _commits(host: Host, path: str, uuid: str) -> Iterator[Sample]:
-    words = (host.sys.text(f"{path}/commit_stats") or "").split()
+    words = (host.sys.read_text(f"{path}/commit_stats") or "").split()
     try:
         stats: dict[str, int] = dict(zip(words[0::2], unsigned(words[1::2])))
     except ValueError as error:

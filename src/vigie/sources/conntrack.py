@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, gauge
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import number
+from vigie.sources.core.tree import parse_number
 
 METRICS = (
     ENTRIES := gauge("node_nf_conntrack_entries", "Connections now in the table."),
@@ -34,13 +34,13 @@ FILL = (
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the table's fill, then what every processor counted, added up."""
-    fill = [(metric, path, host.proc.text(path)) for metric, path in FILL]
-    counts = host.proc.text("net/stat/nf_conntrack")
+    fill = [(metric, path, host.proc.read_text(path)) for metric, path in FILL]
+    counts = host.proc.read_text("net/stat/nf_conntrack")
     if counts is None and not any(text for _, _, text in fill):
         raise Unavailable("connections are not tracked on this machine, or nothing of it can be read")
     for metric, path, text in fill:
         if text is not None:
-            value = number(text)
+            value = parse_number(text)
             if value is None:
                 host.note(f"/proc/{path}", f"not a number: {text!r}")
             yield metric, (), value

@@ -46,21 +46,21 @@ class Core(NamedTuple):
 def read(host: Host) -> Iterator[Sample]:
     """Yield every core's times, then what sysfs knows of the cores."""
     yield from _times(host)
-    cores = list(host.memory["cores"])
-    if host.memory.get("throttled") != cores:
-        host.memory["throttled"] = cores
-        host.memory["throttles"] = list(_throttles(host, cores))
-    for metric, labels, path in host.memory["throttles"]:
-        yield metric, labels, host.sys.number(path)
-    ranges = [host.sys.text(CPU + name) or "" for name in ("isolated", "online", "present")]
-    if host.memory.get("ranges") != ranges:
-        host.memory["ranges"] = ranges
-        host.memory["states"] = list(_states(*ranges))
-    yield from host.memory["states"]
+    cores = list(host.cache["cores"])
+    if host.cache.get("throttled") != cores:
+        host.cache["throttled"] = cores
+        host.cache["throttles"] = list(_throttles(host, cores))
+    for metric, labels, path in host.cache["throttles"]:
+        yield metric, labels, host.sys.read_number(path)
+    ranges = [host.sys.read_text(CPU + name) or "" for name in ("isolated", "online", "present")]
+    if host.cache.get("ranges") != ranges:
+        host.cache["ranges"] = ranges
+        host.cache["states"] = list(_states(*ranges))
+    yield from host.cache["states"]
 
 
 def _times(host: Host) -> Iterator[Sample]:
-    known: dict[str, Core] = host.memory.get("cores", {})
+    known: dict[str, Core] = host.cache.get("cores", {})
     now: dict[str, Core] = {}
     per_second = host.calls.ticks
     for line in host.proc.read("stat").splitlines()[1:]:
@@ -84,7 +84,7 @@ def _times(host: Host) -> Iterator[Sample]:
         core.ticks[:] = ticks
         now[cpu] = core
         yield from zip(KINDS, core.labels, values)
-    host.memory["cores"] = now
+    host.cache["cores"] = now
 
 
 def _never_back(ticks: list[int], before: list[int]) -> list[int]:
@@ -100,8 +100,8 @@ def _throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str
         path = f"{CPU}cpu{cpu}/"
         if not host.sys.exists(path + "thermal_throttle"):
             continue
-        package = host.sys.text(path + "topology/physical_package_id")
-        core = host.sys.text(path + "topology/core_id")
+        package = host.sys.read_text(path + "topology/physical_package_id")
+        core = host.sys.read_text(path + "topology/core_id")
         if package is None or core is None:
             continue
         counts = ((CORE_THROTTLES, (package, core), "core"), (PACKAGE_THROTTLES, (package,), "package"))

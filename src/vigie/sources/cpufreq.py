@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, gauge
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import number
+from vigie.sources.core.tree import parse_number
 
 METRICS = (
     CURRENT := gauge(
@@ -46,7 +46,7 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield every core's frequencies; some kernels take 20 ms to tell one of them."""
     refused: set[str] = set()
     found = False
-    for name in host.sys.entries(CPUS):
+    for name in host.sys.list_directory(CPUS):
         path = f"{CPUS}/{name}/cpufreq/"
         if name.startswith("cpu") and name[3:].isdigit() and host.sys.exists(path):
             found = True
@@ -61,11 +61,11 @@ def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator
         if file in refused:
             continue
         try:
-            value = number(host.sys.read(path + file))
+            value = parse_number(host.sys.read(path + file))
         except BlockingIOError:  # a core that slept has no average
             continue
         except OSError as error:
-            host.sys.explain(path + file, error)
+            host.sys.note_error(path + file, error)
             if isinstance(error, PermissionError):  # so it is for the other cores
                 refused.add(file)
             continue
@@ -73,9 +73,9 @@ def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator
 
 
 def _governors(host: Host, cpu: str, path: str) -> Iterator[Sample]:
-    chosen = host.sys.text(path + "scaling_governor")
+    chosen = host.sys.read_text(path + "scaling_governor")
     if chosen:
-        for governor in (host.sys.text(path + "scaling_available_governors") or chosen).split():
+        for governor in (host.sys.read_text(path + "scaling_available_governors") or chosen).split():
             yield GOVERNOR, (cpu, governor), int(governor == chosen)
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from vigie.model import Sample, counter, gauge, info
 from vigie.sources._attributes import look_again, pattern, unsigned
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Source, SourceOption, expression
-from vigie.sources.core.tree import printable
+from vigie.sources.core.source import Source, SourceOption, check_regex
+from vigie.sources.core.tree import to_printable
 
 # The columns after the name, in the kernel's order; older kernels have the first 11 or 15.
 COLUMNS = (
@@ -90,7 +90,7 @@ EXCLUDE = SourceOption(
     "exclude",
     r"^(ram|loop|fd|(h|s|v|xv)d[a-z]|nvme\d+n\d+p)\d+$",
     "Disks that are left out, as a regular expression; by default partitions and loop devices.",
-    expression,
+    check_regex,
 )
 
 Key = tuple[str, ...]  # major, minor, name
@@ -110,16 +110,16 @@ Line = tuple[Disk, list[Sample]]
 def read(host: Host) -> Iterator[Sample]:
     """Yield every disk's counters and its facts."""
     if look_again(host):  # udev writes a disk's record anew when it is formatted
-        host.memory["lines"], host.memory["disks"] = {}, {}
-    before: dict[str, Line] = host.memory["lines"]
+        host.cache["lines"], host.cache["disks"] = {}, {}
+    before: dict[str, Line] = host.cache["lines"]
     now: dict[str, Line] = {}
     for line in host.proc.read("diskstats").splitlines():
         known = before.get(line) or _parsed(host, line)  # an idle disk's line stays as it is
         if known is not None:
             now[line] = known
             yield from known[1]
-    host.memory["lines"] = now
-    host.memory["disks"] = {disk.key: disk for disk, _ in now.values()}
+    host.cache["lines"] = now
+    host.cache["disks"] = {disk.key: disk for disk, _ in now.values()}
 
 
 def _parsed(host: Host, line: str) -> Line | None:
@@ -129,7 +129,7 @@ def _parsed(host: Host, line: str) -> Line | None:
             host.note(f"/proc/diskstats {' '.join(words[:3])}", "the line is cut short")
         return None
     key = tuple(words[:3])
-    disk: Disk = host.memory["disks"].get(key) or _met(host, *words[:3])
+    disk: Disk = host.cache["disks"].get(key) or _met(host, *words[:3])
     if not disk.wanted:
         return disk, []
     try:
@@ -142,20 +142,20 @@ def _parsed(host: Host, line: str) -> Line | None:
     for place in MILLISECONDS:
         if place < len(values):
             values[place] /= 1000
-    labels = (printable(words[2]),)
+    labels = (to_printable(words[2]),)
     return disk, [*zip(COLUMNS, repeat(labels), values), *disk.facts]
 
 
 def _met(host: Host, major: str, minor: str, name: str) -> Disk:
     wanted = not pattern(host, EXCLUDE).search(name)
-    facts = list(_facts(host, printable(name), major, minor)) if wanted else []
+    facts = list(_facts(host, to_printable(name), major, minor)) if wanted else []
     return Disk((major, minor, name), wanted, facts)
 
 
 def _facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sample]:
-    record = host.root.text(f"run/udev/data/b{major}:{minor}") or ""
+    record = host.root.read_text(f"run/udev/data/b{major}:{minor}") or ""
     pairs = (line[2:].partition("=") for line in record.splitlines() if line.startswith("E:"))
-    udev = {name: printable(value) for name, _, value in pairs}
+    udev = {name: to_printable(value) for name, _, value in pairs}
 
     def values(*names: str) -> tuple[str, ...]:
         return tuple(udev.get(name, "") for name in names)

@@ -25,10 +25,10 @@ PATHS = tuple(f"{CLASS}/{file}" for file in FILES)
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the one line about the machine."""
-    if "values" not in host.memory:  # they stay until the machine is started anew
-        host.sys.entries(CLASS)  # which tells when there is no such firmware
-        host.memory["values"] = tuple(label(host, path) for path in PATHS)
-    values: tuple[str, ...] = host.memory["values"]
+    if "values" not in host.cache:  # they stay until the machine is started anew
+        host.sys.list_directory(CLASS)  # which tells when there is no such firmware
+        host.cache["values"] = tuple(label(host, path) for path in PATHS)
+    values: tuple[str, ...] = host.cache["values"]
     if not any(values):
         raise Unavailable("nothing that the firmware says of the machine can be read")
     yield INFO, values, 1

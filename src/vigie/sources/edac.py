@@ -62,11 +62,11 @@ class EdacLayout(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the errors of every controller, row and channel."""
-    names = host.sys.entries(TOP)
-    if host.memory.get("names") != names:
-        host.memory.clear()
-        host.memory["names"], host.memory["plan"] = names, _plan(host, names)
-    plan: EdacLayout = host.memory["plan"]
+    names = host.sys.list_directory(TOP)
+    if host.cache.get("names") != names:
+        host.cache.clear()
+        host.cache["names"], host.cache["plan"] = names, _plan(host, names)
+    plan: EdacLayout = host.cache["plan"]
     if not plan.controllers:
         raise Unavailable("no driver of a memory controller with ECC is loaded")
     for metric, labels, path in plan.controllers:
@@ -80,10 +80,10 @@ def _row(host: Host, row: ChipRow) -> Iterator[Sample]:
     yield ROW_CORRECTED, row.labels, corrected
     yield ROW_UNCORRECTED, row.labels, count(host, f"{row.path}/ue_count")
     # The row counts what its channels count, so these are read again only when it has moved.
-    before, samples = host.memory.get(row.path, (None, []))
+    before, samples = host.cache.get(row.path, (None, []))
     if corrected is None or before != corrected:
         samples = [(CHANNEL_CORRECTED, labels, count(host, path)) for labels, path in row.channels]
-        host.memory[row.path] = (corrected, samples)
+        host.cache[row.path] = (corrected, samples)
     yield from samples
 
 
@@ -99,14 +99,14 @@ def _plan(host: Host, names: list[str]) -> EdacLayout:
                 (ROW_UNCORRECTED, (number, "unknown"), f"{path}/ue_noinfo_count"),
             ]
         )
-        for row in filter(None, map(ROW.match, host.sys.names(path))):
+        for row in filter(None, map(ROW.match, host.sys.list_names(path))):
             plan.rows.append(_planned_row(host, (number, row.group(1)), f"{path}/{row.group()}"))
     return plan
 
 
 def _planned_row(host: Host, labels: tuple[str, str], path: str) -> ChipRow:
     row = ChipRow(labels, path, [])
-    for file in filter(None, map(CHANNEL_COUNT.match, host.sys.names(path))):
+    for file in filter(None, map(CHANNEL_COUNT.match, host.sys.list_names(path))):
         channel = file.group(1)
         dimm = label(host, f"{path}/ch{channel}_dimm_label")
         row.channels.append(((*labels, channel, dimm), f"{path}/{file.group()}"))

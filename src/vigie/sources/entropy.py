@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, gauge
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
-from vigie.sources.core.tree import number
+from vigie.sources.core.tree import parse_number
 
 METRICS = (
     AVAILABLE := gauge("node_entropy_available_bits", "Randomness in the kernel's pool."),
@@ -17,8 +17,8 @@ METRICS = (
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield how full the pool is, and its size."""
-    yield AVAILABLE, (), number(host.proc.read("sys/kernel/random/entropy_avail"))
-    yield SIZE, (), host.proc.number("sys/kernel/random/poolsize")
+    yield AVAILABLE, (), parse_number(host.proc.read("sys/kernel/random/entropy_avail"))
+    yield SIZE, (), host.proc.read_number("sys/kernel/random/poolsize")
 
 
 SOURCE = Source("entropy", METRICS, read)

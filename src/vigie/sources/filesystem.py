@@ -10,8 +10,8 @@ from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import pattern
 from vigie.sources.core.host import Host, Statvfs, SystemCalls
 from vigie.sources.core.lane import Lane, run_all
-from vigie.sources.core.source import Source, SourceOption, expression, seconds
-from vigie.sources.core.tree import printable
+from vigie.sources.core.source import Source, SourceOption, check_regex, check_seconds
+from vigie.sources.core.tree import to_printable
 
 LABELS = ("device", "fstype", "mountpoint")
 
@@ -42,17 +42,17 @@ EXCLUDE_MOUNTS = SourceOption(
     "exclude_mounts",
     r"^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)",
     "Mount points that are left out, as a regular expression.",
-    expression,
+    check_regex,
 )
 EXCLUDE_TYPES = SourceOption(
     "exclude_types",
     r"^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs"
     r"|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$",
     "Types of file system that are left out, as a regular expression.",
-    expression,
+    check_regex,
 )
 DEADLINE = SourceOption(
-    "deadline", "5", "Seconds after which a mount that does not answer is given up.", seconds
+    "deadline", "5", "Seconds after which a mount that does not answer is given up.", check_seconds
 )
 
 # These answer statvfs from the kernel's memory, so they are asked on the spot; any other type may have
@@ -114,7 +114,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
-    stuck: dict[tuple[str, str], StatvfsCall] = host.memory.get("stuck", {})
+    stuck: dict[tuple[str, str], StatvfsCall] = host.cache.get("stuck", {})
     stuck = {identity: question for identity, question in stuck.items() if not question.answered}
     asked = [(mount, stuck.get(mount.identity) or StatvfsCall(host.calls, mount.path)) for mount in mounts]
     doubtful = []
@@ -125,11 +125,11 @@ def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
             doubtful.append(question)
     if doubtful:
         deadline = float(host.options.get(DEADLINE.name, DEADLINE.default))
-        lane = host.memory.setdefault("lane", Lane("statvfs", deadline))
+        lane = host.cache.setdefault("lane", Lane("statvfs", deadline))
         # What took one server took more mounts: while some are stuck, the others get less time.
         lane.deadline = deadline / 10 if stuck else deadline
         run_all(lane, doubtful)
-    host.memory["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
+    host.cache["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
     return asked
 
 
@@ -138,10 +138,10 @@ def _mounts(host: Host) -> list[Mount]:
         text = host.proc.read("1/mountinfo")
     except OSError:  # another user's process, or another namespace's
         text = host.proc.read("self/mountinfo")
-    if host.memory.get("mountinfo") != text:
-        host.memory["mounts"] = _parse(host, text)
-        host.memory["mountinfo"] = text
-    mounts: list[Mount] = host.memory["mounts"]
+    if host.cache.get("mountinfo") != text:
+        host.cache["mounts"] = _parse(host, text)
+        host.cache["mountinfo"] = text
+    mounts: list[Mount] = host.cache["mounts"]
     return mounts
 
 
@@ -157,7 +157,7 @@ def _parse(host: Host, text: str) -> list[Mount]:
         point = _without_root(host, ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), fields[4]))
         if excluded_mounts.search(point) or excluded_types.search(ending[0]):
             continue
-        labels = (printable(ending[1]), printable(ending[0]), printable(point))
+        labels = (to_printable(ending[1]), to_printable(ending[0]), to_printable(point))
         major, _, minor = fields[2].partition(":")
         # Of several mounts at one place the last covers the others, and is the one that answers.
         path = point if host.root.top == "/" else host.root.top + point

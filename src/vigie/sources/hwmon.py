@@ -12,7 +12,7 @@ from vigie.model import Metric, Sample, counter, gauge, info
 from vigie.sources._attributes import measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 SENSOR = ("chip", "sensor")
 
@@ -96,33 +96,33 @@ class SensorReading(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every sensor of every chip."""
-    names = host.sys.entries(CLASS)
+    names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("no driver of a sensor chip is loaded")
-    if host.memory.get("names") != names:
-        host.memory["names"] = names
-        host.memory["facts"], host.memory["readings"] = _survey(host, names)
-    yield from host.memory["facts"]
+    if host.cache.get("names") != names:
+        host.cache["names"] = names
+        host.cache["facts"], host.cache["readings"] = _survey(host, names)
+    yield from host.cache["facts"]
     # Most attributes of a card that sleeps would wake it.
     asleep = tuple(f"{CLASS}/{name}/" for name in names if _asleep(host, name))
-    for metric, labels, path, divisor in host.memory["readings"]:
+    for metric, labels, path, divisor in host.cache["readings"]:
         if not path.startswith(asleep):
             yield metric, labels, measure(host, path, divisor)
 
 
 def _asleep(host: Host, name: str) -> bool:
-    return host.sys.text(f"{CLASS}/{name}/device/power/runtime_status") in ("suspended", "suspending")
+    return host.sys.read_text(f"{CLASS}/{name}/device/power/runtime_status") in ("suspended", "suspending")
 
 
 def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[SensorReading]]:
     facts: list[Sample] = []
     readings: list[SensorReading] = []
     for name, chip in _chips(host, names).items():
-        kind = _clean(host.sys.text(f"{CLASS}/{name}/name") or "")
+        kind = _clean(host.sys.read_text(f"{CLASS}/{name}/name") or "")
         if kind:
             facts.append((CHIP, (chip, kind), 1))
         for sensor, paths in _attributes(host, f"{CLASS}/{name}").items():
-            label = printable(host.sys.text(paths["label"]) or "") if "label" in paths else ""
+            label = to_printable(host.sys.read_text(paths["label"]) or "") if "label" in paths else ""
             if label:
                 facts.append((LABEL, (chip, sensor, label), 1))
             readings.extend(_readings((chip, sensor), label, paths))
@@ -135,7 +135,7 @@ def _chips(host: Host, names: list[str]) -> dict[str, str]:
     shared = Counter(chips.values())
     for name, chip in chips.items():
         if shared[chip] > 1:
-            chips[name] = f"{chip}_{_clean(host.sys.text(f'{CLASS}/{name}/name') or name)}"
+            chips[name] = f"{chip}_{_clean(host.sys.read_text(f'{CLASS}/{name}/name') or name)}"
     shared = Counter(chips.values())
     return {name: f"{chip}_{name}" if shared[chip] > 1 else chip for name, chip in chips.items()}
 
@@ -143,21 +143,21 @@ def _chips(host: Host, names: list[str]) -> dict[str, str]:
 def _place(host: Host, name: str) -> str:
     path = f"{CLASS}/{name}"
     try:
-        here = posixpath.join(CLASS, host.sys.link(path))
+        here = posixpath.join(CLASS, host.sys.read_link(path))
     except OSError:  # a directory, as on old kernels
         here = path
     try:
-        device = posixpath.normpath(posixpath.join(here, host.sys.link(f"{path}/device")))
+        device = posixpath.normpath(posixpath.join(here, host.sys.read_link(f"{path}/device")))
     except OSError:
         device = ""
     bus_and_device = [_clean(part) for part in device.split("/")[-2:]]
-    return "_".join(filter(None, bus_and_device)) or _clean(host.sys.text(f"{path}/name") or "") or name
+    return "_".join(filter(None, bus_and_device)) or _clean(host.sys.read_text(f"{path}/name") or "") or name
 
 
 def _attributes(host: Host, path: str) -> Attributes:
     found: Attributes = {}
     for directory in (path, f"{path}/device"):
-        for file in host.sys.names(directory):
+        for file in host.sys.list_names(directory):
             match = FILE.match(file)
             if match is None:
                 continue

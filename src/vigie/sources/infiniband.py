@@ -11,7 +11,7 @@ from vigie.sources._attributes import label, look_again
 from vigie.sources._infiniband_counters import PORT, ROWS, CounterFile
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import number, printable
+from vigie.sources.core.tree import parse_number, to_printable
 
 METRICS = (
     INFO := info(
@@ -47,31 +47,31 @@ class Port(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every adapter, and the state and counters of every port."""
-    devices = host.sys.entries(TOP)
+    devices = host.sys.list_directory(TOP)
     if not devices:
         raise Unavailable("no InfiniBand or RoCE adapter has a driver loaded")
-    if look_again(host) or host.memory["devices"] != devices:
-        host.memory["devices"] = devices
-        host.memory["ports"] = [port for device in devices for port in _ports(host, device)]
+    if look_again(host) or host.cache["devices"] != devices:
+        host.cache["devices"] = devices
+        host.cache["ports"] = [port for device in devices for port in _ports(host, device)]
     for device in devices:
         path = f"{TOP}/{device}"
         facts = (label(host, f"{path}/{file}") for file in ("board_id", "fw_ver", "hca_type"))
-        yield INFO, (printable(device), *facts), 1
-    for port in host.memory["ports"]:
+        yield INFO, (to_printable(device), *facts), 1
+    for port in host.cache["ports"]:
         yield from _port(host, port)
 
 
 def _ports(host: Host, device: str) -> Iterator[Port]:
     top = f"{TOP}/{device}/ports"
-    for name in host.sys.names(top):
+    for name in host.sys.list_names(top):
         if name.isascii() and name.isdecimal():
             files = {
                 f"{directory}/{file}"
                 for directory in ("counters", "counters_ext", "hw_counters")
-                for file in host.sys.names(f"{top}/{name}/{directory}")
+                for file in host.sys.list_names(f"{top}/{name}/{directory}")
             }
             rows = [row for row in ROWS if row.file in files]
-            yield Port((printable(device), name), f"{top}/{name}", rows)
+            yield Port((to_printable(device), name), f"{top}/{name}", rows)
 
 
 def _port(host: Host, port: Port) -> Iterator[Sample]:
@@ -86,19 +86,19 @@ def _matched(
     host: Host, metric: Metric, port: Port, file: str, pattern: re.Pattern[str], scale: int
 ) -> Sample:
     path = f"{port.path}/{file}"
-    text = host.sys.text(path)
+    text = host.sys.read_text(path)
     match = pattern.match(text or "")
     if text is not None and match is None:
         host.note(f"/sys/{path}", f"{text[:32]!r} is not what a port says")
-    value = number(match.group(1)) if match else None
+    value = parse_number(match.group(1)) if match else None
     return metric, port.labels, None if value is None else value * scale
 
 
 def _counted(host: Host, path: str, scale: float) -> float | None:
-    text = host.sys.text(path)
+    text = host.sys.read_text(path)
     if text is None or text.startswith("N/A"):  # "N/A (no PMA)": the adapter does not count this
         return None
-    value = number(text)
+    value = parse_number(text)
     if value is None or value < 0:
         host.note(f"/sys/{path}", f"{text[:32]!r} is not a count")
         return None

@@ -23,7 +23,7 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield each row's count for each core; rows that are not by core, such as ERR, are left out."""
     header, *lines = host.proc.read("interrupts").splitlines() or [""]
     cpus = [name[3:] for name in header.split() if name.startswith("CPU")]
-    known: dict[str, Row] = host.memory.get("rows", {}) if host.memory.get("cpus") == cpus else {}
+    known: dict[str, Row] = host.cache.get("rows", {}) if host.cache.get("cpus") == cpus else {}
     rows: dict[str, Row] = {}
     for line in lines:
         name, _, rest = line.partition(":")
@@ -42,7 +42,7 @@ def read(host: Host) -> Iterator[Sample]:
             row = what, _labels(cpus, name, what)
         rows[name] = row
         yield from zip(repeat(INTERRUPTS), row[1], counts)
-    host.memory.update(cpus=cpus, rows=rows)
+    host.cache.update(cpus=cpus, rows=rows)
 
 
 def _labels(cpus: list[str], name: str, what: str) -> list[tuple[str, str, str, str]]:

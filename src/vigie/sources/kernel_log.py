@@ -14,7 +14,7 @@ from vigie.sources._log_lines import LogLine, logged
 from vigie.sources._log_open_states import OpenStates
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import number
+from vigie.sources.core.tree import parse_number
 
 if TYPE_CHECKING:
     from vigie.sources._journal import Journal
@@ -45,10 +45,10 @@ def read(host: Host) -> Iterator[Sample]:
         try:
             yield LINES, ("journal",), _told(host, journal.lines())
             journal.keep()
-            host.note("/dev/kmsg", f"{host.memory['why']}; the journal is read instead")
+            host.note("/dev/kmsg", f"{host.cache['why']}; the journal is read instead")
             return
         except Unavailable as error:
-            host.memory["no journal"] = str(error)
+            host.cache["no journal"] = str(error)
     path, file, texts = _file(host)
     yield LINES, (path,), _told(host, _kernel_lines(host, texts))
     file.keep()
@@ -59,7 +59,7 @@ def _told(host: Host, lines: Iterable[LogLine]) -> int:
     kinds: Counter[str] = Counter()
     last = 0
     for line in lines:
-        host.memory["lines"] = host.memory.get("lines", 0) + 1
+        host.cache["lines"] = host.cache.get("lines", 0) + 1
         found = match_line(line.text)
         if found is not None:
             kinds[found.kind] += 1
@@ -68,82 +68,82 @@ def _told(host: Host, lines: Iterable[LogLine]) -> int:
                 _tell(host, line, found)
     for kind, times in kinds.items():
         if times > MOST_OF_A_KIND:
-            host.happened("flood", f"{times - MOST_OF_A_KIND} more of {kind}", time_ms=last, of=kind)
-    return int(host.memory.get("lines", 0))
+            host.report_event("flood", f"{times - MOST_OF_A_KIND} more of {kind}", time_ms=last, of=kind)
+    return int(host.cache.get("lines", 0))
 
 
 def _tell(host: Host, line: LogLine, found: LogMatch) -> None:
     kind, what, where, severity, phase = found
     _states(host).note(kind, where, phase)
-    host.happened(kind, what, phase=phase, time_ms=line.time_ms, severity=severity, **where)
+    host.report_event(kind, what, phase=phase, time_ms=line.time_ms, severity=severity, **where)
 
 
 def _end_those_before_the_boot(host: Host) -> None:
     """Tell that a reset or a lost link of an earlier boot is over, which no line says."""
-    boot_id = host.proc.text("sys/kernel/random/boot_id") if "states" not in host.memory else None
+    boot_id = host.proc.read_text("sys/kernel/random/boot_id") if "states" not in host.cache else None
     for kind, where in _states(host).ended_by(boot_id) if boot_id else ():
-        host.happened(kind, "", phase=Phase.ENDS, time_ms=_boot(host), severity="info", **where)
+        host.report_event(kind, "", phase=Phase.ENDS, time_ms=_boot(host), severity="info", **where)
 
 
 def _states(host: Host) -> OpenStates:
-    if "states" not in host.memory:
-        host.memory["states"] = OpenStates(host.lasting)
-    states: OpenStates = host.memory["states"]
+    if "states" not in host.cache:
+        host.cache["states"] = OpenStates(host.persistent)
+    states: OpenStates = host.cache["states"]
     return states
 
 
 def _tell_lost(host: Host, kmsg: Kmsg) -> None:
-    lost = kmsg.lost - host.memory.get("lost", 0)
+    lost = kmsg.lost - host.cache.get("lost", 0)
     if lost:
-        host.memory["lost"] = kmsg.lost
-        host.happened(
+        host.cache["lost"] = kmsg.lost
+        host.report_event(
             "kernel_log_gap", f"{lost} lines of the kernel's log were overwritten before they were read"
         )
 
 
 def _kmsg(host: Host) -> Kmsg | None:
-    if "kmsg" not in host.memory:
+    if "kmsg" not in host.cache:
         try:
-            boot_id = host.proc.text("sys/kernel/random/boot_id") or ""
-            kmsg = Kmsg(f"{host.root.top.rstrip('/')}/dev/kmsg", boot_id, host.lasting)
-            host.closing.append(kmsg.close)
-            host.memory["kmsg"] = kmsg
+            boot_id = host.proc.read_text("sys/kernel/random/boot_id") or ""
+            kmsg = Kmsg(f"{host.root.top.rstrip('/')}/dev/kmsg", boot_id, host.persistent)
+            host.on_close.append(kmsg.close)
+            host.cache["kmsg"] = kmsg
         except KmsgUnavailableError as error:
-            host.memory["kmsg"], host.memory["why"] = None, str(error)
-    found: Kmsg | None = host.memory["kmsg"]
+            host.cache["kmsg"], host.cache["why"] = None, str(error)
+    found: Kmsg | None = host.cache["kmsg"]
     return found
 
 
 def _journal(host: Host) -> Journal | None:
-    if "journal" not in host.memory:
+    if "journal" not in host.cache:
         from vigie.sources._journal import Journal  # most agents read /dev/kmsg, and are smaller without
 
         try:
-            host.memory["journal"] = Journal(host.root.top, host.lasting)
+            host.cache["journal"] = Journal(host.root.top, host.persistent)
         except Unavailable as error:
-            host.memory["journal"], host.memory["no journal"] = None, str(error)
-    found: Journal | None = host.memory["journal"]
+            host.cache["journal"], host.cache["no journal"] = None, str(error)
+    found: Journal | None = host.cache["journal"]
     return found
 
 
 def _file(host: Host) -> tuple[str, LogFile, list[str]]:
     """Return the first log file that can be read, and its new lines."""
-    reasons = [host.memory["why"], host.memory["no journal"]]
+    reasons = [host.cache["why"], host.cache["no journal"]]
     for path in FILES:
-        file = LogFile(f"{host.root.top.rstrip('/')}/{path}", host.lasting)
+        file = LogFile(f"{host.root.top.rstrip('/')}/{path}", host.persistent)
         try:
             texts = file.lines()
         except OSError as error:
             reasons.append(f"/{path}: {error.strerror}")
             continue
-        host.note("/dev/kmsg", f"{host.memory['why']}; /{path} is read instead")
+        host.note("/dev/kmsg", f"{host.cache['why']}; /{path} is read instead")
         return f"/{path}", file, texts
-    del host.memory["kmsg"], host.memory["journal"]  # look for them again the next time
+    del host.cache["kmsg"], host.cache["journal"]  # look for them again the next time
     raise Unavailable("; ".join(reasons))
 
 
 def _kernel_lines(host: Host, texts: list[str]) -> Iterator[LogLine]:
-    now, (_, offset) = _now(host), host.calls.zone()
+    now, (_, offset) = _now(host), host.calls.time_zone()
     for text in texts:
         line = logged(text, now, offset)
         if line is not None:
@@ -156,7 +156,7 @@ def _now(host: Host) -> int:
 
 def _boot(host: Host) -> int:
     """Return when the machine booted, in Unix milliseconds."""
-    uptime = number(host.proc.read("uptime").partition(" ")[0])
+    uptime = parse_number(host.proc.read("uptime").partition(" ")[0])
     if uptime is None:
         raise ValueError("/proc/uptime does not begin with a number")
     return _now(host) - round(uptime * 1000)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, gauge
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
-from vigie.sources.core.tree import number
+from vigie.sources.core.tree import parse_number
 
 METRICS = (
     gauge("node_load1", "Tasks running or waiting, averaged over one minute."),
@@ -19,7 +19,7 @@ METRICS = (
 def read(host: Host) -> Iterator[Sample]:
     """Yield the three averages."""
     for metric, text in zip(METRICS, host.proc.read("loadavg").split()):
-        yield metric, (), number(text)
+        yield metric, (), parse_number(text)
 
 
 SOURCE = Source("loadavg", METRICS, read)

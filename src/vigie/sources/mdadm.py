@@ -10,7 +10,7 @@ from vigie.model import Sample, gauge
 from vigie.sources._attributes import count
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 METRICS = (
     STATE := gauge(
@@ -59,7 +59,7 @@ def read(host: Host) -> Iterator[Sample]:
         if array is None:
             host.note(f"/proc/mdstat {name}", "the lines about this array make no sense")
         else:
-            device = printable(name)
+            device = to_printable(name)
             yield from _samples(device, heading, array)
             yield RAID_DISKS, (device,), count(host, f"block/{name}/md/raid_disks")
             yield DEGRADED, (device,), count(host, f"block/{name}/md/degraded")

@@ -89,9 +89,9 @@ WANTED = {metric.name: metric for metric in METRICS if metric is not OTHER}
 
 def read(host: Host) -> Iterable[Sample]:
     """Return every field that the kernel has."""
-    if "fields" not in host.memory:
-        host.memory["fields"] = Fields(0, _choose)
-    fields: Fields = host.memory["fields"]
+    if "fields" not in host.cache:
+        host.cache["fields"] = Fields(0, _choose)
+    fields: Fields = host.cache["fields"]
     return fields.samples(host, "/proc/meminfo", host.proc.read("meminfo"), ())
 
 

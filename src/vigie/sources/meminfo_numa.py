@@ -73,16 +73,16 @@ NODES = "devices/system/node/"
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield each node's two files; a node that cannot be read costs only itself."""
-    nodes = host.sys.text(NODES + "online")
+    nodes = host.sys.read_text(NODES + "online")
     if nodes is None:
         raise Unavailable("this kernel does not tell NUMA nodes apart")
-    if "usage" not in host.memory:
-        host.memory.update(usage=Fields(2, _usage), places=Fields(0, _place))
+    if "usage" not in host.cache:
+        host.cache.update(usage=Fields(2, _usage), places=Fields(0, _place))
     for node in parse_number_list(nodes):
         labels = (str(node),)
-        for file, fields in (("meminfo", host.memory["usage"]), ("numastat", host.memory["places"])):
+        for file, fields in (("meminfo", host.cache["usage"]), ("numastat", host.cache["places"])):
             path = f"{NODES}node{node}/{file}"
-            text = host.sys.text(path)
+            text = host.sys.read_text(path)
             if text is not None:
                 yield from fields.samples(host, f"/sys/{path}", text, labels)
 

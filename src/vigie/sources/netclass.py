@@ -97,9 +97,9 @@ UNKNOWN = Interface({}, [], [])
 
 def read(host: Host) -> Iterator[Sample]:
     unwanted = pattern(host, EXCLUDE)
-    known: dict[str, Interface] = host.memory.get("interfaces", {})
-    now = host.memory["interfaces"] = {}
-    for name in host.sys.entries("class/net"):
+    known: dict[str, Interface] = host.cache.get("interfaces", {})
+    now = host.cache["interfaces"] = {}
+    for name in host.sys.list_directory("class/net"):
         if name != "bonding_masters" and not unwanted.search(name):
             now[name] = _looked_at(host, name, known.get(name, UNKNOWN))
             yield from now[name].samples
@@ -140,12 +140,12 @@ def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Itera
 
 def _texts(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:
     """Return the attributes that the interface has, and those that it refused to tell."""
-    flags, errors = host.sys.texts(path, FLAGS_ONLY)
+    flags, errors = host.sys.read_texts(path, FLAGS_ONLY)
     # The kernel refuses speed, carrier and the like of an interface that is down or has none; it goes
     # on to do so until the flags change.
     refused = before.refused if flags.get("flags") == before.texts.get("flags") else []
     wanted = [name for name in ATTRIBUTES if name not in refused] if refused else ATTRIBUTES
-    texts, more = host.sys.texts(path, wanted)
+    texts, more = host.sys.read_texts(path, wanted)
     errors.update(more)
     refused = list(refused)
     for attribute, error in errors.items():

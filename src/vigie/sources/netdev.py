@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, counter
 from vigie.sources._attributes import pattern
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Source, SourceOption, expression
+from vigie.sources.core.source import Source, SourceOption, check_regex
 
 # In the order of the file's columns, which is as old as Linux.
 COLUMNS = (
@@ -47,7 +47,7 @@ NOHANDLER = counter(
 )
 METRICS = (*COLUMNS, NOHANDLER)
 
-EXCLUDE = SourceOption("exclude", "", "Interfaces that are left out, as a regular expression.", expression)
+EXCLUDE = SourceOption("exclude", "", "Interfaces that are left out, as a regular expression.", check_regex)
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -70,7 +70,7 @@ def read(host: Host) -> Iterator[Sample]:
         label = (name,)
         for metric, number in zip(COLUMNS, numbers):
             yield metric, label, number
-        yield NOHANDLER, label, host.sys.number(f"class/net/{name}/statistics/rx_nohandler")
+        yield NOHANDLER, label, host.sys.read_number(f"class/net/{name}/statistics/rx_nohandler")
 
 
 SOURCE = Source("netdev", METRICS, read, options=(EXCLUDE,))

@@ -66,7 +66,7 @@ Places = tuple[str, int, list[tuple[int, Metric]]]
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the wanted fields of the three files; one that is missing costs only itself."""
-    texts = [host.proc.text(path) for path in ("net/netstat", "net/snmp", "net/snmp6")]
+    texts = [host.proc.read_text(path) for path in ("net/netstat", "net/snmp", "net/snmp6")]
     if not any(texts):
         raise Unavailable("none of /proc/net/netstat, snmp and snmp6 can be read")
     for text in texts[:2]:
@@ -80,7 +80,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _fields(host: Host, protocol: str, names: str, numbers: list[str]) -> Iterator[Sample]:
-    known: dict[str, Places] = host.memory
+    known: dict[str, Places] = host.cache
     if protocol not in known or known[protocol][0] != names:
         fields = names.split()
         wanted = [(i, BY_FIELD[protocol, f]) for i, f in enumerate(fields) if (protocol, f) in BY_FIELD]

@@ -26,7 +26,7 @@ from vigie.sources._nvml.samples import (
 )
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
-from vigie.sources.core.xids import about, xid_severity, xid_text
+from vigie.sources.core.xids import describe_xid, find_xid, get_severity
 
 METRICS = (
     *(_gpu.INFO, _gpu.BUSY, _gpu.MEMORY_BUSY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL, _gpu.POWER),
@@ -129,10 +129,10 @@ def read(host: Host) -> list[Sample]:
 def _tell_xids(host: Host) -> None:
     for gpu, xid in driver_of(host).xids():
         gpu.last_xid = xid
-        host.happened(
+        host.report_event(
             "xid",
-            xid_text(xid),
-            severity=xid_severity(xid),
+            describe_xid(xid),
+            severity=get_severity(xid),
             xid=str(xid),
             gpu=str(gpu.index),
             uuid=gpu.uuid,
@@ -217,7 +217,7 @@ def _identity(gpu: NvmlGpu) -> Iterator[GpuReading]:
         yield GpuReading(XID_ERRORS, None, why=gpu.missing["events"])
     else:
         xid = gpu.last_xid
-        yield GpuReading(XID_ERRORS, xid, (str(xid), about(xid).name) if xid else ("", ""))
+        yield GpuReading(XID_ERRORS, xid, (str(xid), find_xid(xid).name) if xid else ("", ""))
 
 
 READERS = (

@@ -15,7 +15,7 @@ from vigie.sources._nvml.library import NvmlError
 from vigie.sources._nvml.samples import GpuReader, SampleBlockCache, Value, driver_of, samples
 from vigie.sources._profiling_fields import ROWS, check_fields, select_fields
 from vigie.sources.core.host import Host
-from vigie.sources.core.source import Source, SourceOption, Unavailable, seconds
+from vigie.sources.core.source import Source, SourceOption, Unavailable, check_seconds
 
 if TYPE_CHECKING:
     from vigie.sources._dcgm.profiler import Profiler
@@ -37,7 +37,7 @@ LIBRARY = SourceOption(
     "DCGM's library, as a name or a path. Empty: libdcgm.so.4, libdcgm.so.3 or libdcgm.so.",
 )
 INTERVAL = SourceOption(
-    "dcgm_interval", "10", "Seconds over which DCGM takes the mean of each counter.", seconds
+    "dcgm_interval", "10", "Seconds over which DCGM takes the mean of each counter.", check_seconds
 )
 FIELDS = SourceOption(
     "fields",
@@ -67,11 +67,11 @@ def read(host: Host) -> list[Sample]:
 
 def _wanted(host: Host) -> GpmCounters:
     """Return the counters that the settings choose, which is looked up once."""
-    if "wanted" not in host.memory:
+    if "wanted" not in host.cache:
         fields = host.options.get(FIELDS.name, FIELDS.default)
         pipes = host.options.get(PIPES.name, PIPES.default) == "true"
-        host.memory["wanted"] = GpmCounters(select_fields(fields, pipes=pipes))
-    wanted: GpmCounters = host.memory["wanted"]
+        host.cache["wanted"] = GpmCounters(select_fields(fields, pipes=pipes))
+    wanted: GpmCounters = host.cache["wanted"]
     return wanted
 
 
@@ -111,11 +111,11 @@ def _profiler(host: Host, counters: GpmCounters) -> Profiler | None:
     engine = host.options.get(ENGINE.name, ENGINE.default)
     if engine == OFF:
         return None
-    if "profiler" not in host.memory:
+    if "profiler" not in host.cache:
         # Most machines need none of it: the agent is smaller without.
         from vigie.sources._dcgm.profiler import Profiler, ProfilerSettings
 
-        profiler = host.memory["profiler"] = Profiler(
+        profiler = host.cache["profiler"] = Profiler(
             ProfilerSettings(
                 engine,
                 host.options.get(LIBRARY.name, LIBRARY.default),
@@ -123,9 +123,9 @@ def _profiler(host: Host, counters: GpmCounters) -> Profiler | None:
                 tuple(row.field for row in counters.rows),
             )
         )
-        host.closing.append(profiler.close)
+        host.on_close.append(profiler.close)
         driver_of(host).closed_with.append(profiler.close)
-    found: Profiler = host.memory["profiler"]
+    found: Profiler = host.cache["profiler"]
     return found
 
 

@@ -10,7 +10,7 @@ from vigie.model import Sample, gauge, info
 from vigie.sources._attributes import count, label, look_again
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 METRICS = (
     INFO := info(
@@ -43,12 +43,12 @@ class Controller(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every controller and the size of its namespaces."""
-    names = host.sys.entries(CLASS)
+    names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("there is no NVMe disk on this machine")
-    if look_again(host) or host.memory.get("names") != names:
-        host.memory["names"], host.memory["controllers"] = names, list(_controllers(host, names))
-    controllers: list[Controller] = host.memory["controllers"]
+    if look_again(host) or host.cache.get("names") != names:
+        host.cache["names"], host.cache["controllers"] = names, list(_controllers(host, names))
+    controllers: list[Controller] = host.cache["controllers"]
     for path, facts, sizes in controllers:
         yield INFO, (*facts, label(host, f"{path}/state")), 1
         yield from sizes
@@ -57,16 +57,16 @@ def read(host: Host) -> Iterator[Sample]:
 def _controllers(host: Host, names: list[str]) -> Iterator[Controller]:
     for name in names:
         path = f"{CLASS}/{name}"
-        files = host.sys.names(path)
+        files = host.sys.list_names(path)
         if files:
-            facts = (printable(name), *(label(host, f"{path}/{attribute}") for attribute in ATTRIBUTES))
+            facts = (to_printable(name), *(label(host, f"{path}/{attribute}") for attribute in ATTRIBUTES))
             yield Controller(path, facts, list(_sizes(host, name, path, files)))
 
 
 def _sizes(host: Host, name: str, path: str, files: list[str]) -> Iterator[Sample]:
     for match in filter(None, map(NAMESPACE.match, files)):
         # Used bytes (nuse) are left alone: to tell them, the kernel has to ask the disk.
-        labels = (printable(name), match.group(1))
+        labels = (to_printable(name), match.group(1))
         sectors = count(host, f"{path}/{match.group()}/size")
         yield SIZE, labels, None if sectors is None else sectors * 512
         yield BLOCK, labels, count(host, f"{path}/{match.group()}/queue/logical_block_size")

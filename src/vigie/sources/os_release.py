@@ -42,13 +42,13 @@ MAJOR_MINOR = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the distribution as labels and, where it says them, its version and end of support."""
-    text = next(filter(None, map(host.root.text, PLACES)), None)
+    text = next(filter(None, map(host.root.read_text, PLACES)), None)
     if text is None:
         raise Unavailable("there is no os-release file in /etc or /usr/lib")
-    if host.memory.get("text") != text:
-        host.memory["samples"] = list(_samples(host, text))
-        host.memory["text"] = None if host.notes else text  # a garbled file is noted every time
-    yield from host.memory["samples"]
+    if host.cache.get("text") != text:
+        host.cache["samples"] = list(_samples(host, text))
+        host.cache["text"] = None if host.notes else text  # a garbled file is noted every time
+    yield from host.cache["samples"]
 
 
 def _samples(host: Host, text: str) -> Iterator[Sample]:

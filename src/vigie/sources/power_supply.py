@@ -8,7 +8,7 @@ from vigie.model import Metric, Sample, gauge, info
 from vigie.sources._attributes import label, measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 # The file, what the metric adds to node_power_supply_, and what it says.
 AS_IT_IS = (
@@ -87,15 +87,15 @@ CLASS = "class/power_supply"
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield what every supply says of itself."""
-    names = host.sys.entries(CLASS)
+    names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("the kernel knows no battery and no mains adapter")
-    known: dict[str, list[str]] = host.memory.get("files", {})
-    files = host.memory["files"] = {
-        name: known.get(name) or host.sys.names(f"{CLASS}/{name}") for name in names
+    known: dict[str, list[str]] = host.cache.get("files", {})
+    files = host.cache["files"] = {
+        name: known.get(name) or host.sys.list_names(f"{CLASS}/{name}") for name in names
     }
     for name in names:
-        path, labels = f"{CLASS}/{name}/", (printable(name),)
+        path, labels = f"{CLASS}/{name}/", (to_printable(name),)
         for file in files[name]:
             if file in NUMBERS:
                 metric, divisor = NUMBERS[file]

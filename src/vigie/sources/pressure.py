@@ -40,18 +40,18 @@ RESOURCES = (
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the totals; the averages that stand beside them are left to the reader's own window."""
-    if "resources" not in host.memory:  # which of them a kernel has, it has from boot
-        host.memory["resources"] = [r for r in RESOURCES if host.proc.exists("pressure/" + r[0])]
-    if not host.memory["resources"]:
+    if "resources" not in host.cache:  # which of them a kernel has, it has from boot
+        host.cache["resources"] = [r for r in RESOURCES if host.proc.exists("pressure/" + r[0])]
+    if not host.cache["resources"]:
         raise Unavailable("this kernel does not account for pressure (CONFIG_PSI)")
-    for resource, wanted in host.memory["resources"]:
+    for resource, wanted in host.cache["resources"]:
         path = "pressure/" + resource
         try:
             lines = host.proc.read(path).splitlines()
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
                 raise Unavailable("the kernel was booted with pressure accounting off (psi=0)") from error
-            host.proc.explain(path, error)
+            host.proc.note_error(path, error)
             continue
         for line in lines:
             kind, _, rest = line.partition(" ")

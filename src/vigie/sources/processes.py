@@ -35,9 +35,9 @@ class ProcessStat(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the counts; a process that ends while it is looked at is simply not counted."""
-    yield MAX_THREADS, (), host.proc.number("sys/kernel/threads-max")
-    yield MAX_PIDS, (), host.proc.number("sys/kernel/pid_max")
-    pids = [name for name in host.proc.entries() if name.isdigit()]
+    yield MAX_THREADS, (), host.proc.read_number("sys/kernel/threads-max")
+    yield MAX_PIDS, (), host.proc.read_number("sys/kernel/pid_max")
+    pids = [name for name in host.proc.list_directory() if name.isdigit()]
     if len(pids) > MOST:
         yield PIDS, (), len(pids)
         host.note("/proc", f"{len(pids)} processes are too many to look at each")
@@ -55,7 +55,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 def _stat(tree: Tree, path: str) -> ProcessStat | None:
     try:
-        text = tree.once(path)  # these are too many to be kept open
+        text = tree.read_once(path)  # these are too many to be kept open
     except OSError:  # it ended, or is hidden from us
         return None
     fields = text[text.rfind(")") + 2 :].split(" ", 18)  # the name before may hold anything
@@ -69,7 +69,7 @@ def _thread_states(tree: Tree, stats: dict[str, ProcessStat]) -> Iterator[str]:
         if stat.threads == 1:  # most have only the one, whose state is known
             yield stat.state
             continue
-        for thread in tree.names(pid + "/task"):
+        for thread in tree.list_names(pid + "/task"):
             of_thread = _stat(tree, f"{pid}/task/{thread}/stat")
             if of_thread:
                 yield of_thread.state

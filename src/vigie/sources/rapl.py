@@ -8,7 +8,7 @@ from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import AttributeFamily, measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 METRICS = (
     ENERGY := counter(
@@ -26,10 +26,10 @@ Zone = tuple[Metric, tuple[str, str], str]  # and the file of its energy
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the energy of every zone."""
-    names = host.sys.entries(CLASS)
-    if host.memory.get("names") != names:
-        host.memory["names"], host.memory["zones"] = names, _zones(host, names)
-    zones: list[Zone] = host.memory["zones"]
+    names = host.sys.list_directory(CLASS)
+    if host.cache.get("names") != names:
+        host.cache["names"], host.cache["zones"] = names, _zones(host, names)
+    zones: list[Zone] = host.cache["zones"]
     if not zones:
         raise Unavailable("the processor does not tell the energy it uses")
     samples = [(metric, labels, measure(host, path, 1_000_000, 0)) for metric, labels, path in zones]
@@ -45,7 +45,7 @@ def _zones(host: Host, names: list[str]) -> list[Zone]:
     used: dict[str, int] = {}
     for directory in names:
         path = f"{CLASS}/{directory}"
-        name = host.sys.text(f"{path}/name")
+        name = host.sys.read_text(f"{path}/name")
         if not name:
             continue
         # Packages are numbered in their name, as in package-0; the others are counted here.
@@ -57,7 +57,7 @@ def _zones(host: Host, names: list[str]) -> list[Zone]:
         used[name] = index + 1
         metric = ZONES[name]
         if metric is not None:
-            labels = (str(index), printable(f"{host.sys.top}/{path}"))
+            labels = (str(index), to_printable(f"{host.sys.top}/{path}"))
             zones.append((metric, labels, f"{path}/energy_uj"))
     return zones
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from vigie.model import Sample, gauge
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
-from vigie.sources.core.tree import number
+from vigie.sources.core.tree import parse_number
 
 METRICS = (
     ENABLED := gauge("node_selinux_enabled", "1 if SELinux is on, 0 if it is off."),
@@ -26,16 +26,16 @@ def read(host: Host) -> Iterator[Sample]:
         mode = host.sys.read("fs/selinux/enforce")
     except FileNotFoundError:
         mode = ""
-    if not mode or (host.proc.text("self/attr/current") or "").rstrip("\0") == "kernel":
+    if not mode or (host.proc.read_text("self/attr/current") or "").rstrip("\0") == "kernel":
         yield ENABLED, (), 0
         return
     yield ENABLED, (), 1
     yield CONFIGURED, (), _configured(host)
-    yield CURRENT, (), number(mode)
+    yield CURRENT, (), parse_number(mode)
 
 
 def _configured(host: Host) -> int | None:
-    for line in (host.root.text("etc/selinux/config") or "").splitlines():
+    for line in (host.root.read_text("etc/selinux/config") or "").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "SELINUX":
             return MODES.get(value.strip().strip('"').lower())

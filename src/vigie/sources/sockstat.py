@@ -37,7 +37,7 @@ BY_FIELD = {metric.name[len(PREFIX) :]: metric for metric in METRICS}
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every known figure; a kernel without IPv6 has no second file."""
-    text = host.proc.read("net/sockstat") + (host.proc.text("net/sockstat6") or "")
+    text = host.proc.read("net/sockstat") + (host.proc.read_text("net/sockstat6") or "")
     for line in text.split("\n"):
         protocol, _, rest = line.partition(": ")
         words = rest.split()

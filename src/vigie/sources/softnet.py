@@ -39,9 +39,9 @@ NARROWEST = 9
 def read(host: Host) -> Iterator[Sample]:
     """Yield the columns that this kernel has; cores are numbered by their line."""
     lines = host.proc.read("net/softnet_stat").splitlines()
-    cores: list[tuple[str]] = host.memory.get("cores", [])
+    cores: list[tuple[str]] = host.cache.get("cores", [])
     if len(cores) != len(lines):
-        cores = host.memory["cores"] = [(str(i),) for i in range(len(lines))]
+        cores = host.cache["cores"] = [(str(i),) for i in range(len(lines))]
     for cpu, line in zip(cores, lines):
         try:
             # Taking the columns as bytes is half again as quick as an int() for each.

@@ -46,15 +46,15 @@ def read(host: Host) -> Iterator[Sample]:
     if sockets > MOST_SOCKETS:
         raise Unavailable(f"listing {sockets} TCP sockets would cost too much; {MOST_SOCKETS} are the limit")
     counts = dict.fromkeys((*NAMES, TX, RX), 0)
-    _count(host, "net/tcp", host.proc.short("net/tcp"), counts)
-    _count(host, "net/tcp6", host.proc.text("net/tcp6") or "", counts)
+    _count(host, "net/tcp", host.proc.read_short("net/tcp"), counts)
+    _count(host, "net/tcp6", host.proc.read_text("net/tcp6") or "", counts)
     for state, count in counts.items():
         yield STATES, (state,), count
 
 
 def _sockets(host: Host) -> int:
     """Return how many TCP sockets of either family the kernel would list, or 0 if it does not say."""
-    for line in (host.proc.text("net/sockstat") or "").split("\n"):
+    for line in (host.proc.read_text("net/sockstat") or "").split("\n"):
         if line.startswith("TCP:"):
             words = line.split()
             figures = dict(zip(words[1::2], words[2::2]))

@@ -11,7 +11,7 @@ from vigie.model import Sample, gauge, untyped
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption
 from vigie.sources.core.text_format import Pairs, TextFamily, parse
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 METRICS = (
     MODIFIED := gauge("node_textfile_mtime_seconds", "When the file was last written, in Unix time.", "file"),
@@ -57,13 +57,13 @@ def read(host: Host) -> Iterator[Sample]:
         host.note(directory, error)
         yield ERROR, (), 1
         return
-    if host.memory.get("stamps") != stamps:
-        known: dict[str, TextFile] = host.memory.get("files", {})
-        files = host.memory["files"] = _files(stamps, known)
-        host.memory["samples"], host.memory["refusals"] = _merged(files, host.reserved | OURS)
-        host.memory["stamps"] = stamps
-    yield from host.memory["samples"]
-    refusals: dict[str, str] = host.memory["refusals"]
+    if host.cache.get("stamps") != stamps:
+        known: dict[str, TextFile] = host.cache.get("files", {})
+        files = host.cache["files"] = _files(stamps, known)
+        host.cache["samples"], host.cache["refusals"] = _merged(files, host.reserved_names | OURS)
+        host.cache["stamps"] = stamps
+    yield from host.cache["samples"]
+    refusals: dict[str, str] = host.cache["refusals"]
     for path, reason in refusals.items():
         host.note(path, reason)
     yield ERROR, (), int(bool(refusals))
@@ -131,7 +131,7 @@ def _merged(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[
         if reason:
             refusals[path] = reason
         else:
-            times.append((MODIFIED, (printable(path),), file.stamp[0] // 1_000_000_000))
+            times.append((MODIFIED, (to_printable(path),), file.stamp[0] // 1_000_000_000))
     return [*times, *merged.samples()], refusals
 
 
@@ -160,7 +160,7 @@ class _Merged:
         for key in series:
             if key in self._seen:
                 return f"a series of {key[0]} that {self._seen[key]} has, too"
-        name_of_file = printable(os.path.basename(path))
+        name_of_file = to_printable(os.path.basename(path))
         self._seen.update((key, name_of_file) for key in series)
         for name, family in file.families.items():
             self._kinds[name] = family.kind or "untyped"

@@ -8,7 +8,7 @@ from vigie.model import Sample, gauge
 from vigie.sources._attributes import label, measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 METRICS = (
     TEMPERATURE := gauge(
@@ -26,19 +26,23 @@ ZONE, DEVICE = "thermal_zone", "cooling_device"
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield every zone's temperature and every cooling device's state."""
-    names = host.sys.entries(CLASS)
+    names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("the kernel knows no thermal zone and no cooling device")
-    known: dict[str, str] = host.memory.get("types", {})
-    types = host.memory["types"] = {
+    known: dict[str, str] = host.cache.get("types", {})
+    types = host.cache["types"] = {
         name: known.get(name) or label(host, f"{CLASS}/{name}/type") for name in names
     }
     for name in names:
         path = f"{CLASS}/{name}/"
         if name.startswith(ZONE):
-            yield TEMPERATURE, (printable(name[len(ZONE) :]), types[name]), measure(host, path + "temp", 1000)
+            yield (
+                TEMPERATURE,
+                (to_printable(name[len(ZONE) :]), types[name]),
+                measure(host, path + "temp", 1000),
+            )
         elif name.startswith(DEVICE):
-            labels = (printable(name[len(DEVICE) :]), types[name])
+            labels = (to_printable(name[len(DEVICE) :]), types[name])
             yield NOW, labels, measure(host, path + "cur_state")
             yield MOST, labels, measure(host, path + "max_state")
 

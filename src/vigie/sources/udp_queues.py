@@ -21,11 +21,11 @@ QUEUE_COLUMN = 4
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield what waits, both ways; a kernel without IPv6 has no second file."""
-    yield from _queues(host, "v4", "net/udp", host.proc.short("net/udp"))
+    yield from _queues(host, "v4", "net/udp", host.proc.read_short("net/udp"))
     try:
-        six = host.proc.short("net/udp6")
+        six = host.proc.read_short("net/udp6")
     except OSError as error:
-        host.proc.explain("net/udp6", error)
+        host.proc.note_error("net/udp6", error)
     else:
         yield from _queues(host, "v6", "net/udp6", six)
 

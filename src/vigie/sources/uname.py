@@ -25,7 +25,7 @@ METRICS = (
 def read(host: Host) -> Iterator[Sample]:
     """Yield one series; the NIS domain is in a file, as Python's uname leaves it out."""
     sysname, nodename, release, version, machine = host.calls.uname()
-    domainname = host.proc.text("sys/kernel/domainname") or ""
+    domainname = host.proc.read_text("sys/kernel/domainname") or ""
     yield UNAME, (sysname, release, version, machine, nodename, domainname), 1
 
 

@@ -31,16 +31,16 @@ CLOCKS = "devices/system/clocksource"
 def read(host: Host) -> Iterator[Sample]:
     """Yield the time, the zone, and the clocks of each clock device, of which Linux has one."""
     yield SECONDS, (), host.calls.time()
-    name, offset = host.calls.zone()
+    name, offset = host.calls.time_zone()
     yield ZONE, (name,), offset
-    if "devices" not in host.memory:
-        names = host.sys.names(CLOCKS)
-        host.memory["devices"] = [name[11:] for name in names if name.startswith("clocksource")]
-    for device in host.memory["devices"]:
+    if "devices" not in host.cache:
+        names = host.sys.list_names(CLOCKS)
+        host.cache["devices"] = [name[11:] for name in names if name.startswith("clocksource")]
+    for device in host.cache["devices"]:
         path = f"{CLOCKS}/clocksource{device}/"
-        for clock in (host.sys.text(path + "available_clocksource") or "").split():
+        for clock in (host.sys.read_text(path + "available_clocksource") or "").split():
             yield AVAILABLE, (device, clock), 1
-        for clock in (host.sys.text(path + "current_clocksource") or "").split():
+        for clock in (host.sys.read_text(path + "current_clocksource") or "").split():
             yield CURRENT, (device, clock), 1
 
 

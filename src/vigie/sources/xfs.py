@@ -9,7 +9,7 @@ from vigie.model import Metric, Sample, counter
 from vigie.sources._attributes import unsigned
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 
 def _counter(name: str, help: str) -> Metric:
@@ -80,12 +80,12 @@ TOP = "fs/xfs"
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the counters of every XFS file system."""
-    devices = [name for name in host.sys.entries(TOP) if name != "stats"]  # which is the sum of all
+    devices = [name for name in host.sys.list_directory(TOP) if name != "stats"]  # which is the sum of all
     if not devices:
         raise Unavailable("no XFS file system is mounted")
     for device in devices:
-        text = host.sys.text(f"{TOP}/{device}/stats/stats") or ""
-        labels = (printable(device),)
+        text = host.sys.read_text(f"{TOP}/{device}/stats/stats") or ""
+        labels = (to_printable(device),)
         for line in text.splitlines():
             name, _, numbers = line.partition(" ")
             if name in LINES:

@@ -9,7 +9,7 @@ from vigie.model import Sample, gauge, untyped
 from vigie.sources._attributes import AttributeFamily, unsigned
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
-from vigie.sources.core.tree import LIMIT, printable
+from vigie.sources.core.tree import LIMIT, to_printable
 
 POOL = ("zpool",)
 DATASET = ("zpool", "dataset")
@@ -60,7 +60,7 @@ LEAST = {"3": -LIMIT // 2, "4": 0}  # KSTAT_DATA_INT64 and KSTAT_DATA_UINT64
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the kstats of the module, then those of every pool."""
-    names = host.proc.entries(TOP)
+    names = host.proc.list_directory(TOP)
     if not names:
         raise Unavailable("ZFS shows no statistics in /proc/spl/kstat/zfs")
     for name in names:
@@ -72,14 +72,14 @@ def read(host: Host) -> Iterator[Sample]:
 
 def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...]) -> Iterable[Sample]:
     """Return the numbers below the heading `name type data`."""
-    body = (host.proc.text(path) or "").partition("data\n")[2]
+    body = (host.proc.read_text(path) or "").partition("data\n")[2]
     words = body.split()
     if words[:1] == ["dataset_name"]:
-        named, words = (*labels, *map(printable, words[2:3])), words[3:]
+        named, words = (*labels, *map(to_printable, words[2:3])), words[3:]
     else:
         named = labels
     shape = (words[0::3], words[1::3])
-    known, metrics = host.memory.get(family.row.name, (None, []))
+    known, metrics = host.cache.get(family.row.name, (None, []))
     if known == shape:  # which it nearly always is, and then there is no need to look at each line
         try:
             return zip(metrics, repeat(named), unsigned(words[2::3]))
@@ -87,7 +87,7 @@ def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ..
             pass
     metrics = [family[name] for name in shape[0]]
     if None not in metrics and all(kind in LEAST for kind in shape[1]):
-        host.memory[family.row.name] = (shape, metrics)
+        host.cache[family.row.name] = (shape, metrics)
     return _by_line(host, path, family, labels, body)
 
 
@@ -105,7 +105,7 @@ def _by_line(
             elif (metric := family[name]) is not None and len(labels) == len(metric.labels):
                 yield metric, labels, value
         elif name == "dataset_name":
-            labels = (*labels[:1], printable(data))
+            labels = (*labels[:1], to_printable(data))
 
 
 def _whole(text: str, least: int) -> int | None:
@@ -117,14 +117,14 @@ def _whole(text: str, least: int) -> int | None:
 
 
 def _pool(host: Host, name: str) -> Iterator[Sample]:
-    pool, path = printable(name), f"{TOP}/{name}"
-    for file in host.proc.names(path):
+    pool, path = to_printable(name), f"{TOP}/{name}"
+    for file in host.proc.list_names(path):
         if file.startswith("objset-"):
             yield from _kstat(host, f"{path}/{file}", OBJSETS, (pool,))
         elif file == "io":
             yield from _io(host, f"{path}/io", pool)
         elif file == "state":
-            state = (host.proc.text(f"{path}/state") or "").lower()
+            state = (host.proc.read_text(f"{path}/state") or "").lower()
             if state:
                 for each in STATES:
                     yield STATE, (pool, each), int(each == state)
@@ -132,7 +132,7 @@ def _pool(host: Host, name: str) -> Iterator[Sample]:
 
 def _io(host: Host, path: str, pool: str) -> Iterator[Sample]:
     """Yield the numbers of a file that has their names in its second line, and them in its third."""
-    lines = (host.proc.text(path) or "").splitlines()
+    lines = (host.proc.read_text(path) or "").splitlines()
     for name, data in zip(*(line.split() for line in lines[1:3])) if len(lines) > 2 else ():
         value, metric = _whole(data, 0), IOS[name]
         if value is None:

@@ -50,7 +50,7 @@ class Agent:
 def _say(
     host: Host, kind: str, what: str, where: dict[str, str], time_ms: int, phase: Phase = Phase.ONCE
 ) -> None:
-    host.happenings.append(EventChange(Event(kind, time_ms, what, where, severity="critical"), phase))
+    host.event_changes.append(EventChange(Event(kind, time_ms, what, where, severity="critical"), phase))
 
 
 def _xid(host: Host, time_ms: int, **more: str) -> None:
@@ -87,7 +87,7 @@ def test_the_same_xid_a_day_later_is_another() -> None:
 def test_two_cards_that_fail_at_one_moment_differ_in_what_a_server_knows_them_by() -> None:
     agent = Agent()
     for card in ("00000000:41:00.0", "00000000:42:00.0"):
-        agent.log.happened("gpu_off_bus", "the GPU has fallen off the bus", time_ms=5, pci_bus_id=card)
+        agent.log.report_event("gpu_off_bus", "the GPU has fallen off the bus", time_ms=5, pci_bus_id=card)
     first, second = agent.tick()
     assert (first.kind, first.begin_ms) == (second.kind, second.begin_ms)
     assert first.what != second.what
@@ -114,11 +114,11 @@ def test_an_end_without_a_begin_is_no_news() -> None:
 def test_a_restart_repeats_no_state_and_recovery_still_closes_it(tmp_path: Path) -> None:
     agent = Agent(tmp_path / "data" / "memory.json")
     _say(agent.log, "link_down", "no link", PORT, 1000, Phase.BEGINS)
-    agent.log.lasting["sequence"] = "42"
+    agent.log.persistent["sequence"] = "42"
     (begun,) = agent.tick()
     agent.start()
-    assert agent.log.lasting == {"sequence": "42"}
-    assert agent.driver.lasting == {}
+    assert agent.log.persistent == {"sequence": "42"}
+    assert agent.driver.persistent == {}
     _say(agent.log, "link_down", "no link", PORT, 9000, Phase.BEGINS)
     assert agent.tick() == []
     _say(agent.log, "link_down", "", PORT, 9500, Phase.ENDS)
@@ -135,7 +135,7 @@ def test_a_spoiled_memory_is_as_none(tmp_path: Path) -> None:
     ):
         (tmp_path / "memory.json").write_text(text)
         agent = Agent(tmp_path / "memory.json")
-        assert agent.log.lasting == {}
+        assert agent.log.persistent == {}
 
 
 @given(st.binary(max_size=200))
@@ -156,7 +156,7 @@ def test_a_memory_that_cannot_be_written_costs_only_itself(tmp_path: Path) -> No
 def test_memory_is_for_its_owner_and_written_when_it_changes(tmp_path: Path) -> None:
     path = tmp_path / "memory.json"
     agent = Agent(path)
-    agent.log.lasting["sequence"] = "1"
+    agent.log.persistent["sequence"] = "1"
     agent.tick()
     before = path.stat()
     agent.tick()
@@ -182,8 +182,8 @@ def test_what_a_terminal_would_obey_does_not_reach_one() -> None:
 def test_log_tells_where_it_was_if_that_is_known(caplog: pytest.LogCaptureFixture) -> None:
     agent = Agent()
     with caplog.at_level("INFO"):
-        agent.log.happened("gpus_released", "released by root", time_ms=1)
-        agent.log.happened("oom_kill", "killed", time_ms=1, comm="train")
+        agent.log.report_event("gpus_released", "released by root", time_ms=1)
+        agent.log.report_event("oom_kill", "killed", time_ms=1, comm="train")
         agent.tick()
     assert caplog.messages == ["gpus_released: released by root", "oom_kill: killed (comm train)"]
 
@@ -191,6 +191,6 @@ def test_log_tells_where_it_was_if_that_is_known(caplog: pytest.LogCaptureFixtur
 def test_counts_are_bounded() -> None:
     agent = Agent()
     for number in range(MOST_SERIES + 50):
-        agent.log.happened("xid", "text", time_ms=1, pci_bus_id=str(number), xid="1")
+        agent.log.report_event("xid", "text", time_ms=1, pci_bus_id=str(number), xid="1")
         agent.tick()
     assert len(agent.counts()) == MOST_SERIES + 1

@@ -61,7 +61,7 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     assert not simulated.held()
     watched.read()
     assert watched.reason.startswith("released by ")
-    assert [each.event.kind for each in watched.host.happenings][-1] == "gpus_released"
+    assert [each.event.kind for each in watched.host.event_changes][-1] == "gpus_released"
     assert answered(gpus, "/gpus/take").status == 200
     watched.read()
     assert watched.values.numbers

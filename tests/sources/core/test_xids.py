@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.sources.core.xids import ROWS, xid_severity, xid_text
+from vigie.sources.core.xids import ROWS, describe_xid, get_severity
 
 
 def test_each_number_stands_once_in_order_with_all_its_words() -> None:
@@ -23,6 +23,6 @@ def test_those_that_data_centres_meet_are_there(number: int) -> None:
 
 
 def test_a_failed_remap_isolates_and_an_unknown_number_is_told_as_such() -> None:
-    assert "isolate" in xid_text(64)
-    assert xid_severity(79) == "critical"
-    assert "not in our table" in xid_text(4242)
+    assert "isolate" in describe_xid(64)
+    assert get_severity(79) == "critical"
+    assert "not in our table" in describe_xid(4242)

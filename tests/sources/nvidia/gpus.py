@@ -82,8 +82,8 @@ class Machine:
         """Take what the sources said has happened."""
         found = []
         for reading in self.readings.values():
-            while reading.host.happenings:
-                found.append(reading.host.happenings.popleft())
+            while reading.host.event_changes:
+                found.append(reading.host.event_changes.popleft())
         return found
 
 

@@ -57,7 +57,7 @@ def _engine(made: Machine) -> dict[str, str]:
 
 
 def _profiler(made: Machine) -> Profiler:
-    found: Profiler = made.readings[SOURCE].host.memory["profiler"]
+    found: Profiler = made.readings[SOURCE].host.cache["profiler"]
     return found
 
 
@@ -220,16 +220,16 @@ def test_embedded_engine_lives_in_a_child_and_ends_with_the_agent(dcgm: Dcgm) ->
     _profiler(made)._retry = 0
     until(lambda: len(_counters(made)) == len(ROWS))
     made.readings[SOURCE].host.close()
-    assert not made.readings[SOURCE].host.memory["profiler"]._client
+    assert not made.readings[SOURCE].host.cache["profiler"]._client
 
 
 def test_embedded_engine_that_takes_longer_to_start_than_is_waited_for_is_used_then(dcgm: Dcgm) -> None:
     made = dcgm(hang := "system hang.dcgmStartEmbedded 60", listens="nowhere", dcgm="embedded")
-    profiler = made.readings[SOURCE].host.memory["profiler"] = Profiler(
+    profiler = made.readings[SOURCE].host.cache["profiler"] = Profiler(
         ProfilerSettings("embedded", str(made.simulated.library.parent / "libdcgm.so.4"), 1.0, (1002,)),
         deadline=0.05,
     )
-    made.readings[SOURCE].host.closing.append(profiler.close)
+    made.readings[SOURCE].host.on_close.append(profiler.close)
     made.read(SOURCE)
     assert "DCGM's engine does not answer" in made.outcome(SOURCE)[1]
     made.simulated.take_back(hang)

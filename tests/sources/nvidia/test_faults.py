@@ -127,7 +127,7 @@ def test_only_gpu_that_is_lost_is_an_event_too(machine: Make) -> None:
     made.read()
     made.say("0 error.* 15")
     assert made.read() == {}
-    last = made.readings["nvidia"].host.happenings[-1]
+    last = made.readings["nvidia"].host.event_changes[-1]
     assert (last.event.kind, last.event.where["gpu"], last.phase) == ("gpu_lost", "0", Phase.BEGINS)
     assert "fallen off the bus" in made.readings["nvidia"].reason
 

@@ -13,7 +13,7 @@ from vigie.agent.events.state_file import EventStateFile
 from vigie.agent.source_reader import SourceReader
 from vigie.model import Event, EventChange, Frame, Phase, Table, counter
 from vigie.model.table import Series
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 log = logging.getLogger(__name__)
 
@@ -67,12 +67,12 @@ class EventTracker:
         lasting, states = memory.load()
         self._open: OrderedDict[Key, Event] = OrderedDict((EventChange(s).key, s) for s in states)
         for reading in readings:
-            reading.host.lasting.update(lasting.get(reading.source.name, {}))
+            reading.host.persistent.update(lasting.get(reading.source.name, {}))
 
     def __call__(self, frame: Frame) -> None:
         """Take what the sources have said, and what the numbers say; a frame has just been made."""
         # Before what they said is taken: a position may be kept only when all before it is told.
-        lasting = {r.source.name: kept for r in self._readings if (kept := dict(r.host.lasting))}
+        lasting = {r.source.name: kept for r in self._readings if (kept := dict(r.host.persistent))}
         self._hear()
         for happening in self._changes(frame):
             self._take("", happening)
@@ -90,7 +90,7 @@ class EventTracker:
 
     def _hear(self) -> None:
         for reading in self._readings:
-            said = reading.host.happenings
+            said = reading.host.event_changes
             while said:
                 self._take(reading.source.name, said.popleft())
 
@@ -157,4 +157,4 @@ def _word(text: str) -> str:
 
 def _clean(text: str) -> str:
     """Return the text without what a terminal would obey: a process may have any name."""
-    return "".join(letter if letter.isprintable() else "?" for letter in printable(text))
+    return "".join(letter if letter.isprintable() else "?" for letter in to_printable(text))

@@ -18,7 +18,7 @@ from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, Order
 
 if TYPE_CHECKING:
     from vigie.sources._dcgm.profiler import Profiler
-from vigie.sources.core.tree import printable
+from vigie.sources.core.tree import to_printable
 
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
 COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
@@ -42,7 +42,7 @@ class GpuCommands:
         return {GPUS_RELEASE: partial(self._ordered, RELEASE), GPUS_TAKE: partial(self._ordered, TAKE)}
 
     async def _ordered(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
-        by = printable(str(arguments.get("by", ""))[:BY]) or "the server"
+        by = to_printable(str(arguments.get("by", ""))[:BY]) or "the server"
         response = await self._done(path, arguments.get("seconds"), lambda: by)
         return response.status == 200, response.body.decode().rstrip()
 
@@ -62,7 +62,7 @@ class GpuCommands:
         refused = driver.release(seconds, by)
         if refused:
             return Response(409, f"{refused}\n".encode())
-        host.happened("gpus_released", driver.released, severity="info")
+        host.report_event("gpus_released", driver.released, severity="info")
         return Response(200, f"{driver.released}; no handle of the driver is open\n".encode())
 
     def _take(self, *_: object) -> Response:
@@ -79,7 +79,7 @@ class GpuCommands:
             said = profiler.pause(seconds, by)
         except Unavailable as why:
             return Response(409, f"{why}\n".encode())
-        host.happened("profiling_paused", said, severity="info")
+        host.report_event("profiling_paused", said, severity="info")
         return Response(200, f"{said}\n".encode())
 
     def _resume(self, *_: object) -> Response:
@@ -93,8 +93,8 @@ class GpuCommands:
 
     def _profiler(self) -> tuple[Host | None, Profiler | None]:
         for host in self._hosts:
-            if "profiler" in host.memory:
-                return host, host.memory["profiler"]
+            if "profiler" in host.cache:
+                return host, host.cache["profiler"]
         return None, None
 
 

@@ -126,10 +126,10 @@ def readings(settings: Settings, recording: Path | None = None) -> list[SourceRe
             if recording
             else Host(roots, options=options, budget=kept, nvml=nvml)
         )
-        host.reserved = reserved - {metric.name for metric in source.metrics}
+        host.reserved_names = reserved - {metric.name for metric in source.metrics}
         found.append(SourceReader(source, host, SystemClock()))
     if found:
-        found[-1].host.closing.append(nvml.close)
+        found[-1].host.on_close.append(nvml.close)
     return found
 
 

@@ -19,7 +19,7 @@ from vigie.simulation.cluster.incidents import (
 )
 from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.scenario import Scenario
-from vigie.sources.core.xids import xid_severity, xid_text
+from vigie.sources.core.xids import describe_xid, get_severity
 
 Told = Iterator[tuple[str, Event]]
 
@@ -34,8 +34,8 @@ def events(story: Scenario) -> Told:
 
 def _xid(story: Scenario, incident: ScriptedIncident, number: int, minutes: float) -> tuple[str, Event]:
     where = {**_gpu(story, incident), "xid": str(number)}
-    severity = xid_severity(number)
-    return incident.node, Event("xid", story.at(minutes), xid_text(number), where, None, severity)
+    severity = get_severity(number)
+    return incident.node, Event("xid", story.at(minutes), describe_xid(number), where, None, severity)
 
 
 def _fell_off(story: Scenario, incident: ScriptedIncident) -> Told:

@@ -168,21 +168,21 @@ def _note_absent(host: Host, absent: Absences) -> None:
 
 def tell_lost(host: Host) -> None:
     """Say which GPUs are lost and which have come back, each once."""
-    known: dict[str, str] = host.memory.setdefault("lost", {})
+    known: dict[str, str] = host.cache.setdefault("lost", {})
     for index, error in driver_of(host).refused().items():
         if error.code in LOST and known.get(str(index)) != str(error):
             what = f"GPU {index} cannot even be identified: {error}"
-            host.happened("gpu_lost", what, phase=Phase.BEGINS, severity="critical", gpu=str(index))
+            host.report_event("gpu_lost", what, phase=Phase.BEGINS, severity="critical", gpu=str(index))
             known[str(index)] = str(error)
     for gpu in driver_of(host).gpus():
         if known.get(str(gpu.index)) != "":  # at the first look too: it may have been lost before a restart
             known[str(gpu.index)] = ""
-            host.happened("gpu_lost", "", phase=Phase.ENDS, severity="critical", gpu=str(gpu.index))
+            host.report_event("gpu_lost", "", phase=Phase.ENDS, severity="critical", gpu=str(gpu.index))
         if known.get(gpu.uuid) == gpu.lost:
             continue
         phase = Phase.BEGINS if gpu.lost else Phase.ENDS
         what = f"GPU {gpu.index} ({gpu.name}) cannot be read: {gpu.lost}" if gpu.lost else ""
-        host.happened(
+        host.report_event(
             "gpu_lost",
             what,
             phase=phase,

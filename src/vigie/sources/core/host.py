@@ -1,4 +1,4 @@
-"""The machine as a source sees it: every access goes through here, so a recording can stand in."""
+"""A source's access to the machine. Everything goes through here, so that a recording can replace it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from vigie.model import Binding, Event, EventChange, Phase
 from vigie.sources.core.timex import Timex, adjtimex
-from vigie.sources.core.tree import FileBudget, Tree, page, printable
+from vigie.sources.core.tree import FileBudget, Tree, read_page, to_printable
 
 if TYPE_CHECKING:
     from vigie.sources._nvml.driver import NvmlDriver
 
 MAX_NOTES = 32
-MAX_BINDINGS = 1024  # of one source on one machine
-MAX_HAPPENINGS = 512  # of one source, until the agent takes them with its next frame
+MAX_BINDINGS = 1024  # per source and machine
+MAX_EVENT_CHANGES = 512  # per source, until the agent collects them with the next frame
 MAX_OPEN_FILES = 384
 
 
 class Statvfs(NamedTuple):
-    """The answer of statvfs(2), in bytes and inodes."""
+    """Result of statvfs(2), in bytes and inodes."""
 
     size: int
     free: int
@@ -34,7 +34,7 @@ class Statvfs(NamedTuple):
 
 
 class SystemCalls:
-    """System calls that no file stands for; a recorded machine answers from its recording."""
+    """What no file provides. A recorded machine replays the recorded results."""
 
     page_size = os.sysconf("SC_PAGE_SIZE")
     ticks = os.sysconf("SC_CLK_TCK")
@@ -43,15 +43,15 @@ class SystemCalls:
         """Return the wall clock in seconds."""
         return time.time()
 
-    def zone(self) -> tuple[str, int]:
+    def time_zone(self) -> tuple[str, int]:
         """Return the local time zone's name and its offset from UTC in seconds."""
         now = time.localtime()
         return now.tm_zone, now.tm_gmtoff
 
     def uname(self) -> tuple[str, str, str, str, str]:
         """Return sysname, nodename, release, version and machine."""
-        answer = os.uname()
-        return answer.sysname, answer.nodename, answer.release, answer.version, answer.machine
+        system = os.uname()
+        return system.sysname, system.nodename, system.release, system.version, system.machine
 
     def adjtimex(self) -> Timex:
         """Return the kernel's clock discipline, or raise OSError."""
@@ -62,7 +62,7 @@ class SystemCalls:
         return importlib.import_module("amdsmi")
 
     def statvfs(self, path: str) -> Statvfs:
-        """Return the size of a mounted file system, or raise OSError; it may hang for ever."""
+        """Return the size of a mounted file system, or raise OSError. May block forever."""
         s = os.statvfs(path)
         unit = s.f_frsize
         return Statvfs(
@@ -76,7 +76,7 @@ class SystemCalls:
 
 
 class HostRoots(NamedTuple):
-    """Where the machine's files are."""
+    """Mount points of the machine's file systems."""
 
     proc: str = "/proc"
     sys: str = "/sys"
@@ -84,7 +84,7 @@ class HostRoots(NamedTuple):
 
 
 class Host:
-    """One source's view of one machine, with what that source keeps between two reads."""
+    """One source's access to one machine, and its state between reads."""
 
     def __init__(
         self,
@@ -98,23 +98,23 @@ class Host:
         self.calls = calls or SystemCalls()
         self.nvml = nvml  # NVIDIA's driver, shared by its sources
         self.options: Mapping[str, str] = options or {}
-        self.memory: dict[str, Any] = {}
+        self.cache: dict[str, Any] = {}
         self.notes: dict[str, str] = {}
         self.bindings: list[Binding] = []
-        self.happenings: deque[EventChange] = deque(maxlen=MAX_HAPPENINGS)
-        self.lasting: dict[str, str] = {}  # what the source knows again after a restart of the agent
-        self.closing: list[Callable[[], object]] = []  # called once when the host is closed
-        self.reserved: frozenset[str] = frozenset()  # names of metrics that other sources declare
+        self.event_changes: deque[EventChange] = deque(maxlen=MAX_EVENT_CHANGES)
+        self.persistent: dict[str, str] = {}  # survives a restart of the agent
+        self.on_close: list[Callable[[], object]] = []  # called once, in reverse order
+        self.reserved_names: frozenset[str] = frozenset()  # metric names that other sources declare
         self.proc = Tree(roots.proc, budget, self.note)
-        self.sys = Tree(roots.sys, budget, self.note, page)  # an attribute comes whole in one read
+        self.sys = Tree(roots.sys, budget, self.note, read_page)  # sysfs returns an attribute in one read
         self.root = Tree(roots.root, budget, self.note)
 
     def note(self, where: str, error: object) -> None:
-        """Remember why one thing could not be read; the rest of the source goes on."""
+        """Record why something could not be read. The source continues with the rest."""
         if len(self.notes) < MAX_NOTES:
             reason = str((isinstance(error, OSError) and error.strerror) or error)
-            # Names and contents that are no UTF-8 must not make a report unprintable.
-            self.notes[printable(where)] = printable(reason)
+            # Names and contents need not be UTF-8, but a report must be.
+            self.notes[to_printable(where)] = to_printable(reason)
 
     def bind(
         self,
@@ -126,15 +126,15 @@ class Host:
         user: str = "",
         **facts: str,
     ) -> None:
-        """Say, during a read, who holds what now; what is not said at the next read has ended."""
+        """Report a current binding, during a read. One that the next read does not report has ended."""
         if len(self.bindings) < MAX_BINDINGS:
             self.bindings.append(
                 Binding(resource, holder_kind, holder, from_ms=from_ms, user=user, facts=facts)
             )
         else:
-            self.note(resource, f"more than {MAX_BINDINGS} bindings: the rest is not told")
+            self.note(resource, f"more than {MAX_BINDINGS} bindings: the rest is dropped")
 
-    def happened(
+    def report_event(
         self,
         kind: str,
         what: str,
@@ -144,22 +144,22 @@ class Host:
         severity: str = "warning",
         **where: str,
     ) -> None:
-        """Say, during a read, that something happened, or that a state has begun or ended."""
+        """Report, during a read, an event, or the begin or end of a state."""
         begin = round(self.calls.time() * 1000) if time_ms is None else time_ms
-        self.happenings.append(EventChange(Event(kind, begin, what, where, severity=severity), phase))
+        self.event_changes.append(EventChange(Event(kind, begin, what, where, severity=severity), phase))
 
-    def turn(self) -> None:
-        """End one reading."""
+    def end_read(self) -> None:
+        """Finish one read of the source."""
         for tree in self._trees():
             if tree.files:
-                tree.turn()
+                tree.end_read()
 
     def close(self) -> None:
-        """Let go of everything held on the machine."""
+        """Release every open file and library."""
         for tree in self._trees():
             tree.close()
-        while self.closing:
-            self.closing.pop()()
+        while self.on_close:
+            self.on_close.pop()()
 
     def _trees(self) -> tuple[Tree, Tree, Tree]:
         return self.proc, self.sys, self.root

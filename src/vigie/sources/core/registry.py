@@ -17,16 +17,16 @@ class InvalidSourceError(Exception):
     """A file that should hold a source does not; the message says which and why."""
 
 
-def built_in() -> Iterator[Source]:
+def load_builtin() -> Iterator[Source]:
     """Yield the sources of this package."""
     for module in pkgutil.iter_modules(vigie.sources.__path__):
         if not module.ispkg and not module.name.startswith("_"):
             yield importlib.import_module(f"vigie.sources.{module.name}").SOURCE
 
 
-def from_directory(directory: str) -> Iterator[Source]:
+def load_directory(directory: str) -> Iterator[Source]:
     """Yield the sources in the operator's own directory, one in each .py file."""
-    _refuse_strangers(directory)
+    _check_owner(directory)
     for name in sorted(os.listdir(directory)):
         if name.endswith(".py") and not name.startswith("_"):
             yield _load(os.path.join(directory, name))
@@ -34,14 +34,14 @@ def from_directory(directory: str) -> Iterator[Source]:
 
 def find_sources(directories: Iterable[str] = ()) -> list[Source]:
     """Return all sources by name; a file of the operator's replaces ours of the same name."""
-    found: dict[str, Source] = {source.name: source for source in built_in()}
+    found: dict[str, Source] = {source.name: source for source in load_builtin()}
     for directory in directories:
-        found.update((source.name, source) for source in from_directory(directory))
+        found.update((source.name, source) for source in load_directory(directory))
     return sorted(found.values(), key=lambda source: source.name)
 
 
 def _load(path: str) -> Source:
-    _refuse_strangers(path)
+    _check_owner(path)
     spec = importlib.util.spec_from_file_location(f"vigie_source_{os.path.basename(path)[:-3]}", path)
     assert spec is not None  # the name ends in .py
     assert spec.loader is not None
@@ -56,7 +56,7 @@ def _load(path: str) -> Source:
     return source
 
 
-def _refuse_strangers(path: str) -> None:
+def _check_owner(path: str) -> None:
     """Refuse to run code that another user could have written."""
     status = os.stat(path)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -16,7 +16,7 @@ from typing import Any
 
 from vigie.sources.core.host import Host, HostRoots, Statvfs, SystemCalls
 from vigie.sources.core.timex import Timex
-from vigie.sources.core.tree import FileBudget, Note, Take, Tree
+from vigie.sources.core.tree import FileBudget, Note, ReadFile, Tree
 
 HEADER = re.compile(r"^-- (\S(?:.*\S)?) --$")
 
@@ -63,11 +63,11 @@ class ReplayedTree(Tree):
         super().__init__(top, FileBudget(0), note)
         self._errors = errors
 
-    def _opened(self, path: str, take: Take, *, keep: bool = True) -> bytes:
+    def _open_and_read(self, path: str, read_file: ReadFile, *, keep: bool = True) -> bytes:
         number = self._errors.get(os.path.normpath(path))
         if number is not None:
             raise OSError(number, os.strerror(number), self._prefix + path)
-        return super()._opened(path, take, keep=keep)
+        return super()._open_and_read(path, read_file, keep=keep)
 
 
 class ReplayedCalls(SystemCalls):
@@ -87,7 +87,7 @@ class ReplayedCalls(SystemCalls):
         """Return when the recording was made."""
         return float(self._answer("time"))
 
-    def zone(self) -> tuple[str, int]:
+    def time_zone(self) -> tuple[str, int]:
         """Return the recorded time zone."""
         name, offset = self._answer("zone")
         return name, offset

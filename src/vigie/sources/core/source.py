@@ -14,7 +14,7 @@ class Unavailable(Exception):
     """What the source reads is not on this machine; the message says why."""
 
 
-def expression(text: str) -> None:
+def check_regex(text: str) -> None:
     """Refuse, with ValueError, what is no regular expression."""
     try:
         re.compile(text)
@@ -22,7 +22,7 @@ def expression(text: str) -> None:
         raise ValueError(f"should be a regular expression: {error}") from None
 
 
-def seconds(text: str) -> None:
+def check_seconds(text: str) -> None:
     """Refuse, with ValueError, what is no time to wait."""
     if not text.replace(".", "", 1).isdecimal() or not float(text):
         raise ValueError("should be a number of seconds above 0")

@@ -131,18 +131,18 @@ ROWS = (
 BY_NUMBER = {row.number: row for row in ROWS}
 
 
-def about(number: int) -> Xid:
+def find_xid(number: int) -> Xid:
     """Return the row of an XID; one that is not in the table is told as such."""
     unknown = Xid(number, "not in our table", "see the vendor's list of XIDs", "ask the vendor", WARNING)
     return BY_NUMBER.get(number, unknown)
 
 
-def xid_text(number: int) -> str:
+def describe_xid(number: int) -> str:
     """Return an XID as a sentence for people: what it is and what to do."""
-    row = about(number)
+    row = find_xid(number)
     return f"XID {number}, {row.name}: {row.meaning}. To do: {row.action}."
 
 
-def xid_severity(number: int) -> str:
+def get_severity(number: int) -> str:
     """Return how bad an XID is: info, warning or critical."""
-    return about(number).severity
+    return find_xid(number).severity

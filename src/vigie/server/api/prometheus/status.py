@@ -47,7 +47,7 @@ from vigie.server.query_executor import Work
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
-from vigie.sources.core.registry import built_in
+from vigie.sources.core.registry import load_builtin
 
 # What is declared elsewhere than by a source; a later one goes before an earlier one.
 OTHERS: tuple[tuple[Metric, ...], ...] = (
@@ -86,7 +86,7 @@ def metadata(
 
 @cache
 def _all() -> tuple[Metric, ...]:
-    sources = [metric for source in built_in() for metric in source.metrics]
+    sources = [metric for source in load_builtin() for metric in source.metrics]
     return (*sources, *(metric for metrics in OTHERS for metric in metrics))
 
 

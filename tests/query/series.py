@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import promql_parser
 
 from vigie.query.engine import Engine, QueryResult
-from vigie.query.selectors import matchers_of
+from vigie.query.matchers import matchers_of
 from vigie.query.semantics import DEFAULT, Semantics
 from vigie.simulation.memory_storage import MemoryStorage
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.store.frames import NODE, answer, frame
 from vigie.store import compaction
-from vigie.store.blocks.chunk import Chunk, Piece, merge
+from vigie.store.blocks.chunk import Chunk
+from vigie.store.heads.pieces import Piece, merge
 from vigie.store.heads.stream import HeadLimits
 from vigie.store.series.layout import Layouts
 from vigie.store.store import Store

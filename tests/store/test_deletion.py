@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
-from vigie.query.rollups.buckets import FIELDS
+from vigie.query.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.store.errors import WriteFailedError
 from vigie.store.retention import Retention

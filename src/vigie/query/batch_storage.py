@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import Expr, MatrixSelector, VectorSelector
 
+from vigie.query.arrays import Indices
 from vigie.query.errors import TooManySamplesError
 from vigie.query.eval_context import to_ms
 from vigie.query.label_table import NAME, ConcatLabelTable, LabelTable, column_of, take_rows
+from vigie.query.matchers import matchers_of
 from vigie.query.parser.grammar import nodes
-from vigie.query.selectors import matchers_of
 from vigie.query.storage import Labels, Load, Matcher, QueryableStorage, SeriesGroup, Storage, StorageView
-from vigie.query.vectors import Indices
 
 LONGEST_MS = 600_000  # longer ranges are read for themselves, a few streams at a time
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)

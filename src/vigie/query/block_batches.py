@@ -11,9 +11,10 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from vigie.query.arrays import Floats, Times
 from vigie.query.sample_blocks import SampleBlock, is_stale
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Floats, Times, Vector, concat_vectors, empty
+from vigie.query.vectors import Vector, concat_vectors, empty
 from vigie.query.windows import PIECE, RangeFunction, Window, apply_function
 
 T = TypeVar("T")

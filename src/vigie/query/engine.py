@@ -10,17 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import Expr, MatrixSelector, SubqueryExpr
 
+from vigie.query.arrays import Floats, Times
 from vigie.query.errors import BadDataError, ExecutionError
 from vigie.query.eval_context import EvalContext
 from vigie.query.evaluator import evaluate
 from vigie.query.functions.sorting import label_order
 from vigie.query.limits import QueryBudget, QueryLimits
 from vigie.query.parser.parse import parse
-from vigie.query.range_vectors import Range, Value, unwrap, windows
+from vigie.query.range_vectors import Range, unwrap, windows
 from vigie.query.semantics import DEFAULT, Semantics
 from vigie.query.storage import Labels, Storage
 from vigie.query.subexpression_cache import SubexpressionCache
-from vigie.query.vectors import Floats, Times, Vector, key_of, single
+from vigie.query.vectors import Value, Vector, key_of, single
 
 LOOKBACK_MS = 5 * 60_000
 SUBQUERY_STEP_MS = 60_000

@@ -8,11 +8,11 @@ from datetime import timedelta
 import numpy as np
 from promql_parser import AtModifier, AtModifierType
 
+from vigie.query.arrays import Times
 from vigie.query.limits import QueryBudget
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Storage
 from vigie.query.subexpression_cache import SubexpressionCache
-from vigie.query.vectors import Times
 
 
 @dataclass(frozen=True)

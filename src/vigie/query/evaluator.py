@@ -17,12 +17,13 @@ from vigie.query.functions.info import info
 from vigie.query.functions.instant import absence, call
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.label_table import NAME, drop_names, metric_names
+from vigie.query.matchers import matchers_of
 from vigie.query.parser.long_expressions import OperatorChain, chain_of
-from vigie.query.range_vectors import Range, Value, unwrap, windows
+from vigie.query.range_vectors import Range, unwrap, windows
 from vigie.query.rollups.evaluator import evaluate_instant, evaluate_parts, evaluate_range
-from vigie.query.selectors import matchers_of, sample_times, select_instant
+from vigie.query.selectors import sample_times, select_instant
 from vigie.query.streaming import StreamingPlan, parts, plan_streaming
-from vigie.query.vectors import Vector, stack_vectors
+from vigie.query.vectors import Value, Vector, stack_vectors
 from vigie.query.windows import RangeFunction, apply
 
 

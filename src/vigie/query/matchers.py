@@ -7,11 +7,14 @@ from functools import lru_cache
 from typing import Protocol
 
 import re2  # type: ignore[import-untyped]
+from promql_parser import Matcher as ParsedMatcher
+from promql_parser import MatchOp, VectorSelector
 
 from vigie.query.errors import BadDataError
+from vigie.query.label_table import NAME
 from vigie.query.storage import Labels, Matcher
 
-EVERYTHING = (Matcher("__name__", "=~", ".+"),)
+EVERYTHING = (Matcher(NAME, "=~", ".+"),)
 
 Test = Callable[[str], bool]
 
@@ -60,3 +63,22 @@ def series_test(matchers: Sequence[Matcher]) -> Callable[[Labels], bool]:
     """Return a function that tells whether a label set fits all matchers."""
     tests = [(matcher.label, value_test(matcher)) for matcher in matchers]
     return lambda labels: all(test(labels.get(label, "")) for label, test in tests)
+
+
+def matchers_of(selector: VectorSelector) -> list[Matcher]:
+    """Return the conditions of a selector, its name among them."""
+    named = [Matcher(NAME, "=", selector.name)] if selector.name else []
+    return named + [Matcher(each.name, _operator(each), each.value) for each in selector.matchers.matchers]
+
+
+def one_metric(matchers: list[Matcher]) -> bool:
+    """Tell whether all series have the same name, so that none become alike when they lose it."""
+    return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
+
+
+def _operator(matcher: ParsedMatcher) -> str:
+    if matcher.op == MatchOp.Equal:
+        return "="
+    if matcher.op == MatchOp.NotEqual:
+        return "!="
+    return "=~" if matcher.op == MatchOp.Re else "!~"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from promql_parser import Expr, MatrixSelector, ParenExpr, SubqueryExpr
 
+from vigie.query.arrays import Times
 from vigie.query.eval_context import EvalContext, to_ms
 from vigie.query.sample_blocks import SampleBlock, blocks_of, split_by_holes
 from vigie.query.selectors import select
 from vigie.query.storage import SeriesGroup
-from vigie.query.vectors import Floats, Times, Vector
+from vigie.query.vectors import Value, Vector
 from vigie.query.windows import Window, window_of
 
-Value = Vector | Floats | str
 Evaluate = Callable[[Expr, EvalContext], Value]
 Range = MatrixSelector | SubqueryExpr
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.model.nan import ABSENT_BITS, STALE_BITS
+from vigie.query.arrays import Flags, Floats, Indices, Times
 from vigie.query.label_table import take_rows
 from vigie.query.storage import Labels, SeriesGroup
-from vigie.query.vectors import Flags, Floats, Indices, Key, Times, key_of
+from vigie.query.vectors import Key, key_of
 
 
 class SampleBlock(NamedTuple):

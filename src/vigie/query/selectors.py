@@ -5,33 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from promql_parser import Matcher as ParsedMatcher
-from promql_parser import MatchOp, VectorSelector
+from promql_parser import VectorSelector
 
+from vigie.query.arrays import Times
 from vigie.query.block_batches import newest_of_many
 from vigie.query.eval_context import EvalContext
+from vigie.query.matchers import matchers_of
 from vigie.query.sample_blocks import SampleBlock, blocks_of, is_stale
-from vigie.query.storage import Matcher, SeriesGroup
-from vigie.query.vectors import NAME, Times, Vector, empty, stack_vectors
-
-
-def matchers_of(selector: VectorSelector) -> list[Matcher]:
-    """Return the conditions of a selector, its name among them."""
-    named = [Matcher(NAME, "=", selector.name)] if selector.name else []
-    return named + [Matcher(each.name, _operator(each), each.value) for each in selector.matchers.matchers]
-
-
-def one_metric(matchers: list[Matcher]) -> bool:
-    """Tell whether all series have the same name, so that none become alike when they lose it."""
-    return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
-
-
-def _operator(matcher: ParsedMatcher) -> str:
-    if matcher.op == MatchOp.Equal:
-        return "="
-    if matcher.op == MatchOp.NotEqual:
-        return "!="
-    return "=~" if matcher.op == MatchOp.Re else "!~"
+from vigie.query.storage import SeriesGroup
+from vigie.query.vectors import Vector, empty, stack_vectors
 
 
 def select(scope: EvalContext, selector: VectorSelector, references: Times, reach: int) -> list[SeriesGroup]:

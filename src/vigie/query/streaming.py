@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import promql_parser as tree
 
+from vigie.query.arrays import Floats, Times
 from vigie.query.binary_ops.binary_ops import with_scalar
 from vigie.query.binary_ops.operators import SETS
 from vigie.query.block_batches import FEW, apply_to_many, newest_of_many
@@ -22,13 +23,14 @@ from vigie.query.eval_context import EvalContext, to_ms
 from vigie.query.functions.instant import MATH
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.label_table import drop_names
+from vigie.query.matchers import matchers_of, one_metric
 from vigie.query.parallel import parallel_map
 from vigie.query.range_vectors import Evaluate, unwrap
 from vigie.query.rollups.evaluator import needs_rollups
 from vigie.query.sample_blocks import SampleBlock, blocks_in
-from vigie.query.selectors import matchers_of, newest_samples, one_metric
+from vigie.query.selectors import newest_samples
 from vigie.query.storage import Load, Matcher, ScannableStorage
-from vigie.query.vectors import Floats, Times, Vector
+from vigie.query.vectors import Vector
 from vigie.query.windows import RangeFunction, apply, window_of
 
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 
 from promql_parser import Expr
 
+from vigie.query.arrays import Times
 from vigie.query.parser.grammar import nodes
-from vigie.query.vectors import Floats, Times, Vector
+from vigie.query.vectors import Value, Vector
 
 MOST = 1 << 23  # cells that are kept
-Value = Vector | Floats | str
 Place = tuple[str, bytes]  # what is evaluated, and at which steps
 
 

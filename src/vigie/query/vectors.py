@@ -6,17 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vigie.query.arrays import Flags, Floats, Indices
 from vigie.query.errors import SAME_LABELSET, ExecutionError
 from vigie.query.label_table import NAME as NAME
 from vigie.query.label_table import ConcatLabelTable, LabelTable, drop_names, metric_names, take_rows
 from vigie.query.storage import Labels
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Times = NDArray[np.int64]
-Indices = NDArray[np.intp]
 Key = frozenset[tuple[str, str]]
 
 
@@ -74,6 +70,9 @@ class Vector(NamedTuple):
         if len({key_of(labels) for labels in self.labels}) < len(self.labels):
             raise ExecutionError(SAME_LABELSET)
         return self
+
+
+Value = Vector | Floats | str
 
 
 def empty(steps: int) -> Vector:

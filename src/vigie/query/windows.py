@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vigie.query.arrays import Flags, Floats, Indices, Times
 from vigie.query.sample_blocks import SampleBlock
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Flags, Floats, Indices, Times, Vector, empty
+from vigie.query.vectors import Vector, empty
 
 # Cells that a function works on at once: a few arrays of this size stay in the processor's cache.
 PIECE = 1 << 17

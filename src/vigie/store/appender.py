@@ -9,11 +9,11 @@ from vigie.store.blocks.block_store import BlockStore
 from vigie.store.compression.codec import Floats, absent
 from vigie.store.errors import CorruptionError
 from vigie.store.filesystem import SpaceMonitor
+from vigie.store.heads.index import Index
 from vigie.store.heads.placement import Parts, Placement, PlacementCache
 from vigie.store.heads.stream import Stream
 from vigie.store.rollups.rollups import RollupStore
-from vigie.store.series.index import Index, Target
-from vigie.store.series.layout import Layout, Layouts
+from vigie.store.series.layout import Layout, Layouts, Target
 from vigie.store.series.table_layout import TableLayout, TableLayouts
 from vigie.store.wal.records import StreamName, WalBatch, WalRow
 from vigie.store.wal.wal import WriteAheadLog

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vigie.store.blocks.block_store import BlockStore
-from vigie.store.blocks.chunk import Chunk, merge
+from vigie.store.blocks.chunk import Chunk
 from vigie.store.errors import CorruptionError
+from vigie.store.heads.pieces import merge
 from vigie.store.heads.stream import HeadLimits, Stream
 from vigie.store.series.layout import Layouts, is_too_wide
 from vigie.store.throttle import MaintenanceThrottle

@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from vigie.store.blocks.block_store import BlockStore
-from vigie.store.blocks.chunk import Chunk, close
+from vigie.store.blocks.chunk import Chunk
 from vigie.store.blocks.fair_lock import FairLock
 from vigie.store.compaction import Compaction
 from vigie.store.heads.head import Head
+from vigie.store.heads.index import Index
+from vigie.store.heads.pieces import close
 from vigie.store.heads.stream import HeadLimits, Stream
 from vigie.store.retention import Retention, expire, forget
 from vigie.store.rollups.rollups import RollupStore
-from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
 from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.wal import WriteAheadLog, segment_of

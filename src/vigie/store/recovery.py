@@ -8,9 +8,10 @@ import numpy as np
 
 from vigie.store.blocks.block_store import BlockStore
 from vigie.store.errors import CorruptionError
+from vigie.store.heads.index import Index
 from vigie.store.heads.stream import Stream
 from vigie.store.rollups.rollups import RollupStore
-from vigie.store.series.index import Index, Target
+from vigie.store.series.layout import Target
 from vigie.store.wal.records import StreamName, WalDeletion, WalRows
 from vigie.store.wal.segments import SegmentDamage
 from vigie.store.wal.wal import WriteAheadLog, segment_of

@@ -20,6 +20,7 @@ from vigie.store.directory_lock import DirectoryLock, check_format
 from vigie.store.errors import CorruptionError, InvalidInputError, StoreError
 from vigie.store.filesystem import DiskSpace, SpaceLimits, SpaceMonitor, refuse_remote, space_of
 from vigie.store.heads.head import Head
+from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.heads.stream import LENGTHS, HeadLimits, Stream
 from vigie.store.heads.ungrouped import Samples, UngroupedSeries
 from vigie.store.maintenance import Maintenance
@@ -35,8 +36,8 @@ from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
 from vigie.store.rollups.rollups import RollupStore
 from vigie.store.series.cardinality import Pairs, pairs_of
-from vigie.store.series.index import Index, IndexMatches, StreamMatch, Target
-from vigie.store.series.layout import BANDS, Layout, Layouts
+from vigie.store.series.layout import BANDS, Layout, Layouts, Target
+from vigie.store.series.match_cache import MatchCache
 from vigie.store.wal.records import StreamName, WalRow, check_time
 from vigie.store.wal.wal import SEGMENT_BYTES, WriteAheadLog
 
@@ -318,7 +319,7 @@ class Store:
         return self._rollups.groups(self._calm, matchers, start, end, width, fields)
 
     def _fetch_raw(
-        self, found: StreamMatch, matches: IndexMatches, start: int, end: int, *, prompt: bool
+        self, found: StreamMatch, matches: MatchCache, start: int, end: int, *, prompt: bool
     ) -> Callable[[], SeriesGroup | None]:
         pieces = pieces_of(found.stream, self._blocks, start, end)
         if prompt:

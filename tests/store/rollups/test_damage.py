@@ -9,7 +9,7 @@ import pytest
 
 from tests.store.frames import NODE, frame
 from tests.store.rollups.test_rollups import END, HOUR, HOURS, KEPT, START, STEP, buckets, fill, pages
-from vigie.query.rollups.buckets import FIELDS
+from vigie.query.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.store.errors import StoreError
 from vigie.store.store import Store

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tests.store.frames import NODE, frame
 from vigie.model import Frame, Table, gauge
-from vigie.query.rollups.buckets import FIELDS, Buckets
+from vigie.query.buckets import FIELDS, Buckets
 from vigie.query.storage import Matcher
 from vigie.store.rollups.downsampling import downsample, grid
 from vigie.store.rollups.page_codec import buckets_of, page_of

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tests.store.frames import NODE, frame
+from vigie.query.buckets import FIELDS
 from vigie.query.engine import Engine, QueryResult
-from vigie.query.rollups.buckets import FIELDS
 from vigie.query.storage import Matcher
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.retention import Retention

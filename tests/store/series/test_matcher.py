@@ -12,8 +12,8 @@ from vigie.model import Frame, Table, gauge
 from vigie.query.storage import Matcher
 from vigie.store.corruption import CorruptionLog
 from vigie.store.errors import InvalidMatcherError
+from vigie.store.heads.index import Index
 from vigie.store.heads.stream import LENGTHS, Stream
-from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
 from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import extend_schema

@@ -13,12 +13,12 @@ from promql_parser import AggregateExpr
 from vigie.query.aggregation.grouping import MOST_KINDS, Grouper, Grouping, group_rows
 from vigie.query.aggregation.partial_aggregates import CACHED, FOLDS, Fold, State
 from vigie.query.aggregation.ranking import CHOOSERS, Spend, count_values
+from vigie.query.arrays import Flags, Floats, Indices
 from vigie.query.block_batches import batches
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.quantiles import quantile
-from vigie.query.range_vectors import Value
 from vigie.query.storage import Labels
-from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
+from vigie.query.vectors import Key, Value, Vector, empty, key_of
 
 Kept = State | Vector  # a vector where every series is a group of its own: most stay so to the end
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from promql_parser import AggModifier, AggModifierType
 
+from vigie.query.arrays import Indices
 from vigie.query.label_table import LabelTable, MatrixLabelTable
 from vigie.query.storage import Labels
-from vigie.query.vectors import NAME, Indices
+from vigie.query.vectors import NAME
 
 MOST_KINDS = 1000
 FEW = 16  # series whose labels are made sooner than columns of them are numbered

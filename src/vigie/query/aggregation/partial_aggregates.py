@@ -9,9 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 from vigie.query.aggregation.grouping import Grouping
+from vigie.query.arrays import Floats
 from vigie.query.functions.compensated_sum import add_lost, two_sum
 from vigie.query.functions.over_time import SMALL
-from vigie.query.vectors import Floats, Vector
+from vigie.query.vectors import Vector
 
 CACHED = 1 << 13  # numbers of an array: what is larger, the C library asks of the kernel each time
 State = tuple[Floats, ...]  # how many samples there were, and whatever else; a row for each group

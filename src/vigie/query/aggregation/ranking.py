@@ -10,11 +10,12 @@ import numpy as np
 from promql_parser import AggModifier
 
 from vigie.query.aggregation.grouping import Grouping, group_rows
+from vigie.query.arrays import Flags, Floats, Indices
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.label_functions import valid_label_name
 from vigie.query.functions.number_format import format_number
 from vigie.query.storage import Labels
-from vigie.query.vectors import Flags, Floats, Indices, Key, Vector, empty, key_of
+from vigie.query.vectors import Key, Vector, empty, key_of
 
 Spend = Callable[[int], None]  # counts numbers that are made, and raises when they are too many
 

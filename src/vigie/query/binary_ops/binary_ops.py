@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from promql_parser import BinaryExpr, LabelModifierType
 
+from vigie.query.arrays import Floats
 from vigie.query.binary_ops.operators import SETS, apply_operator
 from vigie.query.binary_ops.signatures import first_of_each, number_signatures
 from vigie.query.binary_ops.vector_matching import VectorMatch, match_vectors
 from vigie.query.errors import BadDataError
-from vigie.query.range_vectors import Value
-from vigie.query.vectors import Floats, Vector, stack_vectors
+from vigie.query.vectors import Value, Vector, stack_vectors
 
 
 def combine(expression: BinaryExpr, left: Value, right: Value) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vigie.query.vectors import Flags, Floats
+from vigie.query.arrays import Flags, Floats
 
 
 def _power(base: Floats, exponent: Floats) -> Floats:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vigie.query.arrays import Flags, Indices
 from vigie.query.label_table import NAME, LabelTable, column_of
 from vigie.query.storage import Labels
-from vigie.query.vectors import Flags, Indices
 
 
 def number_signatures(

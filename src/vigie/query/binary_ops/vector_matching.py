@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vigie.query.arrays import Flags, Indices
 from vigie.query.binary_ops.operators import ARITHMETIC, apply_operator
 from vigie.query.binary_ops.signatures import are_distinct, number_signatures, overlapping, pairs
 from vigie.query.errors import ExecutionError
 from vigie.query.label_table import LabelTable, MatrixLabelTable, metric_names, take_rows
 from vigie.query.storage import Labels
-from vigie.query.vectors import NAME, Flags, Indices, Vector, drop_name, empty, key_of
+from vigie.query.vectors import NAME, Vector, drop_name, empty, key_of
 
 
 class VectorMatch(NamedTuple):

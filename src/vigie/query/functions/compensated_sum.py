@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vigie.query.vectors import Floats, Indices
+from vigie.query.arrays import Floats, Indices
 from vigie.query.windows import Window
 
 

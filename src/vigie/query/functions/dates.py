@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vigie.query.vectors import Floats, Times
+from vigie.query.arrays import Floats, Times
 
 _LARGEST = 2.0**53  # seconds; a date beyond this has no calendar
 

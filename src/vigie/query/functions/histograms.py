@@ -7,21 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from vigie.query.arrays import Flags, Floats, Indices
 from vigie.query.errors import ExecutionError
 from vigie.query.functions.label_functions import valid_label_name
 from vigie.query.functions.number_format import format_number, parse_number
-from vigie.query.vectors import (
-    NAME,
-    Flags,
-    Floats,
-    Indices,
-    Key,
-    Vector,
-    empty,
-    key_of,
-    single,
-    stack_vectors,
-)
+from vigie.query.vectors import NAME, Key, Vector, empty, key_of, single, stack_vectors
 
 LIMIT = "le"
 

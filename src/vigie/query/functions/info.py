@@ -6,52 +6,24 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from promql_parser import Expr, VectorSelector
+from promql_parser import VectorSelector
 
+from vigie.query.arrays import Flags, Times
 from vigie.query.errors import ExecutionError
 from vigie.query.eval_context import EvalContext
-from vigie.query.matchers import series_test, value_test
-from vigie.query.parser.grammar import NotParsedError
-from vigie.query.parser.tokens import pairs, tokens
+from vigie.query.matchers import matchers_of, series_test, value_test
+from vigie.query.parser.info_selector import MARK
 from vigie.query.sample_blocks import blocks_of
-from vigie.query.selectors import matchers_of, newest_samples
+from vigie.query.selectors import newest_samples
 from vigie.query.storage import Labels, Matcher
-from vigie.query.vectors import NAME, Flags, Times, Vector, stack_vectors
+from vigie.query.vectors import NAME, Vector, stack_vectors
 
 IDENTITY = ("instance", "job")
 DEFAULT = Matcher(NAME, "=", "target_info")
 ANY = Matcher(NAME, "=~", ".+_info")
-MARK = Matcher("__info__", "=", "1")  # for the parser, which takes no selector that nothing need fit
 NOBODY = -1
 
 Identity = tuple[str, ...]
-
-
-def with_marked_selectors(query: str) -> str:
-    """Return the query with a mark in every second argument of info()."""
-    if "info" not in query.lower():
-        return query
-    words = tokens(query)
-    closing = pairs(words)
-    places = []
-    for index in range(len(words) - 1):
-        if words[index].word == "info" and words[index + 1].text == "(":
-            place, end = index + 2, closing.get(index + 1, len(words))
-            while place < end and words[place].text != ",":
-                place = closing.get(place, place) + 1
-            if place + 1 < end and words[place + 1].text == "{":
-                places.append(words[place + 1].end)
-    for place in reversed(places):
-        query = f'{query[:place]}{MARK.label}="{MARK.value}",{query[place:]}'
-    return query
-
-
-def refuse_other_than_labels(argument: Expr) -> None:
-    """Raise unless the second argument of info() is label matchers in braces."""
-    if not isinstance(argument, VectorSelector) or argument.offset or argument.at:
-        raise NotParsedError("expected label selectors only")
-    if argument.name:
-        raise NotParsedError("expected label selectors only, got vector selector instead")
 
 
 class _Found(NamedTuple):

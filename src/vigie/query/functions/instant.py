@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from vigie.query.arrays import Flags, Floats
 from vigie.query.eval_context import EvalContext
 from vigie.query.functions import label_functions
 from vigie.query.functions.dates import DATES
 from vigie.query.functions.histograms import histogram_fraction, histogram_quantile, histogram_quantiles
 from vigie.query.functions.sorting import sort, sort_by_label, sort_by_label_desc, sort_desc
-from vigie.query.range_vectors import Value
-from vigie.query.vectors import Flags, Floats, Vector, single
+from vigie.query.vectors import Value, Vector, single
 
 Function = Callable[[EvalContext, Sequence[Value]], Value]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from vigie.query.arrays import Flags, Floats
 from vigie.query.functions.compensated_sum import compensated_sum
 from vigie.query.functions.quantiles import quantile
-from vigie.query.vectors import Flags, Floats
 from vigie.query.windows import Window
 
 SMALL = 2.0**-64  # so much smaller, no range of numbers has a sum that is none

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vigie.query.vectors import Flags, Floats, Indices
+from vigie.query.arrays import Flags, Floats, Indices
 
 
 def quantile(wanted: Floats, values: Floats, filled: Flags) -> Floats:

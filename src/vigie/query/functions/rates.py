@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.vectors import Flags, Floats, Indices
+from vigie.query.arrays import Flags, Floats, Indices
 from vigie.query.windows import Window
 
 FEW = 32  # moments at which counters start anew that are looked at one by one: a node's all do so together

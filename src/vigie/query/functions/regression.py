@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vigie.query.arrays import Floats, Times
 from vigie.query.errors import ExecutionError
-from vigie.query.vectors import Floats, Times
 from vigie.query.windows import Window
 
 

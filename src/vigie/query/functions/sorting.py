@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from vigie.query.arrays import Floats
 from vigie.query.storage import Labels
-from vigie.query.vectors import Floats, Vector
+from vigie.query.vectors import Vector
 
 Natural = tuple[tuple[int, int, str], ...]  # of each part whether it is a word, its length if not, its text
 

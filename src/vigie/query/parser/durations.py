@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from promql_parser import BinaryExpr, Call, Expr, NumberLiteral, ParenExpr, UnaryExpr
 
+from vigie.query.arrays import Floats
 from vigie.query.binary_ops.operators import ARITHMETIC, apply_operator
 from vigie.query.parser.grammar import NotParsedError, parse_tree
 from vigie.query.parser.tokens import STRING
-from vigie.query.vectors import Floats
 
 _RANGE = re.compile(rf"{STRING}|\[[^\[\]\"'`]*\]", re.DOTALL)
 _OFFSET = re.compile(

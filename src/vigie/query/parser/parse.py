@@ -7,15 +7,14 @@ from functools import lru_cache
 from promql_parser import Call, Expr, MatrixSelector, SubqueryExpr, VectorSelector
 
 from vigie.query.errors import BadDataError
-from vigie.query.functions.info import refuse_other_than_labels, with_marked_selectors
-from vigie.query.matchers import value_test
+from vigie.query.matchers import matchers_of, value_test
 from vigie.query.parser.at_modifier import clamp_at_modifiers
 from vigie.query.parser.durations import depends_on_query, evaluate_duration
 from vigie.query.parser.error_positions import SyntaxFault, describe_token, locate_fault
 from vigie.query.parser.grammar import EndlessError, NotParsedError, nodes, parse_tree, parse_tree_unguarded
+from vigie.query.parser.info_selector import refuse_other_than_labels, with_marked_selectors
 from vigie.query.parser.long_expressions import chain_of, shorten
 from vigie.query.parser.regex_limits import check_regexes
-from vigie.query.selectors import matchers_of
 from vigie.query.storage import Matcher
 
 MOST_TEXT = 500_000

@@ -17,14 +17,15 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from promql_parser import Call, Expr, MatrixSelector, VectorSelector
 
+from vigie.query.arrays import Flags, Times
+from vigie.query.buckets import spans
 from vigie.query.eval_context import EvalContext, to_ms
+from vigie.query.matchers import matchers_of, one_metric
 from vigie.query.parallel import parallel_map
 from vigie.query.range_vectors import Range, unwrap
-from vigie.query.rollups.buckets import spans
 from vigie.query.rollups.functions import LAST, ROLLED_FUNCTIONS, BucketSpan, RollupFunction
-from vigie.query.selectors import matchers_of, one_metric
 from vigie.query.storage import RollupGroup, RollupStorage
-from vigie.query.vectors import Flags, Times, Vector, empty, stack_vectors
+from vigie.query.vectors import Vector, empty, stack_vectors
 
 T = TypeVar("T")
 LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.rollups.buckets import Buckets
-from vigie.query.vectors import Floats, Times
+from vigie.query.arrays import Floats, Times
+from vigie.query.buckets import Buckets
 
 
 class BucketSpan(NamedTuple):

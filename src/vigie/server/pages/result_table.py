@@ -9,8 +9,9 @@ from typing import overload
 import msgspec
 import numpy as np
 
+from vigie.query.arrays import Floats, Indices, Times
 from vigie.query.label_table import column_of
-from vigie.query.vectors import Floats, Indices, Times, Vector
+from vigie.query.vectors import Vector
 
 Key = tuple[str, ...]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from vigie.model.nan import ABSENT_BITS, STALE_BITS
+from vigie.query.arrays import Floats, Times
+from vigie.query.buckets import FIELDS, Buckets, empty_buckets
 from vigie.query.label_table import LabelTable
-from vigie.query.rollups.buckets import FIELDS, Buckets, empty_buckets
 from vigie.query.storage import Labels, SeriesGroup
-from vigie.query.vectors import Floats, Times
 from vigie.server.staleness.activity import JOB
 from vigie.server.staleness.gaps import REMOVED, STOPPED, Gap, late_after
 

@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 
+from vigie.query.buckets import Buckets
 from vigie.query.label_table import metric_names, take_rows
 from vigie.query.matchers import series_test
-from vigie.query.rollups.buckets import Buckets
 from vigie.query.storage import ForkableStorage, Labels, Load, Matcher, RollupGroup, SeriesGroup, StorageView
 from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.gaps import Gap

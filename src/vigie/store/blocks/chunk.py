@@ -8,17 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from vigie.store.compression.codec import (
-    QUICK,
-    THOROUGH,
     Floats,
     Times,
-    absent_matrix,
     is_dense,
     pack_times,
     unpack_times,
 )
 from vigie.store.compression.column_groups import fill_column_group, pack_column_groups
-from vigie.store.heads.head import Head
 from vigie.store.series.layout import ColumnCut, Columns, Layout, Layouts, cut_columns
 
 
@@ -63,15 +59,6 @@ def fill_lines(
     return sparse
 
 
-Piece = Head | Chunk
-
-
-def close(layouts: Layouts, head: Head) -> Chunk:
-    """Return a head's rows as a chunk in memory."""
-    chunk = compress_chunk(layouts, head.layout, head.times, head.values, QUICK)
-    return chunk._replace(since=head.since, replaces=tuple(head.replaces))
-
-
 def compress_chunk(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
     """Return rows as a chunk in memory."""
     ordered = layouts.ordered(layout)
@@ -80,27 +67,3 @@ def compress_chunk(layouts: Layouts, layout: Layout, times: Times, values: Float
     blobs = pack_column_groups(lines, ordered.bands, level)
     start, end = int(times[0]), int(times[-1])
     return Chunk(ordered, start, end, len(times), pack_times(times), blobs.__getitem__)
-
-
-def reopen(chunk: Chunk, since: int) -> Head:
-    """Return a chunk's rows as a head, to put a late one between them."""
-    head = Head.holding(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
-    head.replaces = [*chunk.replaces, *([chunk.number] if chunk.number else [])]
-    head.since = since if chunk.number else min(chunk.since, since)
-    return head
-
-
-def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
-    """Return pieces that follow one another as one chunk."""
-    if len(pieces) == 1 and isinstance(pieces[0], Chunk):
-        return pieces[0]
-    layout = layouts.ordered(layouts.union(piece.layout for piece in pieces))
-    times = np.concatenate([piece.times for piece in pieces])
-    values = absent_matrix(len(times), len(layout))
-    at = 0
-    for piece in pieces:
-        columns = [layout.column[key] for key in piece.layout.series]
-        values[at : at + piece.rows, columns] = piece.values
-        at += piece.rows
-    replaced = tuple(number for piece in pieces for number in piece.replaces)
-    return compress_chunk(layouts, layout, times, values, THOROUGH)._replace(replaces=replaced)

@@ -9,13 +9,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vigie.store.blocks.chunk import Chunk, Piece, reopen
+from vigie.store.blocks.chunk import Chunk
 from vigie.store.blocks.layout_spans import BEFORE_ALL as BEFORE_ALL
 from vigie.store.blocks.layout_spans import LayoutSpan, LayoutSpans
 from vigie.store.blocks.layout_store import KEPT_SERIES
 from vigie.store.compression.codec import Floats
 from vigie.store.corruption import CorruptionLog
 from vigie.store.heads.head import Head
+from vigie.store.heads.pieces import Piece, reopen
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.wal.records import StreamName, WalRows
 

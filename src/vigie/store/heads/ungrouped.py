@@ -14,9 +14,9 @@ import numpy as np
 from vigie.query.storage import Labels
 from vigie.store.compression.codec import Floats, absent, absent_matrix
 from vigie.store.errors import InvalidInputError
-from vigie.store.heads.series_group import ArrivalGroup, Member, Target
+from vigie.store.heads.arrival_group import ArrivalGroup, Member
 from vigie.store.heads.stream import Stream
-from vigie.store.series.layout import NAME, Key, Layout, Layouts, key_of_labels
+from vigie.store.series.layout import NAME, Key, Layout, Layouts, Target, key_of_labels
 from vigie.store.wal.records import StreamName, check_time
 
 TARGET_LABELS = ("instance", "job")

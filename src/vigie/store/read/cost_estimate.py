@@ -8,8 +8,9 @@ from itertools import islice
 
 from vigie.query.storage import Matcher
 from vigie.store.blocks.block_store import BlockStore
-from vigie.store.blocks.chunk import Piece
-from vigie.store.series.index import Index, IndexMatches, StreamMatch
+from vigie.store.heads.index import Index, StreamMatch
+from vigie.store.heads.pieces import Piece
+from vigie.store.series.match_cache import MatchCache
 
 STREAMS_A_LOOK = 256  # while the guard is held
 
@@ -24,7 +25,7 @@ def estimate_samples(
     enough: int,
 ) -> int:
     """Return about how many values there are in a time span, or more than enough."""
-    matches, total = IndexMatches(), 0
+    matches, total = MatchCache(), 0
     found = index.find(matchers)  # looks at the index once, at the first stream
     while total <= enough:
         with guard:
@@ -37,9 +38,7 @@ def estimate_samples(
     return total
 
 
-def _in_memory(
-    found: StreamMatch, pieces: Sequence[Piece], matches: IndexMatches, start: int, end: int
-) -> int:
+def _in_memory(found: StreamMatch, pieces: Sequence[Piece], matches: MatchCache, start: int, end: int) -> int:
     return sum(
         _share(piece, start, end) * len(matches.columns(piece.layout, found.conditions))
         for piece in pieces
@@ -58,7 +57,7 @@ def _on_disk(
     found: StreamMatch,
     pieces: Sequence[Piece],
     blocks: BlockStore,
-    matches: IndexMatches,
+    matches: MatchCache,
     start: int,
     end: int,
 ) -> int:

@@ -13,15 +13,17 @@ from vigie.model.nan import STALE_BITS
 from vigie.query.label_table import take_rows
 from vigie.query.storage import Labels, Load, SeriesGroup
 from vigie.store.blocks.block_store import BlockStore
-from vigie.store.blocks.chunk import Chunk, Piece, fill_lines
+from vigie.store.blocks.chunk import Chunk, fill_lines
 from vigie.store.compression.codec import Floats, Times, absent, absent_matrix, bits, unpack_times
 from vigie.store.errors import CorruptionError
 from vigie.store.heads.head import Head
+from vigie.store.heads.index import StreamMatch
+from vigie.store.heads.pieces import Piece
 from vigie.store.heads.stream import Stream
 from vigie.store.read.chunk_cache import LARGEST, CachedLines, ChunkCache, Key
-from vigie.store.series.index import IndexMatches, MergedLayout, StreamMatch
 from vigie.store.series.label_table import StoredLabelTable
 from vigie.store.series.layout import ColumnCut, Columns
+from vigie.store.series.match_cache import MatchCache, MergedLayout
 
 Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
 ENOUGH_TIMES = 1024
@@ -200,7 +202,7 @@ def _unpacked_times(packed: tuple[bytes, ...]) -> Times:
 
 
 def read_group(
-    found: StreamMatch, pieces: Sequence[Piece], matches: IndexMatches, start: int, end: int
+    found: StreamMatch, pieces: Sequence[Piece], matches: MatchCache, start: int, end: int
 ) -> SeriesGroup | None:
     """Return the samples of a stream's fitting series in a time span, if there are any."""
     return fetch_group(found, pieces, matches, start, end).load()
@@ -220,7 +222,7 @@ NOTHING = FetchedGroup(None, lambda: None)
 def fetch_group(
     found: StreamMatch,
     pieces: Sequence[Piece],
-    matches: IndexMatches,
+    matches: MatchCache,
     start: int,
     end: int,
     unpacked: ChunkCache | None = None,

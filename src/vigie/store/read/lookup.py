@@ -17,8 +17,8 @@ import numpy as np
 from vigie.query.storage import Labels
 from vigie.store.blocks.block_store import BlockStore
 from vigie.store.errors import CorruptionError, MissingDataError
-from vigie.store.series.index import Index, StreamMatch, Target
-from vigie.store.series.layout import NAME, Columns, Key, Layout
+from vigie.store.heads.index import Index, StreamMatch
+from vigie.store.series.layout import NAME, Columns, Key, Layout, Target
 from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import Schema, only_names
 

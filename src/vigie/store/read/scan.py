@@ -9,9 +9,11 @@ from itertools import islice
 
 from vigie.query.storage import Load, Matcher, SeriesGroup
 from vigie.store.blocks.block_store import BlockStore
+from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.read.chunk_cache import ChunkCache
 from vigie.store.read.group_reader import FetchedGroup, disjoint, fetch_group, pieces_of
-from vigie.store.series.index import Index, IndexMatches, MergedLayout, StreamMatch, Target
+from vigie.store.series.layout import Target
+from vigie.store.series.match_cache import MatchCache, MergedLayout
 
 TARGETS_A_LOOK = 8  # while the guard is held
 # Values of which a question keeps any unpacked: half of what is kept for all, and the same each time.
@@ -32,7 +34,7 @@ class Scan:
     ) -> None:
         self._guard, self._index, self._blocks, self._unpacked = guard, index, blocks, unpacked
         self._start, self._end = start, end
-        self._matches = IndexMatches()
+        self._matches = MatchCache()
         self._size = 0  # values of what was fetched so far
         self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from vigie.query.rollups.buckets import FIELDS
+from vigie.query.buckets import FIELDS
 from vigie.store.blocks.block_store import Extent
+from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.heads.stream import BEFORE_ALL, Stream
 from vigie.store.rollups.page_split import PagePiece, split_page
 from vigie.store.rollups.reader import RollupQuery, RollupReader
 from vigie.store.rollups.tier import BuiltPages, Guard, Tier, TierClaim
-from vigie.store.series.index import Index, IndexMatches, StreamMatch
 from vigie.store.series.layout import Layouts
+from vigie.store.series.match_cache import MatchCache
 from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.records import StreamName
 
@@ -89,9 +90,7 @@ class RollupBuilder:
                 with guard:
                     if not self._is_known(stream) or _is_there(tier, claim):
                         continue
-                    ask = RollupQuery(
-                        StreamMatch(stream, {}, ()), IndexMatches(), FIELDS, guard, prompt=False
-                    )
+                    ask = RollupQuery(StreamMatch(stream, {}, ()), MatchCache(), FIELDS, guard, prompt=False)
                     runs, kept = self._runs(place, ask, claim)
                     claims.append(claim)
                     tier.claim(claim)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from vigie.query.rollups.buckets import Cells, empty_buckets
-from vigie.query.vectors import Flags
+from vigie.query.arrays import Flags
+from vigie.query.buckets import Cells, empty_buckets
 from vigie.store.compression.codec import Floats, Times, pack_floats, pack_times, unpack_floats, unpack_times
 
 SHARED = ("count", "first_at", "last_at")  # guessed from one row that stands for the whole page

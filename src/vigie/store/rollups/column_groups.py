@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import msgpack
 from numpy.typing import NDArray
 
-from vigie.query.rollups.buckets import FIELDS, NOTHING, Buckets, Cells
-from vigie.query.vectors import Flags
+from vigie.query.arrays import Flags
+from vigie.query.buckets import FIELDS, NOTHING, Buckets, Cells
 from vigie.store.compression.codec import ROLLED, THOROUGH, Floats, compress, decompress_whole, seal
 from vigie.store.compression.column_groups import TENS, pack_heads, units_of, unpack_heads, whole_or_tenths
 from vigie.store.compression.decimals import Whole

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vigie.model.nan import STALE_BITS
-from vigie.query.rollups.buckets import FIELDS, Buckets, empty_buckets, stack_buckets
-from vigie.query.vectors import Flags, Indices
+from vigie.query.arrays import Flags, Indices
+from vigie.query.buckets import FIELDS, Buckets, empty_buckets, stack_buckets
 from vigie.store.compression.codec import Floats, Times, absent, bits
 
 CELLS = 1 << 18  # worked on at once: a few arrays of this size stay in the processor's cache

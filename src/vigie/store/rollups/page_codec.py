@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from vigie.query.rollups.buckets import FIELDS, Buckets, Cells, empty_buckets, stack_buckets
+from vigie.query.buckets import FIELDS, Buckets, Cells, empty_buckets, stack_buckets
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.compression.codec import pack_times, unseal
 from vigie.store.rollups import column_groups as rollup_band

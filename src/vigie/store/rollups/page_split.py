@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.query.rollups.buckets import Buckets
+from vigie.query.buckets import Buckets
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.rollups.downsampling import grid
 from vigie.store.rollups.page_codec import page_of

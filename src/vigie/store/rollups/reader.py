@@ -12,16 +12,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vigie.query.rollups.buckets import FIELDS, Buckets, empty_buckets, spans
+from vigie.query.buckets import FIELDS, Buckets, empty_buckets, spans
 from vigie.query.storage import SeriesGroup
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.compression.codec import Times
 from vigie.store.errors import CorruptionError
+from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.rollups.downsampling import downsample, grid
 from vigie.store.rollups.page_codec import buckets_of
 from vigie.store.rollups.tier import Guard, Tier
-from vigie.store.series.index import Index, IndexMatches, MergedLayout, StreamMatch
 from vigie.store.series.layout import Columns, Layout, Layouts
+from vigie.store.series.match_cache import MatchCache, MergedLayout
 from vigie.store.wal.records import StreamName
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class FetchRaw(Protocol):
     """Takes hold of raw samples under the lock; what it returns unpacks them later."""
 
     def __call__(
-        self, found: StreamMatch, matches: IndexMatches, start: int, end: int, *, prompt: bool
+        self, found: StreamMatch, matches: MatchCache, start: int, end: int, *, prompt: bool
     ) -> Callable[[], SeriesGroup | None]:
         """Fetch bytes at once if prompt; else later, and then nobody may remove any before."""
 
@@ -45,7 +46,7 @@ class RollupQuery(NamedTuple):
     """Whose buckets are wanted, which fields of them, and how to come by them."""
 
     found: StreamMatch
-    matches: IndexMatches
+    matches: MatchCache
     wanted: Collection[str]
     guard: Guard
     prompt: bool

@@ -17,14 +17,15 @@ from vigie.query.parallel import parallel_map
 from vigie.query.storage import Matcher, RollupGroup
 from vigie.store.compression.codec import Times
 from vigie.store.corruption import CorruptionLog
+from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.heads.stream import Stream
 from vigie.store.retention import Retention
 from vigie.store.rollups.builder import MINUTE, RollupBuilder
 from vigie.store.rollups.reader import FetchRaw, Read, RollupQuery, RollupReader
 from vigie.store.rollups.tier import Guard, Notes, Tier, TierConfig
-from vigie.store.series.index import Index, IndexMatches, StreamMatch, Target
 from vigie.store.series.label_table import StoredLabelTable
-from vigie.store.series.layout import Layouts
+from vigie.store.series.layout import Layouts, Target
+from vigie.store.series.match_cache import MatchCache
 from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.records import StreamName
 
@@ -176,7 +177,7 @@ class RollupStore:
     ) -> Iterator[RollupGroup]:
         """Yield, target by target, the buckets of fitting series between two multiples of the width."""
         place = [tier.kind.width for tier in self.tiers].index(width)
-        matches = IndexMatches()
+        matches = MatchCache()
         with guard:
             indexes = [self._raw, *(tier.index for tier in self.tiers[place::-1])]
             found = {one.stream.name: one for index in indexes for one in index.find(matchers)}

@@ -12,9 +12,9 @@ from vigie.store.blocks.chunk import Chunk
 from vigie.store.blocks.repair import open_or_repair
 from vigie.store.compression.codec import Times
 from vigie.store.corruption import CorruptionLog
+from vigie.store.heads.index import Index
 from vigie.store.heads.stream import BEFORE_ALL, HeadLimits, Stream
 from vigie.store.retention import Retention, expire
-from vigie.store.series.index import Index
 from vigie.store.series.layout import Layouts
 from vigie.store.wal.records import StreamName
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from vigie.store.series.index import Target
-from vigie.store.series.layout import Layout
+from vigie.store.series.layout import Layout, Target
 
 Pairs = Counter[tuple[str, str]]
 

@@ -22,6 +22,7 @@ MOST = 32  # questions that are remembered of a layout: dashboards ask the same 
 
 
 Columns = NDArray[np.intp]
+Target = tuple[tuple[str, str], ...]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
 # Columns by the format of a store: more press a little better, fewer are unpacked faster.
 BANDS = {4: 48, 5: 32}

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vigie.model import Metric, Table
 from vigie.model.table import Series
-from vigie.store.compression.codec import Floats
 from vigie.store.errors import InvalidInputError
 from vigie.store.series.layout import NAME, Columns, Key, Layout, Layouts, key_of
 
@@ -26,7 +26,7 @@ class TableLayout(NamedTuple):
         """Return the key of each series of a table of which all are kept."""
         return dict(zip(self.table.series, self.layout.series, strict=True))
 
-    def row(self, values: Sequence[float]) -> Floats:
+    def row(self, values: Sequence[float]) -> NDArray[np.float64]:
         """Return the values as a row of the layout, bit for bit."""
         if len(values) != len(self.table.series):
             wanted = len(self.table.series)

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from vigie.query.arrays import Floats, Times
 from vigie.query.engine import QueryResult, ResultSeries
 from vigie.query.functions.number_format import format_number
 from vigie.query.storage import Labels
-from vigie.query.vectors import Floats, Times
 
 TRUNCATED = "results truncated due to limit"
 KEPT_TIMES = 256

@@ -10,11 +10,10 @@ from vigie.model.nan import STALE_BITS
 from vigie.store.compression.codec import Floats, absent, bits
 from vigie.store.heads.head import Head
 from vigie.store.heads.stream import BEFORE_ALL, Stream
-from vigie.store.series.layout import Key, Layouts
+from vigie.store.series.layout import Key, Layouts, Target
 
 JUDGED_EVERY = 16  # rows
 ENDED_PART = 8  # a group is arranged anew when one in so many of its series has ended
-Target = tuple[tuple[str, str], ...]
 
 
 class Member:

@@ -9,15 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-
 from vigie.query.storage import Matcher
 from vigie.store.heads.stream import Stream
-from vigie.store.series.layout import NAME, ColumnCut, Columns, Layout, match_layout, unique
+from vigie.store.series.layout import NAME, Target
 from vigie.store.series.matcher import CompiledMatcher, compile_matcher
 from vigie.store.series.schema import Schema
 
-Target = tuple[tuple[str, str], ...]
 MENTIONS = 4  # of each stream under names that fit, up to which going by names is worth it: else all may fit
 
 
@@ -136,53 +133,6 @@ class Index:
             if not streams:
                 del self._by_name[name]
         self._noted[stream] = {}
-
-
-class MergedLayout(NamedTuple):
-    """Which series pieces of several layouts have together, and which of these lines each layout fills."""
-
-    layout: Layout
-    columns: Columns
-    lines: Mapping[Layout, Columns | None]  # None for "all, in this order"
-
-
-class IndexMatches:
-    """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
-
-    def __init__(self) -> None:
-        self._plans: dict[tuple[tuple[Layout, ...], tuple[CompiledMatcher, ...]], MergedLayout] = {}
-
-    def columns(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> Columns:
-        """Return the columns that meet the conditions."""
-        return match_layout(layout, conditions).columns
-
-    def cuts(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> list[ColumnCut]:
-        """Return the same of an ordered layout, band by band."""
-        return match_layout(layout, conditions).cuts(layout)
-
-    def plan(self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]) -> MergedLayout:
-        """Return how the fitting columns of these layouts stand in one matrix."""
-        key = (layouts, conditions)
-        if key not in self._plans:
-            self._plans[key] = self._planned(layouts, conditions)
-        return self._plans[key]
-
-    def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]) -> MergedLayout:
-        if len(layouts) == 1:
-            return MergedLayout(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
-        keys = {layout: match_layout(layout, conditions).keys for layout in layouts}
-        most = max(layouts, key=lambda layout: len(keys[layout]))
-        if all(some == keys[most] for some in keys.values()):
-            return MergedLayout(most, self.columns(most, conditions), dict.fromkeys(layouts))
-        together = unique(key for layout in (most, *layouts) for key in keys[layout])
-        line = {key: i for i, key in enumerate(together)}
-        lines = {
-            layout: None if some == together else np.array([line[key] for key in some], dtype=np.intp)
-            for layout, some in keys.items()
-        }
-        if len(together) == len(keys[most]):
-            return MergedLayout(most, self.columns(most, conditions), lines)
-        return MergedLayout(Layout(together), np.arange(len(together)), lines)
 
 
 class _Parted(NamedTuple):

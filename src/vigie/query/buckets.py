@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vigie.query.vectors import Flags, Floats, Indices, Times
+from vigie.query.arrays import Flags, Floats, Indices, Times
 
 Cells = NDArray[Any]
 FEW = 32  # buckets with something to sum that are looked at one by one

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.query.rollups.buckets import FEW, FIELDS, Buckets, spans
+from vigie.query.buckets import FEW, FIELDS, Buckets, spans
 from vigie.store.rollups.downsampling import downsample, grid
 from vigie.store.rollups.page_codec import buckets_of, page_of
 from vigie.store.series.layout import Layouts
@@ -69,7 +69,7 @@ def test_spans_of_buckets_are_what_their_samples_say(
 ) -> None:
     high = min(BUCKETS, low + count)
     buckets = downsample(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
-    with np.errstate(all="ignore"), patch("vigie.query.rollups.buckets.FEW", few):
+    with np.errstate(all="ignore"), patch("vigie.query.buckets.FEW", few):
         wide = spans(buckets, np.array([low]), np.array([high]))
     for row, line in enumerate(values):
         check(wide, row, 0, plain(times, line, low * WIDTH, high * WIDTH))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,100 @@ from vigie.agent import metrics as agent_metrics
 from vigie.sources.core.registry import load_builtin
 
 SRC = Path(__file__).parents[1] / "src" / "vigie"
-STANDALONE = [*SRC.glob("model/*.py"), *SRC.glob("sources/**/*.py")]
+STANDALONE = [path for name in ("model", "sources", "workload") for path in SRC.glob(f"{name}/**/*.py")]
+
+
+MODULES = {
+    ".".join(("vigie", *path.relative_to(SRC).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in SRC.rglob("*.py")
+}
+# What each package may import of the others; `vigie` itself holds the version. Layers are in pyproject.toml.
+ALLOWED = {
+    "model": set(),
+    "sources": {"model"},
+    "workload": {"model", "sources.core"},
+    "common": {"model"},
+    "wire": {"model"},
+    "dashboards": {"model"},
+    "findings": {"model"},
+    "views": {"model", "common", "wire"},
+    "sinks": {"model", "common", "wire", "vigie"},
+    "query": {"model", "common"},
+    "store": {"model", "query"},
+}
+
+PENDING = {  # modules that are being moved apart
+    "vigie.agent.http.gpu_commands",
+    "vigie.cli.settings.flags",
+    "vigie.common.config",
+    "vigie.server.api.prometheus.remote_backend",
+    "vigie.server.api.prometheus.status",
+    "vigie.server.http.request_log",
+    "vigie.server.http.requests",
+    "vigie.server.pages.incident_monitor",
+    "vigie.server.privacy.redactor",
+    "vigie.simulation.cluster.metrics.columns",
+    "vigie.sources.core.host",
+}
 
 
 def _imports(path: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, those under TYPE_CHECKING and inside functions too."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in MODULES else node.module
+
+
+@cache
+def _own_imports() -> list[tuple[str, str]]:
+    return sorted(
+        {
+            (name, to)
+            for name, path in MODULES.items()
+            for to in _imports(path)
+            if to.partition(".")[0] == "vigie"
+        }
+    )
+
+
+def _private_owner(module: str) -> str | None:
+    """Return the package that alone may import a module with an underscore in its path."""
+    parts = module.split(".")
+    private = [i for i, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
+    return ".".join(parts[: private[0]]) if private else None
+
+
+def test_no_package_imports_a_private_module_of_another() -> None:
+    imports = [(name, to, _private_owner(to)) for name, to in _own_imports() if name not in PENDING]
+    assert [(a, b) for a, b, owner in imports if owner and not f"{a}.".startswith(f"{owner}.")] == []
+
+
+def _units(one: str, other: str) -> tuple[str, str] | None:
+    """Return the two files or folders, side by side in one folder, that two modules belong to."""
+    mine, theirs = one.split("."), other.split(".")
+    same = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None)
+    if same is None:  # a package and what is inside it
+        return None
+    return ".".join(mine[: same + 1]), ".".join(theirs[: same + 1])
+
+
+def test_no_two_files_or_folders_side_by_side_import_each_other() -> None:
+    imports = [each for each in _own_imports() if PENDING.isdisjoint(each)]
+    pairs = {pair for name, to in imports if (pair := _units(name, to))}
+    assert sorted(pair for pair in pairs if pair[::-1] in pairs and pair[0] < pair[1]) == []
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_a_package_imports_only_those_it_stands_on(package: str) -> None:
+    own = f"vigie.{package}."
+    for name, to in _own_imports():
+        if name not in PENDING and f"{name}.".startswith(own) and not f"{to}.".startswith(own):
+            below = to.removeprefix("vigie.")
+            assert any(f"{below}.".startswith(f"{allowed}.") for allowed in ALLOWED[package]), (name, to)
 
 
 STARTS = {
@@ -34,7 +120,7 @@ STARTS = {
 def test_what_is_sent_to_bare_hosts_needs_only_the_standard_library(path: Path) -> None:
     for module in _imports(path):
         top = module.partition(".")[0]
-        assert top in sys.stdlib_module_names or module.startswith(("vigie.model", "vigie.sources"))
+        assert top in {*sys.stdlib_module_names, "vigie"}
         assert top != "subprocess" or path.name in STARTS, "a source reads files; it starts nothing"
 
 

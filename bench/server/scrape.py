@@ -22,8 +22,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import machine  # noqa: E402
 from bench.store.fleet import Node  # noqa: E402
-from vigie.agent.source_reader import TableValues  # noqa: E402
 from vigie.common.endpoint import TlsOptions  # noqa: E402
+from vigie.model.table import TableValues  # noqa: E402
 from vigie.server.api.prometheus.queries import now_ms  # noqa: E402
 from vigie.server.metrics import ScrapeMetrics  # noqa: E402
 from vigie.server.scrape.config import ScrapeConfig  # noqa: E402

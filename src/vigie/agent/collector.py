@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from vigie.agent.source_reader import SourceReader, TableValues
+from vigie.agent.source_reader import SourceReader
+from vigie.model.table import TableValues
 from vigie.sources.core.lane import Call, Lane, run_all
 
 QUICK_DEADLINE = 2.0

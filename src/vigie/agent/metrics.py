@@ -6,10 +6,10 @@ import platform
 from collections.abc import Iterator, Sequence
 
 import vigie
-from vigie.agent.source_reader import Outcome, SourceReader, TableValues
+from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.common import process_metrics
 from vigie.model import ABSENT, Metric, Table, counter, gauge, info
-from vigie.model.table import Series
+from vigie.model.table import Series, TableValues
 from vigie.sources.core.tree import to_printable
 
 OUTCOME_METRICS = (

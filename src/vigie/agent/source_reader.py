@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import NamedTuple
 
 from vigie.common.clock import Clock
 from vigie.model import Binding, Metric, Sample, Table, series_text
+from vigie.model.table import TableValues
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
@@ -28,14 +28,6 @@ class Outcome(enum.Enum):
     UNAVAILABLE = "unavailable"
     ERROR = "error"
     HUNG = "hung"
-
-
-class TableValues(NamedTuple):
-    """A table and its numbers, swapped as one so that no reader sees half of each."""
-
-    table: Table
-    numbers: tuple[float, ...]
-    plain: bool = False  # whether every number is finite, so that it can be printed as it is
 
 
 class SourceReader:

@@ -15,3 +15,11 @@ class Table(NamedTuple):
     source: str
     version: int
     series: tuple[Series, ...]
+
+
+class TableValues(NamedTuple):
+    """A table and its numbers, swapped as one so that no reader sees half of each."""
+
+    table: Table
+    numbers: tuple[float, ...]
+    plain: bool = False  # whether every number is finite, so that it can be printed as it is

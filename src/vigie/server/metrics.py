@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import vigie
-from vigie.agent.source_reader import TableValues
 from vigie.common import process_metrics
 from vigie.model import Metric, Table, counter, gauge, info
-from vigie.model.table import Series
+from vigie.model.table import Series, TableValues
 from vigie.wire.exposition.renderer import Format, Renderer
 
 HEALTH = ("up", "down", "unknown")

@@ -12,8 +12,8 @@ from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources._nvml.gpm import GpmCounters, GpmPair, can_sample
 from vigie.sources._nvml.gpu import FOR_GOOD, GpuPart, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
+from vigie.sources._nvml.profiling_fields import ROWS, check_fields, select_fields
 from vigie.sources._nvml.samples import GpuReader, SampleBlockCache, Value, driver_of, samples
-from vigie.sources._profiling_fields import ROWS, check_fields, select_fields
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption, Unavailable, check_seconds
 

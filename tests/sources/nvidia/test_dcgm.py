@@ -26,7 +26,7 @@ from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.clients import RunningEngine
 from vigie.sources._dcgm.engine import SOCKET, read
 from vigie.sources._dcgm.profiler import Profiler, ProfilerSettings
-from vigie.sources._profiling_fields import ROWS, select_fields
+from vigie.sources._nvml.profiling_fields import ROWS, select_fields
 
 SOURCE = "nvidia_profiling"
 TABLE = (Path(vigie.simulation.dcgm.__file__).parent / "layouts.txt").read_text().splitlines()

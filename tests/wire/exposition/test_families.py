@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.expositions import parse
-from vigie.agent.source_reader import TableValues
 from vigie.model import ABSENT, Table, gauge
+from vigie.model.table import TableValues
 from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Renderer
 
 BUSY = gauge("vigie_gpu_busy_ratio", "Share of time.", "gpu", "vendor")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.agent.source_reader import TableValues
 from vigie.model import ABSENT, NAN, Metric, Table, counter, gauge, info, untyped
+from vigie.model.table import TableValues
 from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Renderer
 
 

@@ -12,10 +12,11 @@ from vigie.agent.http.server import Request, Response
 from vigie.agent.http.status import status
 from vigie.agent.loop import Loop, OwnTable
 from vigie.agent.metrics import AgentMetrics
-from vigie.agent.source_reader import Outcome, TableValues
+from vigie.agent.source_reader import Outcome
 from vigie.common.clock import Clock
 from vigie.common.listen import LOOPBACK_NAMES
 from vigie.model import Table
+from vigie.model.table import TableValues
 from vigie.wire.exposition.negotiation import chosen_format, takes_gzip
 from vigie.wire.exposition.renderer import Format, Renderer
 

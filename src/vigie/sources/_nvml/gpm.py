@@ -14,8 +14,8 @@ from typing import Optional
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.gpu import FOR_GOOD, FieldRows, GpuPart, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
+from vigie.sources._nvml.profiling_fields import ProfilingField
 from vigie.sources._nvml.samples import SampleBlockCache, Value
-from vigie.sources._profiling_fields import ProfilingField
 
 # A GpmMetric as it lies in memory, without its names.
 CELL = "Id24x"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from vigie.agent.source_reader import TableValues
 from vigie.model import Table
+from vigie.model.table import TableValues
 
 
 class FamilyTable:

@@ -6,8 +6,8 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from vigie.agent.source_reader import TableValues
 from vigie.model import Metric, Table, is_absent, series_text
+from vigie.model.table import TableValues
 from vigie.wire.exposition.families import FamilyTable
 
 

@@ -93,7 +93,7 @@ EXAMPLES = {
         ON_GPU,
         {f"DCGM_FI_DEV_ROW_REMAP_FAILURE{{{CARD}}}": "0x20"},
     ),
-    "ClockCapped": Example(
+    "GpuThrottled": Example(
         {f'vigie_gpu_throttled{{{CARD},reason="hw_power_brake"}}': "1x20"},
         "10m",
         {**ON_GPU, "reason": "hw_power_brake"},
@@ -146,7 +146,7 @@ EXAMPLES = {
         {f"node_vmstat_oom_kill{{{AT}}}": "7x30"},
     ),
     "DiskFull": Example(_disk("1x30"), "20m", {**ON_NODE, "mountpoint": "/scratch"}, _disk("50x30"), "0.01"),
-    "ClockOff": Example(
+    "ClockSkew": Example(
         {f"vigie_node_clock_offset_seconds{{{AT}}}": "-30x20"},
         "15m",
         NODE,

@@ -97,15 +97,15 @@ EXAMPLES: dict[str, tuple[list[Given], list[Given]]] = {
         [series("vigie_agent_link_dropped_total", rising(1, 10), server="x")],
         [series("vigie_agent_link_dropped_total", 5, server="x")],
     ),
-    "clock-capped": (
+    "gpu-throttled": (
         [series("vigie_gpu_throttled", 1, gpu="0", reason="hw_power_brake")],
         [series("vigie_gpu_throttled", 1, gpu="0", reason="power_cap")],
     ),
-    "clock-off": (
+    "clock-skew": (
         [series("vigie_node_clock_offset_seconds", -12)],
         [series("vigie_node_clock_offset_seconds", 9)],
     ),
-    "cpu-crowded": (
+    "cpu-saturated": (
         [*crowded(2), held("0")],
         crowded(2),
     ),
@@ -191,7 +191,7 @@ WHY = "released by root until 14:35:10"
 HEALTHY: dict[str, tuple[str, list[Given]]] = {
     "job_begins_and_takes_its_memory": ("memory-leak", memory(until(900, 12, 300))),
     "job_has_taken_its_memory": ("memory-leak", memory(until(900, 25, 300))),
-    "process_waits_for_its_own_core_while_others_are_idle": ("cpu-crowded", [*crowded(30), held("0")]),
+    "process_waits_for_its_own_core_while_others_are_idle": ("cpu-saturated", [*crowded(30), held("0")]),
     "driver_was_let_go_on_purpose": (
         "gpu-lost",
         [*GONE, series("vigie_agent_source_info", 1, source="nvidia", state="unavailable", reason=WHY)],
@@ -207,11 +207,11 @@ def made(name: str, given: Iterable[Given]) -> int:
         last = NOW - one.ended * MINUTE
         times = [last - MINUTE * (len(one.values) - 1 - place) for place in range(len(one.values))]
         storage.add({"__name__": one.name, **one.labels}, times, one.values)
-    return len(Engine(storage).instant(find_finding(name).when, NOW).series)
+    return len(Engine(storage).instant(find_finding(name).query, NOW).series)
 
 
 def test_every_question_has_examples() -> None:
-    assert set(EXAMPLES) == {one.name for one in all_findings() if one.when}
+    assert set(EXAMPLES) == {one.name for one in all_findings() if one.query}
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))

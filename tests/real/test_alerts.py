@@ -36,7 +36,7 @@ def test_promtool_finds_no_fault_in_the_rules(tmp_path: Path) -> None:
 
 
 def _case(alert: AlertRule, example: Example) -> dict[str, Any]:
-    words = {"summary": _said(alert.summary, example), "description": _said(alert.do, example)}
+    words = {"summary": _said(alert.summary, example), "description": _said(alert.action, example)}
     fired = {"exp_labels": {**example.labels, "severity": alert.severity}, "exp_annotations": words}
     return _test(alert, example.fires, example.at, [fired])
 

@@ -17,16 +17,16 @@ from vigie.simulation.cluster.scenario import Scenario
 
 INCIDENTS = truth(Scenario(fleet(16, 8), int(datetime.fromisoformat(NOW).timestamp() * 1000), 1))
 WORDS = {
-    "clock-cap": "held down",
-    "xid-79": "fallen off the bus",
-    "row-remap": "row of memory",
-    "link-flap": "flap",
-    "starved": "waits for data",
-    "leak": "leak",
-    "lost": "lost",
-    "pcie": "PCIe link",
-    "hang": "hangs",
-    "neighbour": "noisy neighbour",
+    "clock-cap": "throttled",
+    "xid-79": "(not responding|GPU lost)",
+    "row-remap": "row remap",
+    "link-flap": "(flap|went down)",
+    "starved": "(starved|waiting) for data",
+    "leak": "memory",
+    "lost": "unreachable",
+    "pcie": "PCIe",
+    "hang": "hung",
+    "neighbour": "CPU saturated",
     "drained": "drained",
 }
 

@@ -1,1 +1,1 @@
-"""What it means: one file for each diagnosis, with when it holds, what to say and what to do."""
+"""One file per finding: when it holds, what it means, what to do."""

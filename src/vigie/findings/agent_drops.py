@@ -1,15 +1,13 @@
-"""An agent had to throw data away because the server did not take them in time."""
+"""An agent's buffer was full, so data were dropped."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import WARNING, Finding
 
 FINDING = Finding(
-    name="agent-drops",
-    title="data dropped",
+    title="Data dropped",
     severity=WARNING,
-    what="The agent of {node} dropped data: its buffer was full.",
-    do="Look at the network between {node} and the server, and at the server's load; "
-    "a larger buffer helps for a while.",
-    when="sum by (instance) (increase(vigie_agent_link_dropped_total[15m])) > 0",
+    summary="Agent on {node} dropped data: its buffer was full.",
+    action="Check the network and the server's load, or raise `link.buffer_megabytes`.",
+    query="sum by (instance) (increase(vigie_agent_link_dropped_total[15m])) > 0",
 )

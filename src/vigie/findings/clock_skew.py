@@ -1,15 +1,15 @@
-"""A node's clock is wrong."""
+"""The clock of a node is off."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import WARNING, Finding
 
 FINDING = Finding(
-    name="clock-off",
-    title="clock is wrong",
+    title="Clock skew",
     severity=WARNING,
-    what="The clock of {node} is {value} off; its times are corrected.",
-    do="Start time synchronisation on {node}: `systemctl restart chrony` (or systemd-timesyncd).",
-    when="abs(vigie_node_clock_offset_seconds) > 10",
+    summary="Clock of {node} is off by {value}. Timestamps are corrected.",
+    action="On {node}: `systemctl restart chrony` (or systemd-timesyncd).",
+    query="abs(vigie_node_clock_offset_seconds) > 10",
     unit="seconds",
+    alert_after="10m",
 )

@@ -1,4 +1,4 @@
-"""A job worked, stopped working, and still holds its GPUs."""
+"""A job worked and is idle now, with its GPUs still allocated."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from vigie.findings._job_promql import IDLE, WORKED
 from vigie.findings.core.finding import HOUR_MS, WARNING, Finding
 
 FINDING = Finding(
-    name="finished-holding",
-    title="finished but still holding",
+    title="Idle after working",
     severity=WARNING,
-    what="Job {job} of {user} seems to have finished its work and still holds {gpus} ({places}).",
-    do="Look whether its last step ended (a shell or a data loader may be left); if so: `scancel {job_id}`.",
-    when=f"{IDLE}\n  and on (instance, gpu, holder) {WORKED}",
+    summary="Job {job} ({user}) may have finished: {gpus} idle for over 1h ({places}).",
+    action="Look for a leftover process. If done: `scancel {job_id}`.",
+    query=f"{IDLE}\n  and on (instance, gpu, holder) {WORKED}",
     lag_ms=HOUR_MS,
-    chip="finished?",
     by_job=True,
+    badge="finished?",
+    explained_by=("node-lost", "node-stopped"),
 )

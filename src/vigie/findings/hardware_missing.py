@@ -1,15 +1,14 @@
-"""A node came back with less hardware than it had."""
+"""A node has less hardware than before."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import HOUR_MS, WARNING, Finding
 
 FINDING = Finding(
-    name="hardware-missing",
-    title="hardware missing",
+    title="Hardware missing",
     severity=WARNING,
-    what="{node} came back with less than it had: {told}.",
-    do="Look at the BMC's inventory of {node}; reseat or replace what is missing.",
+    summary="{node} has less hardware than before: {told}.",
+    action="Check the BMC inventory. Reseat or replace the part.",
     events=("hardware_missing",),
     lasts=False,
     fresh_ms=HOUR_MS,

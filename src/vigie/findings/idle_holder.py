@@ -1,4 +1,4 @@
-"""A job has held GPUs for an hour without using them, though its process is there."""
+"""A job has GPUs allocated and never used them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from vigie.findings._job_promql import IDLE, WORKED
 from vigie.findings.core.finding import HOUR_MS, WARNING, Finding
 
 FINDING = Finding(
-    name="idle-holder",
-    title="held but idle",
+    title="Allocated but idle",
     severity=WARNING,
-    what="Job {job} of {user} holds {gpus} ({places}) and has not used them.",
-    do="Ask {user} whether it is still needed; if not: `scancel {job_id}`.",
-    when=f"{IDLE}\n  unless on (instance, gpu, holder) {WORKED}",
+    summary="Job {job} ({user}) has {gpus} allocated but idle for over 1h ({places}).",
+    action="Ask {user}. If not needed: `scancel {job_id}`.",
+    query=f"{IDLE}\n  unless on (instance, gpu, holder) {WORKED}",
     lag_ms=HOUR_MS,
-    chip="idle",
     by_job=True,
+    badge="idle",
+    explained_by=("node-lost", "node-stopped"),
+    alert_after="5m",
 )

@@ -1,17 +1,18 @@
-"""Memory of a node had errors that could not be corrected."""
+"""The memory of a node has uncorrectable errors."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import CRITICAL, HOUR_MS, Finding
 
 FINDING = Finding(
-    name="memory-errors",
-    title="uncorrected memory errors",
+    title="Uncorrectable memory errors",
     severity=CRITICAL,
-    what="The memory of {node} had errors that could not be corrected{hurt}.",
-    do="Drain {node}, find the DIMM (`edac-util -v`, the BMC's log) and replace it.",
-    when="sum by (instance) (increase(node_edac_uncorrectable_errors_total[1h])) > 0",
+    summary="{node} reported uncorrectable memory errors in the last hour.{hurt}",
+    action="Drain {node}. Find the DIMM (`edac-util -v`, BMC log) and replace it.",
+    query="sum by (instance) (increase(node_edac_uncorrectable_errors_total[1h])) > 0",
     events=("memory_error",),
     lasts=False,
     fresh_ms=HOUR_MS,
+    badge="memory errors",
+    alert_after="0s",
 )

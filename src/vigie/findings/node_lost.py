@@ -1,28 +1,22 @@
-"""Nothing is heard of a node."""
+"""A node is unreachable: its agent sends nothing."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import CRITICAL, MINUTE_MS, Finding
 
 FINDING = Finding(
-    name="node-lost",
-    title="node lost",
+    title="Node unreachable",
     severity=CRITICAL,
-    what="{node} is lost: nothing is heard of it{hurt}.",
-    was="{node} was lost for {lasted} and is back{hurt}.",
-    do="See whether {node} answers (ping, console, BMC) and restart it; if it is up, look at its agent: "
-    "`systemctl status vigie-agent`.",
-    after="See why: `journalctl -b -1 -e` on {node} tells how it ended, if it was restarted.",
+    summary="{node} is unreachable: no data from its agent.{hurt}",
+    action="Check ping and BMC. If it is up: `systemctl status vigie-agent`.",
+    resolved_action="If it rebooted: `journalctl -b -1 -e`.",
     # A node that is late for a moment is not lost.
-    when='max_over_time(up{job="node"}[2m]) == 0',
+    query='max_over_time(up{job="node"}[2m]) == 0',
     lag_ms=2 * MINUTE_MS,
     events=("node_lost",),
-    explains=(
-        "gpu-lost", "xid", "ib-link-down", "ib-link-flap", "nvlink-down", "node-drained", "data-starved",
-        "cpu-crowded", "rank-hung", "idle-holder", "finished-holding", "never-started", "memory-leak",
-        "oom-kill", "source-failing",
-    ),
-    chip="node lost",
     node_wide=True,
-    unheard=True,
-)  # fmt: skip
+    while_silent=True,
+    badge="unreachable",
+    explained_by=("node-stopped",),
+    alert_after="2m",
+)

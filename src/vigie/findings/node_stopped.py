@@ -1,21 +1,16 @@
-"""A node's agent was stopped in order, so nothing is known of the node."""
+"""An agent was stopped in order, so its node is not monitored."""
 
 from __future__ import annotations
 
-from vigie.findings import node_lost
 from vigie.findings.core.finding import INFO, Finding
 
 FINDING = Finding(
-    name="node-stopped",
-    title="agent stopped",
+    title="Agent stopped",
     severity=INFO,
-    what="{node} is not watched: its agent was stopped{hurt}.",
-    was="{node} was not watched for {lasted}: its agent was stopped.",
-    do="Start it when the work there is done: `systemctl start vigie-agent` on {node}; "
-    "if it will not come back: `vigie nodes remove {node}`.",
-    after="Nothing: it is watched again.",
+    summary="{node} is not monitored: its agent was stopped.{hurt}",
+    action="After maintenance: `systemctl start vigie-agent`. To retire: `vigie nodes remove {node}`.",
+    resolved_action="No action needed.",
     events=("node_stopped",),
-    explains=("node-lost", *node_lost.FINDING.explains),
-    chip="not watched",
     node_wide=True,
+    badge="not monitored",
 )

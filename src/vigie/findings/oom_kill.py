@@ -5,15 +5,17 @@ from __future__ import annotations
 from vigie.findings.core.finding import MINUTE_MS, WARNING, Finding
 
 FINDING = Finding(
-    name="oom-kill",
-    title="killed for want of memory",
+    title="Out-of-memory kill",
     severity=WARNING,
-    what="Memory ran out on {node}, and the kernel killed {process}{hurt}.",
-    was="Memory ran out on {node}, and the kernel killed {process}{hurt}.",
-    do="Give the job more memory, or find what leaks; the job may have to be started again.",
-    when="max by (instance) (increase(node_vmstat_oom_kill[10m])) > 0",
+    summary="The kernel killed {process} on {node}: out of memory.{hurt}",
+    resolved_summary="The kernel killed {process} on {node}: out of memory.{hurt}",
+    action="Request more memory or fix the leak.",
+    query="max by (instance) (increase(node_vmstat_oom_kill[10m])) > 0",
     events=("oom_kill",),
     lasts=False,
     tail_ms=10 * MINUTE_MS,
-    chip="out of memory",
+    badge="OOM",
+    explained_by=("node-lost", "node-stopped"),
+    lends=("process",),
+    alert_after="0s",
 )

@@ -1,14 +1,14 @@
-"""A source of an agent fails: what it reads is missing from every page."""
+"""A source of an agent fails, so its data are missing."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import INFO, Finding
 
 FINDING = Finding(
-    name="source-failing",
-    title="a source fails",
+    title="Source failing",
     severity=INFO,
-    what="The source {source} of {node} fails: {reason}.",
-    do="See `vigie doctor` on {node}; without it the source may be switched off: `--no-sources {source}`.",
-    when='vigie_agent_source_info{state=~"error|hung"}',
+    summary="Source {source} on {node} is failing: {reason}.",
+    action="Run `vigie doctor`, or turn it off: `--no-sources {source}`.",
+    query='vigie_agent_source_info{state=~"error|hung"}',
+    explained_by=("node-lost", "node-stopped"),
 )

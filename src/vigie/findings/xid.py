@@ -1,18 +1,19 @@
-"""NVIDIA's driver reported an error (XID) that is no mere note."""
+"""NVIDIA's driver reported an error (XID) that is more than a note."""
 
 from __future__ import annotations
 
 from vigie.findings.core.finding import HOUR_MS, WARNING, Finding
 
 FINDING = Finding(
-    name="xid",
-    title="driver error (XID)",
+    title="XID error",
     severity=WARNING,
-    what="{node}:{gpu} reported {told}{hurt}.",
-    was="{node}:{gpu} reported {told}{hurt}.",
-    do="See what NVIDIA advises for this XID; if it comes again, drain {node} and reset the GPU.",
+    summary="{node}:{gpu} reported {told}.{hurt}",
+    resolved_summary="{node}:{gpu} reported {told}.{hurt}",
+    action="Follow NVIDIA's advice. If it recurs, drain {node} and reset the GPU.",
     events=("xid",),
     lasts=False,
     fresh_ms=HOUR_MS,
-    chip="XID",
+    badge="XID",
+    explained_by=("node-lost", "node-stopped"),
+    event_severity=True,
 )

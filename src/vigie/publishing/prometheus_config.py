@@ -43,9 +43,9 @@ def alerts() -> str:
         {
             "alert": alert.name,
             "expr": alert.promql,
-            "for": alert.lasts,
+            "for": alert.hold,
             "labels": {"severity": alert.severity},
-            "annotations": {"summary": alert.summary, "description": alert.do},
+            "annotations": {"summary": alert.summary, "description": alert.action},
         }
         for alert in ALERTS
     ]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.findings.core.finding import MINUTE_MS
-from vigie.findings.core.incident import MANY, Incident, build_incidents
+from vigie.findings.core.incident import MIN_WAVE, Incident, build_incidents
 from vigie.findings.core.occurrence import Occurrence, from_events
 from vigie.findings.core.registry import all_findings, find_finding
 from vigie.model import Event
@@ -40,7 +40,7 @@ def told(
 
 def test_samples_and_event_of_one_thing_are_one_with_the_time_of_the_event() -> None:
     event = told("gpu_throttled", -50.3, "warning", gpu="5", reason="hw_power_brake")
-    both = [seen("clock-capped", -50, gpu="5"), *from_events(all_findings(), [event], NOW)]
+    both = [seen("gpu-throttled", -50, gpu="5"), *from_events(all_findings(), [event], NOW)]
     (one,) = build_incidents(both, nobody)
     assert one.begin_ms == NOW + round(-50.3 * MINUTE_MS)
     assert one.end_ms is None
@@ -49,10 +49,10 @@ def test_samples_and_event_of_one_thing_are_one_with_the_time_of_the_event() -> 
 
 
 def test_two_gpus_are_two_troubles_and_many_at_once_are_one() -> None:
-    two = [seen("clock-capped", -5, gpu=str(gpu)) for gpu in range(2)]
+    two = [seen("gpu-throttled", -5, gpu=str(gpu)) for gpu in range(2)]
     assert len(build_incidents(two, nobody)) == 2
-    (one,) = build_incidents([seen("clock-capped", -5, gpu=str(gpu)) for gpu in range(MANY)], nobody)
-    assert len(one.gpus) == MANY
+    (one,) = build_incidents([seen("gpu-throttled", -5, gpu=str(gpu)) for gpu in range(MIN_WAVE)], nobody)
+    assert len(one.gpus) == MIN_WAVE
 
 
 def test_many_nodes_lost_one_by_one_are_not_one() -> None:
@@ -69,11 +69,11 @@ def test_effects_are_told_with_their_cause_only() -> None:
             seen("row-remap-pending", -190, gpu="1"),
             seen("ecc-uncorrected", -190, -130, gpu="1"),
             *from_events(all_findings(), [told("xid", -189, gpu="1", xid="48")], NOW),
-            seen("clock-capped", -100, gpu="2"),
+            seen("gpu-throttled", -100, gpu="2"),
         ],
         nobody,
     )
-    assert names(found) == ["clock-capped", "row-remap-pending"]
+    assert names(found) == ["gpu-throttled", "row-remap-pending"]
 
 
 def test_effect_at_another_place_or_long_after_is_told_by_itself() -> None:
@@ -179,5 +179,6 @@ def test_nothing_is_lost_without_a_cause_and_order_does_not_matter(given_: list[
     told_ = {one.finding.name for one in found}
     for one in given_:
         causes = {cause.name for cause in all_findings() if one.finding.name in cause.explains}
+        causes.update(one.finding.explained_by)
         assert one.finding.name in told_ or causes & {each.finding.name for each in given_}
     assert names(build_incidents(given_[::-1], nobody)) == names(found)

@@ -107,7 +107,7 @@ def test_cell_tells_its_holder_and_leaves_out_what_nobody_measures(small: Asked)
 def test_event_that_knows_only_the_slot_is_laid_at_the_gpu_that_sits_there(small: Asked) -> None:
     (row,) = small.page("pages/incidents")["incidents"]
     assert row["where"] == {"node": "n1", "gpu": "1"}
-    assert row["summary"] == "n1:1 reported XID 48: a memory error; it hits job train."
+    assert row["summary"] == "n1:1 reported XID 48: a memory error. Affects job train."
     assert row["link"] == f"gpu/n1/1?at={(NOW - 4 * MINUTE) // 1000}"
     assert row["affects"] == {"jobs": [{"id": "17", "name": "train"}], "users": ["ada"], "gpus": 2}
     cells = small.page("pages/cluster")["nodes"][0]["cells"]

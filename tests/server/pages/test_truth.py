@@ -24,7 +24,7 @@ NOW = "2026-11-16T06:00:00Z"
 NOW_MS = 1_794_808_800_000
 MINUTE = 60_000
 NAMES = {
-    "clock-cap": "clock-capped",
+    "clock-cap": "gpu-throttled",
     "xid-79": "gpu-lost",
     "row-remap": "row-remap-pending",
     "link-flap": "ib-link-flap",
@@ -33,7 +33,7 @@ NAMES = {
     "lost": "node-lost",
     "pcie": "pcie-downgrade",
     "hang": "rank-hung",
-    "neighbour": "cpu-crowded",
+    "neighbour": "cpu-saturated",
     "drained": "node-drained",
 }
 HOLDING = {IDLE: "idle-holder", LINGERING: "finished-holding", NEVER_STARTED: "never-started"}
@@ -244,7 +244,7 @@ def test_user_sees_what_is_idle_and_how_to_give_it_back(demo: Demo) -> None:
         ("llm-70b", "job", "llm-70b"),
         ("4211", "job", "llm-70b"),
         ("carol", "user", "carol"),
-        ("flap", "event", "InfiniBand link flaps"),
+        ("flap", "event", "InfiniBand link flapping"),
         ("vigie_gpu_power", "metric", "vigie_gpu_power_watts"),
         ("explore", "page", "explore"),
     ],
@@ -267,7 +267,7 @@ def test_server_over_another_engine_shows_what_samples_tell_and_says_what_is_mis
         (usage,) = re.findall(r"\d+ of \d+ GPUs held,.* idle\.", page["verdict"]["sentence"])
         assert usage in demo.get("api/pages/cluster")["verdict"]["sentence"]
         assert "--store" in page["missing"]
-        wanted = {"clock-capped", "row-remap-pending", "data-starved", "rank-hung", "idle-holder"}
+        wanted = {"gpu-throttled", "row-remap-pending", "data-starved", "rank-hung", "idle-holder"}
         until(
             lambda: (
                 {row["finding"] for row in other.get("api/pages/incidents", at=at)["incidents"]} >= wanted
@@ -282,5 +282,5 @@ def test_server_over_another_engine_shows_what_samples_tell_and_says_what_is_mis
 
 def test_diagnoses_are_told(demo: Demo) -> None:
     told = {row["name"]: row for row in demo.get("api/findings")["findings"]}
-    assert "vigie_gpu_throttled" in told["clock-capped"]["when"]
+    assert "vigie_gpu_throttled" in told["gpu-throttled"]["when"]
     assert "xid" in told["xid"]["when"]

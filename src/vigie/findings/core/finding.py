@@ -1,4 +1,4 @@
-"""The shape of a diagnosis: when it holds, what is said of it, and what is to be done."""
+"""What a finding declares: when it holds, what it means, and what to do."""
 
 from __future__ import annotations
 
@@ -7,34 +7,39 @@ from typing import NamedTuple
 CRITICAL, WARNING, INFO = "critical", "warning", "info"
 RANK = {INFO: 0, WARNING: 1, CRITICAL: 2}
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
-# The labels of a sighting by which its place is known, and those that tell more.
+# Labels that say where an occurrence is, and those that say more about it.
 PLACE = ("instance", "gpu", "device", "port", "holder", "mountpoint", "source")
 LABELS = (*PLACE, "reason", "link", "fault")
 
 
 class Finding(NamedTuple):
-    """One diagnosis as data.
+    """One diagnosis as data; its name is that of its file.
 
-    `what` and `do` are sentences with places for what is known of a sighting: {node}, {gpu}, {device} and
-    the other labels, {value}, {job}, {user}, {places}, {hurt} (whom it costs something), {told} (an event).
+    Sentences have placeholders: {node}, {gpu}, {device} and the other labels, {value}, {job}, {user},
+    {places}, {told} (the text of an event) and {hurt} (a sentence about the job that it affects).
     """
 
-    name: str  # as people, pages and alerts call it
-    title: str  # a few words, for a cell or a row
+    title: str
     severity: str
-    what: str
-    do: str
-    when: str = ""  # PromQL; each series of the answer is a sighting
-    events: tuple[str, ...] = ()  # kinds of events that tell of it, too
+    summary: str
+    action: str
+    query: str = ""  # PromQL; each series of its result is an occurrence
+    events: tuple[str, ...] = ()  # kinds of events that are occurrences, too
     lasts: bool = True  # an event without an end goes on; else it was a moment
-    fresh_ms: int = 0  # for how long a moment still needs somebody
-    chip: str = ""  # a word or two beside a job that it hits
-    lag_ms: int = 0  # for how long it has been so when the query first tells
-    tail_ms: int = 0  # for how long the query still tells of it when it is over
-    was: str = ""  # the sentence when it is over; {lasted} tells how long it was
-    after: str = ""  # what to do then, where it is something else than before
-    by_job: bool = False  # all places of a job are one trouble
-    explains: tuple[str, ...] = ()  # findings that follow from it, at the same place or job
-    unit: str = ""  # of the value that the query gives
-    node_wide: bool = False  # it takes all GPUs of the node
-    unheard: bool = False  # nothing is heard of the node, so it is over when something is
+    fresh_ms: int = 0  # for how long a moment stays open
+    lag_ms: int = 0  # how long it has held when the query first matches
+    tail_ms: int = 0  # how long the query still matches when it no longer holds
+    resolved_summary: str = ""  # instead of "{title}: {place}, resolved after {lasted}."
+    resolved_action: str = ""  # where it differs from the action
+    badge: str = ""  # a word or two next to an affected job
+    by_job: bool = False  # all places of a job are one incident
+    explains: tuple[str, ...] = ()  # findings that follow from this one, at the same place or job
+    explained_by: tuple[str, ...] = ()  # the same, declared by what follows
+    lends: tuple[str, ...] = ()  # facts that the cause takes over
+    event_severity: bool = False  # the event knows its severity better
+    slows_peers: bool = False  # the other GPUs of the job wait for this one
+    unit: str = ""  # of the query's value
+    node_wide: bool = False  # it affects all GPUs of the node
+    while_silent: bool = False  # it ends as soon as the node sends again
+    alert_after: str = ""  # how long Prometheus waits before it alerts; empty: no alert
+    name: str = ""  # set by the registry

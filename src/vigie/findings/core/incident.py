@@ -1,4 +1,4 @@
-"""Troubles: sightings of one thing made one, and what follows from another left out."""
+"""Incidents: occurrences of one finding merged, and effects put under their cause."""
 
 from __future__ import annotations
 
@@ -11,53 +11,57 @@ from vigie.findings.core.occurrence import Occurrence
 Place = tuple[str, str]  # a node and the index of one of its GPUs
 JobsAt = Callable[[str, str, int, int | None], Sequence[str]]  # jobs on a node or GPU in a span
 
-TOGETHER_MS = 15 * MINUTE_MS  # what is seen again at a place within this time is the same thing
-AT_ONCE_MS = 3 * MINUTE_MS  # what began together did so within this time
-MANY = 4  # of the same, at the same time: one cause
+SAME_MS = 15 * MINUTE_MS  # an occurrence at the same place within this time is the same incident
+AT_ONCE_MS = 3 * MINUTE_MS  # incidents that began within this time may share a cause
+MIN_WAVE = 4  # places of one finding at once are one incident
 
 
 class Incident(NamedTuple):
-    """Something that is wrong or was: a diagnosis with its places, its times, and whom it hits."""
+    """A finding that holds or held, with its places, times and affected jobs."""
 
     finding: Finding
     nodes: tuple[str, ...]
     gpus: tuple[Place, ...]
     begin_ms: int
     end_ms: int | None
-    facts: Mapping[str, str]  # labels and words for its sentence
+    facts: Mapping[str, str]  # labels and texts for its sentences
     jobs: tuple[str, ...]
     severity: str
     value: float | None = None
 
     @property
     def open(self) -> bool:
-        """Tell whether it still is so."""
+        """Tell whether it still holds."""
         return self.end_ms is None
 
 
-def build_incidents(sightings: Iterable[Occurrence], jobs_at: JobsAt) -> list[Incident]:
-    """Return what is wrong, each thing once, under its cause."""
-    found = [_trouble(sighting, jobs_at) for sighting in _joined(sightings)]
-    return _caused(_together(found))
+def build_incidents(occurrences: Iterable[Occurrence], jobs_at: JobsAt) -> list[Incident]:
+    """Return the incidents, each once, effects under their cause."""
+    found = [_to_incident(one, jobs_at) for one in _merge_touching(occurrences)]
+    return _group_by_cause(_group_waves(_group_by_job(found)))
 
 
-def _joined(sightings: Iterable[Occurrence]) -> list[Occurrence]:
-    """Return sightings of one place that touch in time as one: samples and events tell of the same."""
+def _merge_touching(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
+    """Merge occurrences of one place that touch in time: samples and events report the same."""
     known: dict[tuple[str, tuple[str, ...]], list[Occurrence]] = {}
-    for one in sorted(sightings, key=lambda sighting: sighting.begin_ms):
+    for one in sorted(occurrences, key=lambda one: one.begin_ms):
         before = known.setdefault((one.finding.name, one.place), [])
-        if before and (before[-1].end_ms is None or one.begin_ms <= before[-1].end_ms + TOGETHER_MS):
-            before[-1] = _merged(before[-1], one)
+        if before and (before[-1].end_ms is None or one.begin_ms <= before[-1].end_ms + SAME_MS):
+            before[-1] = _merge(before[-1], one)
         else:
             before.append(one)
     return [one for group in known.values() for one in group]
 
 
-def _merged(first: Occurrence, second: Occurrence) -> Occurrence:
+def _merge(first: Occurrence, second: Occurrence) -> Occurrence:
     end = None if None in (first.end_ms, second.end_ms) else max(first.end_ms or 0, second.end_ms or 0)
-    told = first if first.told else second  # an event knows its time to the moment
-    begin = told.begin_ms if told.told and told.finding.lasts else min(first.begin_ms, second.begin_ms)
-    return told._replace(
+    reported = first if first.told else second  # an event knows its time exactly
+    begin = (
+        reported.begin_ms
+        if reported.told and reported.finding.lasts
+        else min(first.begin_ms, second.begin_ms)
+    )
+    return reported._replace(
         labels={**second.labels, **first.labels},
         begin_ms=begin,
         end_ms=end,
@@ -66,40 +70,41 @@ def _merged(first: Occurrence, second: Occurrence) -> Occurrence:
     )
 
 
-def _trouble(one: Occurrence, jobs_at: JobsAt) -> Incident:
+def _to_incident(one: Occurrence, jobs_at: JobsAt) -> Incident:
     node, gpu = one.labels.get("instance", ""), one.labels.get("gpu", "")
     holder = one.labels.get("holder", "")
     jobs = [holder] if holder else jobs_at(node, gpu, one.begin_ms, one.end_ms)
     places = ((node, gpu),) if gpu else ()
     facts = {**one.labels, **({"told": one.told} if one.told else {})}
-    severity = one.severity if one.finding.name == "xid" and one.severity else one.finding.severity
+    finding = one.finding
+    severity = one.severity if finding.event_severity and one.severity else finding.severity
     return Incident(
-        one.finding, (node,), places, one.begin_ms, one.end_ms, facts, tuple(jobs), severity, one.value
+        finding, (node,), places, one.begin_ms, one.end_ms, facts, tuple(jobs), severity, one.value
     )
 
 
-def _together(found: Sequence[Incident]) -> list[Incident]:
-    """Return all places of a job as one where the diagnosis is about jobs, and many at once as one."""
+def _group_by_job(found: Sequence[Incident]) -> list[Incident]:
+    """Merge all places of a job where the finding is about jobs."""
     jobs: dict[tuple[str, str], list[Incident]] = {}
-    for one in sorted(found, key=lambda trouble: trouble.begin_ms):
+    for one in sorted(found, key=lambda incident: incident.begin_ms):
         if one.finding.by_job and one.jobs:
             mine = jobs.setdefault((one.finding.name, one.jobs[0]), [])
             last = mine[-1].end_ms if mine else 0
-            if mine and (last is None or one.begin_ms <= last + TOGETHER_MS):
-                mine[-1] = _one([mine[-1], one])
+            if mine and (last is None or one.begin_ms <= last + SAME_MS):
+                mine[-1] = _merge_incidents([mine[-1], one])
             else:
                 mine.append(one)
-    whole = [one for one in found if not (one.finding.by_job and one.jobs)]
-    return _at_once([*whole, *(one for mine in jobs.values() for one in mine)])
+    rest = [one for one in found if not (one.finding.by_job and one.jobs)]
+    return [*rest, *(one for mine in jobs.values() for one in mine)]
 
 
-def _at_once(found: Sequence[Incident]) -> list[Incident]:
-    """Return what came over many places in the same minutes as one trouble."""
-    kept: list[Incident] = []
+def _group_waves(found: Sequence[Incident]) -> list[Incident]:
+    """Merge incidents of one finding that began at many places within minutes."""
+    grouped: list[Incident] = []
     waves: dict[str, list[list[Incident]]] = {}
-    for one in sorted(found, key=lambda trouble: trouble.begin_ms):
+    for one in sorted(found, key=lambda incident: incident.begin_ms):
         if one.finding.by_job:
-            kept.append(one)
+            grouped.append(one)
             continue
         mine = waves.setdefault(one.finding.name, [])
         if mine and one.begin_ms - mine[-1][0].begin_ms <= AT_ONCE_MS and mine[-1][0].open == one.open:
@@ -107,11 +112,11 @@ def _at_once(found: Sequence[Incident]) -> list[Incident]:
         else:
             mine.append([one])
     for wave in (wave for mine in waves.values() for wave in mine):
-        kept += [_one(wave)] if len(wave) >= MANY else wave
-    return kept
+        grouped += [_merge_incidents(wave)] if len(wave) >= MIN_WAVE else wave
+    return grouped
 
 
-def _one(group: Sequence[Incident]) -> Incident:
+def _merge_incidents(group: Sequence[Incident]) -> Incident:
     first = group[0]
     if len(group) == 1:
         return first
@@ -125,28 +130,27 @@ def _one(group: Sequence[Incident]) -> Incident:
     )
 
 
-def _caused(found: Sequence[Incident]) -> list[Incident]:
-    """Return the causes; what a cause explains lends it its time and its words, and is told no more."""
+def _group_by_cause(found: Sequence[Incident]) -> list[Incident]:
+    """Return the causes; an effect lends its cause its time and its facts, and is left out."""
     return [
-        _enriched(one, [other for other in found if _explains(one, other)])
+        _absorb(one, [other for other in found if _explains(one, other)])
         for one in found
         if not any(_explains(other, one) for other in found if other is not one)
     ]
 
 
-def _enriched(cause: Incident, effects: Sequence[Incident]) -> Incident:
+def _absorb(cause: Incident, effects: Sequence[Incident]) -> Incident:
     facts = dict(cause.facts)
     for effect in effects:
         facts.setdefault("told", effect.facts.get("told", ""))
-        if effect.finding.name == "oom-kill":
-            facts["process"] = effect.facts.get("process", "")
+        facts.update({name: effect.facts.get(name, "") for name in effect.finding.lends})
     jobs = dict.fromkeys([*cause.jobs, *(job for effect in effects for job in effect.jobs)])
     begin = min([cause.begin_ms, *(effect.begin_ms for effect in effects)])
     return cause._replace(facts=facts, jobs=tuple(jobs), begin_ms=begin)
 
 
 def _follows(cause: Incident, effect: Incident) -> bool:
-    """Tell whether one thing began while or just before another was, and did not go on after it."""
+    """Tell whether an incident began during or just before another, and did not outlast it."""
     if effect.begin_ms < cause.begin_ms - AT_ONCE_MS:
         return False
     if cause.end_ms is None:
@@ -156,9 +160,10 @@ def _follows(cause: Incident, effect: Incident) -> bool:
 
 
 def _explains(cause: Incident, effect: Incident) -> bool:
-    if effect.finding.name not in cause.finding.explains:
-        return False
-    if not _follows(cause, effect):
+    related = (
+        effect.finding.name in cause.finding.explains or cause.finding.name in effect.finding.explained_by
+    )
+    if not related or not _follows(cause, effect):
         return False
     if cause.finding.by_job and effect.finding.by_job:
         return bool(set(cause.jobs) & set(effect.jobs))

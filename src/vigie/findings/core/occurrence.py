@@ -1,4 +1,4 @@
-"""A sighting: one diagnosis held at one place for a while, as the samples or an event tell."""
+"""One finding at one place for a time, from samples or an event."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ Labels = Mapping[str, str]
 
 
 class Occurrence(NamedTuple):
-    """From when to when a diagnosis held at a place; without an end it still does."""
+    """When a finding held at a place; without an end it still does."""
 
     finding: Finding
-    labels: Labels  # of PLACE and more, only those that say something
+    labels: Labels  # of LABELS, without the empty ones
     begin_ms: int
     end_ms: int | None
     value: float | None = None
-    told: str = ""  # the words of an event
-    severity: str = ""  # of the event, where it is known better
+    told: str = ""  # the text of the event
+    severity: str = ""  # of the event
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Return where it is; two sightings of one finding at one place are the same thing."""
+        """Return where it is: two occurrences at one place are the same thing."""
         return tuple(self.labels.get(name, "") for name in PLACE)
 
 
-def labels_of(values: Sequence[str]) -> Labels:
-    """Return the labels of a row that was asked for with LABELS."""
+def name_labels(values: Sequence[str]) -> Labels:
+    """Return the labels whose values a query gave in the order of LABELS."""
     return {name: text for name, text in zip(LABELS, values, strict=True) if text}
 
 
 def from_events(findings: Iterable[Finding], events: Iterable[Event], at_ms: int) -> Iterator[Occurrence]:
-    """Yield what events tell up to a moment."""
+    """Yield the occurrences that events up to a moment report."""
     by_kind = [(kind, finding) for finding in findings for kind in finding.events]
     for event in events:
         for kind, finding in by_kind:
-            # One kind tells of corrected errors as a warning, and of others as critical.
+            # One kind covers corrected errors (warning) and uncorrectable ones (critical).
             if kind == event.kind and RANK.get(event.severity, 0) >= RANK[finding.severity]:
-                yield _told(finding, event, at_ms)
+                yield _from_event(finding, event, at_ms)
 
 
-def _told(finding: Finding, event: Event, at_ms: int) -> Occurrence:
+def _from_event(finding: Finding, event: Event, at_ms: int) -> Occurrence:
     end = event.end_ms
     if end is None and not finding.lasts:
         end = event.begin_ms + finding.fresh_ms
     if end is not None and end > at_ms:
         end = None
-    where = dict(event.where)
-    labels = {"instance": where.pop("node", ""), **where}
+    place = dict(event.where)
+    labels = {"instance": place.pop("node", ""), **place}
     known = {name: text for name, text in labels.items() if text}
     return Occurrence(finding, known, event.begin_ms, end, None, event.what, event.severity)

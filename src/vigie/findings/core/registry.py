@@ -1,4 +1,4 @@
-"""Finds the diagnoses: every module of this package that has one."""
+"""Finds the findings: every file of the package is one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from vigie.findings.core.finding import Finding
 
 @cache
 def all_findings() -> tuple[Finding, ...]:
-    """Return every diagnosis, by name."""
-    found = []
-    for module in pkgutil.iter_modules(vigie.findings.__path__):
-        if not module.ispkg and not module.name.startswith("_"):
-            finding = getattr(importlib.import_module(f"vigie.findings.{module.name}"), "FINDING", None)
-            if isinstance(finding, Finding):
-                found.append(finding)
-    return tuple(sorted(found, key=lambda finding: finding.name))
+    """Return every finding, by name."""
+    return tuple(
+        _load(module.name)
+        for module in sorted(pkgutil.iter_modules(vigie.findings.__path__), key=lambda module: module.name)
+        if not module.ispkg and not module.name.startswith("_")
+    )
 
 
 def find_finding(name: str) -> Finding:
-    """Return the diagnosis of a name."""
+    """Return the finding of a name."""
     return next(each for each in all_findings() if each.name == name)
+
+
+def _load(module: str) -> Finding:
+    finding: Finding = importlib.import_module(f"vigie.findings.{module}").FINDING
+    return finding._replace(name=module.replace("_", "-"))

@@ -185,9 +185,9 @@ class PageRoutes:
                 "name": finding.name,
                 "severity": finding.severity,
                 "title": finding.title,
-                "summary": finding.what,
-                "action": finding.do,
-                "when": finding.when or f"events: {', '.join(finding.events)}",
+                "summary": finding.summary,
+                "action": finding.action,
+                "when": finding.query or f"events: {', '.join(finding.events)}",
                 "events": list(finding.events),
             }
             for finding in all_findings()

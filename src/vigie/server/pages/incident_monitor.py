@@ -78,7 +78,7 @@ class IncidentMonitor:
         """Return what is or was wrong, as it was to be seen at the moment of a snapshot."""
         history = await self._history(snapshot.at_ms, len(snapshot.nodes))
         lacking = self._trouble  # of this history: a look that ends from here on tells of another one
-        seen = list(history.sightings(snapshot.at_ms))
+        seen = list(history.occurrences(snapshot.at_ms))
         return IncidentReport(await asyncio.to_thread(self._told, seen, snapshot), lacking)
 
     def _told(self, seen: list[Occurrence], snapshot: Snapshot) -> list[Incident]:
@@ -147,14 +147,14 @@ class IncidentMonitor:
         found = await self._asker.ask(self._asks, span, LOOK_SECONDS)
         for name, rows in found.rows.items():
             for row in rows:
-                history.take(name, row.labels, row.times, row.values)
-        history.reached(at_ms)
+                history.add(name, row.labels, row.times, row.values)
+        history.advance(at_ms)
 
 
 def _is_back(one: Occurrence, snapshot: Snapshot) -> bool:
     """Tell whether the node that samples of the last minutes call lost is there again."""
     node = one.labels.get("instance", "")
-    return one.finding.unheard and one.end_ms is None and snapshot.is_up(node)
+    return one.finding.while_silent and one.end_ms is None and snapshot.is_up(node)
 
 
 def _placed(event: Event, cards: Mapping[tuple[str, str], str]) -> Event:

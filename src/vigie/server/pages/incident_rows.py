@@ -13,11 +13,11 @@ from vigie.server.pages.snapshot import Snapshot
 from vigie.server.privacy.redactor import Redactor
 
 MOST = 8
-REASONS = {  # why a GPU is held back
-    "hw_power_brake": "a power brake of the hardware",
-    "hw_thermal": "the hardware is too hot",
-    "sw_thermal": "the GPU is too hot",
-    "hw_slowdown": "a slowdown by the hardware",
+REASONS = {  # why a GPU is throttled
+    "hw_power_brake": "hardware power brake",
+    "hw_thermal": "hardware thermal",
+    "sw_thermal": "software thermal",
+    "hw_slowdown": "hardware slowdown",
 }
 
 
@@ -57,9 +57,7 @@ class IncidentRows:
                 "users": sorted({job["user"] for job in jobs if job["user"]}),
                 "gpus": self._gpus(incident),
             },
-            "action": (finding.do if incident.open else finding.after or finding.do).format_map(
-                BlankField(words)
-            ),
+            "action": _action(incident).format_map(BlankField(words)),
             "link": _link(incident, where, self._snapshot.at_ms),
         }
 
@@ -88,19 +86,19 @@ class IncidentRows:
         first = jobs[0] if jobs else None
         own = {f"{node}:{gpu}" for node, gpu in incident.gpus}
         others = len([gpu for gpu in first["gpus"] if gpu not in own]) if first else 0
+        job = str(first["name"] or first["id"]) if first else ""
+        places = join_words([f"{node}:{gpu}" for node, gpu in incident.gpus])
         return {
             **incident.facts,
             "nodes": join_words(incident.nodes),
-            "places": join_words([f"{node}:{gpu}" for node, gpu in incident.gpus]),
+            "places": places,
+            "place": _place(incident, job, places),
             "gpus": pluralize(len(incident.gpus), "GPU"),
-            "job": (first["name"] or first["id"]) if first else "nobody",
+            "job": job or "unknown",
             "job_id": first["id"] if first else "JOB",
             "user": (first["user"] or "somebody") if first else "somebody",
             "hurt": _hurt(first, others, incident),
             "value": format_value(incident.value, incident.finding.unit),
-            "value_of": f" ({format_value(incident.value, incident.finding.unit)})"
-            if incident.value is not None
-            else "",
             "clock": self._clock(incident),
             "node": incident.nodes[0] if incident.nodes else "?",
             "lasted": format_duration((incident.end_ms or self._snapshot.at_ms) - incident.begin_ms),
@@ -116,7 +114,7 @@ class IncidentRows:
             "told": told.rstrip("."),
             "because": f": {reason}" if reason else "",
             "process": process or "a process",
-            "killed": f" The kernel has killed {process}." if process else "",
+            "killed": f" The kernel killed {process}." if process else "",
             "reason": REASONS.get(reason, reason),
         }
 
@@ -138,10 +136,23 @@ def _sentence(incident: Incident) -> str:
     """Return the sentence that fits: of one place or of many, of what is or of what was."""
     finding = incident.finding
     if len(incident.nodes) > 1 and not finding.by_job:
-        return f"{finding.title.capitalize()} on {{nodes}}{{hurt}}."
+        return f"{finding.title} on {{nodes}}.{{hurt}}"
     if incident.open:
-        return finding.what
-    return finding.was or f"{finding.what} That is over."
+        return finding.summary
+    return finding.resolved_summary or f"{finding.title}: {{place}}, resolved after {{lasted}}.{{hurt}}"
+
+
+def _action(incident: Incident) -> str:
+    finding = incident.finding
+    return finding.action if incident.open else finding.resolved_action or finding.action
+
+
+def _place(incident: Incident, job: str, places: str) -> str:
+    """Return where it was, for a sentence."""
+    if incident.finding.by_job and job:
+        return f"job {job} on {places or join_words(incident.nodes)}"
+    part = incident.facts.get("device") or incident.facts.get("mountpoint")
+    return places or " ".join(filter(None, [join_words(incident.nodes), part]))
 
 
 def _hurt(job: dict[str, Any] | None, others: int, incident: Incident) -> str:
@@ -149,10 +160,9 @@ def _hurt(job: dict[str, Any] | None, others: int, incident: Incident) -> str:
     if job is None:
         return ""
     name = job["name"] or job["id"]
-    if incident.gpus and others and incident.finding.chip == "straggler":
-        waiting = f"{pluralize(others, 'other GPU')} of job {name}"
-        return f"; the {waiting} {'wait' if others > 1 else 'waits'} for it"
-    return f"; it {'hits' if incident.open else 'hit'} job {name}"
+    if incident.open and incident.gpus and others and incident.finding.slows_peers:
+        return f" Can slow the other {pluralize(others, 'GPU')} of job {name}."
+    return f" {'Affects' if incident.open else 'Affected'} job {name}."
 
 
 def _where(incident: Incident, jobs: Sequence[dict[str, Any]]) -> dict[str, str]:

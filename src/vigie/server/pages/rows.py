@@ -86,7 +86,7 @@ class JobRows:
 
     def __init__(self, snapshot: Snapshot, redactor: Redactor) -> None:
         self._snapshot, self._redactor = snapshot, redactor
-        worst_last = [one for one in reversed(by_severity(snapshot.incidents)) if one.finding.chip]
+        worst_last = [one for one in reversed(by_severity(snapshot.incidents)) if one.finding.badge]
         self._ever = {job: incident.finding for incident in worst_last for job in incident.jobs}
         self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
 
@@ -110,7 +110,7 @@ class JobRows:
             "gpus": job.gpus,
             "wanted_gpus": _number(facts.get("gpus", "")),
             "ladder": self.ladder(job) if state == "running" else dict.fromkeys(("held", *STEPS)),
-            "badge": odd.chip if odd else "",
+            "badge": odd.badge if odd else "",
             "why": waiting_for(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
         }
 

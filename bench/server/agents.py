@@ -32,7 +32,7 @@ from bench.store.thousand import INTERVAL, Fleet, load, take  # noqa: E402
 from vigie.agent.link.buffer import LinkBuffer  # noqa: E402
 from vigie.agent.link.client import LinkClient, ServerPeer  # noqa: E402
 from vigie.agent.link.credentials import LinkCredentials  # noqa: E402
-from vigie.agent.link.entries import values_of  # noqa: E402
+from vigie.agent.link.entries import encode_frame  # noqa: E402
 from vigie.agent.link.hello import describe_node, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
 from vigie.store.filesystem import FOLDER  # noqa: E402
@@ -57,7 +57,7 @@ class Agent:
         self.sent_at: float | None = None  # when the frame that is waited for was put
         me = describe_node(self.name, cadence, {})._replace(machine_id=self.name)
         credentials = LinkCredentials(
-            data / self.name / "key", given=(data / "join-token").read_text().strip()
+            data / self.name / "key", token_argument=(data / "join-token").read_text().strip()
         )
         self.link = LinkClient(ServerPeer(url, credentials), me, LinkBuffer(None, me.boot_id))
 
@@ -69,7 +69,7 @@ class Agent:
             numbers = next(self._numbers)
         parts = tuple((table, tuple(numbers[first:last])) for table, first, last in self._node.tables)
         now = time.time_ns() // 1_000_000
-        self.link.buffer.put(values_of(Frame(now - age_ms, parts), uptime_ms() - age_ms))
+        self.link.buffer.put(encode_frame(Frame(now - age_ms, parts), uptime_ms() - age_ms))
         self.link._wake.set()  # a link itself takes only frames of now
         self.put += 1
         self.sent_at = time.perf_counter()

@@ -32,8 +32,8 @@ from bench.store.fleet import Matrix, Times  # noqa: E402
 from bench.store.peers import Peer, present  # noqa: E402
 from bench.store.wire import Template, Writer  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
-from vigie.wire.remote_write.labels import label_section  # noqa: E402
-from vigie.wire.remote_write.write_request import compress, series_field  # noqa: E402
+from vigie.wire.remote_write.labels import encode_labels  # noqa: E402
+from vigie.wire.remote_write.write_request import compress, encode_series  # noqa: E402
 
 CONTAINERS, REPLACED = 20, 2
 SLICE = 10  # steps that are sent at a time to a peer
@@ -191,8 +191,8 @@ def _containers(churn: Churn, first: int, times: Times) -> bytes:
         values: Matrix = one.values[begin - one.born : end - one.born]
         for i, metric in enumerate(METRICS):
             labels = dict(zip(metric.labels, one.labels, strict=True)) | churn.node.labels
-            section = label_section({**labels, "__name__": metric.name})
-            fields.append(series_field(section, some, values[:, i].tolist()))
+            section = encode_labels({**labels, "__name__": metric.name})
+            fields.append(encode_series(section, some, values[:, i].tolist()))
     return b"".join(fields)
 
 

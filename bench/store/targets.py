@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.store.fleet import Node, parts_of
-from vigie.model import series_text
+from vigie.model import format_series
 
 TABLES = ("dcgm", "netdev")  # of what a node of the fleet has: 304 series
 
@@ -21,7 +21,7 @@ class Exporter:
     def __init__(self, number: int) -> None:
         self._node = Node(number, [part for part in parts_of(number) if part.table in TABLES])
         self.instance = self._node.labels["instance"]
-        self._names = [series_text(*series) for series in self._node.series]
+        self._names = [format_series(*series) for series in self._node.series]
 
     def page(self) -> bytes:
         """Return the numbers of the next step."""

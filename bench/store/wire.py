@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.store.fleet import Matrix, Node, Times
-from vigie.wire.remote_write.labels import label_section
-from vigie.wire.remote_write.protobuf import varint
+from vigie.wire.remote_write.labels import encode_labels
+from vigie.wire.remote_write.protobuf import encode_varint
 from vigie.wire.remote_write.write_request import compress
 
 SAMPLE = 18  # field and length, field, 8 bytes of value, field, 6 bytes of time
@@ -25,8 +25,8 @@ class Template:
         blank = (b"\x12\x10\x09" + bytes(8) + b"\x10" + bytes(6)) * samples
         for metric, values in node.series:
             labels = dict(zip(metric.labels, values, strict=True)) | node.labels | {"__name__": metric.name}
-            section = label_section(labels)
-            body += b"\x0a" + varint(len(section) + len(blank)) + section
+            section = encode_labels(labels)
+            body += b"\x0a" + encode_varint(len(section) + len(blank)) + section
             places.append(len(body))
             body += blank
         self._body = np.frombuffer(body, dtype=np.uint8).copy()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import Hanging, reading, steady
-from vigie.agent.bindings import FACT, HOLDER, MOST, WORD, BindingTracker
-from vigie.agent.link.entries import binding_message, binding_of
+from vigie.agent.bindings import FACT, HOLDER, MAX_NODE_BINDINGS, WORD, BindingTracker
+from vigie.agent.link.entries import build_binding_message, parse_binding
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Binding, Frame, Sample
 from vigie.sources.core.host import MAX_BINDINGS, Host
@@ -55,7 +55,7 @@ class Scene:
         self.holding = BindingTracker([self.reading, *others], [self])
         self._now = 0
 
-    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+    def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         self.told, self.held = list(changes), held
 
     def tick(self, at: int, *held: Binding) -> list[Binding]:
@@ -145,7 +145,7 @@ def test_bindings_of_a_source_are_bounded_and_the_rest_is_noted() -> None:
     scene = Scene()
     scene.tick(1000, *(gpu(index) for index in range(MAX_BINDINGS + 5)))
     assert scene.held is not None
-    assert len(scene.held) == MAX_BINDINGS <= MOST
+    assert len(scene.held) == MAX_BINDINGS <= MAX_NODE_BINDINGS
     assert "dropped" in next(iter(scene.reading.host.notes.values()))
 
 
@@ -154,13 +154,13 @@ def test_long_words_are_cut_to_what_a_message_takes(long: int) -> None:
     scene = Scene()
     (told,) = scene.tick(1000, gpu(0, job="x" * long, command="y" * long))
     assert (len(told.holder), len(told.facts["command"])) == (WORD, FACT)
-    assert decode(encode(binding_message(told, 1)))
+    assert decode(encode(build_binding_message(told, 1)))
 
 
 def test_words_that_are_no_text_still_cross_the_link() -> None:
     scene = Scene()
     (told,) = scene.tick(1000, gpu(0, job="\udcff", command="\udc80"))
-    assert decode(encode(binding_message(told, 1)))
+    assert decode(encode(build_binding_message(told, 1)))
 
 
 words = st.text(max_size=50)
@@ -180,5 +180,5 @@ words = st.text(max_size=50)
     )
 )
 def test_any_binding_crosses_the_link_unchanged(binding: Binding) -> None:
-    message = decode(encode(binding_message(binding, 7)))
-    assert binding_of(message) == binding  # type: ignore[arg-type]
+    message = decode(encode(build_binding_message(binding, 7)))
+    assert parse_binding(message) == binding  # type: ignore[arg-type]

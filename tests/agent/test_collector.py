@@ -94,7 +94,7 @@ def test_thread_that_has_made_the_calls_of_one_lane_makes_those_of_the_next() ->
     def call() -> None:
         threads.append(threading.get_ident())
 
-    first.submit([call], lambda: first.go_on_with(second, [call], finished.set))
+    first.submit([call], lambda: first.hand_over(second, [call], finished.set))
     assert finished.wait(5)
     assert threads[0] == threads[1]
     assert run_all(first, [call]) == []
@@ -119,7 +119,7 @@ def test_lane_with_more_to_do_keeps_its_thread() -> None:
     def more() -> None:
         threads["more"] = threading.get_ident()
 
-    first.submit([begin], lambda: first.go_on_with(second, [wait], lambda: None))
+    first.submit([begin], lambda: first.hand_over(second, [wait], lambda: None))
     assert entered.wait(5)
     first.submit([more], finished.set)
     go.set()

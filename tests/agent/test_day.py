@@ -67,8 +67,8 @@ def test_memory_and_files_stay_flat_for_a_day_while_everything_comes_and_goes(tm
                 files.append(len(os.listdir("/proc/self/fd")))
 
     asyncio.run(day())
-    assert {r.source.name: r.outcome for r in collector.readings} == dict.fromkeys(SOURCES, Outcome.OK)
-    assert all(r.values.table.version > 200 for r in collector.readings if r.source.name == "netdev")
+    assert {r.source.name: r.outcome for r in collector.readers} == dict.fromkeys(SOURCES, Outcome.OK)
+    assert all(r.values.table.version > 200 for r in collector.readers if r.source.name == "netdev")
     assert marks[1] - marks[0] < 1000, f"{marks[1] - marks[0]} more objects after 20 hours"
     assert abs(files[1] - files[0]) < 40
     collector.close()

@@ -35,7 +35,7 @@ def panels(board: Dashboard) -> Iterator[Panel]:
 
 def everything(variable: Variable) -> str:
     """Return what stands in PromQL when nothing is chosen: all, or the fixed default."""
-    return variable.default if variable.choices else variable.everything
+    return variable.default if variable.choices else variable.match_all
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -39,7 +39,7 @@ def declared() -> tuple[Metric, ...]:
 @cache
 def labels_of(name: str) -> frozenset[str] | None:
     """Return the labels that series of this name have in a store, or nothing if none declares it."""
-    found = [metric for metric in declared() if metric.declares(name)]
+    found = [metric for metric in declared() if metric.matches(name)]
     exact = [metric for metric in found if metric.name == name] or found
     if not exact:
         return None

@@ -34,7 +34,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
 def _said(directory: Path, collector: Collector) -> str:
     """Return the exposition, with each source's outcome and notes as comments above it."""
     lines = []
-    for reading in collector.readings:
+    for reading in collector.readers:
         reason = reading.reason.replace(str(directory), "")
         lines.append(f"# {reading.source.name}: {reading.outcome.value}" + (f": {reason}" if reason else ""))
         notes = (f"{where}: {why}".replace(str(directory), "") for where, why in reading.host.notes.items())
@@ -56,7 +56,7 @@ def test_recorded_machine_gives_what_is_expected(
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_source_fails_on_any_recorded_machine(machine: str, read: Read) -> None:
-    readings = read(machine)[1].readings
+    readings = read(machine)[1].readers
     failed = {r.source.name: r.reason for r in readings if r.outcome not in (Outcome.OK, Outcome.UNAVAILABLE)}
     assert failed == {}
     assert all(reading.reason for reading in readings if reading.outcome is not Outcome.OK)
@@ -79,7 +79,7 @@ def test_there_are_four_machines_and_each_source_works_on_one() -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_series_is_declared_by_a_source(machine: str, read: Read) -> None:
     declared = functools.cache(_declared)
-    for reading in read(machine)[1].readings:
+    for reading in read(machine)[1].readers:
         if reading.source.name == "textfile":
             continue  # it passes on what others declare
         for metric, labels in reading.values.table.series:
@@ -88,12 +88,12 @@ def test_every_series_is_declared_by_a_source(machine: str, read: Read) -> None:
 
 
 def _declared(name: str) -> bool:
-    return any(metric.declares(name) for source in find_sources() for metric in source.metrics)
+    return any(metric.matches(name) for source in find_sources() for metric in source.metrics)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_no_counter_is_negative_or_nan(machine: str, read: Read) -> None:
-    for reading in read(machine)[1].readings:
+    for reading in read(machine)[1].readers:
         for (metric, labels), value in zip(reading.values.table.series, reading.values.numbers, strict=True):
             assert metric.kind != "counter" or value >= 0, (metric.name, labels, value)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vigie.model import Metric, counter, gauge, info, series_text, untyped
+from vigie.model import Metric, counter, format_series, gauge, info, untyped
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ def test_unit_is_what_the_name_spells(name: str, unit: str) -> None:
 
 def test_family_declares_its_members_and_no_others() -> None:
     row = untyped("node_zfs_arc_*", "The field * of the cache.")
-    member = row.named("hits")
+    member = row.expand("hits")
     assert (member.name, member.help) == ("node_zfs_arc_hits", "The field hits of the cache.")
-    assert row.declares("node_zfs_arc_hits")
-    assert not row.declares("node_zfs_arc_")
-    assert not row.declares("node_zfs_zil_hits")
+    assert row.matches("node_zfs_arc_hits")
+    assert not row.matches("node_zfs_arc_")
+    assert not row.matches("node_zfs_zil_hits")
 
 
 def test_plain_row_declares_only_itself() -> None:
-    assert counter("a_total", "A.").declares("a_total")
-    assert not counter("a_total", "A.").declares("a_totals")
+    assert counter("a_total", "A.").matches("a_total")
+    assert not counter("a_total", "A.").matches("a_totals")
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_parts_of_a_histogram_are_of_one_family(
 
 def test_series_with_the_wrong_number_of_labels_is_refused() -> None:
     with pytest.raises(ValueError, match="has labels"):
-        series_text(info("i_info", "I.", "a", "b"), ("only one",))
+        format_series(info("i_info", "I.", "a", "b"), ("only one",))

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.model import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of, from_bits
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, float_from_bits, float_to_bits
 
 
 def test_the_three_are_all_nan_and_all_different() -> None:
-    assert [bits_of(value) for value in (NAN, STALE, ABSENT)] == [NAN_BITS, STALE_BITS, ABSENT_BITS]
+    assert [float_to_bits(value) for value in (NAN, STALE, ABSENT)] == [NAN_BITS, STALE_BITS, ABSENT_BITS]
     assert all(math.isnan(value) for value in (NAN, STALE, ABSENT))
     assert len({NAN_BITS, STALE_BITS, ABSENT_BITS}) == 3
 
@@ -25,4 +25,4 @@ def test_each_is_told_by_its_bits(value: float, absent: int, stale: int) -> None
 
 @given(st.integers(0, 2**64 - 1))
 def test_any_bits_survive_the_way_through_a_float(bits: int) -> None:
-    assert bits_of(from_bits(bits)) == bits
+    assert float_to_bits(float_from_bits(bits)) == bits

@@ -167,13 +167,13 @@ class Agent:
         commands: CommandRunner | None = None,
     ) -> None:
         credentials = LinkCredentials(
-            home / "key", given=place.secrets.join_token if token is None else token
+            home / "key", token_argument=place.secrets.join_token if token is None else token
         )
         self.link = LinkClient(ServerPeer(place.url, credentials), me, LinkBuffer(None, me.boot_id), commands)
         self._running = asyncio.ensure_future(self.link.run())
 
     async def connected(self) -> Agent:
-        await until(lambda: self.link.counts.connected)
+        await until(lambda: self.link.counters.connected)
         return self
 
     def send(self, *values: float, at: int | None = None, table: Table = ONE) -> int:

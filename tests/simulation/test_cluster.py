@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from vigie.model import ABSENT
-from vigie.model.nan import bits_of
+from vigie.model.nan import float_to_bits
 from vigie.simulation.cluster.bindings import bindings
 from vigie.simulation.cluster.events import events
 from vigie.simulation.cluster.incidents import INCIDENTS
@@ -124,7 +124,7 @@ def test_slowest_rank_sets_the_step_of_its_whole_job() -> None:
 def test_gpu_that_fell_off_the_bus_is_absent_and_never_zero() -> None:
     power = seen("gpu08")("vigie_gpu_power_watts", gpu="2")
     assert power[at(-40)] > 0
-    assert bits_of(float(power[-1])) == bits_of(ABSENT)
+    assert float_to_bits(float(power[-1])) == float_to_bits(ABSENT)
 
 
 def test_hang_looks_busy_at_low_power() -> None:

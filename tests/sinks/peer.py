@@ -10,7 +10,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from vigie.model.nan import bits_of
+from vigie.model.nan import float_to_bits
 from vigie.wire.remote_write.labels import LabelCache
 from vigie.wire.remote_write.write_request import decode, decompress
 
@@ -66,7 +66,7 @@ class Peer:
         """Take a whole request or nothing, and return the complaint."""
         series = decode(decompress(body, 1 << 26), LabelCache()).series
         found = [
-            (frozenset(labels.items()), when, bits_of(value))
+            (frozenset(labels.items()), when, float_to_bits(value))
             for labels, times, values in series
             for when, value in zip(times, values, strict=True)
         ]

@@ -9,7 +9,7 @@ import pytest
 from tests.sinks.peer import Peer
 from vigie.common.endpoint import Endpoint, Secret
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
-from vigie.model.nan import NAN_BITS, STALE_BITS, bits_of
+from vigie.model.nan import NAN_BITS, STALE_BITS, float_to_bits
 from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
 
 QUICK = RemoteWriteOptions(batch_seconds=0.0, first_pause=0.005, longest_pause=0.02, request_seconds=5.0)
@@ -32,7 +32,7 @@ def frame(place: int, each: Table, *values: float) -> Frame:
 
 
 def sent(place: int, value: float) -> tuple[int, int]:
-    return NOW + place * 1000, bits_of(value)
+    return NOW + place * 1000, float_to_bits(value)
 
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -119,7 +119,7 @@ def test_late_sample_goes_apart_and_costs_no_other(peer: Peer, tmp_path: Path) -
     sink.write_series([(each, [NOW + 2000], [3.0]) for each in labels])
     sink.close()
     assert len(peer.taken) == 29
-    assert peer.values(n="4") == [(NOW, bits_of(1.0)), (NOW + 2000, bits_of(3.0))]
+    assert peer.values(n="4") == [(NOW, float_to_bits(1.0)), (NOW + 2000, float_to_bits(3.0))]
     assert len(peer.paths) == 2  # one for those in order, one for the late sample
     assert sink.state().dropped == {"out of order": 1}
 
@@ -209,7 +209,7 @@ def test_series_that_leaves_its_table_or_has_no_value_is_marked_stale(peer: Peer
     sink.write(frame(3, table(version=3)), "n1")
     peer.wait(lambda: len(peer.taken) == 9)
     sink.close()
-    assert [bits for _, bits in peer.values(n="a")] == [bits_of(1.0)] * 3 + [STALE_BITS]
+    assert [bits for _, bits in peer.values(n="a")] == [float_to_bits(1.0)] * 3 + [STALE_BITS]
     assert peer.values(n="b") == [sent(0, 2.0), (NOW + 1000, STALE_BITS)]
     assert [bits for _, bits in peer.values(n="c")] == [NAN_BITS, NAN_BITS, STALE_BITS]
 
@@ -219,7 +219,7 @@ def test_clean_stop_ends_every_series(peer: Peer, tmp_path: Path) -> None:
     sink.write(frame(0, table("a"), 1.0), "n1")
     sink.close()
     (_, first), (when, last) = peer.values(n="a")
-    assert (first, last) == (bits_of(1.0), STALE_BITS)
+    assert (first, last) == (float_to_bits(1.0), STALE_BITS)
     assert when > NOW
 
 

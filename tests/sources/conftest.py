@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vigie.model import series_text
+from vigie.model import format_series
 from vigie.sources.core.host import Host
 from vigie.sources.core.replay import replay, unpack
 from vigie.sources.core.source import Source
@@ -34,9 +34,9 @@ def samples() -> Samples:
     def read(source: Source, host: Host) -> dict[str, float]:
         found = {}
         for metric, labels, value in source.read(host):
-            assert metric in source.metrics or any(m.declares(metric.name) for m in source.metrics)
+            assert metric in source.metrics or any(m.matches(metric.name) for m in source.metrics)
             if value is not None:
-                found[series_text(metric, labels)] = value
+                found[format_series(metric, labels)] = value
         host.end_read()
         return found
 

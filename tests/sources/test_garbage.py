@@ -63,7 +63,7 @@ def test_spoiled_files_never_make_a_source_fail(machine: str, seed: int, tmp_pat
 
 
 def _all_fair(sources: list[Source], top: Path) -> None:
-    readings = collected(top, sources).readings
+    readings = collected(top, sources).readers
     assert {r.source.name: r.reason for r in readings if r.outcome not in FAIR} == {}
     for reading in readings:
         assert all(isinstance(number, (int, float)) for number in reading.values.numbers)

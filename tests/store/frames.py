@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from vigie.model import Frame, Table, gauge
-from vigie.model.nan import ABSENT_BITS, STALE_BITS, bits_of
+from vigie.model.nan import ABSENT_BITS, STALE_BITS, float_to_bits
 from vigie.query.storage import Matcher, Storage
 from vigie.store.wal.records import LATEST
 
@@ -70,7 +70,7 @@ class Model:
             cells = {
                 frozenset(
                     {**dict(zip(metric.labels, labels, strict=True)), "__name__": metric.name, **node}.items()
-                ): (bits_of(value))
+                ): (float_to_bits(value))
                 for (metric, labels), value in zip(table.series, values, strict=True)
             }
             times.setdefault(frame.time_ms, cells)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.store.frames import EVERYTHING, Model, answer, frame
-from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, from_bits
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, float_from_bits
 from vigie.query.storage import Matcher
 from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
@@ -38,7 +38,7 @@ class Stored(RuleBasedStateMachine):
     def take(
         self, node: dict[str, str], time: int, sensors: list[str], words: list[int], source: str
     ) -> None:
-        numbers = [from_bits(word) for word in words[: 2 * len(sensors)]]
+        numbers = [float_from_bits(word) for word in words[: 2 * len(sensors)]]
         one = frame(time, sensors, numbers, source)
         self.store.append(node, one)
         self.model.append(node, one)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.store.frames import Model, frame
-from vigie.model.nan import from_bits
+from vigie.model.nan import float_from_bits
 from vigie.query.engine import Engine, QueryResult
 from vigie.query.errors import TooManySamplesError
 from vigie.query.limits import QueryLimits
@@ -79,7 +79,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Memo
         _fill(store, model)
     memory = MemoryStorage()
     for key, samples in model.answer().items():
-        memory.add(dict(key), list(samples), [from_bits(bits) for bits in samples.values()])
+        memory.add(dict(key), list(samples), [float_from_bits(bits) for bits in samples.values()])
     with Store(folder) as store:
         yield store, memory
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.store.frames import EVERYTHING, NODE, POWER, Model, answer, frame, table
 from vigie.model import ABSENT, NAN, STALE, Frame, Table, gauge
-from vigie.model.nan import NAN_BITS, STALE_BITS, bits_of
+from vigie.model.nan import NAN_BITS, STALE_BITS, float_to_bits
 from vigie.query.storage import Matcher, Storage
 from vigie.store.directory_lock import FORMAT
 from vigie.store.errors import (
@@ -53,16 +53,22 @@ def test_three_kinds_of_nan_stay_apart_through_head_log_and_block(tmp_path: Path
     with Store(tmp_path) as store:
         assert answer(store) == before
         assert store.check() == []
-    assert {value for samples in before.values() for value in samples.values()} == expected | {bits_of(4.5)}
+    assert {value for samples in before.values() for value in samples.values()} == expected | {
+        float_to_bits(4.5)
+    }
 
 
 def test_series_that_ends_gets_a_stale_marker_at_the_first_frame_without_it(store: Store) -> None:
     store.append(NODE, frame(10, ["a", "b"], [1, 2, 3, 4]))
     store.append(NODE, frame(20, ["a"], [5, 6]))
     store.append(NODE, frame(30, ["a", "c"], [7, 8, 9, 10]))
-    assert line(store, "power_watts", "b") == {10: bits_of(2), 20: STALE_BITS}
-    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(5), 30: bits_of(7)}
-    assert line(store, "temperature_celsius", "c") == {30: bits_of(10)}
+    assert line(store, "power_watts", "b") == {10: float_to_bits(2), 20: STALE_BITS}
+    assert line(store, "power_watts", "a") == {
+        10: float_to_bits(1),
+        20: float_to_bits(5),
+        30: float_to_bits(7),
+    }
+    assert line(store, "temperature_celsius", "c") == {30: float_to_bits(10)}
 
 
 def test_table_without_any_series_left_ends_them_all_across_blocks(store: Store) -> None:
@@ -70,7 +76,7 @@ def test_table_without_any_series_left_ends_them_all_across_blocks(store: Store)
     store.flush()
     store.append(NODE, frame(20, [], []))
     store.flush()
-    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: STALE_BITS}
+    assert line(store, "power_watts", "a") == {10: float_to_bits(1), 20: STALE_BITS}
     assert answer(store, EVERYTHING, 20, 20) == {
         series: {20: STALE_BITS} for series in answer(store, EVERYTHING, 10, 10)
     }
@@ -127,14 +133,14 @@ def test_series_that_two_tables_have_is_answered_once(store: Store) -> None:
     store.append(NODE, frame(10, ["a"], [1, 2], "one"))
     store.append(NODE, frame(20, ["a"], [3, 4], "two"))
     store.append(NODE, frame(10, ["a"], [5, 6], "two"))
-    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(3)}
+    assert line(store, "power_watts", "a") == {10: float_to_bits(1), 20: float_to_bits(3)}
 
 
 def test_series_that_moves_to_another_table_has_not_ended(store: Store) -> None:
     for time, first, second in ((10, "ax", "y"), (20, "x", "ay")):
         tables = (table(first, 1, "one"), table(second, 1, "two"))
         store.append(NODE, Frame(time, tuple((each, (1.0,) * len(each.series)) for each in tables)))
-    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: bits_of(1)}
+    assert line(store, "power_watts", "a") == {10: float_to_bits(1), 20: float_to_bits(1)}
 
 
 def test_frame_that_does_not_fit_its_table_is_refused_and_leaves_nothing(store: Store) -> None:
@@ -314,7 +320,11 @@ def test_late_frame_for_a_damaged_block_costs_none_of_its_other_tables(tmp_path:
     with Store(tmp_path) as store:
         with pytest.raises(CorruptionError, match=r"a late frame of .* at 15 is lost"):
             store.append(NODE, Frame(15, tuple(parts)))
-        assert line(store, "power_watts", "two") == {10: bits_of(1.5), 15: bits_of(1), 20: bits_of(1.5)}
+        assert line(store, "power_watts", "two") == {
+            10: float_to_bits(1.5),
+            15: float_to_bits(1),
+            20: float_to_bits(1.5),
+        }
         assert any("late frames of" in damage for damage in store.damages)
 
 
@@ -337,7 +347,7 @@ def test_torn_log_is_cut_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     (segment,) = (tmp_path / "log").iterdir()
     os.truncate(segment, segment.stat().st_size - 3)
     with Store(tmp_path) as store:
-        assert line(store, "power_watts", "a") == {10: bits_of(1)}
+        assert line(store, "power_watts", "a") == {10: float_to_bits(1)}
         assert len(store.damages) == 1
         assert "the last record is torn" in store.damages[0]
         assert "at byte" in caplog.text
@@ -355,7 +365,7 @@ def test_full_disk_is_a_clear_error_and_nothing_is_forgotten(tmp_path: Path) -> 
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         store.sync()
     with Store(tmp_path) as store:
-        assert line(store, "power_watts", "a") == {10: bits_of(1)}
+        assert line(store, "power_watts", "a") == {10: float_to_bits(1)}
 
 
 def test_failed_sync_acknowledges_nothing_and_the_next_one_all(
@@ -389,5 +399,5 @@ def test_failed_sync_acknowledges_nothing_and_the_next_one_all(
 def test_table_of_a_restarted_agent_may_reuse_a_version(store: Store) -> None:
     store.append(NODE, Frame(10, ((table(["a"], 1), (1.0, 2.0)),)))
     store.append(NODE, Frame(20, ((table(["b"], 1), (3.0, 4.0)),)))
-    assert line(store, "power_watts", "a") == {10: bits_of(1), 20: STALE_BITS}
-    assert line(store, "power_watts", "b") == {20: bits_of(3)}
+    assert line(store, "power_watts", "a") == {10: float_to_bits(1), 20: STALE_BITS}
+    assert line(store, "power_watts", "b") == {20: float_to_bits(3)}

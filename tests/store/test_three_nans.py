@@ -12,7 +12,7 @@ from tests.store.frames import EVERYTHING, NODE, Model, Samples, answer, frame
 from tests.store.heads.test_ungrouped import series
 from vigie.common.endpoint import Endpoint
 from vigie.model import ABSENT, NAN, STALE
-from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, bits_of
+from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, float_to_bits
 from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
 from vigie.store.compression.codec import absent
 from vigie.store.heads.stream import HeadLimits
@@ -36,9 +36,9 @@ def append(store: Store, first: int, last: int, expected: Model, loose: Samples)
         expected.append(NODE, one)
         store.append_series([series(f"loose{n}", [time], [line[time]]) for n, line in enumerate(lines)])
         for n, line in enumerate(lines):
-            if bits_of(line[time]) != ABSENT_BITS:
+            if float_to_bits(line[time]) != ABSENT_BITS:
                 key = frozenset(series(f"loose{n}", [], []).labels.items())
-                loose.setdefault(key, {})[time] = bits_of(line[time])
+                loose.setdefault(key, {})[time] = float_to_bits(line[time])
     store.sync()
 
 

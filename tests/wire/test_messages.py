@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.agent.link.entries import EncodedFrame, Entry, entries_of, packed, piece_of
+from vigie.agent.link.entries import EncodedFrame, Entry, decode_segment, encode_segment, pack_values
 from vigie.model import ABSENT, NAN, STALE, Binding, Event, Metric, Table, gauge
-from vigie.model.nan import bits_of
+from vigie.model.nan import float_to_bits
 from vigie.wire import messages, table_codec
 from vigie.wire.messages import Ack, FrameMessage, Goodbye, Hello, MalformedMessageError
 
@@ -19,12 +19,12 @@ SERIES = st.lists(st.tuples(METRICS, st.tuples(LABELS)), max_size=12, unique=Tru
 
 
 def test_every_bit_pattern_of_nan_survives() -> None:
-    data = packed([1.5, NAN, STALE, ABSENT])
+    data = pack_values([1.5, NAN, STALE, ABSENT])
     back = messages.decode(messages.encode(FrameMessage(1, 1000, 5, [(0, data)])))
     assert isinstance(back, FrameMessage)
     bits = [int.from_bytes(data[i : i + 8], "little") for i in range(0, 32, 8)]
     assert back.parts == [(0, data)]
-    assert bits == [bits_of(1.5), bits_of(NAN), bits_of(STALE), bits_of(ABSENT)]
+    assert bits == [float_to_bits(1.5), float_to_bits(NAN), float_to_bits(STALE), float_to_bits(ABSENT)]
 
 
 def test_field_that_only_a_newer_version_knows_is_passed_over() -> None:
@@ -60,7 +60,7 @@ def test_known_message_with_a_bad_field_is_refused(message: object) -> None:
 
 @given(st.binary(max_size=200))
 def test_garbage_is_malformed_and_nothing_worse(data: bytes) -> None:
-    for read in (messages.decode, table_codec.unpack, lambda data: entries_of(data, "boot")):
+    for read in (messages.decode, table_codec.decode_layout, lambda data: decode_segment(data, "boot")):
         try:
             read(data)
         except MalformedMessageError:
@@ -78,22 +78,22 @@ def test_spoilt_message_is_malformed_and_nothing_worse(noise: bytes, place: int)
 
 @given(SERIES)
 def test_layout_comes_back_as_it_was(series: tuple[tuple[Metric, tuple[str, ...]], ...]) -> None:
-    assert table_codec.unpack(table_codec.pack(series)) == series
+    assert table_codec.decode_layout(table_codec.encode_layout(series)) == series
 
 
 @given(SERIES, SERIES)
 def test_difference_leads_from_the_old_table_to_the_new(
     old: tuple[tuple[Metric, tuple[str, ...]], ...], new: tuple[tuple[Metric, tuple[str, ...]], ...]
 ) -> None:
-    change = table_codec.difference(old, new)
+    change = table_codec.diff_tables(old, new)
     if change is not None:
-        assert table_codec.apply(old, change) == new
+        assert table_codec.apply_delta(old, change) == new
 
 
 def test_one_series_more_is_told_as_one_series() -> None:
     metric = gauge("a", "A.", "x")
     old = tuple((metric, (str(i),)) for i in range(100))
-    change = table_codec.difference(old, (*old[:50], (metric, ("new",)), *old[51:]))
+    change = table_codec.diff_tables(old, (*old[:50], (metric, ("new",)), *old[51:]))
     assert change == (((metric, ("new",)),), [50], [50])
 
 
@@ -105,7 +105,7 @@ def test_difference_that_does_not_fit_is_refused(
     added: tuple[tuple[Metric, tuple[str, ...]], ...],
 ) -> None:
     try:
-        table_codec.apply(old, table_codec.TableDifference(added, places, ended))
+        table_codec.apply_delta(old, table_codec.TableDelta(added, places, ended))
     except MalformedMessageError:
         pass
 
@@ -113,13 +113,13 @@ def test_difference_that_does_not_fit_is_refused(
 def test_piece_for_the_disk_holds_all_that_its_entries_need() -> None:
     table = Table("cpu", 3, ((gauge("a", "A.", "x"), ("1",)),))
     entries: list[Entry] = [
-        EncodedFrame(1000, 7, ((table, packed([ABSENT])),)),
+        EncodedFrame(1000, 7, ((table, pack_values([ABSENT])),)),
         Event("xid", 900, "it fell off the bus", {"gpu": "0"}, None, "critical"),
         Binding("gpu0", "job", "17", 5, None),
     ]
-    piece = piece_of(entries, "boot-1")
-    assert entries_of(piece, "boot-1") == entries
-    after_reboot = entries_of(piece, "boot-2")[0]
+    piece = encode_segment(entries, "boot-1")
+    assert decode_segment(piece, "boot-1") == entries
+    after_reboot = decode_segment(piece, "boot-2")[0]
     assert isinstance(after_reboot, EncodedFrame)
     assert after_reboot.uptime_ms == 0
 

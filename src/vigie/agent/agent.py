@@ -32,7 +32,7 @@ from vigie.sinks.core.background_sink import BackgroundSink
 log = logging.getLogger(__name__)
 
 
-UNLINK_SECONDS = 5.0
+LINK_STOP_SECONDS = 5.0
 
 
 class AgentStartError(Exception):
@@ -44,14 +44,14 @@ class LinkHandle(Protocol):
 
     def __call__(self, frame: Frame) -> None: ...
 
-    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+    def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         """Take which bindings have begun and ended, and all that is held now."""
 
-    def event(self, event: Event) -> None: ...
+    def record_event(self, event: Event) -> None: ...
 
     def state(self) -> dict[str, Any]: ...
 
-    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+    async def request(self, user: str, target: str) -> tuple[int, bytes]:
         """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
 
     async def run(self) -> None:
@@ -80,45 +80,45 @@ class AgentConfig(NamedTuple):
     token: str | None
     cadence: float
     collector: Collector
-    feeders: Sequence[BackgroundSink] = ()
+    sinks: Sequence[BackgroundSink] = ()
     tables: Sequence[OwnTable] = ()
     links: Sequence[LinkHandle] = ()
     relay: ExporterRelay | None = None
     socket: Path | None = None  # for commands on this machine
-    memory: Path | None = None  # what was told is known there after a restart
+    state_file: Path | None = None  # what was told is known there after a restart
 
 
-async def run(plan: AgentConfig) -> None:
+async def run(config: AgentConfig) -> None:
     """Run until SIGINT or SIGTERM."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     clock = SystemClock()
-    holding = BindingTracker(plan.collector.readings, plan.links)
-    happenings = EventTracker(plan.collector.readings, plan.links, EventStateFile(plan.memory))
-    consumers: list[Consumer] = [*plan.feeders, *plan.links, holding, happenings]
-    if plan.relay:
-        consumers.append(plan.relay)
-    loop = Loop(plan.collector, clock, cadence=plan.cadence, consumers=consumers)
-    outcomes = SourceOutcomes(plan.collector.readings)
-    tables = [outcomes.table, holding.table, happenings.table, *plan.tables]
-    host, port = split_address(plan.listen)
-    pages = Handlers(
-        plan.node,
-        plan.collector,
+    bindings = BindingTracker(config.collector.readers, config.links)
+    events = EventTracker(config.collector.readers, config.links, EventStateFile(config.state_file))
+    consumers: list[Consumer] = [*config.sinks, *config.links, bindings, events]
+    if config.relay:
+        consumers.append(config.relay)
+    loop = Loop(config.collector, clock, cadence=config.cadence, consumers=consumers)
+    outcomes = SourceOutcomes(config.collector.readers)
+    tables = [outcomes.table, bindings.table, events.table, *config.tables]
+    host, port = split_address(config.listen)
+    handlers = Handlers(
+        config.node,
+        config.collector,
         loop,
         clock,
-        token=plan.token,
-        loopback=is_loopback(plan.listen),
+        token=config.token,
+        loopback=is_loopback(config.listen),
         tables=tables,
     )
-    if plan.feeders or plan.links:
-        loop.tables = [pages.own, *tables]  # else nobody takes them: a scrape makes its own
-    server = await _listen(pages, host, port)
-    commands = await _listen_locally(plan, pages)
-    linking = [asyncio.ensure_future(link.run()) for link in plan.links]
+    if config.sinks or config.links:
+        loop.tables = [handlers.agent_table, *tables]  # else nobody takes them: a scrape makes its own
+    server = await _listen(handlers, host, port)
+    commands = await _listen_on_socket(config, handlers)
+    link_tasks = [asyncio.ensure_future(link.run()) for link in config.links]
     await loop.tick()
-    _announce(plan, server)
+    _log_ready(config, server)
     gc.collect()
     gc.freeze()  # what is here now stays: the collector need not walk it again
     gc.set_threshold(20_000)  # a scrape makes and drops some 2,000 tuples, and no cycles
@@ -132,30 +132,30 @@ async def run(plan: AgentConfig) -> None:
     if ticking.done():
         ticking.result()  # it only ends by an error: let it be seen
     ticking.cancel()
-    if plan.relay:
-        await plan.relay.close()
-    await _unlink(plan.links, linking)
-    for feeder in plan.feeders:
-        feeder.close()
-    plan.collector.close()
+    if config.relay:
+        await config.relay.close()
+    await _stop_links(config.links, link_tasks)
+    for sink in config.sinks:
+        sink.close()
+    config.collector.close()
     log.info("stopped")
 
 
-async def _unlink(links: Sequence[LinkHandle], running: Sequence[asyncio.Future[None]]) -> None:
+async def _stop_links(links: Sequence[LinkHandle], running: Sequence[asyncio.Future[None]]) -> None:
     """Let every link end by itself within a moment; what is not acknowledged goes to the disk."""
     for link in links:
         link.stop()
     if running:
-        _, late = await asyncio.wait(running, timeout=UNLINK_SECONDS)
+        _, late = await asyncio.wait(running, timeout=LINK_STOP_SECONDS)
         for task in late:
             task.cancel()
     for link in links:
         link.close()
 
 
-async def _listen(pages: Handlers, host: str, port: int) -> asyncio.Server:
+async def _listen(handlers: Handlers, host: str, port: int) -> asyncio.Server:
     try:
-        return await server.serve(pages.answer, host, port)
+        return await server.serve(handlers.answer, host, port)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             who = listen.port_holder(port)
@@ -165,24 +165,24 @@ async def _listen(pages: Handlers, host: str, port: int) -> asyncio.Server:
         raise AgentStartError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
-async def _listen_locally(plan: AgentConfig, pages: Handlers) -> unix_socket.UnixServer | None:
+async def _listen_on_socket(config: AgentConfig, handlers: Handlers) -> unix_socket.UnixServer | None:
     """Listen for commands, where that is possible; the agent does its work without them too."""
-    if plan.socket is None:
+    if config.socket is None:
         return None
-    gpus = GpuCommands(plan.collector.readings)
+    gpus = GpuCommands(config.collector.readers)
     try:
-        return await unix_socket.listen(UnixHandlers(pages, plan.links, gpus).answer, plan.socket)
+        return await unix_socket.listen(UnixHandlers(handlers, config.links, gpus).answer, config.socket)
     except unix_socket.UnixSocketError as error:
         log.warning("no socket for commands on this machine: %s", error)
         return None
 
 
-def _announce(plan: AgentConfig, server: asyncio.Server) -> None:
+def _log_ready(config: AgentConfig, server: asyncio.Server) -> None:
     host, port = server.sockets[0].getsockname()[:2]
-    readings = plan.collector.readings
-    working = [reading for reading in readings if reading.outcome is Outcome.OK]
-    series = sum(len(reading.values.numbers) for reading in working)
+    readers = config.collector.readers
+    working = [reader for reader in readers if reader.outcome is Outcome.OK]
+    series = sum(len(reader.values.numbers) for reader in working)
     where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    log.info("watching %s: %d series from %d of %d sources", plan.node, series, len(working), len(readings))
+    log.info("watching %s: %d series from %d of %d sources", config.node, series, len(working), len(readers))
     log.info("%s/metrics for Prometheus, %s/status for each source's state and reason", where, where)
     notify(f"READY=1\nSTATUS={where}/metrics")

@@ -1,4 +1,4 @@
-"""Who holds what on this node: what the sources say, compared with what they said before."""
+"""Who holds what on this node: what the sources say, compared with what they current before."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ METRICS = (
         "user",
     ),
 )
-MOST = 2048  # bindings of one node
+MAX_NODE_BINDINGS = 2048  # bindings of one node
 WORD, FACT, FACTS = 253, 200, 8  # letters of a word, letters of a fact, facts of a binding
-REMEMBERED = 1024  # that ended
+MAX_ENDED = 1024  # that ended
 JITTER_MS = 1000  # by which a source may tell the same beginning differently
 
 Key = tuple[str, str, str]
@@ -32,61 +32,63 @@ Key = tuple[str, str, str]
 class BindingListener(Protocol):
     """What wants to know who holds what."""
 
-    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+    def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         """Take what has begun and ended, and all that is held now."""
 
 
 class BindingTracker:
     """Tells, after each tick, which bindings have begun and which have ended."""
 
-    def __init__(self, readings: Sequence[SourceReader], listeners: Sequence[BindingListener] = ()) -> None:
-        self._readings, self._listeners = readings, listeners
+    def __init__(self, readers: Sequence[SourceReader], listeners: Sequence[BindingListener] = ()) -> None:
+        self._readers, self._listeners = readers, listeners
         self._held: dict[Key, Binding] = {}
         self._ended: OrderedDict[Key, int] = OrderedDict()
         self._table = Table("bindings", 0, ())
 
     def __call__(self, frame: Frame) -> None:
         """Look what has changed; a frame has just been made."""
-        if any(reading.outcome is Outcome.PENDING for reading in self._readings):
-            return  # what a source has not said yet has not ended
-        said = self._said()
-        changes = [*self._gone(said, frame.time_ms), *self._come(said, frame.time_ms)]
+        if any(reader.outcome is Outcome.PENDING for reader in self._readers):
+            return  # what a source has not current yet has not ended
+        current = self._read_sources()
+        changes = [*self._end_missing(current, frame.time_ms), *self._add_new(current, frame.time_ms)]
         for listener in self._listeners:
-            listener.hold(changes, tuple(self._held.values()))
+            listener.replace_held(changes, tuple(self._held.values()))
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
-        labels = [(b.gpu, b.resource, b.holder_kind, b.holder, b.user) for b in self._said().values()]
+        labels = [(b.gpu, b.resource, b.holder_kind, b.holder, b.user) for b in self._read_sources().values()]
         series = tuple((HOLDER, values) for values in labels)
         if series != self._table.series:
             self._table = Table("bindings", self._table.version + 1, series)
         return self._table, (1.0,) * len(series)
 
-    def _said(self) -> dict[Key, Binding]:
+    def _read_sources(self) -> dict[Key, Binding]:
         """Return what the sources say now; of two that say the same, the first."""
         found: dict[Key, Binding] = {}
-        for reading in self._readings:
-            for binding in reading.bindings:
-                trimmed = _trimmed(binding._replace(source=reading.source.name))
-                if len(found) < MOST:
+        for reader in self._readers:
+            for binding in reader.bindings:
+                trimmed = _trim(binding._replace(source=reader.source.name))
+                if len(found) < MAX_NODE_BINDINGS:
                     found.setdefault(_key(trimmed), trimmed)
         return found
 
-    def _gone(self, said: dict[Key, Binding], now: int) -> list[Binding]:
-        gone = [binding for key, binding in self._held.items() if not _goes_on(binding, said.get(key))]
+    def _end_missing(self, current: dict[Key, Binding], now: int) -> list[Binding]:
+        gone = [binding for key, binding in self._held.items() if not _continues(binding, current.get(key))]
         ended = []
         for binding in gone:
             key = _key(binding)
-            end = min(now, said[key].from_ms) if key in said else now  # it ended when the next one began
+            end = (
+                min(now, current[key].from_ms) if key in current else now
+            )  # it ended when the next one began
             del self._held[key]
             self._ended[key] = end
             ended.append(binding._replace(to_ms=max(end, binding.from_ms)))
-            if len(self._ended) > REMEMBERED:
+            if len(self._ended) > MAX_ENDED:
                 self._ended.popitem(last=False)
         return ended
 
-    def _come(self, said: dict[Key, Binding], now: int) -> list[Binding]:
+    def _add_new(self, current: dict[Key, Binding], now: int) -> list[Binding]:
         come = []
-        for key, binding in said.items():
+        for key, binding in current.items():
             held = self._held.get(key)
             # One that was told as ended has a new beginning, or it would be taken for the old one.
             begin = binding.from_ms if binding.from_ms >= max(self._ended.get(key, 1), 1) else now
@@ -97,26 +99,26 @@ class BindingTracker:
         return come
 
 
-def _goes_on(held: Binding, said: Binding | None) -> bool:
-    """Tell whether what is said now is what was held before; one that began later is another."""
-    return said is not None and said.from_ms <= held.from_ms + JITTER_MS
+def _continues(held: Binding, current: Binding | None) -> bool:
+    """Tell whether what is current now is what was held before; one that began later is another."""
+    return current is not None and current.from_ms <= held.from_ms + JITTER_MS
 
 
 def _key(binding: Binding) -> Key:
     return binding.resource, binding.holder_kind, binding.holder
 
 
-def _trimmed(binding: Binding) -> Binding:
+def _trim(binding: Binding) -> Binding:
     """Return the binding with words that fit into a message."""
     facts = list(binding.facts.items())[:FACTS]
     return binding._replace(
-        resource=_word(binding.resource),
-        holder_kind=_word(binding.holder_kind),
-        holder=_word(binding.holder),
-        user=_word(binding.user),
-        facts={_word(name): to_printable(text[:FACT]) for name, text in facts},
+        resource=_trim_name(binding.resource),
+        holder_kind=_trim_name(binding.holder_kind),
+        holder=_trim_name(binding.holder),
+        user=_trim_name(binding.user),
+        facts={_trim_name(name): to_printable(text[:FACT]) for name, text in facts},
     )
 
 
-def _word(text: str) -> str:
+def _trim_name(text: str) -> str:
     return to_printable(text[:WORD])

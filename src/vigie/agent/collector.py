@@ -15,7 +15,7 @@ QUICK_DEADLINE = 2.0
 SLOW_DEADLINE = 20.0
 
 
-class _Turn(NamedTuple):
+class _LaneReads(NamedTuple):
     """Sources to be read on a lane, by the call that does it."""
 
     lane: Lane
@@ -23,112 +23,114 @@ class _Turn(NamedTuple):
 
 
 class Collector:
-    """Refreshes readings with a deadline each; one that hangs is left behind."""
+    """Refreshes readers with a deadline each; one that hangs is left behind."""
 
     def __init__(
-        self, readings: list[SourceReader], *, quick: float = QUICK_DEADLINE, slow: float = SLOW_DEADLINE
+        self, readers: list[SourceReader], *, quick: float = QUICK_DEADLINE, slow: float = SLOW_DEADLINE
     ) -> None:
-        self.readings = readings
+        self.readers = readers
         self._quick = Lane("quick sources", quick)
         self._slow = Lane("slow sources", slow)
         self._fresh = Lane("all sources", slow)  # for whoever wants everything at once
-        self._under_way: set[asyncio.Future[None]] = set()
+        self._running: set[asyncio.Future[None]] = set()
 
     def values(self) -> list[TableValues]:
         """Return what every source last gave."""
-        return [reading.values for reading in self.readings]
+        return [reader.values for reader in self.readers]
 
-    async def refresh_quick(self, readings: Iterable[SourceReader]) -> None:
-        await self._read(_turn(self._quick, (one for one in readings if not one.source.slow)))
+    async def refresh_quick(self, readers: Iterable[SourceReader]) -> None:
+        await self._read(_group_reads(self._quick, (one for one in readers if not one.source.slow)))
 
-    def refresh_in_turn(self, readings: Sequence[SourceReader]) -> asyncio.Future[None]:
+    def refresh_in_turn(self, readers: Sequence[SourceReader]) -> asyncio.Future[None]:
         """Read the quick ones of these sources, then the slow ones; what is returned is done after all.
 
         Not side by side: two threads that read fight for the interpreter's lock at every system call.
         """
         return self._read(
-            _turn(self._quick, (one for one in readings if not one.source.slow)),
-            _turn(self._slow, (one for one in readings if one.source.slow)),
+            _group_reads(self._quick, (one for one in readers if not one.source.slow)),
+            _group_reads(self._slow, (one for one in readers if one.source.slow)),
         )
 
-    async def quick_are_read(self) -> None:
-        """Wait for the quick sources whose turn has come already."""
-        await self._begin([_Turn(self._quick, {})])
+    async def wait_for_quick(self) -> None:
+        """Wait for the quick sources whose reads has come already."""
+        await self._begin([_LaneReads(self._quick, {})])
 
-    async def refresh_all(self, readings: Iterable[SourceReader]) -> None:
+    async def refresh_all(self, readers: Iterable[SourceReader]) -> None:
         """Read all these sources, one after the other; those that another lane is reading are waited for.
 
         They share a lane: two threads that both read small files fight for the interpreter's lock at
         every system call, which doubles the CPU time.
         """
-        others = set(self._under_way)
-        await self._read(_turn(self._fresh, readings))
+        others = set(self._running)
+        await self._read(_group_reads(self._fresh, readers))
         if others:
             await asyncio.wait(others)
 
     def refresh_now(self) -> None:
         """Read every source and wait for it, for callers without an event loop."""
-        calls = {reading.read: reading for reading in self.readings}
+        calls = {reader.read: reader for reader in self.readers}
         for late in run_all(self._fresh, list(calls)):
-            calls[late].left_hanging(self._fresh.deadline)
+            calls[late].mark_hung(self._fresh.deadline)
 
-    def _read(self, *turns: _Turn) -> asyncio.Future[None]:
-        return self._begin([turn for turn in turns if turn.calls])
+    def _read(self, *lane_reads: _LaneReads) -> asyncio.Future[None]:
+        return self._begin([reads for reads in lane_reads if reads.calls])
 
-    def _begin(self, turns: Sequence[_Turn]) -> asyncio.Future[None]:
-        """Have the lanes take their turns, watch them, and return what is done when the last has ended."""
+    def _begin(self, lane_reads: Sequence[_LaneReads]) -> asyncio.Future[None]:
+        """Have the lanes take their turns, and return what is done when the last has ended."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
-        watches = [_Watch(turn) for turn in turns]
-        self._under_way.add(done)
-        done.add_done_callback(lambda _: self._ended(done, watches))
+        watchdogs = [_LaneWatchdog(reads) for reads in lane_reads]
+        self._running.add(done)
+        done.add_done_callback(lambda _: self._end_reads(done, watchdogs))
         # Last, so that the lane's thread seldom finds the interpreter's lock taken when it wakes.
-        _submit(turns, lambda: _wake(loop, done))
+        _submit(lane_reads, lambda: _wake(loop, done))
         return done
 
-    def _ended(self, done: asyncio.Future[None], watches: Iterable[_Watch]) -> None:
-        self._under_way.remove(done)
-        for watch in watches:
-            watch.end()
+    def _end_reads(self, done: asyncio.Future[None], watchdogs: Iterable[_LaneWatchdog]) -> None:
+        self._running.remove(done)
+        for watchdog in watchdogs:
+            watchdog.stop()
 
     def close(self) -> None:
         """Let go of the machine."""
         for lane in (self._quick, self._slow, self._fresh):
             lane.close()
-        for reading in self.readings:
-            if not reading.busy:
-                reading.host.close()
+        for reader in self.readers:
+            if not reader.busy:
+                reader.host.close()
 
 
-class _Watch:
+class _LaneWatchdog:
     """Looks at a lane whenever its present call should have ended, and leaves a late one behind."""
 
-    def __init__(self, turn: _Turn) -> None:
-        self._lane, self._calls = turn
-        self._timer = asyncio.get_running_loop().call_later(self._lane.deadline, self._look)
+    def __init__(self, reads: _LaneReads) -> None:
+        self._lane, self._calls = reads
+        self._timer = asyncio.get_running_loop().call_later(self._lane.deadline, self._check)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         late = self._lane.skip()
         if late and late in self._calls:
-            self._calls[late].left_hanging(self._lane.deadline)
-        self._timer = asyncio.get_running_loop().call_later(self._lane.patience(), self._look)
+            self._calls[late].mark_hung(self._lane.deadline)
+        self._timer = asyncio.get_running_loop().call_later(self._lane.time_left(), self._check)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Look no more."""
         self._timer.cancel()
 
 
-def _turn(lane: Lane, readings: Iterable[SourceReader]) -> _Turn:
-    return _Turn(lane, {reading.read: reading for reading in readings if not reading.busy})
+def _group_reads(lane: Lane, readers: Iterable[SourceReader]) -> _LaneReads:
+    return _LaneReads(lane, {reader.read: reader for reader in readers if not reader.busy})
 
 
-def _submit(turns: Sequence[_Turn], finished: Callable[[], None], before: Lane | None = None) -> None:
+def _submit(
+    lane_reads: Sequence[_LaneReads], finished: Callable[[], None], before: Lane | None = None
+) -> None:
     """Have one lane after the other make its calls."""
-    if not turns:
+    if not lane_reads:
         finished()
         return
-    (lane, calls), *rest = turns
-    submit = partial(before.go_on_with, lane) if before else lane.submit
+    (lane, calls), *rest = lane_reads
+    submit = partial(before.hand_over, lane) if before else lane.submit
     submit(list(calls), lambda: _submit(rest, finished, lane))
 
 

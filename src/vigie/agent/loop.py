@@ -18,7 +18,7 @@ Consumer = Callable[[Frame], None]
 OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # what a part of the agent says of itself
 
 # Slow sources that need longer than this share of the cadence travel with the next frame.
-PATIENCE = 0.5
+SLOW_WAIT_SECONDS = 0.5
 
 # What was not here at the last reads is looked for after so many seconds: a third of all sources find nothing
 # on a given machine.
@@ -37,9 +37,9 @@ class Loop:
         self._clock = clock
         self._cadence = cadence
         self._consumers = consumers
-        self._taken = dict.fromkeys(collector.readings, float("-inf"))
-        self._sent = dict.fromkeys(collector.readings, float("-inf"))
-        self._slow: asyncio.Future[None] | None = None  # done when the slow sources are read
+        self._read_at = dict.fromkeys(collector.readers, float("-inf"))
+        self._sent_at = dict.fromkeys(collector.readers, float("-inf"))
+        self._slow_read: asyncio.Future[None] | None = None  # done when the slow sources are read
 
     async def run(self) -> None:
         """Tick for ever, on multiples of the cadence so that frames of all nodes line up."""
@@ -52,40 +52,40 @@ class Loop:
     async def tick(self) -> None:
         """Read what is due and hand it on."""
         time_ms = round(self._clock.wall() * 1000)
-        due = self._take_due(self._clock.monotonic())
-        reading = self._collector.refresh_in_turn(due)
-        if self._slow is None or self._slow.done():
-            self._slow = reading
+        due = self._find_due(self._clock.monotonic())
+        reader = self._collector.refresh_in_turn(due)
+        if self._slow_read is None or self._slow_read.done():
+            self._slow_read = reader
         else:
-            await reading  # of quick ones alone
-        read, _ = await asyncio.wait([self._slow], timeout=self._cadence * PATIENCE)
+            await reader  # of quick ones alone
+        read, _ = await asyncio.wait([self._slow_read], timeout=self._cadence * SLOW_WAIT_SECONDS)
         if not read:
-            await self._collector.quick_are_read()
+            await self._collector.wait_for_quick()
         self._emit(time_ms)
 
-    def _take_due(self, now: float) -> list[SourceReader]:
-        waiting = self._slow is not None and not self._slow.done()
+    def _find_due(self, now: float) -> list[SourceReader]:
+        waiting = self._slow_read is not None and not self._slow_read.done()
         due = [
-            reading
-            for reading in self._collector.readings
-            if self._taken[reading] + self._pause(reading) <= now and not (waiting and reading.source.slow)
+            reader
+            for reader in self._collector.readers
+            if self._read_at[reader] + self._interval(reader) <= now and not (waiting and reader.source.slow)
         ]
-        self._taken.update(dict.fromkeys(due, now))
+        self._read_at.update(dict.fromkeys(due, now))
         return due
 
-    def _pause(self, reading: SourceReader) -> float:
+    def _interval(self, reader: SourceReader) -> float:
         """Return how long a source is left alone; half a cadence less, for a tick that comes early."""
-        seconds = max(reading.source.every, self._cadence)
-        if reading.outcome is Outcome.UNAVAILABLE and reading.in_a_row >= ABSENT_READS:
+        seconds = max(reader.source.every, self._cadence)
+        if reader.outcome is Outcome.UNAVAILABLE and reader.repeats >= ABSENT_READS:
             seconds = max(seconds, ABSENT_SECONDS)
         return seconds - self._cadence / 2
 
     def _emit(self, time_ms: int) -> None:
         fresh = []
-        for reading in self._collector.readings:
-            if reading.read_at > self._sent[reading]:
-                self._sent[reading] = reading.read_at
-                fresh.append((reading.values.table, reading.values.numbers))
+        for reader in self._collector.readers:
+            if reader.read_at > self._sent_at[reader]:
+                self._sent_at[reader] = reader.read_at
+                fresh.append((reader.values.table, reader.values.numbers))
         if not fresh:
             return
         self.frames += 1

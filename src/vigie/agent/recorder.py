@@ -19,47 +19,47 @@ from vigie.sources.core.tree import Note, ReadFile, Tree
 T = TypeVar("T")
 
 
-def record(readings: Sequence[SourceReader], directory: Path) -> Iterator[str]:
+def record(readers: Sequence[SourceReader], directory: Path) -> Iterator[str]:
     """Write DIRECTORY/machine.txt, and yield lines that tell what was done."""
     directory.mkdir(parents=True, exist_ok=True)
-    film = Film()
-    for reading in readings:
-        host = reading.host
+    recording = Recording()
+    for reader in readers:
+        host = reader.host
         for name in HostRoots._fields:
             top = getattr(host, name).top
-            setattr(host, name, RecordingTree(top, name, film, host.note))
-        host.calls = RecordingCalls(film)
-    collector = Collector(list(readings))
+            setattr(host, name, RecordingTree(top, name, recording, host.note))
+        host.calls = RecordingCalls(recording)
+    collector = Collector(list(readers))
     collector.refresh_now()
     collector.close()
-    text, replaced = scrub(film.archive(), os.uname().nodename)
+    text, replaced = scrub(recording.format_archive(), os.uname().nodename)
     path = directory / "machine.txt"
     partial = directory / ".machine.txt.part"
     partial.write_text(text, encoding="utf-8", errors="surrogateescape")
     os.replace(partial, path)
-    ok = sum(reading.outcome is Outcome.OK for reading in readings)
-    yield f"recorded {ok} of {len(readings)} sources into {path} ({len(text) // 1024} kB)"
+    ok = sum(reader.outcome is Outcome.OK for reader in readers)
+    yield f"recorded {ok} of {len(readers)} sources into {path} ({len(text) // 1024} kB)"
     yield f"replaced: {', '.join(replaced) or 'nothing'}; read it before you send it"
     yield f"try it: vigie agent --once --replay {directory}"
 
 
-class Film:
+class Recording:
     """What was seen: files by their real paths, the links on the way, errors and calls."""
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
         self.links: dict[str, str] = {}
         self.errors: dict[str, str] = {}
-        self.places: dict[str, bool] = {}
+        self.paths: dict[str, bool] = {}
         self.calls: dict[str, Any] = {"page_size": SystemCalls.page_size, "ticks": SystemCalls.ticks}
 
-    def archive(self) -> str:
+    def format_archive(self) -> str:
         """Return the archive; its format is told in vigie.sources.core.replay."""
         calls = json.dumps(self.calls, indent=1)
         parts = [f"-- calls.json --\n{calls}\n"]
         parts += [f"-- {path} -> {target} --\n" for path, target in sorted(self.links.items())]
         parts += [f"-- {path} ! {name} --\n" for path, name in sorted(self.errors.items())]
-        for path, directory in sorted(self.places.items()):
+        for path, directory in sorted(self.paths.items()):
             if path not in self.files and path not in self.links and path not in self.errors:
                 parts.append(f"-- {path}{'/' if directory else ''} --\n")
         for path, text in sorted(self.files.items()):
@@ -70,37 +70,37 @@ class Film:
 class RecordingTree(Tree):
     """Reads like any tree, and remembers what it gave."""
 
-    def __init__(self, top: str, name: str, film: Film, note: Note) -> None:
+    def __init__(self, top: str, name: str, recording: Recording, note: Note) -> None:
         super().__init__(top, None, note)
         self._name = name
-        self._film = film
+        self._recording = recording
 
     def list_directory(self, path: str = "") -> list[str]:
         """List, and remember what was there."""
         names = super().list_directory(path)
-        real = self._real(path)
-        self._film.places[self._key(real)] = True
+        real = self._resolve(path)
+        self._recording.paths[self._key(real)] = True
         for name in names:
             full = os.path.join(real, name)
             if not os.path.islink(full):
-                self._film.places[self._key(full)] = os.path.isdir(full)
+                self._recording.paths[self._key(full)] = os.path.isdir(full)
             else:
-                self._film.links[self._key(full)] = os.readlink(full)
+                self._recording.links[self._key(full)] = os.readlink(full)
         return names
 
     def read_link(self, path: str) -> str:
         """Read a link, and remember where it leads."""
         target = super().read_link(path)
-        real = self._real(os.path.dirname(path))
-        self._film.links[self._key(os.path.join(real, os.path.basename(path)))] = target
+        real = self._resolve(os.path.dirname(path))
+        self._recording.links[self._key(os.path.join(real, os.path.basename(path)))] = target
         return target
 
     def exists(self, path: str) -> bool:
         """Look, and remember what was there."""
         found = super().exists(path)
         if found:
-            real = self._real(path)
-            self._film.places[self._key(real)] = os.path.isdir(real)
+            real = self._resolve(path)
+            self._recording.paths[self._key(real)] = os.path.isdir(real)
         return found
 
     def _open_and_read(self, path: str, read_file: ReadFile, *, keep: bool = True) -> bytes:
@@ -108,15 +108,15 @@ class RecordingTree(Tree):
             data = super()._open_and_read(path, read_file, keep=keep)
         except OSError as error:
             if not isinstance(error, (FileNotFoundError, NotADirectoryError)) and error.errno:
-                self._film.errors[self._key(self._real(path))] = errno.errorcode[error.errno]
+                self._recording.errors[self._key(self._resolve(path))] = errno.errorcode[error.errno]
             raise
-        self._film.files[self._key(self._real(path))] = data.decode("utf-8", "surrogateescape")
+        self._recording.files[self._key(self._resolve(path))] = data.decode("utf-8", "surrogateescape")
         return data
 
     def _key(self, real: str) -> str:
         return f"{self._name}/{os.path.relpath(real, self.top)}"
 
-    def _real(self, path: str) -> str:
+    def _resolve(self, path: str) -> str:
         """Walk the path, remember each link on the way, and return where it ends."""
         here = self.top
         todo = path.split("/")
@@ -125,7 +125,7 @@ class RecordingTree(Tree):
             here_step = os.path.normpath(os.path.join(here, step))
             if step and os.path.islink(here_step):
                 target = os.readlink(here_step)
-                self._film.links[self._key(here_step)] = target
+                self._recording.links[self._key(here_step)] = target
                 todo = target.strip("/").split("/") + todo
                 here = self.top if target.startswith("/") else here
             else:
@@ -136,31 +136,31 @@ class RecordingTree(Tree):
 class RecordingCalls(SystemCalls):
     """Makes the calls, and remembers their answers."""
 
-    def __init__(self, film: Film) -> None:
-        self._film = film
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
 
     def time(self) -> float:
-        return self._kept("time", super().time())
+        return self._record("time", super().time())
 
     def time_zone(self) -> tuple[str, int]:
-        return self._kept("zone", super().time_zone())
+        return self._record("zone", super().time_zone())
 
     def uname(self) -> tuple[str, str, str, str, str]:
         """Tell the kernel's name."""
-        return self._kept("uname", super().uname())
+        return self._record("uname", super().uname())
 
     def adjtimex(self) -> Timex:
         """Tell the clock discipline."""
-        answer = super().adjtimex()
-        self._film.calls["adjtimex"] = answer._asdict()
-        return answer
+        result = super().adjtimex()
+        self._recording.calls["adjtimex"] = result._asdict()
+        return result
 
     def statvfs(self, path: str) -> Statvfs:
         """Tell a file system's size."""
-        answer = super().statvfs(path)
-        self._film.calls.setdefault("statvfs", {})[path] = answer
-        return answer
+        result = super().statvfs(path)
+        self._recording.calls.setdefault("statvfs", {})[path] = result
+        return result
 
-    def _kept(self, call: str, answer: T) -> T:
-        self._film.calls[call] = answer
-        return answer
+    def _record(self, call: str, result: T) -> T:
+        self._recording.calls[call] = result
+        return result

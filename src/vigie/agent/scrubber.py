@@ -23,7 +23,7 @@ HEX_ADDRESS = re.compile(r"\b(?:[0-9A-F]{8}|[0-9A-F]{32}):(?=[0-9A-F]{4}\b)")
 def scrub(archive: str, hostname: str) -> tuple[str, list[str]]:
     """Return the archive without names, and the kinds of thing that were replaced."""
     replaced: list[str] = []
-    text = _files(archive, replaced)
+    text = _scrub_files(archive, replaced)
     rules: list[tuple[str, re.Pattern[str], Callable[[int], str]]] = [
         ("hardware addresses", MAC, lambda n: f"02:00:00:00:{n >> 8 & 255:02x}:{n & 255:02x}"),
         ("IP addresses", IPV4, lambda n: f"192.0.2.{n % 256}"),
@@ -36,11 +36,11 @@ def scrub(archive: str, hostname: str) -> tuple[str, list[str]]:
             ("the host name", re.compile(rf"(?<![\w-]){re.escape(hostname)}(?![\w-])"), lambda _: "host")
         )
     for kind, pattern, make in rules:
-        text = _renamed(text, pattern, make, kind, replaced)
+        text = _replace_matches(text, pattern, make, kind, replaced)
     return text, replaced
 
 
-def _renamed(
+def _replace_matches(
     text: str, pattern: re.Pattern[str], make: Callable[[int], str], kind: str, replaced: list[str]
 ) -> str:
     """Replace each distinct match by a made-up one, the same for the same."""
@@ -51,18 +51,18 @@ def _renamed(
     return text
 
 
-def _files(archive: str, replaced: list[str]) -> str:
+def _scrub_files(archive: str, replaced: list[str]) -> str:
     pieces = HEADER.split(archive)
     kept = [pieces[0]]
     for path, body in zip(pieces[1::2], pieces[2::2], strict=True):
-        clean = _file(path, body)
+        clean = _scrub_file(path, body)
         if clean != body and "serial numbers and the like" not in replaced:
             replaced.append("serial numbers and the like")
         kept.append(f"-- {path} --{clean}")
     return "".join(kept)
 
 
-def _file(path: str, body: str) -> str:
+def _scrub_file(path: str, body: str) -> str:
     if SECRET_FILES.search(path) and body.strip():
         return "\nscrubbed\n"
     if SOCKETS.match(path):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from vigie.common.clock import Clock
-from vigie.model import Binding, Metric, Sample, Table, series_text
+from vigie.model import Binding, Metric, Sample, Table, format_series
 from vigie.model.table import TableValues
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
@@ -38,14 +38,14 @@ class SourceReader:
         self.host = host
         self.outcome = Outcome.PENDING
         self.reason = ""
-        self.in_a_row = 0  # reads that ended so
+        self.repeats = 0  # reads that ended so
         self.values = TableValues(Table(source.name, 0, ()), ())
         self.bindings: tuple[Binding, ...] = ()
         self.read_at = float("-inf")  # monotonic
         self.duration = 0.0
         self.seconds = 0.0
         self.errors = 0
-        self._reading = threading.Lock()
+        self._lock = threading.Lock()
         self._clock = clock
         self._layout = _Layout((), ())
         # Counted here, because a late read and the watch over it may both lay out a table at once.
@@ -54,42 +54,42 @@ class SourceReader:
     @property
     def busy(self) -> bool:
         """Tell whether a read is under way; while it is, the source is not asked again."""
-        return self._reading.locked()
+        return self._lock.locked()
 
     def read(self) -> None:
         """Read the source now, unless that is being done; never raises."""
-        if not self._reading.acquire(blocking=False):
+        if not self._lock.acquire(blocking=False):
             return
         began = time.perf_counter()
         at = self._clock.monotonic()
         self.host.notes.clear()
         self.host.bindings.clear()
         try:
-            self._keep(list(self.source.read(self.host)))
+            self._store(list(self.source.read(self.host)))
             self.bindings = tuple(self.host.bindings)
         except Unavailable as absent:
-            self._failed(Outcome.UNAVAILABLE, str(absent))
+            self._fail(Outcome.UNAVAILABLE, str(absent))
         except FileNotFoundError as absent:
-            self._failed(Outcome.UNAVAILABLE, f"{absent.filename} is not on this machine")
+            self._fail(Outcome.UNAVAILABLE, f"{absent.filename} is not on this machine")
         except PermissionError as denied:
-            self._failed(Outcome.UNAVAILABLE, f"no permission to read {denied.filename}")
+            self._fail(Outcome.UNAVAILABLE, f"no permission to read {denied.filename}")
         except Exception as error:  # noqa: BLE001 - whatever a source does, it costs only itself
-            self._failed(Outcome.ERROR, f"{type(error).__name__}: {error}")
+            self._fail(Outcome.ERROR, f"{type(error).__name__}: {error}")
         else:
-            self._became(Outcome.OK, "")
+            self._set_outcome(Outcome.OK, "")
         finally:
             self.host.end_read()
             self.read_at = at
             self.duration = round(time.perf_counter() - began, 7)
             self.seconds += self.duration
-            self._reading.release()
+            self._lock.release()
 
-    def left_hanging(self, seconds: float) -> None:
+    def mark_hung(self, seconds: float) -> None:
         """Note that the present read passed its deadline; its values are no longer true."""
         self.duration = seconds
-        self._failed(Outcome.HUNG, f"no answer within {seconds:g} s; asked again when it returns")
+        self._fail(Outcome.HUNG, f"no answer within {seconds:g} s; asked again when it returns")
 
-    def _keep(self, samples: list[Sample]) -> None:
+    def _store(self, samples: list[Sample]) -> None:
         if not samples and self.host.bindings:
             self._clear()
             return
@@ -100,9 +100,9 @@ class SourceReader:
             # OverflowError: a whole number too large for a float is garbage.
             plain = math.isfinite(sum(numbers))
         except TypeError:
-            self._keep_present(samples)
+            self._store_present(samples)
             return
-        if min(numbers) < 0 and self._without_negative_counters(samples):
+        if min(numbers) < 0 and self._drop_negative_counters(samples):
             return
         if metrics != self._layout.metrics or labels != self._layout.labels:
             self._layout = _Layout(metrics, labels)
@@ -112,47 +112,47 @@ class SourceReader:
             table = self.values.table
         self.values = TableValues(table, self._layout.arrange(numbers), plain)
 
-    def _keep_present(self, samples: list[Sample]) -> None:
+    def _store_present(self, samples: list[Sample]) -> None:
         present = [sample for sample in samples if sample[2] is not None]
         if len(present) == len(samples):
             raise TypeError("a value is neither a number nor None")
         if not present:
             raise Unavailable("nothing that this source reads can be had here")
-        self._keep(present)
+        self._store(present)
 
-    def _without_negative_counters(self, samples: list[Sample]) -> bool:
+    def _drop_negative_counters(self, samples: list[Sample]) -> bool:
         """Keep the rest when a counter is below nothing, and tell whether one was."""
         good = [sample for sample in samples if sample[0].kind != "counter" or not (sample[2] or 0) < 0]
         if len(good) == len(samples):
             return False
         for metric, labels, value in samples:
             if metric.kind == "counter" and (value or 0) < 0:
-                self.host.note(series_text(metric, labels), f"a counter below nothing: {value}")
+                self.host.note(format_series(metric, labels), f"a counter below nothing: {value}")
         if not good:
             raise Unavailable("every counter of this source is below nothing")
-        self._keep(good)
+        self._store(good)
         return True
 
-    def _failed(self, outcome: Outcome, reason: str) -> None:
+    def _fail(self, outcome: Outcome, reason: str) -> None:
         self._clear()
         if outcome in (Outcome.ERROR, Outcome.HUNG):
             self.errors += 1  # nobody let go of anything because we could not look
         else:
             self.bindings = ()
-        self._became(outcome, reason)
+        self._set_outcome(outcome, reason)
 
     def _clear(self) -> None:
         if self.values.table.series:
             self.values = TableValues(Table(self.source.name, next(self._versions), ()), ())
             self._layout = _Layout((), ())
 
-    def _became(self, outcome: Outcome, reason: str) -> None:
+    def _set_outcome(self, outcome: Outcome, reason: str) -> None:
         if (outcome, reason) != (self.outcome, self.reason):
             bad = outcome in (Outcome.ERROR, Outcome.HUNG)
             if bad or self.outcome in (Outcome.ERROR, Outcome.HUNG):
                 level = logging.WARNING if bad else logging.INFO
                 log.log(level, "source %s: %s %s", self.source.name, outcome.value, reason)
-        self.in_a_row = self.in_a_row + 1 if outcome is self.outcome else 1
+        self.repeats = self.repeats + 1 if outcome is self.outcome else 1
         self.outcome, self.reason = outcome, reason
 
 

@@ -19,13 +19,13 @@ from vigie.common.config import ConfigError
 from vigie.common.endpoint import Secret, TlsOptions
 from vigie.common.listen import is_loopback
 from vigie.common.spool import Spool
-from vigie.wire.commands import Order
+from vigie.wire.commands import CommandHandler
 
 log = logging.getLogger(__name__)
 
 
 def parts(
-    settings: flags.Settings, node: str, token: str, orders: Mapping[str, Order]
+    settings: flags.Settings, node: str, token: str, orders: Mapping[str, CommandHandler]
 ) -> tuple[list[LinkClient], LinkTable]:
     """Return the links, and what they say of themselves; keys and backlogs stand in the data directory."""
     values = settings.section("link")

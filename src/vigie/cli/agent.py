@@ -77,8 +77,8 @@ def _once(collector: Collector, *, chosen: bool) -> int:
     collector.refresh_now()
     collector.close()
     sys.stdout.write(Renderer().render(collector.values(), TEXT).encode("utf-8", "replace").decode())
-    failed = [r for r in collector.readings if r.outcome in (Outcome.ERROR, Outcome.HUNG)]
-    for reading in collector.readings if chosen else failed:
+    failed = [r for r in collector.readers if r.outcome in (Outcome.ERROR, Outcome.HUNG)]
+    for reading in collector.readers if chosen else failed:
         if reading.outcome is not Outcome.OK:
             name = reading.source.name
             print(f"source {name}: {reading.outcome.value}: {reading.reason}", file=sys.stderr)
@@ -123,7 +123,7 @@ def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Ag
         from vigie.cli import _link_options  # only when used: it needs a WebSocket client
 
         found, link_table = _link_options.parts(
-            settings, node, join_token, GpuCommands(collector.readings).orders()
+            settings, node, join_token, GpuCommands(collector.readers).handlers()
         )
         links, relay = found, _link_options.relay(settings, found)
         tables.append(link_table)

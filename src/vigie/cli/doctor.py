@@ -12,7 +12,7 @@ from typing import Any
 
 import vigie
 from vigie.agent.collector import Collector
-from vigie.agent.http.status import status
+from vigie.agent.http.status import build_status
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.cli import _agent_client
 from vigie.cli.settings import flags
@@ -34,13 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     settings = flags.effective(arguments)
     collector = Collector(flags.readings(settings))
     if sys.stderr.isatty():
-        print(f"reading {len(collector.readings)} sources ...", file=sys.stderr)
+        print(f"reading {len(collector.readers)} sources ...", file=sys.stderr)
     collector.refresh_now()
-    readings = collector.readings
+    readings = collector.readers
     running = _running(settings)
     if arguments.json:
         now = max(reading.read_at for reading in readings)
-        document = status(flags.node_name(settings), readings, now)
+        document = build_status(flags.node_name(settings), readings, now)
         print(json.dumps(document | {"advice": list(advice(readings)), "agent": running}, indent=2))
     else:
         report(flags.node_name(settings), readings)

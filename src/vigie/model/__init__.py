@@ -6,7 +6,7 @@ from vigie.model.frame import Frame
 from vigie.model.metric import Metric, Sample, counter, gauge, info, untyped
 from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
 from vigie.model.node import Node
-from vigie.model.series_name import series_text
+from vigie.model.series_name import format_series
 from vigie.model.table import Table
 
 __all__ = [
@@ -23,10 +23,10 @@ __all__ = [
     "Sample",
     "Table",
     "counter",
+    "format_series",
     "gauge",
     "info",
     "is_absent",
     "is_stale",
-    "series_text",
     "untyped",
 ]

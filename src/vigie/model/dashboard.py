@@ -87,7 +87,7 @@ class Variable(NamedTuple):
     optional: bool = False
 
     @property
-    def everything(self) -> str:
+    def match_all(self) -> str:
         """Return the pattern that stands for all values."""
         return ".*" if self.optional else ".+"
 
@@ -104,7 +104,7 @@ class Dashboard(NamedTuple):
 
     slug: str
     title: str
-    sentence: str
+    description: str
     sections: tuple[Section, ...]
     variables: tuple[Variable, ...] = ()
     listed: bool = True

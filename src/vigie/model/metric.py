@@ -46,11 +46,11 @@ class Metric(NamedTuple):
                     return self.name[: -len(part)]
         return self.name
 
-    def named(self, word: str) -> Metric:
+    def expand(self, word: str) -> Metric:
         """Return the member of this family whose `*` is the given word."""
         return self._replace(name=self.name.replace("*", word), help=self.help.replace("*", word))
 
-    def declares(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         """Tell whether a series of this name falls under this row."""
         if "*" not in self.name:
             return name == self.name

@@ -9,27 +9,27 @@ STALE_BITS = 0x7FF0_0000_0000_0002  # Prometheus's mark for "this series has end
 ABSENT_BITS = 0x7FF8_0000_0000_0ABE  # no reading; lives in frames and blocks only
 
 
-def from_bits(bits: int) -> float:
+def float_from_bits(bits: int) -> float:
     """Return the float64 that has exactly these bits."""
     value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
     return value
 
 
-def bits_of(value: float) -> int:
+def float_to_bits(value: float) -> int:
     bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
     return bits
 
 
-NAN = from_bits(NAN_BITS)
-STALE = from_bits(STALE_BITS)
-ABSENT = from_bits(ABSENT_BITS)
+NAN = float_from_bits(NAN_BITS)
+STALE = float_from_bits(STALE_BITS)
+ABSENT = float_from_bits(ABSENT_BITS)
 
 
 def is_absent(value: float) -> bool:
     """Tell whether the value stands for "no reading"."""
-    return value != value and bits_of(value) == ABSENT_BITS
+    return value != value and float_to_bits(value) == ABSENT_BITS
 
 
 def is_stale(value: float) -> bool:
     """Tell whether the value ends its series."""
-    return value != value and bits_of(value) == STALE_BITS
+    return value != value and float_to_bits(value) == STALE_BITS

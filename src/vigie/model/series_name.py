@@ -5,7 +5,7 @@ from __future__ import annotations
 from vigie.model.metric import Metric
 
 
-def series_text(metric: Metric, labels: tuple[str, ...]) -> str:
+def format_series(metric: Metric, labels: tuple[str, ...]) -> str:
     """Return name{label="value"}; an empty label is the same as none, so it is left out."""
     if len(labels) != len(metric.labels):
         raise ValueError(f"{metric.name} has labels {metric.labels}, but was given {labels}")

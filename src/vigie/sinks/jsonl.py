@@ -12,7 +12,7 @@ import math
 import os
 from pathlib import Path
 
-from vigie.model import Frame, Table, is_absent, series_text
+from vigie.model import Frame, Table, format_series, is_absent
 
 
 class JsonLines:
@@ -54,7 +54,7 @@ class JsonLines:
     def _spelled(self, table: Table) -> list[str]:
         kept = self._names.get(table.source)
         if kept is None or kept[0] is not table:
-            kept = self._names[table.source] = (table, [series_text(*series) for series in table.series])
+            kept = self._names[table.source] = (table, [format_series(*series) for series in table.series])
         return kept[1]
 
 

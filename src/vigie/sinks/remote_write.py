@@ -17,7 +17,7 @@ from vigie.model import Frame, Table, counter, gauge, table
 from vigie.sinks._remote_write.batch import SampleBatch
 from vigie.sinks._remote_write.delivery import Delivery, RetryLaterError
 from vigie.sinks._remote_write.frame_series import FrameSeries, target_of
-from vigie.wire.remote_write.labels import LruCache, label_section
+from vigie.wire.remote_write.labels import LruCache, encode_labels
 from vigie.wire.remote_write.write_request import Series
 
 METRICS = (
@@ -178,7 +178,7 @@ class RemoteWrite:
         # The same labels come as the same object again and again: keeping it keeps its id its own.
         kept = self._sections.get(id(labels))
         if kept is None or kept[0] is not labels:
-            kept = (labels, label_section({**self._external, **labels}))
+            kept = (labels, encode_labels({**self._external, **labels}))
             self._sections.put(id(labels), kept)
         return kept[1]
 

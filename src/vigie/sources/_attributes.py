@@ -75,7 +75,7 @@ class AttributeFamily(dict[str, Optional[Metric]]):
     def __missing__(self, word: str) -> Metric | None:
         clean = word.replace("-", "_")
         fits = clean.isascii() and f"_{clean}".isidentifier()
-        metric = self.row.named(clean) if fits else None
+        metric = self.row.expand(clean) if fits else None
         if len(self) < MOST_MEMBERS:
             self[word] = metric
         return metric

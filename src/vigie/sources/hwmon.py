@@ -192,9 +192,9 @@ def _name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:
 
 
 def _row(name: str) -> Metric:
-    row = next(row for row in METRICS if row.declares(name))
+    row = next(row for row in METRICS if row.matches(name))
     head, star, tail = row.name.partition("*")
-    return row.named(name[len(head) : len(name) - len(tail)]) if star else row
+    return row.expand(name[len(head) : len(name) - len(tail)]) if star else row
 
 
 def _clean(text: str) -> str:

@@ -99,7 +99,7 @@ def _choose(name: str, in_kilobytes: bool) -> Metric | None:
     word = name.rstrip(":").replace("(", "_").replace(")", "")
     metric = WANTED.get(f"node_memory_{word}_bytes" if in_kilobytes else f"node_memory_{word}")
     if metric is None and in_kilobytes and word.isascii() and word.isidentifier():
-        return OTHER.named(word)
+        return OTHER.expand(word)
     return metric
 
 

@@ -91,7 +91,7 @@ def _usage(name: str, _in_kilobytes: bool) -> Metric | None:
     word = name.rstrip(":").replace("(", "_").replace(")", "")
     metric = WANTED.get(word)
     if metric is None and word.isascii() and word.isidentifier():
-        return OTHER.named(word)
+        return OTHER.expand(word)
     return metric
 
 

@@ -50,7 +50,7 @@ def true_or_false(text: str) -> None:
 LINK_RATES = SourceOption(
     "link_rates", "false", "true: DCGM_FI_DEV_NVLINK_BANDWIDTH_L* too, a series for each link.", true_or_false
 )
-LINKS = tuple(BANDWIDTH.named(str(link)) for link in range(abi.MOST_LINKS))
+LINKS = tuple(BANDWIDTH.expand(str(link)) for link in range(abi.MOST_LINKS))
 
 
 def read(host: Host) -> list[Sample]:

@@ -10,4 +10,4 @@ GPUS_RELEASE, GPUS_TAKE = "gpus_release", "gpus_take"
 REFUSABLE = (GPUS_RELEASE, GPUS_TAKE)
 
 # What is done when it is asked for; it returns whether that was done, and what is to be said.
-Order = Callable[[Mapping[str, Any]], Awaitable[tuple[bool, str]]]
+CommandHandler = Callable[[Mapping[str, Any]], Awaitable[tuple[bool, str]]]

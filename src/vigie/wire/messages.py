@@ -13,19 +13,19 @@ from msgspec import Meta, Struct
 
 PROTOCOL = 1
 MAX_MESSAGE = 8 << 20
-RELAYED = "exporter/"  # so begins the source of a table that an exporter gave; its job follows
+RELAYED_PREFIX = "exporter/"  # so begins the source of a table that an exporter gave; its job follows
 MAX_TABLES = 1024  # numbers that a connection may have in use at once
-MAX_HELD = 4096  # bindings of one node at one time
+MAX_BINDINGS = 4096  # bindings of one node at one time
 
 Name = Annotated[str, Meta(max_length=253)]
 Text = Annotated[str, Meta(max_length=4096)]
-Words = Annotated[dict[Name, Text], Meta(max_length=256)]
+Labels = Annotated[dict[Name, Text], Meta(max_length=256)]
 Number = Annotated[int, Meta(ge=0, lt=MAX_TABLES)]
 Sequence = Annotated[int, Meta(ge=1, lt=1 << 62)]
 Time = Annotated[int, Meta(gt=-(1 << 62), lt=1 << 62)]
 
 # Text that is no UTF-8 and numbers beyond bounds come as ValueError and ArithmeticError.
-UNREADABLE = (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError)
+DECODE_ERRORS = (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError)
 
 
 class MalformedMessageError(Exception):
@@ -43,8 +43,8 @@ class Hello(Struct, tag="hello", omit_defaults=True):
     addresses: Annotated[list[Name], Meta(max_length=256)] = []
     machine_id: Name = ""
     boot_id: Name = ""
-    inventory: Words = {}
-    labels: Words = {}
+    inventory: Labels = {}
+    labels: Labels = {}
     cadence: Annotated[float, Meta(ge=0.1, le=3600)] = 10.0
     wall_ms: Time = 0
     uptime_ms: Time = 0  # a clock that nobody steps, since boot_id
@@ -96,7 +96,7 @@ class EventMessage(Struct, tag="event", omit_defaults=True):
     kind: Name
     begin_ms: Time
     what: Text
-    where: Words = {}
+    where: Labels = {}
     end_ms: Time | None = None
     severity: Name = "info"
 
@@ -112,19 +112,19 @@ class BindingMessage(Struct, tag="binding", omit_defaults=True):
     to_ms: Time | None = None
     user: Name = ""
     source: Name = ""
-    facts: Words = {}
+    facts: Labels = {}
 
 
 class HeldBindings(Struct, tag="held"):
     """All that is held on the node now, said anew on each connection: what is not in it has ended."""
 
-    bindings: Annotated[list[BindingMessage], Meta(max_length=MAX_HELD)]
+    bindings: Annotated[list[BindingMessage], Meta(max_length=MAX_BINDINGS)]
 
 
 class InventoryMessage(Struct, tag="inventory"):
     """What the machine has, when that is not any more what the hello said."""
 
-    has: Words
+    has: Labels
 
 
 class Ack(Struct, tag="ack", omit_defaults=True):
@@ -146,7 +146,7 @@ class CommandResult(Struct, tag="reply", omit_defaults=True):
     number: int
     refused: Text = ""
     uptime_ms: Time = 0
-    said: Text = ""  # what came of it
+    text: Text = msgspec.field(default="", name="said")  # the outcome, for people
 
 
 class DelegatedRequest(Struct, tag="ask"):
@@ -209,10 +209,10 @@ def decode(data: bytes) -> Message | None:
     """Return the message, nothing for one of a kind that only a newer version knows, or raise Malformed."""
     try:
         return _decoder.decode(data)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         try:
             known = _kind.decode(data).type in KINDS
-        except UNREADABLE:
+        except DECODE_ERRORS:
             known = True
         if known:
             raise MalformedMessageError(f"no message of this protocol: {error}") from None

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vigie.model import Metric
 from vigie.model.table import Series
-from vigie.wire.messages import UNREADABLE, MalformedMessageError
+from vigie.wire.messages import DECODE_ERRORS, MalformedMessageError
 
 
 class _Layout(Struct, array_like=True):
@@ -18,7 +18,7 @@ class _Layout(Struct, array_like=True):
     series: list[tuple[int, tuple[str, ...]]]
 
 
-class TableDifference(NamedTuple):
+class TableDelta(NamedTuple):
     """How a table follows from another."""
 
     added: tuple[Series, ...]
@@ -30,17 +30,17 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(_Layout)
 
 
-def pack(series: Iterable[Series]) -> bytes:
+def encode_layout(series: Iterable[Series]) -> bytes:
     numbers: dict[Metric, int] = {}
     rows = [(numbers.setdefault(metric, len(numbers)), values) for metric, values in series]
     return _encoder.encode(_Layout([(m.name, m.kind, m.help, m.labels) for m in numbers], rows))
 
 
-def unpack(data: bytes) -> tuple[Series, ...]:
+def decode_layout(data: bytes) -> tuple[Series, ...]:
     """Return the series, or raise Malformed."""
     try:
         layout = _decoder.decode(data)
-    except UNREADABLE as error:
+    except DECODE_ERRORS as error:
         raise MalformedMessageError(f"no layout: {error}") from None
     metrics = [Metric(*metric) for metric in layout.metrics]
     if any(not 0 <= number < len(metrics) for number, _ in layout.series):
@@ -53,7 +53,7 @@ def unpack(data: bytes) -> tuple[Series, ...]:
     return tuple((metrics[number], values) for number, values in layout.series)
 
 
-def difference(old: tuple[Series, ...], new: tuple[Series, ...]) -> TableDifference | None:
+def diff_tables(old: tuple[Series, ...], new: tuple[Series, ...]) -> TableDelta | None:
     """Return how the new table follows from the old one; nothing when that would not save much."""
     before, after = set(old), set(new)
     kept = [series for series in old if series in after]
@@ -61,10 +61,10 @@ def difference(old: tuple[Series, ...], new: tuple[Series, ...]) -> TableDiffere
         return None
     places = [place for place, series in enumerate(new) if series not in before]
     ended = [place for place, series in enumerate(old) if series not in after]
-    return TableDifference(tuple(new[place] for place in places), places, ended)
+    return TableDelta(tuple(new[place] for place in places), places, ended)
 
 
-def apply(old: tuple[Series, ...], change: TableDifference) -> tuple[Series, ...]:
+def apply_delta(old: tuple[Series, ...], change: TableDelta) -> tuple[Series, ...]:
     """Return the table that follows, or raise Malformed when it cannot."""
     gone = set(change.ended)
     kept = iter([series for place, series in enumerate(old) if place not in gone])

@@ -119,7 +119,7 @@ def test_errors_of_a_gpu_that_come_while_its_driver_is_let_go_of_are_told() -> N
 
 def test_every_rule_is_about_a_metric_that_a_source_declares() -> None:
     wanted = {rule.metric for rule in RULES}
-    wanted |= {rule.beside for rule in RULES if isinstance(rule, StateRule) and rule.beside}
+    wanted |= {rule.other_metric for rule in RULES if isinstance(rule, StateRule) and rule.other_metric}
     assert wanted - DECLARED == set()
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.agent.sources import reading, steady
 from vigie.agent.events.state_file import EventStateFile
-from vigie.agent.events.tracker import MOST_SERIES, EventTracker
-from vigie.agent.link.entries import message_of
+from vigie.agent.events.tracker import MAX_SERIES, EventTracker
+from vigie.agent.link.entries import build_message
 from vigie.model import Event, EventChange, Frame, Phase
 from vigie.sources.core.host import Host
 from vigie.wire.messages import decode, encode
@@ -34,7 +34,7 @@ class Agent:
         self.log, self.driver = (one.host for one in readings)
         self.happenings = EventTracker(readings, [self], EventStateFile(self.path))
 
-    def event(self, event: Event) -> None:
+    def record_event(self, event: Event) -> None:
         self.told.append(event)
 
     def tick(self) -> list[Event]:
@@ -168,7 +168,7 @@ def test_words_of_any_length_fit_into_a_message() -> None:
     agent = Agent()
     _say(agent.log, "x" * 999, "y" * 9999, {f"w{number}": "z\udcff" * 999 for number in range(99)}, 1)
     (event,) = agent.tick()
-    assert decode(encode(message_of(event, 1, {}))) is not None
+    assert decode(encode(build_message(event, 1, {}))) is not None
 
 
 def test_what_a_terminal_would_obey_does_not_reach_one() -> None:
@@ -190,7 +190,7 @@ def test_log_tells_where_it_was_if_that_is_known(caplog: pytest.LogCaptureFixtur
 
 def test_counts_are_bounded() -> None:
     agent = Agent()
-    for number in range(MOST_SERIES + 50):
+    for number in range(MAX_SERIES + 50):
         agent.log.report_event("xid", "text", time_ms=1, pci_bus_id=str(number), xid="1")
         agent.tick()
-    assert len(agent.counts()) == MOST_SERIES + 1
+    assert len(agent.counts()) == MAX_SERIES + 1

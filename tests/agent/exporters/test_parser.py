@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vigie.agent.exporters.parser import RelayedExposition
-from vigie.model import gauge, series_text
-from vigie.model.nan import NAN_BITS, bits_of
+from vigie.model import format_series, gauge
+from vigie.model.nan import NAN_BITS, float_to_bits
 
 UP = (gauge("up", "Whether it is."), ())
 TEXT = """\
@@ -29,12 +29,12 @@ b NaN
 def read(text: str) -> dict[str, float]:
     table, values = RelayedExposition("exporter/x", [UP]).read(text)
     assert table.series[0] == UP
-    return {series_text(*series): value for series, value in zip(table.series[1:], values, strict=True)}
+    return {format_series(*series): value for series, value in zip(table.series[1:], values, strict=True)}
 
 
 def test_series_have_their_values_without_the_times_that_some_give() -> None:
     found = read(TEXT)
-    assert bits_of(found.pop("b")) == NAN_BITS
+    assert float_to_bits(found.pop("b")) == NAN_BITS
     assert found == {
         'a_total{more="}",of="x y"}': 1.0,
         'a_total{of="z"}': 2.5,
@@ -53,7 +53,7 @@ def test_table_stays_the_same_while_the_series_do() -> None:
     third, _ = exposition.read(TEXT + "c 1\n")
     assert third.version > second.version
     assert len(third.series) == len(second.series) + 1
-    assert exposition.silent().series == (UP,)
+    assert exposition.clear().series == (UP,)
 
 
 @pytest.mark.parametrize("text", ["a\n", "a{ 1\n", "a x\n", 'a{b="c} 1\n', "a 1\na 2\n", "{} 1\n"])

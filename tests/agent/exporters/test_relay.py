@@ -10,7 +10,7 @@ import pytest
 
 from vigie.agent.exporters.catalog import Exporter, is_exporter, parse_exporters
 from vigie.agent.exporters.client import ExporterUnreachableError, fetch
-from vigie.agent.exporters.relay import FORGOTTEN_AFTER, LOOK_SECONDS, STRANGER_SECONDS, Relay
+from vigie.agent.exporters.relay import MAX_FAILURES, OTHER_PROGRAM_SECONDS, PROBE_SECONDS, Relay
 from vigie.model import Frame
 
 SAYS = "HTTP/1.0 200 OK\r\n\r\nnode_exporter_build_info 1\nnode_load1 0.5\n"
@@ -86,14 +86,14 @@ def test_exporter_that_fails_is_down_and_is_forgotten_after_a_while() -> None:
     async def test(peer: Peer, scene: Scene) -> None:
         await scene.tick(0)
         peer.answer = ""
-        for tick in range(1, FORGOTTEN_AFTER + 1):
+        for tick in range(1, MAX_FAILURES + 1):
             found = await scene.tick(tick)
             assert found is not None
             assert (found["up"], len(found)) == (0.0, 3)
         assert await scene.tick(99) == {}  # an empty table: everything has ended
         assert await scene.tick(100) is None
         peer.answer = SAYS
-        scene.now += LOOK_SECONDS
+        scene.now += PROBE_SECONDS
         found = await scene.tick(101)
         assert found is not None
         assert found["up"] == 1.0
@@ -118,9 +118,9 @@ def test_stranger_on_the_port_is_left_alone_and_seldom_asked(says: str) -> None:
         peer.answer = says
         for tick in range(20):
             assert await scene.tick(tick) is None
-            scene.now += LOOK_SECONDS / 20 - 0.001
+            scene.now += PROBE_SECONDS / 20 - 0.001
         assert peer.asked == 1
-        scene.now += STRANGER_SECONDS
+        scene.now += OTHER_PROGRAM_SECONDS
         assert await scene.tick(50) is None
         assert peer.asked == 2
 

@@ -65,7 +65,7 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     assert answered(gpus, "/gpus/take").status == 200
     watched.read()
     assert watched.values.numbers
-    order = gpus.orders()[GPUS_RELEASE]
+    order = gpus.handlers()[GPUS_RELEASE]
     tomorrow = {"seconds": 86_400, "by": "ann by way of the server"}
     done, said = asyncio.run(_awaited(order(tomorrow)))
     assert done
@@ -84,7 +84,7 @@ def test_nonsense_for_a_time_is_refused(query: str) -> None:
 def test_order_with_nonsense_is_refused_and_breaks_nothing(arguments: dict[str, object]) -> None:
     watched = SourceReader(nvidia.SOURCE, Host(nvml=NvmlDriver("libnone.so")), SimulatedClock())
     arguments["seconds"] = arguments.get("seconds")
-    done, said = asyncio.run(_awaited(GpuCommands([watched]).orders()[GPUS_RELEASE](arguments)))
+    done, said = asyncio.run(_awaited(GpuCommands([watched]).handlers()[GPUS_RELEASE](arguments)))
     assert (done, "seconds should be above 0" in said) == (False, True)
 
 

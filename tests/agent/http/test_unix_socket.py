@@ -21,7 +21,7 @@ from vigie.agent.collector import Collector
 from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.server import Request, Response
 from vigie.agent.http.unix_handlers import UnixHandlers
-from vigie.agent.http.unix_socket import LONGEST, UnixPeer, UnixSocketError, listen
+from vigie.agent.http.unix_socket import MAX_PATH_BYTES, UnixPeer, UnixSocketError, listen
 from vigie.agent.loop import Loop
 from vigie.cli import _agent_client
 from vigie.simulation.clock import SimulatedClock
@@ -38,7 +38,7 @@ class Way:
     def state(self) -> dict[str, Any]:
         return {"server": "http://head:8000", "connected": True}
 
-    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+    async def request(self, user: str, target: str) -> tuple[int, bytes]:
         return 200, f"{user} asks {target}".encode()
 
 
@@ -143,7 +143,7 @@ def test_living_agent_keeps_its_socket_and_a_file_its_place(tmp_path: Path) -> N
             await listen(echo, tmp_path / "file")
         assert (tmp_path / "file").read_text() == "precious"
         with pytest.raises(UnixSocketError, match="too long"):
-            await listen(echo, tmp_path / ("x" * LONGEST))
+            await listen(echo, tmp_path / ("x" * MAX_PATH_BYTES))
         with pytest.raises(UnixSocketError, match="file"):
             await listen(echo, tmp_path / "file" / "agent.sock")
 

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from vigie.agent.link.entries import EncodedFrame, packed
-from vigie.agent.link.sent_tables import VERSIONS, SentTables
+from vigie.agent.link.entries import EncodedFrame, pack_values
+from vigie.agent.link.sent_tables import MAX_VERSIONS, SentTables
 from vigie.model import Table, gauge
 from vigie.server.ingest.link_tables import LinkTables, SharedTables
 from vigie.wire import messages
@@ -24,7 +24,7 @@ def version(number: int, size: int = 20) -> Table:
 
 
 def values(*tables: Table) -> EncodedFrame:
-    return EncodedFrame(1000, 5, tuple((table, packed([1.0] * len(table.series))) for table in tables))
+    return EncodedFrame(1000, 5, tuple((table, pack_values([1.0] * len(table.series))) for table in tables))
 
 
 class Heard:
@@ -37,7 +37,7 @@ class Heard:
         self.sources: list[list[Table]] = []
 
     def take(self, announced: SentTables, entry: EncodedFrame, sequence: int) -> None:
-        for data in announced.to_send(entry, sequence):
+        for data in announced.encode_entry(entry, sequence):
             message = messages.decode(data)
             self.kinds.append(type(message))
             if isinstance(message, TableMessage | DeltaMessage):
@@ -51,8 +51,8 @@ def test_table_that_changes_for_ever_takes_few_numbers_and_little_memory_over_th
     announced, heard = SentTables(), Heard()
     for number in range(1, 500):
         heard.take(announced, values(version(number), LOAD), number)
-    assert len(heard.numbers) == VERSIONS + 1
-    assert heard.tables._series == VERSIONS * 20 + 1
+    assert len(heard.numbers) == MAX_VERSIONS + 1
+    assert heard.tables._series == MAX_VERSIONS * 20 + 1
     assert heard.kinds.count(TableMessage) == 2
 
 

@@ -19,7 +19,7 @@ from tests.server.linking import Agent, Place, agent, run, serving, until
 from vigie.agent.http.server import Response as AgentResponse
 from vigie.agent.http.unix_handlers import UnixHandlers
 from vigie.agent.http.unix_socket import listen
-from vigie.agent.link.delegated_requests import AT_ONCE, DelegatedRequests
+from vigie.agent.link.delegated_requests import MAX_RUNNING, DelegatedRequests
 from vigie.cli import main
 from vigie.model import Binding
 from vigie.server.auth.authenticator import Authenticator
@@ -47,11 +47,11 @@ def test_user_sees_his_own_by_name_and_others_by_pseudonym(tmp_path: Path) -> No
         async with vouched(tmp_path) as (place, one):
             place.hub.book.add("n1", Binding("gpu:0", "job", "17", 1000, None, "ada"))
             place.hub.book.add("n1", Binding("gpu:1", "job", "18", 1000, None, "bob"))
-            status, body = await one.link.ask("ada", "/api/users?limit=10")
+            status, body = await one.link.request("ada", "/api/users?limit=10")
             assert status == 200
             assert sorted(user["user"] for user in json.loads(body)["users"])[0] == "ada"
             assert b"bob" not in body
-            who = json.loads((await one.link.ask("ada", "/api/session"))[1])
+            who = json.loads((await one.link.request("ada", "/api/session"))[1])
             assert (who["role"], who["name"]) == ("user", "ada")
 
     run(test())
@@ -64,14 +64,14 @@ def test_nothing_is_changed_and_nobody_signs_in_on_the_word_of_a_node(tmp_path: 
 
         more = [Route(path, reached) for path in ("/remove_node", "/add_node", "/api/v1/write", "/")]
         async with vouched(tmp_path, *more) as (_, one):
-            assert await one.link.ask("root", "/") == (200, b"reached")
+            assert await one.link.request("root", "/") == (200, b"reached")
             for row in TABLE:
                 path = row.rpartition(" ")[2].replace("{name:text}", "x").replace("{name}", "n1")
-                status, body = await one.link.ask("root", path)
+                status, body = await one.link.request("root", path)
                 assert status in (200, 403, 404), (row, status)
                 assert body != b"reached" or path == "/", row
             for odd in ("", "nonsense", "/../remove_node", "//remove_node", "/remove%5Fnode"):
-                assert (await one.link.ask("root", odd))[0] in (200, 307, 403, 404), odd
+                assert (await one.link.request("root", odd))[0] in (200, 307, 403, 404), odd
 
     run(test())
 
@@ -80,7 +80,7 @@ def test_switched_off_answers_nobody(tmp_path: Path) -> None:
     async def test() -> None:
         async with vouched(tmp_path) as (place, one):
             place.hub.vouching.app = None
-            assert (await one.link.ask("ada", "/api/nodes"))[0] == 403
+            assert (await one.link.request("ada", "/api/nodes"))[0] == 403
 
     run(test())
 
@@ -91,9 +91,9 @@ def test_answer_that_the_link_cannot_carry_is_refused_and_the_link_lives(tmp_pat
             return Response(b"x" * MAX_MESSAGE)
 
         async with vouched(tmp_path, Route("/metrics", large)) as (_, one):
-            assert (await one.link.ask("ada", "/metrics"))[0] == 413
-            assert (await one.link.ask("ada", "/api/nodes"))[0] == 200
-            assert one.link.counts.connections == 1
+            assert (await one.link.request("ada", "/metrics"))[0] == 413
+            assert (await one.link.request("ada", "/api/nodes"))[0] == 200
+            assert one.link.counters.connections == 1
 
     run(test())
 
@@ -101,7 +101,9 @@ def test_answer_that_the_link_cannot_carry_is_refused_and_the_link_lives(tmp_pat
 def test_many_questions_at_once_are_all_answered(tmp_path: Path) -> None:
     async def test() -> None:
         async with vouched(tmp_path) as (_, one):
-            answers = await asyncio.gather(*(one.link.ask("ada", "/api/session") for _ in range(5 * AT_ONCE)))
+            answers = await asyncio.gather(
+                *(one.link.request("ada", "/api/session") for _ in range(5 * MAX_RUNNING))
+            )
             assert {status for status, _ in answers} == {200}
 
     run(test())
@@ -110,18 +112,18 @@ def test_many_questions_at_once_are_all_answered(tmp_path: Path) -> None:
 def test_question_without_a_link_or_an_answer_is_told_so() -> None:
     async def test() -> None:
         asking = DelegatedRequests(seconds=0.05)
-        assert (await asking.ask("ada", "/"))[0] == 503
+        assert (await asking.request("ada", "/"))[0] == 503
         sent: list[DelegatedRequest] = []
 
         async def send(ask: DelegatedRequest) -> None:
             sent.append(ask)
 
-        asking.connected(send)
-        assert (await asking.ask("ada", "/"))[0] == 504
-        asking.answered(DelegatedResponse(sent[0].number, 200, b"late"))  # nobody waits for it
-        waiting = asyncio.ensure_future(DelegatedRequests.ask(asking, "ada", "/"))
+        asking.connect(send)
+        assert (await asking.request("ada", "/"))[0] == 504
+        asking.resolve(DelegatedResponse(sent[0].number, 200, b"late"))  # nobody waits for it
+        waiting = asyncio.ensure_future(DelegatedRequests.request(asking, "ada", "/"))
         await until(lambda: len(sent) == 2)
-        asking.disconnected()
+        asking.disconnect()
         assert (await waiting)[0] == 503
 
     run(test())

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
-from vigie.model import Event, series_text
+from vigie.model import Event, format_series
 from vigie.server.auth.authenticator import AT_ONCE, COOKIE, Authenticator, AuthPolicy
 from vigie.server.auth.errors import AuthError
 from vigie.server.auth.login_throttle import OF_AN_ADDRESS, LoginThrottle
@@ -298,7 +298,7 @@ def test_sign_ins_are_counted_and_throttling_is_an_event_that_names_no_account(s
     secrets.accounts.add("new", "viewer", PASSWORD)  # whose password is not remembered
     assert _sign_in(counted, "new", client="10.0.0.9").status == 200
     table, values = callers.counts()
-    told_as = {series_text(*series): value for series, value in zip(table.series, values, strict=True)}
+    told_as = {format_series(*series): value for series, value in zip(table.series, values, strict=True)}
     assert told_as == {
         "vigie_server_sign_ins_total": 1,
         'vigie_server_sign_ins_failed_total{by="password"}': OF_AN_ADDRESS,

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
 
 from tests.server.linking import LOAD, _Quiet, raw, run, said, serving
-from vigie.agent.link.entries import packed
+from vigie.agent.link.entries import pack_values
 from vigie.model import gauge
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.http.protocols import AHEAD, LinkProtocol
@@ -32,10 +32,10 @@ def test_frames_sent_without_a_pause_are_all_acknowledged_and_stored_once(tmp_pa
             await dialled.send(messages.encode(Hello(1, "n1", "start")))
             assert isinstance(await said(dialled), Welcome)
             series = ((LOAD, ()), *((WIDE, (str(n),)) for n in range(SERIES - 1)))
-            await dialled.send(messages.encode(TableMessage(0, "wide", 1, table_codec.pack(series))))
+            await dialled.send(messages.encode(TableMessage(0, "wide", 1, table_codec.encode_layout(series))))
             now = now_ms()
             for number in range(1, FRAMES + 1):
-                values = packed([float(number)] * SERIES)
+                values = pack_values([float(number)] * SERIES)
                 frame = FrameMessage(number, now - 1000 * (FRAMES - number), 0, [(0, values)])
                 await dialled.send(messages.encode(frame))
             acknowledged = 0

@@ -170,7 +170,7 @@ def test_oversized_message_and_unknown_version_close_that_link_only(tmp_path: Pa
                 assert welcome.protocol == messages.PROTOCOL
             n1.send(1.0)
             await n1.acknowledged()
-            assert n1.link.counts.connections == 1
+            assert n1.link.counters.connections == 1
 
     linking.run(test())
 

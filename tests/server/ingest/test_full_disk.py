@@ -26,9 +26,9 @@ def test_nothing_is_acknowledged_that_was_not_synced(tmp_path: Path) -> None:
         async with serving(tmp_path / "s", store_type=Full) as place, agent(place, tmp_path, "n1") as n1:
             await n1.connected()
             n1.send(1.0)
-            await until(lambda: not n1.link.counts.connected)
+            await until(lambda: not n1.link.counters.connected)
             assert n1.link.buffer.in_memory == 1
-            assert n1.link.counts.acknowledged == 0
+            assert n1.link.counters.acknowledged == 0
 
     run(test())
 
@@ -38,7 +38,7 @@ def test_server_that_welcomes_and_can_store_nothing_is_dialled_less_and_less_oft
         async with serving(tmp_path / "s", store_type=Full) as place, agent(place, tmp_path, "n1") as n1:
             n1.send(1.0)
             await until(lambda: n1.link.wait > 4 * FIRST_WAIT)
-            assert n1.link.counts.connections > 1
+            assert n1.link.counters.connections > 1
 
     run(test())
 
@@ -50,7 +50,7 @@ def test_connection_that_took_something_is_made_anew_at_once(tmp_path: Path) -> 
             n1.send(1.0)
             await n1.acknowledged()
             place.hub.links._live["n1"].end("come again")
-            await until(lambda: n1.link.counts.connections == 2)
+            await until(lambda: n1.link.counters.connections == 2)
             assert n1.link.wait == FIRST_WAIT
 
     run(test())

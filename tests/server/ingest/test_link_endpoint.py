@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.linking import ONE, agent, introduction, raw, run, said, serving, until
-from vigie.agent.link.entries import EncodedFrame, packed
+from vigie.agent.link.entries import EncodedFrame, pack_values
 from vigie.agent.link.hello import uptime_ms
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.wire import messages, table_codec
@@ -33,7 +33,7 @@ def test_second_live_agent_of_a_name_is_refused_with_both_named(tmp_path: Path) 
             assert goodbye.reason.count("127.0.0.1") == 2
             n1.send(1.0)
             await n1.acknowledged()
-            assert n1.link.counts.connections == 1
+            assert n1.link.counters.connections == 1
 
     run(test())
 
@@ -155,7 +155,7 @@ def test_node_that_was_removed_while_it_was_away_stays_out_with_whatever_it_show
             assert place.hub.links.remove("n1")
             async with agent(place, tmp_path, "n1", start="anew") as n1:  # it has its old key and the token
                 await until(lambda: n1.link._attempt >= 2)
-                assert n1.link.counts.connections == 0
+                assert n1.link.counters.connections == 0
                 assert place.state("n1") == "removed"
                 place.hub.links.add("n1")
                 await n1.connected()  # by itself, as the token is good again
@@ -187,8 +187,8 @@ def test_lost_key_without_the_join_token_is_refused_and_told_what_to_do(tmp_path
                 await n1.connected()
             (tmp_path / "key").unlink()
             async with agent(place, tmp_path, "n1", token="") as n1:
-                await until(lambda: "nodes join" in n1.link._complain.text)
-                assert n1.link.counts.connections == 0
+                await until(lambda: "nodes join" in n1.link._log_change.text)
+                assert n1.link.counters.connections == 0
 
     run(test())
 
@@ -214,7 +214,7 @@ def test_clock_one_hour_off_is_corrected_and_told(tmp_path: Path) -> None:
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
             now, up = now_ms(), uptime_ms()
             for back in (20_000, 10_000, 0):
-                n1.link.buffer.put(EncodedFrame(now + HOUR - back, up - back, ((ONE, packed([1.0])),)))
+                n1.link.buffer.put(EncodedFrame(now + HOUR - back, up - back, ((ONE, pack_values([1.0])),)))
             await n1.acknowledged()
             times = list(place.samples("load"))
             assert len(times) == 3
@@ -233,7 +233,7 @@ def test_clock_that_is_stepped_back_leaves_no_hole_and_no_double(tmp_path: Path)
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
             now, up = now_ms(), uptime_ms()
             for back, wrong in ((30_000, HOUR), (20_000, HOUR), (10_000, 0), (0, 0)):
-                n1.link.buffer.put(EncodedFrame(now + wrong - back, up - back, ((ONE, packed([1.0])),)))
+                n1.link.buffer.put(EncodedFrame(now + wrong - back, up - back, ((ONE, pack_values([1.0])),)))
             await n1.acknowledged()
             times = list(place.samples("load"))
             assert all(abs(b - a - 10_000) < 2000 for a, b in itertools.pairwise(times))
@@ -253,7 +253,7 @@ def test_replay_of_a_wrong_clock_after_a_restart_stores_nothing_twice(tmp_path: 
             async with serving(tmp_path / "s") as place, raw(place) as socket:
                 await socket.send(messages.encode(hello))
                 await socket.send(messages.encode(TableMessage(0, "one", 1, _layout())))
-                frame = FrameMessage(1, made + HOUR, 1_000_000, [(0, packed([1.0]))])
+                frame = FrameMessage(1, made + HOUR, 1_000_000, [(0, pack_values([1.0]))])
                 await socket.send(messages.encode(frame))
                 await until(lambda: place.hub.counts.frames)
                 await until(lambda: place.samples("load"))
@@ -263,7 +263,7 @@ def test_replay_of_a_wrong_clock_after_a_restart_stores_nothing_twice(tmp_path: 
 
 
 def _layout() -> bytes:
-    return table_codec.pack(ONE.series)
+    return table_codec.encode_layout(ONE.series)
 
 
 def test_introduction_tells_what_the_machine_has() -> None:

@@ -30,7 +30,7 @@ from tests.server.linking import (
     until,
 )
 from vigie.agent.link.commands import CommandRunner
-from vigie.agent.link.entries import EncodedFrame, packed
+from vigie.agent.link.entries import EncodedFrame, pack_values
 from vigie.model import ABSENT, Binding, Event
 from vigie.model import Frame as ModelFrame
 from vigie.server.api.prometheus.queries import now_ms
@@ -118,7 +118,7 @@ def test_event_of_a_node_is_kept_once_however_often_it_comes(tmp_path: Path) -> 
     async def test() -> None:
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
             for event in (happened, happened, happened._replace(end_ms=2000)):
-                n1.link.event(event)
+                n1.link.record_event(event)
             await n1.acknowledged()
             (kept,) = place.events("xid")
             assert kept.event == happened._replace(end_ms=2000, where={"gpu": "0", "node": "n1"})
@@ -129,10 +129,10 @@ def test_event_of_a_node_is_kept_once_however_often_it_comes(tmp_path: Path) -> 
 def test_frame_that_cannot_be_stored_is_acknowledged_with_the_reason(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
-            n1.link.buffer.put(EncodedFrame(1000, 0, ((ONE, packed([1.0])),)))
+            n1.link.buffer.put(EncodedFrame(1000, 0, ((ONE, pack_values([1.0])),)))
             n1.send(1.0)
             await n1.acknowledged()
-            assert n1.link.counts.refused == 1
+            assert n1.link.counters.refused == 1
             assert place.hub.counts.refused == 1
             assert len(place.samples("load")) == 1
 
@@ -204,7 +204,7 @@ def test_junk_closes_that_connection_only(
                     await _junk(socket, junk, hello)
             n1.send(1.0)
             await n1.acknowledged()
-            assert n1.link.counts.connections == 1
+            assert n1.link.counters.connections == 1
 
     run(test())
 
@@ -263,7 +263,7 @@ def test_driver_that_is_loaded_later_is_told_on_the_same_connection(tmp_path: Pa
             (tmp_path / "sys/bus/pci/drivers/nvidia/0000:01:00.0").mkdir(parents=True)
             n1.link._inventory_due = 0.0
             await until(lambda: gpus(place) == "1")
-            assert n1.link.counts.connections == 1
+            assert n1.link.counters.connections == 1
             await n1.stop()
 
     run(test())
@@ -291,8 +291,8 @@ def test_removed_node_keeps_nothing_for_a_server_that_does_not_want_it(tmp_path:
             place.hub.links.remove("n1")
             await n1.ended()
             n1.send(1.0)
-            n1.link.event(Event("oom", 1, "it happened"))
-            n1.link.hold([Binding("gpu:0", "job", "1", 1)], [])
+            n1.link.record_event(Event("oom", 1, "it happened"))
+            n1.link.replace_held([Binding("gpu:0", "job", "1", 1)], [])
             assert n1.link.buffer.in_memory == 0
 
     run(test())
@@ -303,7 +303,7 @@ def test_what_was_dropped_while_the_server_was_away_is_told_when_it_is_back(tmp_
         async with serving(tmp_path / "s") as place:
             n1 = Agent(place, tmp_path, introduction("n1"))
             await n1.connected()
-        n1.link.buffer._memory = 3000
+        n1.link.buffer._max_bytes = 3000
         for later in range(50):
             n1.send(1.0, at=now_ms() + later)
         async with serving(tmp_path / "s", place.port) as again:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.server.serving import DAY, NOW, TOKEN, Server, request_of, series, serving
 from tests.store.frames import answer
-from vigie.model.nan import NAN, STALE, bits_of
+from vigie.model.nan import NAN, STALE, float_to_bits
 from vigie.store.errors import WriteFailedError
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
@@ -33,7 +33,7 @@ def test_acknowledged_samples_are_there_bit_for_bit_after_a_restart(tmp_path: Pa
         assert server.write(request_of(sent)).status == 204
     with Store(tmp_path) as store:
         found = answer(store)[frozenset(sent.labels.items())]
-    assert found == dict(zip(sent.times, map(bits_of, sent.values), strict=True))
+    assert found == dict(zip(sent.times, map(float_to_bits, sent.values), strict=True))
 
 
 def test_what_was_written_can_be_asked(server: Server) -> None:

@@ -9,7 +9,7 @@ from tests.server.scrape.exporter import exporting
 from tests.server.scrape.test_scraper import RULES, wait
 from tests.sinks.peer import Peer
 from vigie.common.endpoint import Endpoint as Address
-from vigie.model.nan import STALE_BITS, from_bits
+from vigie.model.nan import STALE_BITS, float_from_bits
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.scrape.target import target_of
 from vigie.server.services import ScrapeServices
@@ -27,7 +27,7 @@ def values(peer: Peer, name: str) -> dict[str, list[float]]:
     for key, _, bits in list(peer.taken):
         labels = dict(key)
         if labels.pop("__name__") == name:
-            found.setdefault(str(sorted(labels.items())), []).append(from_bits(bits))
+            found.setdefault(str(sorted(labels.items())), []).append(float_from_bits(bits))
     return found
 
 

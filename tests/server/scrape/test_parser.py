@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vigie.model import Metric, series_text
-from vigie.model.nan import NAN_BITS, bits_of, is_absent
+from vigie.model import Metric, format_series
+from vigie.model.nan import NAN_BITS, float_to_bits, is_absent
 from vigie.model.table import Series
 from vigie.server.scrape.parser import ScrapedSamples, ScrapeParser
 from vigie.server.scrape.series_cache import LabelPolicy, ScrapeCache
@@ -176,7 +176,7 @@ def test_nan_is_the_one_bit_pattern_of_a_real_nan() -> None:
     parser = ScrapeParser(ScrapeCache())
     for _ in range(2):  # read with care, and then quickly
         [value] = parser.parse(b"a NaN\n").row
-        assert bits_of(value) == NAN_BITS
+        assert float_to_bits(value) == NAN_BITS
 
 
 def test_first_of_two_equal_series_counts_and_both_are_samples() -> None:
@@ -260,7 +260,7 @@ def _fair(body: bytes, openmetrics: bool) -> None:
     except ParseError:
         return
     second = parser.parse(body, openmetrics=openmetrics)
-    assert list(map(bits_of, second.row)) == list(map(bits_of, first.row))
+    assert list(map(float_to_bits, second.row)) == list(map(float_to_bits, first.row))
     assert second.timed == first.timed or any(one.value != one.value for one in first.timed)
     assert (second.samples, second.added) == (first.samples, 0)
 
@@ -281,4 +281,4 @@ def test_what_the_agent_would_write_is_read_back(samples: Told) -> None:
 
 def _spelt(name: str, pairs: frozenset[tuple[str, str]]) -> str:
     labels = dict(sorted(pairs))
-    return series_text(Metric(name, "gauge", "", tuple(labels)), tuple(labels.values()))
+    return format_series(Metric(name, "gauge", "", tuple(labels)), tuple(labels.values()))

@@ -7,24 +7,26 @@ from pathlib import Path
 import pytest
 
 from tests.server.linking import BUSY, ONE, Agent, Place, agent, introduction, run, serving, table, until
-from vigie.agent.link.entries import EncodedFrame, packed
+from vigie.agent.link.entries import EncodedFrame, pack_values
 from vigie.agent.link.hello import uptime_ms
 from vigie.model import gauge
 from vigie.query.engine import Engine
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.staleness.view import StalenessView
-from vigie.wire.messages import RELAYED
+from vigie.wire.messages import RELAYED_PREFIX
 
 pytestmark = pytest.mark.process
 
 STEP = 10_000
 CPU = table("cpu", (BUSY, ("0",)))
-EXPORTED = table(f"{RELAYED}node-exporter", (gauge("up", "Whether it is."), ()), (gauge("x", "An x."), ()))
+EXPORTED = table(
+    f"{RELAYED_PREFIX}node-exporter", (gauge("up", "Whether it is."), ()), (gauge("x", "An x."), ())
+)
 
 
 def made_at(n1: Agent, time: int) -> None:
     """Have the agent send a frame that it made a while ago."""
-    n1.link.buffer.put(EncodedFrame(time, uptime_ms() - (now_ms() - time), ((ONE, packed([1.0])),)))
+    n1.link.buffer.put(EncodedFrame(time, uptime_ms() - (now_ms() - time), ((ONE, pack_values([1.0])),)))
 
 
 def values(place: Place, question: str, at: int) -> list[float]:
@@ -133,13 +135,13 @@ def test_exporter_that_the_server_scrapes_itself_is_not_stored_twice(tmp_path: P
 
 
 def test_table_of_an_exporter_cannot_pose_as_the_agent(tmp_path: Path) -> None:
-    posing = table(f"{RELAYED}node", (gauge("x", "An x."), ()))
+    posing = table(f"{RELAYED_PREFIX}node", (gauge("x", "An x."), ()))
 
     async def test() -> None:
         async with serving(tmp_path / "s") as place, agent(place, tmp_path, "n1") as n1:
             await n1.connected()
             n1.send(7.0, table=posing)
-            await until(lambda: n1.link.counts.connections >= 2)
+            await until(lambda: n1.link.counters.connections >= 2)
             assert place.samples("x") == {}
 
     run(test())

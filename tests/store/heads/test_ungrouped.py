@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.store.frames import NODE, answer, frame
 from vigie.model import STALE
-from vigie.model.nan import ABSENT_BITS, bits_of, from_bits
+from vigie.model.nan import ABSENT_BITS, float_from_bits, float_to_bits
 from vigie.query.storage import Matcher
 from vigie.store.errors import InvalidInputError
 from vigie.store.heads.stream import HeadLimits
@@ -42,8 +42,8 @@ def test_absence_of_a_loose_series_means_nothing_only_its_own_marker_ends_it(tmp
         store.append_series([series("a", [10], [1.0]), series("b", [10], [2.0])])
         store.append_series([series("a", [20], [3.0])])
         store.append_series([series("b", [30], [STALE])])
-        assert said(store, "a") == {10: bits_of(1), 20: bits_of(3)}
-        assert said(store, "b") == {10: bits_of(2), 30: bits_of(STALE)}
+        assert said(store, "a") == {10: float_to_bits(1), 20: float_to_bits(3)}
+        assert said(store, "b") == {10: float_to_bits(2), 30: float_to_bits(STALE)}
 
 
 def test_samples_of_one_time_may_come_in_several_calls_and_the_first_stays(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_samples_of_one_time_may_come_in_several_calls_and_the_first_stays(tmp_p
         store.append_series([series("a", [20], [3.0])])
         store.flush()
         store.append_series([series("b", [20], [4.0]), series("a", [20, 25], [9.0, 5.0])])
-        assert said(store, "a") == {10: bits_of(1), 20: bits_of(3), 25: bits_of(5)}
-        assert said(store, "b") == {10: bits_of(2), 20: bits_of(4)}
+        assert said(store, "a") == {10: float_to_bits(1), 20: float_to_bits(3), 25: float_to_bits(5)}
+        assert said(store, "b") == {10: float_to_bits(2), 20: float_to_bits(4)}
 
 
 def test_series_that_stop_coming_together_are_parted(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_series_that_stop_coming_together_are_parted(tmp_path: Path) -> None:
         assert len(list(store._index)) == 9
     with Store(tmp_path) as store:
         store.append_series([series("s0", [1000], [1.0])])
-        assert said(store, "s0") == {**expected["s0"], 1000: bits_of(1)}
+        assert said(store, "s0") == {**expected["s0"], 1000: float_to_bits(1)}
         assert {name: said(store, name) for name in names[1:]} == {name: expected[name] for name in names[1:]}
         assert len(list(store._index)) == 9
 
@@ -80,8 +80,8 @@ def test_series_of_one_scrape_share_a_group_although_they_come_in_several_reques
         store.append_series([series(name, [30], [6.0]) for name in "dcba"])
         groups = store.select([Matcher("instance", "=", "n1")], 0, 99)
         assert [len(group.labels) for group in groups] == [4]
-        assert said(store, "d") == {20: bits_of(5), 30: bits_of(6)}
-        assert said(store, "c") == {10: bits_of(3), 20: bits_of(3), 30: bits_of(6)}
+        assert said(store, "d") == {20: float_to_bits(5), 30: float_to_bits(6)}
+        assert said(store, "c") == {10: float_to_bits(3), 20: float_to_bits(3), 30: float_to_bits(6)}
 
 
 def test_targets_of_a_kind_share_a_layout_in_whatever_order_their_series_come(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_series_that_ended_leave_their_group_and_find_it_again(tmp_path: Path) -
         (group,) = (group for groups in store._loose._groups.values() for group in groups.values())
         assert len(group.seats) < 40
         store.append_series([series(name, [200], [2.0]) for name in ("a", "b", "s5")])
-        assert said(store, "s5") == {5: bits_of(1), 6: bits_of(STALE), 200: bits_of(2)}
+        assert said(store, "s5") == {5: float_to_bits(1), 6: float_to_bits(STALE), 200: float_to_bits(2)}
         assert len(list(store._index)) == 1
 
 
@@ -116,7 +116,7 @@ def test_target_whose_series_are_all_replaced_at_every_scrape_keeps_one_narrow_g
             store.append_series([*new, *old])
         (group,) = (group for groups in store._loose._groups.values() for group in groups.values())
         assert len(group.seats) == 100
-        assert said(store, "s7_7") == {7: bits_of(1), 8: bits_of(STALE)}
+        assert said(store, "s7_7") == {7: float_to_bits(1), 8: float_to_bits(STALE)}
 
 
 def test_series_that_come_together_now_and_then_end_up_alone_and_make_no_streams_for_ever(
@@ -129,7 +129,7 @@ def test_series_that_come_together_now_and_then_end_up_alone_and_make_no_streams
         assert len(list(store._index)) <= 4 * 3
         for place, name in enumerate("abcd"):
             expected = [time for time in range(600) if time % 4 == place or time % 40 == 0]
-            assert said(store, name) == {time: bits_of(time) for time in expected}
+            assert said(store, name) == {time: float_to_bits(time) for time in expected}
 
 
 def test_group_whose_data_expired_goes_on(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_group_whose_data_expired_goes_on(tmp_path: Path) -> None:
         store.flush()
         store.maintain(100_000)
         store.append_series([series("a", [100_010], [2.0])])
-        assert said(store, "a") == {100_010: bits_of(2)}
+        assert said(store, "a") == {100_010: float_to_bits(2)}
 
 
 def test_loose_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_loose_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path
         (samples,) = answer(
             store, [Matcher("__name__", "=", "power_watts"), Matcher("job", "=", "node")]
         ).values()
-        assert samples == {5: bits_of(7), 10: bits_of(1), 15: bits_of(8)}
+        assert samples == {5: float_to_bits(7), 10: float_to_bits(1), 15: float_to_bits(8)}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each
             assert not isinstance(call, str)
             store.append_series(
                 [
-                    series(name, [t for t, _ in pairs], [from_bits(word) for _, word in pairs])
+                    series(name, [t for t, _ in pairs], [float_from_bits(word) for _, word in pairs])
                     for name, pairs in call
                 ]
             )

@@ -6,23 +6,23 @@ from collections import OrderedDict, deque
 
 from vigie.model import Event
 
-# By which words events of a kind are the same; other kinds are never said by two sources.
-SAME_BY = {"xid": ("pci_bus_id", "xid"), "memory_error": ("controller",)}
-WITHIN_MS = 70_000  # the driver tells no time: it is asked once a cadence, which may be a minute
+# By which labels events of a kind are the same; other kinds are never said by two sources.
+IDENTITY_LABELS = {"xid": ("pci_bus_id", "xid"), "memory_error": ("controller",)}
+WINDOW_MS = 70_000  # the driver tells no time: it is asked once a cadence, which may be a minute
 MOST_KEYS, MOST_EACH = 256, 64
 
 
-class _Seen:
+class _RecentEvent:
     """An event, and who has spoken of it."""
 
     def __init__(self, event: Event, source: str) -> None:
         self.event, self.sources = event, {source}
 
-    def near(self, event: Event) -> bool:
+    def is_near(self, event: Event) -> bool:
         """Tell whether another report may be about this."""
-        return abs(self.event.begin_ms - event.begin_ms) <= WITHIN_MS
+        return abs(self.event.begin_ms - event.begin_ms) <= WINDOW_MS
 
-    def also(self, source: str, event: Event) -> Event:
+    def add_report(self, source: str, event: Event) -> Event:
         """Note that another source speaks of it too, and return all that is known."""
         self.sources.add(source)
         self.event = self.event._replace(where={**event.where, **self.event.where})
@@ -33,32 +33,34 @@ class EventDedup:
     """What was seen of late, and by whom."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, ...], deque[_Seen]] = OrderedDict()
+        self._recent: OrderedDict[tuple[str, ...], deque[_RecentEvent]] = OrderedDict()
 
-    def seen(self, source: str, event: Event) -> tuple[Event, bool]:
+    def merge(self, source: str, event: Event) -> tuple[Event, bool]:
         """Return the event with all that is known of it, and whether it is a new one.
 
         Two sources that report the same thing at nearly the same time mean one event; one source
         that reports it twice means two.
         """
-        words = SAME_BY.get(event.kind)
-        if words is None:
-            same = self._of((event.kind, event.what))
+        labels = IDENTITY_LABELS.get(event.kind)
+        if labels is None:
+            same = self._find_recent((event.kind, event.what))
         else:
-            same = self._of((event.kind, event.severity, *(event.where.get(word, "") for word in words)))
-            for sighting in same:
-                if source not in sighting.sources and sighting.near(event):
-                    return sighting.also(source, event), False
+            same = self._find_recent(
+                (event.kind, event.severity, *(event.where.get(label, "") for label in labels))
+            )
+            for recent in same:
+                if source not in recent.sources and recent.is_near(event):
+                    return recent.add_report(source, event), False
         # A log may tell whole seconds only: two at one moment are told a millisecond apart.
-        taken = {sighting.event.begin_ms for sighting in same}
+        taken = {recent.event.begin_ms for recent in same}
         while event.begin_ms in taken:
             event = event._replace(begin_ms=event.begin_ms + 1)
-        same.append(_Seen(event, source))
+        same.append(_RecentEvent(event, source))
         return event, True
 
-    def _of(self, key: tuple[str, ...]) -> deque[_Seen]:
-        same = self._seen.setdefault(key, deque(maxlen=MOST_EACH))
-        self._seen.move_to_end(key)
-        if len(self._seen) > MOST_KEYS:
-            self._seen.popitem(last=False)
+    def _find_recent(self, key: tuple[str, ...]) -> deque[_RecentEvent]:
+        same = self._recent.setdefault(key, deque(maxlen=MOST_EACH))
+        self._recent.move_to_end(key)
+        if len(self._recent) > MOST_KEYS:
+            self._recent.popitem(last=False)
         return same

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-OURS = "vigie_agent_"  # an agent, this one or another, is no foreign exporter
+AGENT_PREFIX = "vigie_agent_"  # an agent, this one or another, is no foreign exporter
 
 
 class Exporter(NamedTuple):
@@ -13,16 +13,16 @@ class Exporter(NamedTuple):
 
     name: str
     port: int
-    sign: str  # how a line begins that only it has
+    signature: str  # how a line begins that only it has
 
 
-SIGNS = {
+SIGNATURES = {
     "node-exporter": "node_exporter_build_info",
     "dcgm-exporter": "DCGM_FI_",
     "cadvisor": "cadvisor_version_info",
     "triton": "nv_",
 }
-USUAL = ["node-exporter=9100", "dcgm-exporter=9400", "cadvisor=8080", "triton=8002"]
+DEFAULT_EXPORTERS = ["node-exporter=9100", "dcgm-exporter=9400", "cadvisor=8080", "triton=8002"]
 
 
 def parse_exporters(entries: Iterable[str]) -> list[Exporter]:
@@ -30,14 +30,14 @@ def parse_exporters(entries: Iterable[str]) -> list[Exporter]:
     found = []
     for entry in entries:
         name, _, port = entry.partition("=")
-        if name not in SIGNS or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
-            known = ", ".join(SIGNS)
+        if name not in SIGNATURES or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+            known = ", ".join(SIGNATURES)
             raise ValueError(f"{entry!r} should be NAME=PORT with one of these names: {known}")
-        found.append(Exporter(name, int(port), SIGNS[name]))
+        found.append(Exporter(name, int(port), SIGNATURES[name]))
     return found
 
 
 def is_exporter(exporter: Exporter, text: str) -> bool:
     """Tell whether the exporter that is looked for says this."""
     lines = "\n" + text
-    return f"\n{exporter.sign}" in lines and f"\n{OURS}" not in lines
+    return f"\n{exporter.signature}" in lines and f"\n{AGENT_PREFIX}" not in lines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-MOST_BYTES = 16 << 20
-HEAD_BYTES = 64 << 10
+MAX_BYTES = 16 << 20
+MAX_HEAD_BYTES = 64 << 10
 HOST = "127.0.0.1"
 # HTTP/1.0: the answer ends where the connection does, and nothing comes in chunks.
 REQUEST = (
@@ -21,28 +21,28 @@ async def fetch(port: int, seconds: float) -> str:
     """Return what is said on a port, or raise NoAnswer."""
     try:
         async with asyncio.timeout(seconds):
-            return _body(await _exchanged(port))
+            return _parse_response(await _exchange(port))
     except TimeoutError:
         raise ExporterUnreachableError(f"no whole answer within {seconds:g} s") from None
     except OSError as error:
         raise ExporterUnreachableError(error.strerror or str(error)) from None
 
 
-async def _exchanged(port: int) -> bytes:
+async def _exchange(port: int) -> bytes:
     reader, writer = await asyncio.open_connection(HOST, port)
     try:
         writer.write(REQUEST.format(HOST, port).encode())
         answer = bytearray()
         while chunk := await reader.read(1 << 16):
             answer += chunk
-            if len(answer) > MOST_BYTES + HEAD_BYTES:
-                raise ExporterUnreachableError(f"it says more than {MOST_BYTES} bytes")
+            if len(answer) > MAX_BYTES + MAX_HEAD_BYTES:
+                raise ExporterUnreachableError(f"it says more than {MAX_BYTES} bytes")
         return bytes(answer)
     finally:
         writer.close()
 
 
-def _body(answer: bytes) -> str:
+def _parse_response(answer: bytes) -> str:
     head, end, body = answer.partition(b"\r\n\r\n")
     status = head.split(b"\r\n", 1)[0].split(b" ", 2)
     if not end or len(status) < 2 or not status[0].startswith(b"HTTP/1."):

@@ -19,11 +19,11 @@ class RelayedExposition:
     """The series of one exporter, of which there may be some before its own."""
 
     def __init__(self, source: str, before: Sequence[Series]) -> None:
-        self._source, self._before = source, tuple(before)
+        self._source, self._own_series = source, tuple(before)
         self._texts: tuple[str, ...] = ()
         self._order: tuple[int, ...] = ()
         self._version = 0
-        self._table = self._renewed(())
+        self._table = self._next_table(())
 
     def read(self, text: str) -> tuple[Table, tuple[float, ...]]:
         """Return the table, and the values behind those that stand before; raise ValueError if it is bad."""
@@ -31,12 +31,12 @@ class RelayedExposition:
         found = [_split(line) for line in lines if line and line[0] != "#"]
         texts = tuple(series for series, _ in found)
         if texts != self._texts:
-            self._lay_out(lines)
+            self._build_table(lines)
             self._texts = texts
         values = [_number(value) for _, value in found]
         return self._table, tuple(values[place] for place in self._order)
 
-    def _lay_out(self, lines: Sequence[str]) -> None:
+    def _build_table(self, lines: Sequence[str]) -> None:
         """Take the series in the order of their families: each has its place among the lines as its value."""
         places = iter(range(len(lines)))
         plain = [
@@ -46,16 +46,16 @@ class RelayedExposition:
         families = parse("\n".join(plain).rstrip("\n") + "\n")
         samples = [sample for family in families.values() for sample in family.samples(HELP)]
         self._order = tuple(int(place or 0) for _, _, place in samples)
-        self._table = self._renewed([(metric, labels) for metric, labels, _ in samples])
+        self._table = self._next_table([(metric, labels) for metric, labels, _ in samples])
 
-    def _renewed(self, series: Sequence[Series]) -> Table:
+    def _next_table(self, series: Sequence[Series]) -> Table:
         self._version += 1
-        return Table(self._source, self._version, (*self._before, *series))
+        return Table(self._source, self._version, (*self._own_series, *series))
 
-    def silent(self) -> Table:
+    def clear(self) -> Table:
         """Return a table of what stands before, alone."""
         if self._texts:
-            self._texts, self._order, self._table = (), (), self._renewed(())
+            self._texts, self._order, self._table = (), (), self._next_table(())
         return self._table
 
 

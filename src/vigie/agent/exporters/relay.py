@@ -15,14 +15,14 @@ from vigie.agent.exporters.client import ExporterUnreachableError, fetch
 from vigie.agent.exporters.parser import RelayedExposition
 from vigie.common.change_logger import ChangeLogger
 from vigie.model import Frame, Table, gauge
-from vigie.wire.messages import RELAYED
+from vigie.wire.messages import RELAYED_PREFIX
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 60.0  # between two looks at a port on which nobody listens
-STRANGER_SECONDS = 600.0  # between two looks at one on which somebody else does
+PROBE_SECONDS = 60.0  # between two looks at a port on which nobody listens
+OTHER_PROGRAM_SECONDS = 600.0  # between two looks at one on which somebody else does
 DEADLINE = 5.0
-FORGOTTEN_AFTER = 30  # failures in a row
+MAX_FAILURES = 30  # failures in a row
 REPORT = (
     gauge("up", "1 if the exporter could be read, 0 if not."),
     gauge("scrape_duration_seconds", "How long reading the exporter took."),
@@ -40,7 +40,7 @@ class Relay:
         consumers: Sequence[Callable[[Frame], None]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._places = [_Place(exporter, clock) for exporter in wanted]
+        self._ports = [_ExporterPort(exporter, clock) for exporter in wanted]
         self._consumers = consumers
         self._reading: asyncio.Task[None] | None = None
 
@@ -55,63 +55,65 @@ class Relay:
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _read(self, time_ms: int) -> None:
-        found = await asyncio.gather(*(place.read() for place in self._places))
+        found = await asyncio.gather(*(place.read() for place in self._ports))
         parts = tuple(part for part in found if part is not None)
         if parts:
             for consumer in self._consumers:
                 consumer(Frame(time_ms, parts))
 
 
-class _Place:
+class _ExporterPort:
     """A port on which an exporter may be."""
 
     def __init__(self, exporter: Exporter, clock: Callable[[], float]) -> None:
         self._exporter, self._clock = exporter, clock
-        self._exposition = RelayedExposition(RELAYED + exporter.name, [(metric, ()) for metric in REPORT])
-        self._known = False
-        self._not_before = float("-inf")
+        self._exposition = RelayedExposition(
+            RELAYED_PREFIX + exporter.name, [(metric, ()) for metric in REPORT]
+        )
+        self._found = False
+        self._next_probe = float("-inf")
         self._failures = 0
-        self._complain = ChangeLogger(f"{exporter.name} on port {exporter.port}")
+        self._log_change = ChangeLogger(f"{exporter.name} on port {exporter.port}")
 
     async def read(self) -> Part | None:
         """Return what the exporter says, or nothing as long as there is none."""
         begun = self._clock()
-        if not self._known and begun < self._not_before:
+        if not self._found and begun < self._next_probe:
             return None
         try:
             text = await fetch(self._exporter.port, DEADLINE)
             if not is_exporter(self._exporter, text):
-                return self._stranger()
+                return self._ignore_other()
             # Beside the loop: a large one takes its time.
             table, values = await asyncio.to_thread(self._exposition.read, text)
         except (ExporterUnreachableError, ValueError) as error:
-            return self._failed(str(error), begun)
-        self._succeeded(len(values))
+            return self._record_failure(str(error), begun)
+        self._record_success(len(values))
         return table, (1.0, self._clock() - begun, float(len(values)), *values)
 
-    def _succeeded(self, count: int) -> None:
-        if not self._known:
+    def _record_success(self, count: int) -> None:
+        if not self._found:
             name, port, _ = self._exporter
             log.info("%s found on port %d: its %d samples go to the server, too", name, port, count)
-        self._known, self._failures = True, 0
-        self._complain("")
+        self._found, self._failures = True, 0
+        self._log_change("")
 
-    def _failed(self, why: str, begun: float) -> Part | None:
-        if not self._known:
-            self._not_before = begun + LOOK_SECONDS
+    def _record_failure(self, why: str, begun: float) -> Part | None:
+        if not self._found:
+            self._next_probe = begun + PROBE_SECONDS
             return None
-        self._complain(why)
+        self._log_change(why)
         self._failures += 1
-        if self._failures > FORGOTTEN_AFTER:
-            return self._forgotten()
-        return self._exposition.silent(), (0.0, self._clock() - begun, 0.0)
+        if self._failures > MAX_FAILURES:
+            return self._forget()
+        return self._exposition.clear(), (0.0, self._clock() - begun, 0.0)
 
-    def _stranger(self) -> Part | None:
+    def _ignore_other(self) -> Part | None:
         """Return nothing: something else is there, or ourselves."""
-        self._not_before = self._clock() + STRANGER_SECONDS
-        return self._forgotten() if self._known else None
+        self._next_probe = self._clock() + OTHER_PROGRAM_SECONDS
+        return self._forget() if self._found else None
 
-    def _forgotten(self) -> Part:
+    def _forget(self) -> Part:
         """Return an empty table, by which everything ends."""
-        self._known, self._failures = False, 0
-        return Table(self._exposition.silent().source, 0, ()), ()
+        self._found, self._failures = False, 0
+        return Table(self._exposition.clear().source, 0, ()), ()

@@ -14,7 +14,7 @@ from vigie.agent.http.unix_socket import UnixPeer
 from vigie.agent.source_reader import SourceReader
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Unavailable
-from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, Order
+from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, CommandHandler
 
 if TYPE_CHECKING:
     from vigie.sources._dcgm.profiler import Profiler
@@ -22,36 +22,36 @@ from vigie.sources.core.tree import to_printable
 
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
 COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
-LONGEST = 7 * 86_400.0
-BY = 200  # letters of who asks
+MAX_SECONDS = 7 * 86_400.0
+MAX_CALLER = 200  # letters of who asks
 
 
 class GpuCommands:
     """Answers commands about the driver that the sources of this agent share."""
 
-    def __init__(self, readings: Sequence[SourceReader]) -> None:
-        self._hosts = [reading.host for reading in readings if reading.host.nvml]
+    def __init__(self, readers: Sequence[SourceReader]) -> None:
+        self._hosts = [reader.host for reader in readers if reader.host.nvml]
 
     async def answer(self, request: Request, peer: UnixPeer) -> Response:
         """Do what is asked, and say what came of it."""
-        given = parse_qs(request.query).get("seconds", [None])[0]
-        return await self._done(request.path, given, lambda: peer.name or f"uid {peer.uid}")
+        value = parse_qs(request.query).get("seconds", [None])[0]
+        return await self._run(request.path, value, lambda: peer.name or f"uid {peer.uid}")
 
-    def orders(self) -> dict[str, Order]:
+    def handlers(self) -> dict[str, CommandHandler]:
         """Return what a server may ask for."""
-        return {GPUS_RELEASE: partial(self._ordered, RELEASE), GPUS_TAKE: partial(self._ordered, TAKE)}
+        return {GPUS_RELEASE: partial(self._handle, RELEASE), GPUS_TAKE: partial(self._handle, TAKE)}
 
-    async def _ordered(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
-        by = to_printable(str(arguments.get("by", ""))[:BY]) or "the server"
-        response = await self._done(path, arguments.get("seconds"), lambda: by)
+    async def _handle(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
+        by = to_printable(str(arguments.get("by", ""))[:MAX_CALLER]) or "the server"
+        response = await self._run(path, arguments.get("seconds"), lambda: by)
         return response.status == 200, response.body.decode().rstrip()
 
-    async def _done(self, path: str, given: Any, by: Callable[[], str]) -> Response:
+    async def _run(self, path: str, value: Any, by: Callable[[], str]) -> Response:
         if not self._hosts:
             return Response(404, b"this agent reads no GPU\n")
-        seconds = _seconds(given) if path in (RELEASE, PAUSE) else 0.0
+        seconds = _parse_seconds(value) if path in (RELEASE, PAUSE) else 0.0
         if seconds is None:
-            return Response(400, f"seconds should be above 0 and at most {LONGEST:g}\n".encode())
+            return Response(400, f"seconds should be above 0 and at most {MAX_SECONDS:g}\n".encode())
         do: dict[str, Callable[[float, str], Response]]
         do = {RELEASE: self._release, TAKE: self._take, PAUSE: self._pause, RESUME: self._resume}
         return await asyncio.to_thread(lambda: do[path](seconds, by()))  # a name may come from far away
@@ -69,18 +69,18 @@ class GpuCommands:
         driver = self._hosts[0].nvml
         assert driver
         driver.resume()
-        return Response(200, b"the driver is used again from the next reading on\n")
+        return Response(200, b"the driver is used again from the next reader on\n")
 
     def _pause(self, seconds: float, by: str) -> Response:
         host, profiler = self._profiler()
         if host is None or profiler is None:
             return Response(409, b"no counters of this agent come from DCGM\n")
         try:
-            said = profiler.pause(seconds, by)
+            message = profiler.pause(seconds, by)
         except Unavailable as why:
             return Response(409, f"{why}\n".encode())
-        host.report_event("profiling_paused", said, severity="info")
-        return Response(200, f"{said}\n".encode())
+        host.report_event("profiling_paused", message, severity="info")
+        return Response(200, f"{message}\n".encode())
 
     def _resume(self, *_: object) -> Response:
         profiler = self._profiler()[1]
@@ -98,9 +98,9 @@ class GpuCommands:
         return None, None
 
 
-def _seconds(given: Any) -> float | None:
+def _parse_seconds(value: Any) -> float | None:
     try:
-        seconds = float(given)
+        seconds = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return seconds if math.isfinite(seconds) and 0 < seconds <= LONGEST else None
+    return seconds if math.isfinite(seconds) and 0 < seconds <= MAX_SECONDS else None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from vigie.agent.collector import Collector
 from vigie.agent.http.server import Request, Response
-from vigie.agent.http.status import status
+from vigie.agent.http.status import build_status
 from vigie.agent.loop import Loop, OwnTable
 from vigie.agent.metrics import AgentMetrics
 from vigie.agent.source_reader import Outcome
@@ -17,7 +17,7 @@ from vigie.common.clock import Clock
 from vigie.common.listen import LOOPBACK_NAMES
 from vigie.model import Table
 from vigie.model.table import TableValues
-from vigie.wire.exposition.negotiation import chosen_format, takes_gzip
+from vigie.wire.exposition.negotiation import accepts_gzip, choose_format
 from vigie.wire.exposition.renderer import Format, Renderer
 
 try:  # five times as quick as zlib, and no larger; it has no wheels for rarer processors
@@ -54,7 +54,7 @@ class Handlers:
         self._clock = clock
         self._token = token
         self._loopback = loopback
-        self._own = AgentMetrics(collector.readings)
+        self._metrics_table = AgentMetrics(collector.readers)
         self._tables = tables
         self._renderer = Renderer()
         self._refreshing: dict[bool, asyncio.Future[None]] = {}
@@ -67,7 +67,7 @@ class Handlers:
 
     async def answer(self, request: Request) -> Response:
         """Return the page that was asked for."""
-        if request.path != "/healthz" and (refusal := self._refusal(request)):
+        if request.path != "/healthz" and (refusal := self._check_access(request)):
             return refusal
         return await self.answer_owner(request)
 
@@ -78,7 +78,7 @@ class Handlers:
             return Response(404, b"there is no such page; / lists those there are\n")
         return await route(request)
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _check_access(self, request: Request) -> Response | None:
         if self._token is not None:
             given = request.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
@@ -89,9 +89,9 @@ class Handlers:
             return Response(403, b"this agent answers to localhost and 127.0.0.1 only\n")
         return None
 
-    def own(self) -> tuple[Table, tuple[float, ...]]:
+    def agent_table(self) -> tuple[Table, tuple[float, ...]]:
         """Return what the agent says of itself, as of now."""
-        values = self._own.values(self._clock.monotonic(), self._loop.frames)
+        values = self._metrics_table.values(self._clock.monotonic(), self._loop.frames)
         return values.table, values.numbers
 
     async def _index(self, _: Request) -> Response:
@@ -101,21 +101,21 @@ class Handlers:
         return Response(200, b"ok\n")
 
     async def _status(self, _: Request) -> Response:
-        document = status(self._node, self._collector.readings, self._clock.monotonic())
+        document = build_status(self._node, self._collector.readers, self._clock.monotonic())
         return Response(200, json.dumps(document, indent=2).encode() + b"\n", "application/json")
 
     async def _metrics(self, request: Request) -> Response:
         await self._refresh(everything="fresh" in request.query.split("&"))
-        form = chosen_format(request.headers.get("accept", ""))
+        form = choose_format(request.headers.get("accept", ""))
         body = self._render(form)
         headers: tuple[tuple[str, str], ...] = (("Vary", "Accept, Accept-Encoding"),)
-        if takes_gzip(request.headers.get("accept-encoding", "")):
-            body = compress_if_wanted(body)
+        if accepts_gzip(request.headers.get("accept-encoding", "")):
+            body = compress_if_accepted(body)
             headers += (("Content-Encoding", "gzip"),)
         return Response(200, body, form.content_type, headers)
 
     async def _refresh(self, *, everything: bool) -> None:
-        # Scrapers that come together share one reading.
+        # Scrapers that come together share one reader.
         under_way = self._refreshing.get(everything)
         if under_way is not None:
             await under_way
@@ -128,27 +128,27 @@ class Handlers:
             del self._refreshing[everything]
 
     async def _read_stale(self, everything: bool) -> None:
-        readings = self._collector.readings
+        readers = self._collector.readers
         if everything:
-            await self._collector.refresh_all(readings)
+            await self._collector.refresh_all(readers)
             return
         before = self._clock.monotonic() - FRESH_SECONDS
         await self._collector.refresh_quick(
-            reading
-            for reading in readings
+            reader
+            for reader in readers
             # What is not on this machine is looked for by the loop, not by every scrape.
-            if reading.read_at <= before and reading.outcome is not Outcome.UNAVAILABLE
+            if reader.read_at <= before and reader.outcome is not Outcome.UNAVAILABLE
         )
 
     def _render(self, form: Format) -> bytes:
-        self._own.scrapes += 1
-        own = self._own.values(self._clock.monotonic(), self._loop.frames)
+        self._metrics_table.scrapes += 1
+        own = self._metrics_table.values(self._clock.monotonic(), self._loop.frames)
         more = [TableValues(*table()) for table in self._tables]
         text = self._renderer.render([*self._collector.values(), own, *more], form)
         return text.encode("utf-8", "replace")
 
 
-def compress_if_wanted(body: bytes) -> bytes:
+def compress_if_accepted(body: bytes) -> bytes:
     """Compress at the quickest level."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     return packer.compress(body) + packer.flush()

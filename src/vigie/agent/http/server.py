@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 log = logging.getLogger(__name__)
 
-MAX_HEAD = 16 * 1024
+MAX_HEAD_BYTES = 16 * 1024
 MAX_CONNECTIONS = 64
 IDLE_SECONDS = 75.0
 
@@ -58,8 +58,8 @@ class HttpConnection(asyncio.Protocol):
         self._connections = connections
         self._transport: asyncio.Transport
         self._received = b""
-        self._answering: asyncio.Task[None] | None = None
-        self._unread = False
+        self._response_task: asyncio.Task[None] | None = None
+        self._paused = False
         self._idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -70,7 +70,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(BadRequestError(503, "too many connections"))
             return
         self._connections.add(self)
-        self._rest()
+        self._restart_timer()
 
     def connection_lost(self, _: Exception | None) -> None:
         """Forget the client."""
@@ -81,23 +81,23 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Collect the head of a request."""
         self._received += data
-        if self._answering is None:
+        if self._response_task is None:
             self._next()
-        elif len(self._received) > MAX_HEAD:
+        elif len(self._received) > MAX_HEAD_BYTES:
             self._transport.abort()
 
     def pause_writing(self) -> None:
         """Answer no more while the client does not read its answers."""
-        self._unread = True
+        self._paused = True
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        self._unread = False
+        self._paused = False
         self._transport.resume_reading()
-        if self._answering is None and self._received:
+        if self._response_task is None and self._received:
             self._next()
 
-    def _rest(self) -> None:
+    def _restart_timer(self) -> None:
         # One timer a connection, moved only here: a client that is silent, sends its request a
         # byte at a time, or does not read its answer is cut off.
         if self._idle:
@@ -107,7 +107,7 @@ class HttpConnection(asyncio.Protocol):
     def _next(self) -> None:
         head, found, rest = self._received.partition(b"\r\n\r\n")
         if not found:
-            if len(head) > MAX_HEAD:
+            if len(head) > MAX_HEAD_BYTES:
                 self._refuse(BadRequestError(431, "the request's head is too long"))
             return
         self._received = rest
@@ -116,7 +116,7 @@ class HttpConnection(asyncio.Protocol):
         except BadRequestError as bad:
             self._refuse(bad)
             return
-        self._answering = asyncio.ensure_future(self._answer(method, request, keep))
+        self._response_task = asyncio.ensure_future(self._answer(method, request, keep))
 
     async def _answer(self, method: str, request: Request, keep: bool) -> None:
         try:
@@ -124,19 +124,19 @@ class HttpConnection(asyncio.Protocol):
         except Exception:  # one bad answer must not end the agent
             log.exception("while answering %s", request.path)
             response = Response(500, b"vigie could not answer; its log says why\n")
-        self._answering = None
+        self._response_task = None
         if self._transport.is_closing():
             return  # the client left meanwhile
-        self._transport.write(_spell(response, method == "HEAD", keep))
+        self._transport.write(_encode_response(response, method == "HEAD", keep))
         if not keep:
             self._transport.close()
             return
-        self._rest()
-        if self._received and not self._unread:
+        self._restart_timer()
+        if self._received and not self._paused:
             self._next()
 
     def _refuse(self, bad: BadRequestError) -> None:
-        self._transport.write(_spell(Response(bad.status, f"{bad}\n".encode()), False, False))
+        self._transport.write(_encode_response(Response(bad.status, f"{bad}\n".encode()), False, False))
         self._transport.close()
 
 
@@ -163,7 +163,7 @@ def parse(head: bytes) -> tuple[str, Request, bool]:
     return method, Request(path, query, headers), keep
 
 
-def _spell(response: Response, head_only: bool, keep: bool) -> bytes:
+def _encode_response(response: Response, head_only: bool, keep: bool) -> bytes:
     lines = [
         f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
         f"Content-Type: {response.content_type}",

@@ -9,25 +9,25 @@ import vigie
 from vigie.agent.source_reader import Outcome, SourceReader
 
 
-def status(node: str, readings: Sequence[SourceReader], now: float) -> dict[str, Any]:
+def build_status(node: str, readers: Sequence[SourceReader], now: float) -> dict[str, Any]:
     """Return the document, ready for JSON."""
     return {
         "node": node,
         "version": vigie.__version__,
-        "sources": {reading.source.name: _source(reading, now) for reading in readings},
+        "sources": {reader.source.name: _build_source(reader, now) for reader in readers},
     }
 
 
-def _source(reading: SourceReader, now: float) -> dict[str, Any]:
-    pending = reading.outcome is Outcome.PENDING
+def _build_source(reader: SourceReader, now: float) -> dict[str, Any]:
+    pending = reader.outcome is Outcome.PENDING
     return {
-        "state": reading.outcome.value,
-        "reason": reading.reason or None,
-        "notes": dict(reading.host.notes.copy()),
-        "series": len(reading.values.numbers),
-        "age_seconds": None if pending else round(now - reading.read_at, 3),
-        "duration_seconds": None if pending else round(reading.duration, 6),
-        "seconds_total": round(reading.seconds, 6),
-        "errors_total": reading.errors,
-        "read": "at its own cadence" if reading.source.slow else "at every scrape",
+        "state": reader.outcome.value,
+        "reason": reader.reason or None,
+        "notes": dict(reader.host.notes.copy()),
+        "series": len(reader.values.numbers),
+        "age_seconds": None if pending else round(now - reader.read_at, 3),
+        "duration_seconds": None if pending else round(reader.duration, 6),
+        "seconds_total": round(reader.seconds, 6),
+        "errors_total": reader.errors,
+        "read": "at its own cadence" if reader.source.slow else "at every scrape",
     }

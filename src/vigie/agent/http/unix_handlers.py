@@ -14,7 +14,7 @@ from vigie.agent.http.handlers import Handlers
 from vigie.agent.http.server import Request, Response
 from vigie.agent.http.unix_socket import UnixPeer
 
-ASK = "/server/"
+SERVER_PREFIX = "/server/"
 JSON = "application/json"
 NAME_SECONDS = 5.0
 
@@ -23,7 +23,7 @@ class ServerLink(Protocol):
     def state(self) -> dict[str, Any]:
         """Return how the link is doing."""
 
-    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+    async def request(self, user: str, target: str) -> tuple[int, bytes]:
         """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
 
 
@@ -33,13 +33,13 @@ class UnixHandlers:
     def __init__(
         self, pages: Handlers, links: Sequence[ServerLink], driver: GpuCommands | None = None
     ) -> None:
-        self._pages, self._links, self._gpus = pages, links, driver
+        self._handlers, self._links, self._gpus = pages, links, driver
 
     async def answer(self, request: Request, peer: UnixPeer) -> Response:
         """Answer whoever the kernel says it is."""
-        if request.path.startswith(ASK):
-            return await self._asked(request, peer)
-        if not peer.owns:
+        if request.path.startswith(SERVER_PREFIX):
+            return await self._forward(request, peer)
+        if not peer.is_owner:
             why = f"this is for root and uid {os.geteuid()}, and you are uid {peer.uid}\n"
             return Response(403, why.encode())
         if request.path == "/links":
@@ -47,9 +47,9 @@ class UnixHandlers:
             return Response(200, json.dumps({"links": links}).encode(), JSON)
         if self._gpus and request.path in gpu_commands.COMMANDS:
             return await self._gpus.answer(request, peer)
-        return await self._pages.answer_owner(request)
+        return await self._handlers.answer_owner(request)
 
-    async def _asked(self, request: Request, peer: UnixPeer) -> Response:
+    async def _forward(self, request: Request, peer: UnixPeer) -> Response:
         if not self._links:
             return Response(503, b"this agent has no server: vigie agent --server URL\n")
         try:
@@ -60,6 +60,6 @@ class UnixHandlers:
         if not name:
             return Response(403, f"uid {peer.uid} has no name on this machine\n".encode())
         query = f"?{request.query}" if request.query else ""
-        target = f"/{request.path.removeprefix(ASK)}{query}"
-        status, body = await self._links[0].ask(name, target)
+        target = f"/{request.path.removeprefix(SERVER_PREFIX)}{query}"
+        status, body = await self._links[0].request(name, target)
         return Response(status, body, JSON)

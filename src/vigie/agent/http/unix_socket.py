@@ -15,7 +15,7 @@ from typing import NamedTuple
 from vigie.agent.http.server import BadRequestError, HttpConnection, Request, Response
 
 MODE = 0o666  # anybody on this machine may knock; whom we answer is decided by who it is
-LONGEST = 100  # bytes of a path: a socket's address has room for 108
+MAX_PATH_BYTES = 100  # bytes of a path: a socket's address has room for 108
 CREDENTIALS = struct.Struct("3i")
 PROBE_SECONDS = 1.0
 
@@ -27,7 +27,7 @@ class UnixPeer(NamedTuple):
     pid: int = 0
 
     @property
-    def owns(self) -> bool:
+    def is_owner(self) -> bool:
         """Tell whether it is root, or the user that the agent runs as."""
         return self.uid in (0, os.geteuid())
 
@@ -67,38 +67,38 @@ class UnixServer:
 async def listen(handler: LocalHandler, path: Path) -> UnixServer:
     """Listen at a path, or raise CannotListen."""
     try:
-        bound = _bound(path)
+        listener = _bind(path)
     except OSError as error:
         raise UnixSocketError(f"{path}: {error.strerror or error}") from None
     connections: set[HttpConnection] = set()
     loop = asyncio.get_running_loop()
-    server = await loop.create_unix_server(lambda: _Connection(handler, connections), sock=bound)
+    server = await loop.create_unix_server(lambda: _UnixConnection(handler, connections), sock=listener)
     return UnixServer(path, server)
 
 
-def _bound(path: Path) -> socket.socket:
+def _bind(path: Path) -> socket.socket:
     """Return a socket that stands at the path at once with its right mode."""
-    if len(os.fsencode(path)) > LONGEST:
+    if len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise UnixSocketError(f"{path} is too long for a socket; choose another: agent.socket")
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    if _answers(path):
+    if _is_in_use(path):
         raise UnixSocketError(f"another agent answers at {path}")
-    made = path.with_name(f".{os.getpid()}.{path.name}"[:40])
-    made.unlink(missing_ok=True)
-    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    temporary = path.with_name(f".{os.getpid()}.{path.name}"[:40])
+    temporary.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        bound.bind(str(made))
-        bound.listen()
-        made.chmod(MODE)
-        made.rename(path)
+        listener.bind(str(temporary))
+        listener.listen()
+        temporary.chmod(MODE)
+        temporary.rename(path)
     except OSError:
-        bound.close()
-        made.unlink(missing_ok=True)
+        listener.close()
+        temporary.unlink(missing_ok=True)
         raise
-    return bound
+    return listener
 
 
-def _answers(path: Path) -> bool:
+def _is_in_use(path: Path) -> bool:
     """Tell whether somebody listens there; only a socket that was left behind may be replaced."""
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
@@ -114,26 +114,26 @@ def _answers(path: Path) -> bool:
     return True
 
 
-class _Connection(HttpConnection):
+class _UnixConnection(HttpConnection):
     """A client of whom the kernel says who it is."""
 
     def __init__(self, handler: LocalHandler, connections: set[HttpConnection]) -> None:
-        super().__init__(self._answered, connections)
+        super().__init__(self._handle, connections)
         self._local, self._peer = handler, UnixPeer(-1)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection, unless it cannot be told whose it is."""
         super().connection_made(transport)
         try:
-            self._peer = peer_of(transport.get_extra_info("socket"))
+            self._peer = get_peer(transport.get_extra_info("socket"))
         except OSError:
             self._refuse(BadRequestError(403, "the kernel does not say who you are"))
 
-    async def _answered(self, request: Request) -> Response:
+    async def _handle(self, request: Request) -> Response:
         return await self._local(request, self._peer)
 
 
-def peer_of(connection: socket.socket) -> UnixPeer:
+def get_peer(connection: socket.socket) -> UnixPeer:
     """Return who is at the other end of a Unix socket."""
     pid, uid, _ = CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)

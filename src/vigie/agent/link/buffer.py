@@ -6,15 +6,22 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-from vigie.agent.link.buffer_memory import BufferMemory, label_names
-from vigie.agent.link.entries import EncodedFrame, Entry, entries_of, piece_of, size, time_of
+from vigie.agent.link.buffer_memory import BufferMemory, estimate_names
+from vigie.agent.link.entries import (
+    EncodedFrame,
+    Entry,
+    decode_segment,
+    encode_segment,
+    estimate_size,
+    get_time,
+)
 from vigie.common.change_logger import ChangeLogger
 from vigie.common.spool import Spool, SpoolRecord
 from vigie.wire.messages import MalformedMessageError
 
-MEMORY = 8 << 20
-PIECE = 1 << 20  # bytes of entries that go to the disk together
-PIECE_NAMES = 8 << 20  # of the names of their series, which may change with each
+MAX_MEMORY_BYTES = 8 << 20
+SEGMENT_BYTES = 1 << 20  # bytes of entries that go to the disk together
+SEGMENT_NAME_BYTES = 8 << 20  # of the names of their series, which may change with each
 WINDOW = 64  # entries that may be on their way at once
 
 
@@ -26,24 +33,24 @@ class _Sent(NamedTuple):
 class LinkBuffer:
     """Live entries go first, then those that waited; each stays until it is acknowledged."""
 
-    def __init__(self, spool: Spool | None, boot_id: str, memory: int = MEMORY) -> None:
-        self._weight = BufferMemory()
+    def __init__(self, spool: Spool | None, boot_id: str, memory: int = MAX_MEMORY_BYTES) -> None:
+        self._usage = BufferMemory()
         self._dropped = 0
         self._spool = spool
         self._boot_id = boot_id
-        self._memory = memory
+        self._max_bytes = memory
         self._live: deque[Entry] = deque()
         self._waiting: deque[Entry] = deque()
-        self._piece: deque[Entry] = deque()  # the oldest of the disk, being sent
+        self._segment: deque[Entry] = deque()  # the oldest of the disk, being sent
         self._record: SpoolRecord | None = None
         self._sent: dict[int, _Sent] = {}
         self._sequence = 0
-        self._complain = ChangeLogger("what waits for the server")
+        self._log_change = ChangeLogger("what waits for the server")
 
     @property
     def bytes(self) -> int:
         """Return how much memory is taken."""
-        return self._weight.bytes
+        return self._usage.bytes
 
     @property
     def dropped(self) -> int:
@@ -51,42 +58,44 @@ class LinkBuffer:
         return self._dropped + (self._spool.dropped if self._spool else 0)
 
     @property
-    def on_disk(self) -> int:
+    def disk_bytes(self) -> int:
         """Return how many bytes wait on disk."""
         return self._spool.bytes if self._spool else 0
 
     @property
     def in_memory(self) -> int:
         """Return how many entries wait in memory, those on their way too."""
-        return len(self._live) + len(self._waiting) + len(self._piece) + len(self._sent)
+        return len(self._live) + len(self._waiting) + len(self._segment) + len(self._sent)
 
     @property
     def has_waiting(self) -> bool:
         """Tell whether something that is not new waits to be sent, and could be."""
-        waits = self._waiting or self._piece or (self._record is None and self.on_disk)
+        waits = self._waiting or self._segment or (self._record is None and self.disk_bytes)
         return bool(waits) and len(self._sent) < WINDOW
 
     @property
-    def on_their_way(self) -> int:
+    def in_flight(self) -> int:
         """Return how many entries are sent and not acknowledged."""
         return len(self._sent)
 
     def put(self, entry: Entry) -> None:
         """Take a new entry; when memory is full, the oldest go to the disk."""
         self._live.append(entry)
-        self._weight.add(entry)
-        while self.bytes > self._memory and (self._waiting or len(self._live) > 1):
+        self._usage.add(entry)
+        while self.bytes > self._max_bytes and (self._waiting or len(self._live) > 1):
             self._spill()
 
-    def live(self) -> tuple[int, Entry] | None:
+    def next_live(self) -> tuple[int, Entry] | None:
         """Return the next new entry with its sequence, as sent."""
-        return self._out(self._live, from_disk=False)
+        return self._send_from(self._live, from_disk=False)
 
-    def waited(self) -> tuple[int, Entry] | None:
+    def next_waiting(self) -> tuple[int, Entry] | None:
         """Return the oldest entry that waited, with its sequence, as sent."""
-        if not self._piece and self._record is None:
-            self._open_piece()
-        return self._out(self._piece, from_disk=True) or self._out(self._waiting, from_disk=False)
+        if not self._segment and self._record is None:
+            self._open_segment()
+        return self._send_from(self._segment, from_disk=True) or self._send_from(
+            self._waiting, from_disk=False
+        )
 
     def acknowledge(self, sequence: int) -> int:
         """Be done with everything up to a sequence; return how many entries that were."""
@@ -94,37 +103,37 @@ class LinkBuffer:
         for number in done:
             entry, from_disk = self._sent.pop(number)
             if not from_disk:
-                self._weight.remove(entry)
-        if self._record and not self._piece and not any(sent.from_disk for sent in self._sent.values()):
+                self._usage.remove(entry)
+        if self._record and not self._segment and not any(sent.from_disk for sent in self._sent.values()):
             assert self._spool is not None
             self._spool.take(self._record)
             self._record = None
         return len(done)
 
-    def disconnected(self) -> None:
+    def disconnect(self) -> None:
         """Let what is new wait; what is on its way may have arrived, which the next welcome tells."""
         self._waiting.extend(self._live)
         self._live.clear()
 
-    def reconnected(self, acknowledged: int) -> None:
+    def reconnect(self, acknowledged: int) -> None:
         """Be done with what the server had synced; everything else is sent again."""
         self.acknowledge(acknowledged)
         back = [sent.entry for sent in self._sent.values() if not sent.from_disk]
-        self._waiting = deque(sorted([*back, *self._waiting], key=time_of))
+        self._waiting = deque(sorted([*back, *self._waiting], key=get_time))
         self._sent.clear()
-        self._piece.clear()  # it is still on disk
+        self._segment.clear()  # it is still on disk
         self._record = None
 
     def close(self) -> None:
         """Put everything on disk, for the next start."""
-        self.disconnected()
-        self.reconnected(0)
+        self.disconnect()
+        self.reconnect(0)
         while self._spool and self._waiting:
             self._spill()
         if self._spool:
             self._spool.close()
 
-    def _out(self, queue: deque[Entry], *, from_disk: bool) -> tuple[int, Entry] | None:
+    def _send_from(self, queue: deque[Entry], *, from_disk: bool) -> tuple[int, Entry] | None:
         if not queue or len(self._sent) >= WINDOW:
             return None
         self._sequence += 1
@@ -134,38 +143,38 @@ class LinkBuffer:
 
     def _spill(self) -> None:
         queue = self._waiting or self._live
-        entries = _first(queue, PIECE if self._spool else 0)
+        entries = _take_segment(queue, SEGMENT_BYTES if self._spool else 0)
         for entry in entries:
-            self._weight.remove(entry)
+            self._usage.remove(entry)
         if self._spool:
-            body = piece_of(entries, self._boot_id)
+            body = encode_segment(entries, self._boot_id)
             self._spool.put(SpoolRecord(len(entries), time.time_ns() // 1_000_000, body))
-            self._complain(self._spool.trouble)
+            self._log_change(self._spool.trouble)
         else:
             self._dropped += len(entries)
 
-    def _open_piece(self) -> None:
+    def _open_segment(self) -> None:
         while self._spool and (record := self._spool.peek()):
             try:
-                self._piece = deque(entries_of(record.body, self._boot_id))
+                self._segment = deque(decode_segment(record.body, self._boot_id))
             except MalformedMessageError:
-                self._piece.clear()
-            if self._piece:
+                self._segment.clear()
+            if self._segment:
                 self._record = record
                 return
             self._dropped += record.samples
             self._spool.take(record)
 
 
-def _first(queue: deque[Entry], most: int) -> list[Entry]:
+def _take_segment(queue: deque[Entry], most: int) -> list[Entry]:
     taken: list[Entry] = []
     total, named = 0, 0
     tables: set[int] = set()
-    while queue and (not taken or (total < most and named < PIECE_NAMES)):
+    while queue and (not taken or (total < most and named < SEGMENT_NAME_BYTES)):
         entry = queue.popleft()
         taken.append(entry)
-        total += size(entry)
+        total += estimate_size(entry)
         for table, _ in entry.parts if isinstance(entry, EncodedFrame) else ():
-            named += 0 if id(table) in tables else label_names(table)
+            named += 0 if id(table) in tables else estimate_names(table)
             tables.add(id(table))
     return taken

@@ -23,7 +23,7 @@ from vigie.agent.link.credentials import (
     pinned_context,
 )
 from vigie.agent.link.delegated_requests import DelegatedRequests
-from vigie.agent.link.entries import binding_message, values_of
+from vigie.agent.link.entries import build_binding_message, encode_frame
 from vigie.agent.link.flow_control import FlowControl
 from vigie.agent.link.hello import NodeDescription, uptime_ms
 from vigie.agent.link.sent_tables import SentTables
@@ -50,10 +50,10 @@ PING_SECONDS = 20.0
 ACK_SECONDS = 60.0  # so long an entry may be on its way before the connection is made anew
 STOP_SECONDS, LAST_WORD_SECONDS = 3.0, 0.5
 FIRST_WAIT, LONGEST_WAIT = 0.25, 16.0
-LONGER = 1.5  # each wait than the one before, so that it is a third of the time that the server was away
+BACKOFF = 1.5  # each wait than the one before, so that it is a third of the time that the server was away
 INVENTORY_SECONDS = 30.0
 BACKLOG_RATE = 20.0  # entries a second
-REFUSALS = (401, 403)
+AUTH_STATUSES = (401, 403)
 
 
 class LinkRejectedError(Exception):
@@ -65,7 +65,7 @@ class NodeRemovedError(Exception):
 
 
 class ServerPeer(NamedTuple):
-    """A server and what it is shown."""
+    """A server and what it is candidates."""
 
     url: str
     credentials: LinkCredentials
@@ -73,7 +73,7 @@ class ServerPeer(NamedTuple):
     fingerprint: str = ""
 
 
-class LinkCounts:
+class LinkCounters:
     def __init__(self) -> None:
         self.connected = False
         self.sent = self.acknowledged = self.refused = self.connections = 0
@@ -83,24 +83,28 @@ class LinkClient:
     """One agent's way to one server."""
 
     def __init__(
-        self, peer: ServerPeer, me: NodeDescription, buffer: LinkBuffer, commands: CommandRunner | None = None
+        self,
+        peer: ServerPeer,
+        node: NodeDescription,
+        buffer: LinkBuffer,
+        commands: CommandRunner | None = None,
     ) -> None:
         self.url = redact_url(peer.url)
-        self.counts = LinkCounts()
+        self.counters = LinkCounters()
         self.buffer = buffer
-        self._peer, self._me, self._commands = peer, me, commands or CommandRunner()
+        self._peer, self._node, self._commands = peer, node, commands or CommandRunner()
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._complain = ChangeLogger(f"link to {self.url}")
+        self._log_change = ChangeLogger(f"link to {self.url}")
         self._attempt = 0  # which of the credentials is tried next
         self._dropped = 0  # as told to the server
         self._progress = 0.0
         self.wait = FIRST_WAIT  # before the next connection
         self._removed = False
-        self._pace = FlowControl(time.monotonic())
+        self._flow = FlowControl(time.monotonic())
         self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
-        self._owes_held = self._behind = False
-        self._asking = DelegatedRequests()
+        self._held_due = self._backlog_sent = False
+        self._requests = DelegatedRequests()
         self._inventory: dict[str, str] = {}  # as told to the server
         self._inventory_due = 0.0
 
@@ -109,16 +113,16 @@ class LinkClient:
             return
         # The frame was begun a moment ago: by how much, the wall clock tells unless it was stepped meanwhile.
         age = min(max(time.time_ns() // 1_000_000 - frame.time_ms, 0), 60_000)
-        self.buffer.put(values_of(frame, uptime_ms() - age))
+        self.buffer.put(encode_frame(frame, uptime_ms() - age))
         self._wake.set()
 
-    def event(self, event: Event) -> None:
+    def record_event(self, event: Event) -> None:
         if self._removed:
             return
         self.buffer.put(event)
         self._wake.set()
 
-    def hold(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
+    def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
         """Take which bindings have begun and ended, and all that is held now."""
         if self._removed:
             return
@@ -129,42 +133,42 @@ class LinkClient:
 
     def state(self) -> dict[str, Any]:
         """Return how the link is doing, for people."""
-        waiting = self.buffer.bytes + self.buffer.on_disk
-        trouble = self._complain.text
+        waiting = self.buffer.bytes + self.buffer.disk_bytes
+        trouble = self._log_change.text
         return {
             "server": self.url,
-            "connected": self.counts.connected,
+            "connected": self.counters.connected,
             "waiting_bytes": waiting,
             "trouble": trouble,
         }
 
-    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+    async def request(self, user: str, target: str) -> tuple[int, bytes]:
         """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
-        return await self._asking.ask(user, target)
+        return await self._requests.request(user, target)
 
     async def run(self) -> None:
         """Connect, and again whenever the connection ends, until it is stopped."""
         while not self._stopping.is_set():
-            before = self.counts.acknowledged
+            before = self.counters.acknowledged
             try:
-                why = await self._connection()
+                why = await self._connect()
                 # A server that welcomes us and takes nothing, as on a full disk, is not dialled at once.
-                taken = self.counts.acknowledged > before
-                self.wait = FIRST_WAIT if taken else min(self.wait * LONGER, LONGEST_WAIT)
+                progressed = self.counters.acknowledged > before
+                self.wait = FIRST_WAIT if progressed else min(self.wait * BACKOFF, LONGEST_WAIT)
             except NodeRemovedError as error:
                 self._removed = True
-                self._complain(f"{error}; nothing more is sent there")
+                self._log_change(f"{error}; nothing more is sent there")
                 return
             except Exception as error:  # a fault of ours must not silence this node for good
                 log.exception("the link to %s was cut by a fault of ours", self.url)
                 why, self.wait = f"internal: {error}", LONGEST_WAIT
             finally:
-                self.buffer.disconnected()
+                self.buffer.disconnect()
             if self._stopping.is_set():
                 return
-            self._complain(why)
+            self._log_change(why)
             # Jitter: a thousand agents whose server comes back must not all come at once.
-            await self._stopped_within(self.wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
+            await self._wait_for_stop(self.wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
 
     def stop(self) -> None:
         """Send what can still be sent in a moment, say goodbye, and keep the rest on disk."""
@@ -175,13 +179,13 @@ class LinkClient:
         """Put on disk what was not acknowledged."""
         self.buffer.close()
 
-    async def _connection(self) -> str:
+    async def _connect(self) -> str:
         """Return why the connection, or the attempt at one, ended."""
         try:
-            shown = self._peer.credentials.shown()
-            token = shown[self._attempt % len(shown)]
+            candidates = self._peer.credentials.candidates()
+            token = candidates[self._attempt % len(candidates)]
             async with _Dial(
-                _address(self._peer.url),
+                _format_address(self._peer.url),
                 additional_headers={"Authorization": f"Bearer {token}"},
                 ssl=await self._context(),
                 server_hostname=self._peer.tls.server_name or None,
@@ -193,12 +197,12 @@ class LinkClient:
                 ping_timeout=PING_SECONDS,
                 close_timeout=2,
             ) as socket:
-                await self._greeted(socket, token)
-                return await self._supplied(socket)
+                await self._shake_hands(socket, token)
+                return await self._exchange(socket)
         except InvalidStatus as error:
-            said = (error.response.body or b"")[:300].decode(errors="replace").strip()
-            self._attempt += error.response.status_code in REFUSALS
-            return f"the server answers {error.response.status_code}: {said or 'nothing more'}"
+            body = (error.response.body or b"")[:300].decode(errors="replace").strip()
+            self._attempt += error.response.status_code in AUTH_STATUSES
+            return f"the server answers {error.response.status_code}: {body or 'nothing more'}"
         except LinkRejectedError as error:
             self._attempt += 1
             return str(error)
@@ -207,7 +211,7 @@ class LinkClient:
         except (OSError, WebSocketException, ValueError) as error:
             return str(error) or type(error).__name__
         finally:
-            self.counts.connected = False
+            self.counters.connected = False
 
     async def _context(self) -> ssl.SSLContext | None:
         parts = urlsplit(self._peer.url)
@@ -218,36 +222,36 @@ class LinkClient:
         host, port = parts.hostname or "", parts.port or 443
         return await asyncio.to_thread(pinned_context, host, port, self._peer.fingerprint, OPEN_SECONDS)
 
-    async def _greeted(self, socket: ClientConnection, shown: str) -> None:
-        hello = self._me.hello(socket.local_address[0])
+    async def _shake_hands(self, socket: ClientConnection, candidates: str) -> None:
+        hello = self._node.hello(socket.local_address[0])
         await socket.send(messages.encode(hello))
         async with asyncio.timeout(OPEN_SECONDS):
-            welcome = await _received(socket)
+            welcome = await _receive_message(socket)
         if isinstance(welcome, Goodbye):
             raise LinkRejectedError(welcome.reason)
         if not isinstance(welcome, Welcome):
             raise MalformedMessageError("the server does not say welcome; is it a vigie server?")
-        if welcome.key or not self._peer.credentials.is_kept(shown):
-            self._keep(welcome.key or shown)  # without a new one, it was a key that we showed
-        self.buffer.reconnected(welcome.acknowledged)
-        self._pace = FlowControl(time.monotonic())
+        if welcome.key or not self._peer.credentials.is_saved(candidates):
+            self._save_key(welcome.key or candidates)  # without a new one, it was a key that we showed
+        self.buffer.reconnect(welcome.acknowledged)
+        self._flow = FlowControl(time.monotonic())
         self._attempt = 0
-        self._owes_held = True
+        self._held_due = True
         self._inventory, self._inventory_due = hello.inventory, time.monotonic() + INVENTORY_SECONDS
-        self.counts.connected = True
-        self.counts.connections += 1
-        self._complain("")
+        self.counters.connected = True
+        self.counters.connections += 1
+        self._log_change("")
 
-    def _keep(self, key: str) -> None:
+    def _save_key(self, key: str) -> None:
         try:
-            self._peer.credentials.keep(key)
+            self._peer.credentials.save(key)
         except OSError as error:  # a node without a disk joins anew each time
             log.warning("link to %s: the key of this node cannot be kept: %s", self.url, error)
 
-    async def _supplied(self, socket: ClientConnection) -> str:
+    async def _exchange(self, socket: ClientConnection) -> str:
         self._progress = time.monotonic()
-        self._tell_dropped()
-        self._asking.connected(lambda ask: socket.send(messages.encode(ask)))
+        self._report_dropped()
+        self._requests.connect(lambda ask: socket.send(messages.encode(ask)))
         sending = asyncio.ensure_future(self._send(socket))
         receiving = asyncio.ensure_future(self._receive(socket))
         try:
@@ -255,7 +259,7 @@ class LinkClient:
             # The last word of the server may still be unread when sending fails.
             await asyncio.wait([receiving], timeout=LAST_WORD_SECONDS)
         finally:
-            self._asking.disconnected()
+            self._requests.disconnect()
             sending.cancel()
             receiving.cancel()
             ended = await asyncio.gather(receiving, sending, return_exceptions=True)
@@ -265,91 +269,91 @@ class LinkClient:
         return "the connection has ended"
 
     async def _send(self, socket: ClientConnection) -> None:
-        announced = SentTables()
+        tables = SentTables()
         due = time.monotonic()  # when the backlog may go on
         until = float("inf")
         while True:
             now = time.monotonic()
-            await self._tell_held(socket)
-            await self._tell_inventory(socket, now)
-            out = self.buffer.live()
-            if out is not None:
-                self._pace.live(out[0], now)
-            self._pace.look(now)
-            if out is None and now >= due and self._pace.free and not self._stopping.is_set():
-                out = self.buffer.waited()
+            await self._send_held(socket)
+            await self._send_inventory(socket, now)
+            next_entry = self.buffer.next_live()
+            if next_entry is not None:
+                self._flow.record_live(next_entry[0], now)
+            self._flow.start_if_idle(now)
+            if next_entry is None and now >= due and self._flow.may_send and not self._stopping.is_set():
+                next_entry = self.buffer.next_waiting()
                 due = max(due, now - 1.0) + 1 / BACKLOG_RATE
-                if out is not None:
-                    self._behind = True
-                    self._pace.sent(out[0], now)
-            if out is not None:
-                for data in announced.to_send(out[1], out[0]):
+                if next_entry is not None:
+                    self._backlog_sent = True
+                    self._flow.record_sent(next_entry[0], now)
+            if next_entry is not None:
+                for data in tables.encode_entry(next_entry[1], next_entry[0]):
                     await socket.send(data)
-                self.counts.sent += 1
+                self.counters.sent += 1
                 continue
             if self._stopping.is_set():
                 until = min(until, now + STOP_SECONDS)
-                if now >= until or not self.buffer.on_their_way:
+                if now >= until or not self.buffer.in_flight:
                     await socket.send(messages.encode(Goodbye("stopped")))
                     return
             self._check_progress(now)
-            soon = self.buffer.has_waiting and self._pace.free
-            await self._woken_within(min(max(due - now, 0.01), 1.0) if soon else 1.0)
+            soon = self.buffer.has_waiting and self._flow.may_send
+            await self._wait_for_work(min(max(due - now, 0.01), 1.0) if soon else 1.0)
 
-    async def _tell_held(self, socket: ClientConnection) -> None:
+    async def _send_held(self, socket: ClientConnection) -> None:
         """Tell all that is held: once a connection, and again behind what waited, which is older."""
-        due = self._owes_held or (self._behind and not self.buffer.has_waiting)
+        due = self._held_due or (self._backlog_sent and not self.buffer.has_waiting)
         if due and self._held is not None:
-            self._owes_held = self._behind = False
+            self._held_due = self._backlog_sent = False
             await socket.send(
-                messages.encode(HeldBindings([binding_message(held, 1) for held in self._held]))
+                messages.encode(HeldBindings([build_binding_message(held, 1) for held in self._held]))
             )
 
-    async def _tell_inventory(self, socket: ClientConnection, now: float) -> None:
+    async def _send_inventory(self, socket: ClientConnection, now: float) -> None:
         """Tell what the machine has when that has changed: a driver may be loaded after we began."""
         if now >= self._inventory_due:
             self._inventory_due = now + INVENTORY_SECONDS
-            before, self._inventory = self._inventory, self._me.inventory()
+            before, self._inventory = self._inventory, self._node.inventory()
             if self._inventory != before:
                 await socket.send(messages.encode(InventoryMessage(self._inventory)))
 
     async def _receive(self, socket: ClientConnection) -> None:
         while True:
-            message = await _received(socket)
+            message = await _receive_message(socket)
             if isinstance(message, Ack):
-                self._acknowledged(message)
+                self._acknowledge(message)
             elif isinstance(message, DelegatedResponse):
-                self._asking.answered(message)
+                self._requests.resolve(message)
             elif isinstance(message, Command):
-                self._commands.take(message, lambda reply: socket.send(messages.encode(reply)))
+                self._commands.start(message, lambda reply: socket.send(messages.encode(reply)))
             elif isinstance(message, Goodbye):
                 raise (NodeRemovedError if message.removed else LinkRejectedError)(
                     message.reason or "the server says goodbye"
                 )
 
-    def _acknowledged(self, ack: Ack) -> None:
-        self.counts.acknowledged += self.buffer.acknowledge(ack.sequence)
+    def _acknowledge(self, ack: Ack) -> None:
+        self.counters.acknowledged += self.buffer.acknowledge(ack.sequence)
         self._progress = time.monotonic()
-        self._pace.acknowledged(ack.sequence, self._progress)
+        self._flow.acknowledge(ack.sequence, self._progress)
         if ack.refused:
-            self.counts.refused += len(ack.refused)
-            self._complain(f"{len(ack.refused)} entries could not be stored: {ack.refused[0][1]}")
+            self.counters.refused += len(ack.refused)
+            self._log_change(f"{len(ack.refused)} entries could not be stored: {ack.refused[0][1]}")
         self._wake.set()
 
     def _check_progress(self, now: float) -> None:
-        if not self.buffer.on_their_way:
+        if not self.buffer.in_flight:
             self._progress = now
         elif now - self._progress > ACK_SECONDS:
             raise TimeoutError(f"nothing was acknowledged for {ACK_SECONDS:g} s")
 
-    def _tell_dropped(self) -> None:
+    def _report_dropped(self) -> None:
         lost = self.buffer.dropped - self._dropped
         if lost:
             self._dropped = self.buffer.dropped
             what = f"{lost} frames were dropped: the server was away for longer than the buffer lasts"
-            self.event(Event("frames_dropped", time.time_ns() // 1_000_000, what, severity="warning"))
+            self.record_event(Event("frames_dropped", time.time_ns() // 1_000_000, what, severity="warning"))
 
-    async def _woken_within(self, seconds: float) -> None:
+    async def _wait_for_work(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -357,7 +361,7 @@ class LinkClient:
             pass
         self._wake.clear()
 
-    async def _stopped_within(self, seconds: float) -> None:
+    async def _wait_for_stop(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
@@ -373,14 +377,14 @@ class _Dial(connect):
         return exc
 
 
-async def _received(socket: ClientConnection) -> messages.Message | None:
+async def _receive_message(socket: ClientConnection) -> messages.Message | None:
     data = await socket.recv()
     if isinstance(data, str):
         raise MalformedMessageError("the server speaks text, which is not our protocol")
     return messages.decode(data)
 
 
-def _address(url: str) -> str:
+def _format_address(url: str) -> str:
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme)
     if scheme is None or not parts.hostname:

@@ -22,36 +22,36 @@ class WrongCertificateError(Exception):
 
 
 class LinkCredentials(NamedTuple):
-    """Where the node's key is kept, and where a join token may be found."""
+    """Where the node's key is kept, and where a join token may be tokens."""
 
     key_file: Path
     token: Secret = Secret(variable="VIGIE_TOKEN")
-    given: str = ""  # on the command line
+    token_argument: str = ""  # on the command line
 
-    def shown(self) -> list[str]:
+    def candidates(self) -> list[str]:
         """Return what may be shown, the best first; read anew each time, so that it can be changed."""
-        found = []
+        tokens = []
         try:
-            found.append(load_or_create_token(self.key_file))
+            tokens.append(load_or_create_token(self.key_file))
         except (FileNotFoundError, NotADirectoryError):
             pass
-        if token := self.given or self.token.read():
-            found.append(token)
-        if not found:
+        if token := self.token_argument or self.token.read():
+            tokens.append(token)
+        if not tokens:
             raise NoCredentialsError(
                 "there is neither a key nor a join token; on the server: vigie nodes join, "
                 "and here: --token-file FILE, or VIGIE_TOKEN in the environment"
             )
-        return found
+        return tokens
 
-    def is_kept(self, key: str) -> bool:
+    def is_saved(self, key: str) -> bool:
         """Tell whether the file has this key."""
         try:
             return load_or_create_token(self.key_file) == key
         except (OSError, ValueError):
             return False
 
-    def keep(self, key: str) -> None:
+    def save(self, key: str) -> None:
         """Write the key of this node, for its owner's eyes only; it replaces the old one as a whole."""
         self.key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial = self.key_file.with_name(f".{self.key_file.name}.{os.getpid()}")
@@ -74,9 +74,9 @@ def pinned_context(host: str, port: int, fingerprint: str, seconds: float) -> ss
     Nothing secret is sent meanwhile, and whoever answers later must have the key of that certificate.
     """
     certificate = ssl.get_server_certificate((host, port), timeout=seconds)
-    found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
-    if found != fingerprint.lower().replace(":", "").removeprefix("sha256"):
-        raise WrongCertificateError(f"its certificate has fingerprint {found}, not {fingerprint}")
+    tokens = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
+    if tokens != fingerprint.lower().replace(":", "").removeprefix("sha256"):
+        raise WrongCertificateError(f"its certificate has fingerprint {tokens}, not {fingerprint}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

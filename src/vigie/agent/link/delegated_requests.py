@@ -10,9 +10,11 @@ from websockets.exceptions import WebSocketException
 
 from vigie.wire.messages import DelegatedRequest, DelegatedResponse
 
-SECONDS = 125.0  # a little more than a query may take
-AT_ONCE = 4  # half of what the server takes from one link, where one may still work that was given up here
-WAITING = 32
+TIMEOUT_SECONDS = 125.0  # a little more than a query may take
+MAX_RUNNING = (
+    4  # half of what the server takes from one link, where one may still work that was given up here
+)
+MAX_WAITING = 32
 
 Send = Callable[[DelegatedRequest], Awaitable[None]]
 
@@ -20,53 +22,53 @@ Send = Callable[[DelegatedRequest], Awaitable[None]]
 class DelegatedRequests:
     """Sends questions, and gives each its answer."""
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float = TIMEOUT_SECONDS) -> None:
         self._seconds = seconds
         self._send: Send | None = None
         self._numbers = itertools.count(1)
-        self._open: dict[int, asyncio.Future[tuple[int, bytes]]] = {}
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._pending: dict[int, asyncio.Future[tuple[int, bytes]]] = {}
+        self._slots = asyncio.Semaphore(MAX_RUNNING)
         self._waiting = 0
 
-    def connected(self, send: Send) -> None:
+    def connect(self, send: Send) -> None:
         """Ask over this connection from now on."""
         self._send = send
 
-    def disconnected(self) -> None:
+    def disconnect(self) -> None:
         """Give up on what was not answered."""
         self._send = None
-        for answer in self._open.values():
+        for answer in self._pending.values():
             if not answer.done():
                 answer.set_result((503, b"the link to the server was cut\n"))
 
-    def answered(self, message: DelegatedResponse) -> None:
+    def resolve(self, message: DelegatedResponse) -> None:
         """Take an answer; one that nobody waits for any more is dropped."""
-        answer = self._open.get(message.number)
+        answer = self._pending.get(message.number)
         if answer and not answer.done():
             answer.set_result((message.status, message.body))
 
-    async def ask(self, user: str, target: str) -> tuple[int, bytes]:
+    async def request(self, user: str, target: str) -> tuple[int, bytes]:
         """Return status and body of the server's answer."""
-        if self._waiting >= WAITING:
+        if self._waiting >= MAX_WAITING:
             return 503, b"too many questions at once\n"
         self._waiting += 1
         try:
-            async with asyncio.timeout(self._seconds), self._turns:
-                return await self._asked(user, target)
+            async with asyncio.timeout(self._seconds), self._slots:
+                return await self._request(user, target)
         except TimeoutError:
             return 504, f"the server did not answer within {self._seconds:g} s\n".encode()
         finally:
             self._waiting -= 1
 
-    async def _asked(self, user: str, target: str) -> tuple[int, bytes]:
+    async def _request(self, user: str, target: str) -> tuple[int, bytes]:
         if self._send is None:
             return 503, b"the agent is not connected to its server\n"
         number = next(self._numbers)
-        self._open[number] = asyncio.get_running_loop().create_future()
+        self._pending[number] = asyncio.get_running_loop().create_future()
         try:
             await self._send(DelegatedRequest(number, user, target))
-            return await self._open[number]
+            return await self._pending[number]
         except (OSError, WebSocketException) as error:
             return 503, f"the link to the server was cut: {error}\n".encode()
         finally:
-            del self._open[number]
+            del self._pending[number]

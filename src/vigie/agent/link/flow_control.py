@@ -8,7 +8,7 @@ from __future__ import annotations
 
 QUICK_SECONDS, SLOW_SECONDS = 1.5, 3.0  # a server that keeps up acknowledges within a second
 HOLD_SECONDS = 15.0  # then it is tried in any case
-MOST = 32
+MAX_WINDOW = 32
 
 
 class FlowControl:
@@ -16,30 +16,30 @@ class FlowControl:
 
     def __init__(self, now: float) -> None:
         self.window = 0
-        self._begun = now
+        self._started = now
         self._live: dict[int, float] = {}
         self._sent: dict[int, float] = {}
 
-    def look(self, now: float) -> None:
+    def start_if_idle(self, now: float) -> None:
         """Begin with the backlog, if no live entry has come for long."""
-        if not self.window and now - self._begun > HOLD_SECONDS:
+        if not self.window and now - self._started > HOLD_SECONDS:
             self.window = 1
 
-    def live(self, sequence: int, now: float) -> None:
+    def record_live(self, sequence: int, now: float) -> None:
         """Take note of a live entry that is on its way, while that still tells something."""
         if not self.window:
             self._live[sequence] = now
 
     @property
-    def free(self) -> bool:
+    def may_send(self) -> bool:
         """Tell whether one more may be sent."""
         return len(self._sent) < self.window
 
-    def sent(self, sequence: int, now: float) -> None:
+    def record_sent(self, sequence: int, now: float) -> None:
         """Take note of an entry that is on its way."""
         self._sent[sequence] = now
 
-    def acknowledged(self, sequence: int, now: float) -> None:
+    def acknowledge(self, sequence: int, now: float) -> None:
         """Take note that all up to a sequence have arrived, and learn from how long the oldest took."""
         live = [number for number in self._live if number <= sequence]
         if live and now - min(self._live.pop(number) for number in live) < SLOW_SECONDS:
@@ -51,4 +51,4 @@ class FlowControl:
         if longest > SLOW_SECONDS:
             self.window = max(1, self.window // 2)
         elif longest < QUICK_SECONDS:
-            self.window = min(MOST, self.window + len(done))
+            self.window = min(MAX_WINDOW, self.window + len(done))

@@ -22,11 +22,11 @@ def build_inventory(sysfs: Path = Path("/sys")) -> dict[str, str]:
         "kernel": system.release,
         "architecture": system.machine,
     }
-    return {**found, **_gpus(sysfs)}
+    return {**found, **_count_gpus(sysfs)}
 
 
-def _gpus(sysfs: Path) -> dict[str, str]:
-    counted = {driver: _devices(sysfs / "bus/pci/drivers" / driver) for driver in GPU_DRIVERS}
+def _count_gpus(sysfs: Path) -> dict[str, str]:
+    counted = {driver: _find_devices(sysfs / "bus/pci/drivers" / driver) for driver in GPU_DRIVERS}
     known = {driver: count for driver, count in counted.items() if count is not None}
     if not known:
         return {}
@@ -35,7 +35,7 @@ def _gpus(sysfs: Path) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def _devices(driver: Path) -> int | None:
+def _find_devices(driver: Path) -> int | None:
     """Return how many GPUs a driver has; nothing if it is not there, or has none but screens."""
     try:
         devices = [name for name in os.listdir(driver) if PCI.fullmatch(name)]

@@ -26,12 +26,12 @@ class LinkTable:
 
     def __call__(self) -> tuple[Table, tuple[float, ...]]:
         """Return the table as of now."""
-        rows = [_values(link) for link in self._links]
+        rows = [_read_values(link) for link in self._links]
         return self._table, tuple(row[place] for place in range(len(METRICS)) for row in rows)
 
 
-def _values(link: LinkClient) -> tuple[float, ...]:
-    counts, buffer = link.counts, link.buffer
+def _read_values(link: LinkClient) -> tuple[float, ...]:
+    counts, buffer = link.counters, link.buffer
     return (
         int(counts.connected),
         counts.connections,
@@ -40,5 +40,5 @@ def _values(link: LinkClient) -> tuple[float, ...]:
         counts.refused,
         buffer.dropped,
         buffer.bytes,
-        buffer.on_disk,
+        buffer.disk_bytes,
     )

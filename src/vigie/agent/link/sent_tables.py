@@ -7,17 +7,17 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vigie.agent.link.entries import EncodedFrame, Entry, message_of
+from vigie.agent.link.entries import EncodedFrame, Entry, build_message
 from vigie.model import Table
 from vigie.wire import messages, table_codec
 from vigie.wire.messages import MAX_MESSAGE, MAX_TABLES, DeltaMessage, Message, TableMessage
 
 log = logging.getLogger(__name__)
 
-VERSIONS = 4  # of one source that are known at once: what waited is sent between what is new
+MAX_VERSIONS = 4  # of one source that are known at once: what waited is sent between what is new
 
 
-class _Known(NamedTuple):
+class _SentTable(NamedTuple):
     table: Table
     number: int
 
@@ -26,55 +26,55 @@ class SentTables:
     """Gives each table a number at its first use; the ones longest unused give theirs back."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, _Known] = OrderedDict()  # by id(); the table is kept, so ids stay
+        self._sent: OrderedDict[int, _SentTable] = OrderedDict()  # by id(); the table is kept, so ids stay
         self._newest: dict[str, Table] = {}
-        self._left_out: set[str] = set()  # sources
+        self._skipped: set[str] = set()  # sources
 
-    def to_send(self, entry: Entry, sequence: int) -> Iterator[bytes]:
+    def encode_entry(self, entry: Entry, sequence: int) -> Iterator[bytes]:
         """Yield what has to be sent for an entry: tables not known yet, then the entry itself."""
         number: dict[int, int] = {}
         if isinstance(entry, EncodedFrame):
             for table, _ in entry.parts:
-                if id(table) not in self._known and (announcement := self._announced(table)):
+                if id(table) not in self._sent and (announcement := self._announce(table)):
                     yield announcement
-                if id(table) in self._known:
-                    self._known.move_to_end(id(table))
-                    number[id(table)] = self._known[id(table)].number
+                if id(table) in self._sent:
+                    self._sent.move_to_end(id(table))
+                    number[id(table)] = self._sent[id(table)].number
             entry = entry._replace(parts=tuple(part for part in entry.parts if id(part[0]) in number))
-        yield messages.encode(message_of(entry, sequence, number))
+        yield messages.encode(build_message(entry, sequence, number))
 
-    def _announced(self, table: Table) -> bytes | None:
+    def _announce(self, table: Table) -> bytes | None:
         """Return what makes a table known; nothing for one that no message can hold."""
         number, gone = self._number(table.source)
         data = messages.encode(self._message(table, number))
         if len(data) > MAX_MESSAGE:
-            self._complain(table.source, len(data))
+            self._log_too_large(table.source, len(data))
             return None
         if gone is not None:
-            del self._known[gone]
-        self._known[id(table)] = _Known(table, number)
+            del self._sent[gone]
+        self._sent[id(table)] = _SentTable(table, number)
         self._newest[table.source] = table
         return data
 
     def _number(self, source: str) -> tuple[int, int | None]:
         """Return a number for a table of a source, and the key of the one that has it until then."""
-        same = [key for key, known in self._known.items() if known.table.source == source]
-        if len(same) < VERSIONS and len(self._known) < MAX_TABLES:
-            return len(self._known), None
-        gone = same[0] if len(same) >= VERSIONS else next(iter(self._known))
-        return self._known[gone].number, gone
+        same = [key for key, known in self._sent.items() if known.table.source == source]
+        if len(same) < MAX_VERSIONS and len(self._sent) < MAX_TABLES:
+            return len(self._sent), None
+        gone = same[0] if len(same) >= MAX_VERSIONS else next(iter(self._sent))
+        return self._sent[gone].number, gone
 
     def _message(self, table: Table, number: int) -> Message:
         base = self._newest.get(table.source)
-        known = self._known.get(id(base))
-        if base and known and (change := table_codec.difference(base.series, table.series)):
-            added = table_codec.pack(change.added)
+        known = self._sent.get(id(base))
+        if base and known and (change := table_codec.diff_tables(base.series, table.series)):
+            added = table_codec.encode_layout(change.added)
             return DeltaMessage(number, known.number, table.version, added, change.places, change.ended)
-        return TableMessage(number, table.source, table.version, table_codec.pack(table.series))
+        return TableMessage(number, table.source, table.version, table_codec.encode_layout(table.series))
 
-    def _complain(self, source: str, size: int) -> None:
-        if source not in self._left_out:
-            self._left_out.add(source)
+    def _log_too_large(self, source: str, size: int) -> None:
+        if source not in self._skipped:
+            self._skipped.add(source)
             log.warning(
                 "%s is not sent: the names of its series take %d bytes, and %d are the most",
                 *(source, size, MAX_MESSAGE),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.agent.exporters.catalog import USUAL, parse_exporters
+from vigie.agent.exporters.catalog import DEFAULT_EXPORTERS, parse_exporters
 from vigie.common.config import Setting, switch, words
 
 
@@ -24,6 +24,10 @@ EXPORTERS = (
         switch,
     ),
     Setting(
-        "exporters", "look_for", USUAL, "Which exporters are looked for, and on which port each.", _look_for
+        "exporters",
+        "look_for",
+        DEFAULT_EXPORTERS,
+        "Which exporters are looked for, and on which port each.",
+        _look_for,
     ),
 )

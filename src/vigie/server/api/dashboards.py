@@ -22,7 +22,7 @@ def dashboard_routes() -> list[BaseRoute]:
 
 async def _list(request: Request) -> Response:
     listed = [board for board in all_dashboards() if board.listed]
-    rows = [{"slug": board.slug, "title": board.title, "sentence": board.sentence} for board in listed]
+    rows = [{"slug": board.slug, "title": board.title, "sentence": board.description} for board in listed]
     return respond(msgspec.json.encode({"dashboards": rows}), request)
 
 

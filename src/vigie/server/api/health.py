@@ -15,7 +15,7 @@ from vigie.server.http.requests import Handler, handle_errors, respond
 from vigie.server.metrics import ServerMetrics
 from vigie.server.openapi.document import document
 from vigie.store.filesystem import DiskSpace, SpaceLimits, space_of
-from vigie.wire.exposition.negotiation import chosen_format
+from vigie.wire.exposition.negotiation import choose_format
 
 Check = Callable[[], str]
 
@@ -50,7 +50,7 @@ def health_routes(own: ServerMetrics, reasons: Callable[[], list[str]]) -> list[
     """Return the routes; the reasons tell why the server cannot do its work."""
 
     async def metrics(request: Request) -> Response:
-        form = chosen_format(request.headers.get("accept", ""))
+        form = choose_format(request.headers.get("accept", ""))
         # The store may be busy with its upkeep: nobody else should wait for that.
         return respond(await asyncio.to_thread(own.render, form), request, form.content_type)
 

@@ -45,7 +45,7 @@ class NodeCommandRoutes:
             return error_response(503, "unavailable", f"node {name} is not connected, or gives no answer")
         if reply.refused:
             return error_response(409, "conflict", f"{name}: {reply.refused}")
-        return respond(msgspec.json.encode({"node": name, "said": reply.said}), request)
+        return respond(msgspec.json.encode({"node": name, "said": reply.text}), request)
 
 
 def _length(given: Parameters) -> int:

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from vigie.model import Event
 from vigie.server.staleness.gaps import late_after, lost_after
-from vigie.wire.messages import UNREADABLE, Hello
+from vigie.wire.messages import DECODE_ERRORS, Hello
 
 ADDED, UP, LATE, LOST, STOPPED, REMOVED = "added", "up", "late", "lost", "stopped", "removed"
 SAVE_MS = 30_000  # how stale a time of last hearing may be on disk
@@ -313,5 +313,5 @@ def _gone(node: NodeRecord, end_ms: int | None = None) -> Event:
 def _read(facts: str) -> Iterator[NodeRecord]:
     try:
         yield msgspec.json.decode(facts, type=NodeRecord)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return  # a node that cannot be read introduces itself again

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from vigie.agent.link.entries import binding_of
+from vigie.agent.link.entries import parse_binding
 from vigie.model import Binding as ModelBinding
 from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
@@ -166,7 +166,7 @@ class LinkSession:
             elif isinstance(message, EventMessage):
                 await self._store(message.sequence, partial(self._note, message))
             elif isinstance(message, BindingMessage):
-                await self._store(message.sequence, partial(self._bind, binding_of(message)))
+                await self._store(message.sequence, partial(self._bind, parse_binding(message)))
             elif isinstance(message, CommandResult):
                 self._replied(message)
             elif isinstance(message, Goodbye):
@@ -176,7 +176,7 @@ class LinkSession:
 
     async def _said(self, message: messages.Message) -> None:
         if isinstance(message, HeldBindings):
-            await self._held([binding_of(held) for held in message.bindings])
+            await self._held([parse_binding(held) for held in message.bindings])
         elif isinstance(message, InventoryMessage):
             self._shared.registry.equipped(self.hello.node, message.has)
         elif isinstance(message, DelegatedRequest):

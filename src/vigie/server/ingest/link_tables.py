@@ -12,8 +12,8 @@ from vigie.model.table import Series
 from vigie.server.ingest.metadata import MetadataCache, families_of
 from vigie.server.staleness.activity import JOB
 from vigie.wire import table_codec
-from vigie.wire.messages import RELAYED, DeltaMessage, MalformedMessageError, TableMessage
-from vigie.wire.table_codec import TableDifference
+from vigie.wire.messages import RELAYED_PREFIX, DeltaMessage, MalformedMessageError, TableMessage
+from vigie.wire.table_codec import TableDelta
 
 EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LAYOUTS = 4096
@@ -23,9 +23,9 @@ MAX_PLANS = 16  # of one connection: not every table comes with every frame
 
 def job_of(source: str) -> str:
     """Return the job of a table by its source, or raise Malformed."""
-    if not source.startswith(RELAYED):
+    if not source.startswith(RELAYED_PREFIX):
         return JOB
-    job = source[len(RELAYED) :]
+    job = source[len(RELAYED_PREFIX) :]
     if job == JOB or not EXPORTER.fullmatch(job):
         raise MalformedMessageError(f"{source[:80]!r} names no exporter")
     return job
@@ -44,7 +44,7 @@ class SharedTables:
         key = hashlib.blake2b(layout, digest_size=16).digest()
         found = self._kept.get(key)
         if found is None:
-            found = table_codec.unpack(layout)
+            found = table_codec.decode_layout(layout)
             self.described.take(families_of({metric for metric, _ in found}))
             if len(self._kept) >= self._most:
                 self._kept.popitem(last=False)
@@ -97,8 +97,8 @@ class LinkTables:
             table = Table(message.source, message.version, self._alike.series(message.layout))
         else:
             base = self[message.base]
-            change = TableDifference(self._alike.series(message.added), message.places, message.ended)
-            series = table_codec.apply(base.series, change)
+            change = TableDelta(self._alike.series(message.added), message.places, message.ended)
+            series = table_codec.apply_delta(base.series, change)
             table = Table(base.source, message.version, series)
         before = self._tables.get(message.number)
         self._series += len(table.series) - (len(before.series) if before else 0)

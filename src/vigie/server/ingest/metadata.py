@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vigie.model import Metric
-from vigie.wire.exposition.line_parser import unescaped
+from vigie.wire.exposition.line_parser import unescape
 
 MOST_HELP, MOST_WORD = 1024, 40  # characters
 UNKNOWN = "unknown"
@@ -31,7 +31,7 @@ def families(content: str) -> dict[str, MetricMetadata]:
             kind = text.strip().lower()
             family = family._replace(kind=UNKNOWN if kind == "untyped" else kind[:MOST_WORD])
         elif keyword == "HELP":
-            family = family._replace(help=unescaped(text)[:MOST_HELP])
+            family = family._replace(help=unescape(text)[:MOST_HELP])
         else:
             family = family._replace(unit=text.strip()[:MOST_WORD])
         found[name] = family
@@ -43,7 +43,7 @@ def _comments(content: str) -> Iterator[tuple[str, str, str]]:
         match = _COMMENT.match(line) if line[:1] == "#" else None
         if match:
             keyword, plain, quoted, text = match.groups()
-            yield keyword, unescaped(quoted) if plain is None else plain, text
+            yield keyword, unescape(quoted) if plain is None else plain, text
 
 
 class MetadataCache:

@@ -116,4 +116,4 @@ def _pages() -> Iterator[Row]:
         yield _row("page", name, note, link)
     for dashboard in all_dashboards():
         if dashboard.listed:
-            yield _row("page", dashboard.title, dashboard.sentence, f"dashboard/{dashboard.slug}")
+            yield _row("page", dashboard.title, dashboard.description, f"dashboard/{dashboard.slug}")

@@ -17,12 +17,12 @@ from vigie.server.scrape.series_cache import PLAIN, LabelPolicy, ScrapeCache, Sc
 from vigie.wire.exposition.line_parser import (
     ExpositionLine,
     ParseError,
-    number,
-    numbers,
-    read_line,
-    shown,
-    time_of,
-    times_of,
+    parse_line,
+    parse_timestamp,
+    parse_timestamps,
+    parse_value,
+    parse_values,
+    quote,
 )
 
 EOF = "# EOF"
@@ -53,15 +53,15 @@ class LineOrder:
         if len(lines) != len(self._texts) or not all(map(str.startswith, lines, self._texts)):
             return None
         rests = [line[length:] for line, length in zip(lines, self._lengths, strict=True)]
-        row = numbers([rests[i] for i in self._plain])
+        row = parse_values([rests[i] for i in self._plain])
         words = [rests[i].split(" ") for i, _, _ in self._timed]
         if row is None or any(len(word) != 2 for word in words):
             return None
-        values = numbers([value for value, _ in words])
+        values = parse_values([value for value, _ in words])
         if values is None:
             return None
         try:
-            times = times_of([time for _, time in words], openmetrics)
+            times = parse_timestamps([time for _, time in words], openmetrics)
         except ValueError:
             return None  # a closer look tells what it is
         timed = [
@@ -122,7 +122,7 @@ class ScrapeParser:
         layout = self._layout
         if len(lines) != len(layout) or not all(map(str.startswith, lines, layout.texts)):
             return None, []
-        return numbers([line[length:] for line, length in zip(lines, layout.lengths, strict=True)]), []
+        return parse_values([line[length:] for line, length in zip(lines, layout.lengths, strict=True)]), []
 
     def _sorted_out(self, lines: list[str], openmetrics: bool) -> ScrapedSamples:
         plain: dict[str, float] = {}
@@ -151,7 +151,7 @@ class ScrapeParser:
         for line in lines:
             found = self._known(line, openmetrics)
             if found is None:
-                found = read_line(line, openmetrics)
+                found = parse_line(line, openmetrics)
                 self._catalogue.learn(found.text, found.series)
             yield found
 
@@ -163,12 +163,12 @@ class ScrapeParser:
         if "\t" in line:
             return None
         if (series := known.get(text)) is not None:
-            return ExpositionLine(text, series, number(line[last:]), None)
+            return ExpositionLine(text, series, parse_value(line[last:]), None)
         middle = line.rfind(" ", 0, max(0, last - 1)) + 1
         text = line[:middle]
         if middle < last - 1 and (series := known.get(text)) is not None:  # the last word is a time then
-            time_ms = time_of(line[last:], openmetrics)
-            return ExpositionLine(text, series, number(line[middle : last - 1]), time_ms)
+            time_ms = parse_timestamp(line[last:], openmetrics)
+            return ExpositionLine(text, series, parse_value(line[middle : last - 1]), time_ms)
         return None
 
 
@@ -176,6 +176,6 @@ def _until_end(content: str) -> str:
     end = content.removesuffix("\n")
     if not (end == EOF or end.endswith("\n" + EOF)):
         raise ParseError(
-            f"the end mark {EOF} is missing; the last line is {shown(end.rpartition(chr(10))[2])}"
+            f"the end mark {EOF} is missing; the last line is {quote(end.rpartition(chr(10))[2])}"
         )
     return end.removesuffix(EOF)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from vigie.query.storage import Matcher, SeriesGroup
 from vigie.server.staleness.gaps import LATE_MS, REMOVED, SILENT, STOPPED, Gap, NodeActivity
-from vigie.wire.messages import UNREADABLE
+from vigie.wire.messages import DECODE_ERRORS
 
 SAVE_MS = 300_000  # how stale the newest times may be on disk; the store knows better after a crash
 FUTURE = 1 << 60
@@ -130,5 +130,5 @@ class ActivityLog:
 def _read(facts: str) -> Iterator[NodeActivity]:
     try:
         yield msgspec.json.decode(facts, type=NodeActivity)
-    except UNREADABLE:
+    except DECODE_ERRORS:
         return  # the next frame of the node begins it anew

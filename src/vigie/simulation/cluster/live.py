@@ -44,13 +44,13 @@ class LiveNodes:
                     continue  # it is lost
                 me = introduction_of(node.machine, self._pace.seconds)
                 credentials = LinkCredentials(self._data / "simulated" / me.node)
-                credentials.keep(secrets.new_node_key(me.node))  # it has long joined
+                credentials.save(secrets.new_node_key(me.node))  # it has long joined
                 self._links[me.node] = LinkClient(
                     ServerPeer(address, credentials), me, LinkBuffer(None, me.boot_id)
                 )
         held = [both for both in bindings(self._story, head_of(self._nodes)) if both[1].to_ms is None]
         for name, link in self._links.items():
-            link.hold([], [binding for node, binding in held if node == name])
+            link.replace_held([], [binding for node, binding in held if node == name])
         self._own = [asyncio.ensure_future(self._connect()), asyncio.ensure_future(self._speak())]
 
     async def stop(self) -> None:

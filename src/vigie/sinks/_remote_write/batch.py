@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from vigie.wire.remote_write.labels import LruCache
-from vigie.wire.remote_write.write_request import compress, series_field
+from vigie.wire.remote_write.write_request import compress, encode_series
 
 # Prometheus takes nothing older than an hour before the newest it has.
 LATE_MS = 30 * 60_000
@@ -50,7 +50,7 @@ class SampleBatch:
             self.add_late(section, times[0], values[0])
         else:
             self._newest.put(section, times[-1])
-            self.add_ready(len(times), series_field(section, times, values), times[-1])
+            self.add_ready(len(times), encode_series(section, times, values), times[-1])
 
     def add_ready(self, samples: int, fields: bytes, time: int) -> None:
         """Add samples, the last of this time, that are known to be in order."""
@@ -78,7 +78,7 @@ def _sorted(late: tuple[bytes, list[tuple[int, float]]]) -> Ready:
     section, pairs = late
     pairs.sort(key=lambda pair: pair[0])
     times, values = zip(*pairs, strict=True)
-    return len(pairs), series_field(section, times, values)
+    return len(pairs), encode_series(section, times, values)
 
 
 def _split(ready: Iterable[Ready], most: int) -> Iterator[RequestBody]:

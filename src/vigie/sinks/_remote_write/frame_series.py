@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from vigie.model import STALE, Frame, Table, is_absent
 from vigie.sinks._remote_write.batch import SampleBatch
 from vigie.sinks._remote_write.template import SeriesTemplate
-from vigie.wire.remote_write.labels import NAME, label_section
+from vigie.wire.remote_write.labels import NAME, encode_labels
 
 JOB = "node"
 Target = Mapping[str, str]  # the labels that every series of a target has
@@ -89,7 +89,7 @@ class FrameSeries:
 
     def _sections(self, table: Table, target: Target) -> list[bytes]:
         return [
-            label_section(
+            encode_labels(
                 target_labels(metric.name, zip(metric.labels, labels, strict=True), target, self._external)
             )
             for metric, labels in table.series

@@ -6,7 +6,7 @@ import struct
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
-from vigie.wire.remote_write.protobuf import read_varint, varint
+from vigie.wire.remote_write.protobuf import decode_varint, encode_varint
 
 TIME = 0x10  # the field of a sample's time, behind its value
 
@@ -15,13 +15,13 @@ class SeriesTemplate:
     """One sample of each series, all of one time."""
 
     def __init__(self, sections: Iterable[bytes], time: int) -> None:
-        self._digits = len(varint(time))
+        self._digits = len(encode_varint(time))
         self._patch = struct.Struct(f"<dB{self._digits}s")
         blank = b"\x12" + bytes([10 + self._digits]) + b"\x09" + bytes(self._patch.size)
         body = bytearray()
         self._starts, self._values = array("Q", [0]), array("Q")
         for section in sections:
-            body += b"\x0a" + varint(len(section) + len(blank)) + section + blank
+            body += b"\x0a" + encode_varint(len(section) + len(blank)) + section + blank
             self._starts.append(len(body))
             self._values.append(len(body) - self._patch.size)
         self._body, self._blank = body, len(blank)
@@ -31,17 +31,17 @@ class SeriesTemplate:
 
     def fits(self, time: int) -> bool:
         """Tell whether a time has as many bytes as the one it was made for."""
-        return len(varint(time)) == self._digits
+        return len(encode_varint(time)) == self._digits
 
     def sections(self) -> Iterator[bytes]:
         """Yield the labels of each series again."""
         for start, stop in zip(self._starts, self._starts[1:], strict=False):
-            _, digits = read_varint(bytes(self._body[start + 1 : start + 11]), 0, 10)
+            _, digits = decode_varint(bytes(self._body[start + 1 : start + 11]), 0, 10)
             yield bytes(self._body[start + 1 + digits : stop - self._blank])
 
     def filled(self, time: int, values: Sequence[float], without: Sequence[int] = ()) -> bytes:
         """Return the series with these values, but for those whose places are left out, in rising order."""
-        when, patch, body = varint(time), self._patch.pack_into, self._body
+        when, patch, body = encode_varint(time), self._patch.pack_into, self._body
         for place, value in zip(self._values, values, strict=True):
             patch(body, place, value, TIME, when)
         if not without:

@@ -15,7 +15,7 @@ Batch = tuple[list[Call], Callable[[], object]]
 class Lane:
     """Makes calls one after the other, off the caller's thread, each within the deadline."""
 
-    _exchange = threading.Lock()  # held while a lane looks for its worker
+    _swap_lock = threading.Lock()  # held while a lane looks for its worker
 
     def __init__(self, name: str, deadline: float) -> None:
         self.deadline = deadline
@@ -24,15 +24,15 @@ class Lane:
 
     def submit(self, calls: Sequence[Call], done: Callable[[], object]) -> None:
         """Make the calls in turn, then call `done` once, on the lane's thread."""
-        with self._exchange:
+        with self._swap_lock:
             self._put((list(calls), done))
 
-    def go_on_with(self, other: Lane, calls: Sequence[Call], done: Callable[[], object]) -> None:
+    def hand_over(self, other: Lane, calls: Sequence[Call], done: Callable[[], object]) -> None:
         """Submit to another lane from `done` of this one: if neither has more to do, they exchange threads.
 
         So the thread that has just made our calls makes those too, and no other has to be woken.
         """
-        with self._exchange:
+        with self._swap_lock:
             mine, idle = self._worker, other._worker
             if mine and mine.batches == 1 and not (idle and idle.batches):
                 self._worker, other._worker = idle, mine
@@ -44,7 +44,7 @@ class Lane:
         self._worker.batches += 1
         self._worker.queue.put(batch)
 
-    def patience(self) -> float:
+    def time_left(self) -> float:
         """Return in how many seconds the present call passes the deadline."""
         since = self._worker.since if self._worker else 0.0
         used = time.monotonic() - since if since else 0.0
@@ -52,7 +52,7 @@ class Lane:
 
     def skip(self) -> Call | None:
         """Leave a call that has passed the deadline on its own thread, and go on with the others."""
-        with self._exchange:
+        with self._swap_lock:
             worker = self._worker
             if worker is None:
                 return None
@@ -90,7 +90,7 @@ class _Worker:
             if self.batch is None or not self._finish(self.batch):
                 return
             self.batch = None
-            with Lane._exchange:
+            with Lane._swap_lock:
                 self.batches -= 1
 
     def _finish(self, batch: Batch) -> bool:
@@ -116,7 +116,7 @@ def run_all(lane: Lane, calls: Sequence[Call], then: float | None = None) -> lis
     finished.acquire()
     hung: list[Call] = []
     lane.submit(calls, finished.release)
-    while not finished.acquire(timeout=lane.patience()):
+    while not finished.acquire(timeout=lane.time_left()):
         late = lane.skip()
         if late is not None:
             hung.append(late)

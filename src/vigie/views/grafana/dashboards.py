@@ -33,7 +33,7 @@ def build_dashboard(board: Dashboard, asks: DefaultDashboard, page: str = "") ->
     return {
         "uid": uid(board),
         "title": board.title,
-        "description": board.sentence,
+        "description": board.description,
         "tags": [TAG] if board.listed else [TAG, "page"],
         "schemaVersion": SCHEMA,
         "editable": False,

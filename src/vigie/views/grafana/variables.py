@@ -30,7 +30,7 @@ def pick_variable(variable: Variable) -> Json:
     common: Json = {"name": variable.name, "label": variable.label, "multi": variable.multi}
     common["includeAll"] = variable.multi
     if variable.multi:
-        common["allValue"] = variable.everything
+        common["allValue"] = variable.match_all
     return common | (_custom_variable(variable) if variable.choices else _query_variable(variable))
 
 

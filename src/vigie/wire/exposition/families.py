@@ -14,25 +14,25 @@ class FamilyTable:
     def __init__(self) -> None:
         self._tables: tuple[Table, ...] = ()
         self._shared: list[int] = []
-        self._order: list[int] = []
+        self._indexes: list[int] = []
         self._merged = Table("", 0, ())
 
-    def apart(self, parts: list[TableValues]) -> list[TableValues]:
+    def merge(self, parts: list[TableValues]) -> list[TableValues]:
         """Return the parts such that no two have a family in common."""
         tables = tuple([part.table for part in parts])
         if tables != self._tables:
             self._tables = tables
-            self._look(tables)
+            self._find_shared(tables)
         if not self._shared:
             return parts
         shared = [parts[place] for place in self._shared]
         numbers = [number for part in shared for number in part.numbers]
         merged = TableValues(
-            self._merged, tuple(numbers[place] for place in self._order), all(part.plain for part in shared)
+            self._merged, tuple(numbers[place] for place in self._indexes), all(part.plain for part in shared)
         )
         return [*(part for place, part in enumerate(parts) if place not in self._shared), merged]
 
-    def _look(self, tables: tuple[Table, ...]) -> None:
+    def _find_shared(self, tables: tuple[Table, ...]) -> None:
         families = [{metric.family for metric, _ in table.series} for table in tables]
         times = Counter(family for found in families for family in found)
         self._shared = [
@@ -42,6 +42,6 @@ class FamilyTable:
         rank: dict[str, int] = {}
         for place, (metric, _) in enumerate(series):
             rank.setdefault(metric.family, place)
-        self._order = sorted(range(len(series)), key=lambda place: rank[series[place][0].family])
+        self._indexes = sorted(range(len(series)), key=lambda place: rank[series[place][0].family])
         name = "+".join(tables[place].source for place in self._shared)
-        self._merged = Table(name, self._merged.version + 1, tuple(series[place] for place in self._order))
+        self._merged = Table(name, self._merged.version + 1, tuple(series[place] for place in self._indexes))

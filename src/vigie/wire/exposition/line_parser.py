@@ -20,9 +20,9 @@ _CLOSE = re.compile(r"[ \t]*\}")
 _REST = re.compile(r"([ \t]*)([^ \t#]+)(?:[ \t]+([^ \t#]+))?[ \t]*(#.*)?$")
 _ESCAPE = re.compile(r'\\([\\"n])')
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-_OF_NUMBERS = b"0123456789.+- eEiInNfFtTyYaA"
-LATEST_MS = 1 << 61
-MOST_SHOWN = 60  # characters of a line that an error repeats
+_NUMBER_BYTES = b"0123456789.+- eEiInNfFtTyYaA"
+MAX_TIMESTAMP_MS = 1 << 61
+MAX_QUOTED = 60  # characters of a line that an error repeats
 
 
 class ParseError(ValueError):
@@ -38,31 +38,31 @@ class ExpositionLine(NamedTuple):
     time_ms: int | None
 
 
-def read_line(line: str, openmetrics: bool) -> ExpositionLine:
+def parse_line(line: str, openmetrics: bool) -> ExpositionLine:
     """Return the sample that a line holds, or raise ParseError."""
-    series, end = _series(line)
+    series, end = _parse_series(line)
     rest = _REST.match(line, end)
     if rest is None or not (rest.group(1) or line[end - 1] == "}"):
-        raise ParseError(f"no value in {shown(line)}")
+        raise ParseError(f"no value in {quote(line)}")
     _, value, time, exemplar = rest.groups()
     if exemplar and not openmetrics:
-        raise ParseError(f"something behind the value in {shown(line)}")
-    time_ms = None if time is None else time_of(time, openmetrics)
-    return ExpositionLine(line[:end].strip(" \t") + " ", series, number(value), time_ms)
+        raise ParseError(f"something behind the value in {quote(line)}")
+    time_ms = None if time is None else parse_timestamp(time, openmetrics)
+    return ExpositionLine(line[:end].strip(" \t") + " ", series, parse_value(value), time_ms)
 
 
-def number(text: str) -> float:
+def parse_value(text: str) -> float:
     """Return the value; Python alone would also take digits of other scripts, spaces and underscores."""
     try:
         value = float(text)
     except ValueError:
-        raise ParseError(f"{shown(text)} is not a number") from None
+        raise ParseError(f"{quote(text)} is not a number") from None
     if not _is_plain(text):
-        raise ParseError(f"{shown(text)} is not a number")
-    return _checked(text, value) if value - value != 0 else value
+        raise ParseError(f"{quote(text)} is not a number")
+    return _normalize(text, value) if value - value != 0 else value
 
 
-def numbers(texts: list[str]) -> list[float] | None:
+def parse_values(texts: list[str]) -> list[float] | None:
     """Return many values at once, or None where one of them needs a closer look."""
     try:
         values = list(map(float, texts))
@@ -72,87 +72,87 @@ def numbers(texts: list[str]) -> list[float] | None:
         return None
     if math.isfinite(sum(values)):  # an infinite sum of finite values is looked at for nothing, but rare
         return values
-    return [_checked(text, value) for text, value in zip(texts, values, strict=True)]
+    return [_normalize(text, value) for text, value in zip(texts, values, strict=True)]
 
 
 def _is_plain(text: str) -> bool:
     """Tell whether the text holds nothing that only Python takes for a part of a number."""
-    return not text.encode().translate(None, _OF_NUMBERS)
+    return not text.encode().translate(None, _NUMBER_BYTES)
 
 
-def _checked(text: str, value: float) -> float:
+def _normalize(text: str, value: float) -> float:
     """Return the one NaN that stands for a real one, and infinity only where it is spelt out."""
     if value != value:
         return NAN
     if math.isinf(value) and "f" not in text.lower():
-        raise ParseError(f"{shown(text)} is too large")
+        raise ParseError(f"{quote(text)} is too large")
     return value
 
 
-def time_of(text: str, openmetrics: bool) -> int:
+def parse_timestamp(text: str, openmetrics: bool) -> int:
     """Return a timestamp in milliseconds; OpenMetrics gives it in seconds."""
     if openmetrics:
-        seconds = number(text)
-        time = LATEST_MS if seconds - seconds != 0 else round(seconds * 1000)
+        seconds = parse_value(text)
+        time = MAX_TIMESTAMP_MS if seconds - seconds != 0 else round(seconds * 1000)
     elif _WHOLE.fullmatch(text):
         time = int(text)
     else:
-        raise ParseError(f"{shown(text)} is not a time in milliseconds")
-    if abs(time) >= LATEST_MS:
-        raise ParseError(f"{shown(text)} is not a time")
+        raise ParseError(f"{quote(text)} is not a time in milliseconds")
+    if abs(time) >= MAX_TIMESTAMP_MS:
+        raise ParseError(f"{quote(text)} is not a time")
     return time
 
 
-def times_of(texts: list[str], openmetrics: bool) -> list[int]:
+def parse_timestamps(texts: list[str], openmetrics: bool) -> list[int]:
     """Return many timestamps at once."""
     together = "".join(texts)
     if not openmetrics and together.isascii() and together.isdecimal() and max(map(len, texts)) < 19:
         return list(map(int, texts))
-    return [time_of(text, openmetrics) for text in texts]
+    return [parse_timestamp(text, openmetrics) for text in texts]
 
 
-def shown(text: str) -> str:
+def quote(text: str) -> str:
     """Return the beginning of a text as an error may repeat it."""
-    return repr(text[:MOST_SHOWN]) + ("..." if len(text) > MOST_SHOWN else "")
+    return repr(text[:MAX_QUOTED]) + ("..." if len(text) > MAX_QUOTED else "")
 
 
-def _series(line: str) -> tuple[Series, int]:
+def _parse_series(line: str) -> tuple[Series, int]:
     head = _HEAD.match(line)
     assert head is not None  # it matches nothing, too
     name, brace = head.groups()
     if not brace:
         if name is None:
-            raise ParseError(f"no name in {shown(line)}")
+            raise ParseError(f"no name in {quote(line)}")
         return (Metric(sys.intern(name), "untyped", ""), ()), head.end(1)
-    name, labels, end = _labels(line, head.end(), name)
+    name, labels, end = _parse_labels(line, head.end(), name)
     if not name:
-        raise ParseError(f"no name in {shown(line)}")
+        raise ParseError(f"no name in {quote(line)}")
     names = tuple(map(sys.intern, labels))
     return (Metric(sys.intern(name), "untyped", "", names), tuple(map(sys.intern, labels.values()))), end
 
 
-def _labels(line: str, at: int, name: str | None) -> tuple[str | None, dict[str, str], int]:
+def _parse_labels(line: str, at: int, name: str | None) -> tuple[str | None, dict[str, str], int]:
     """Return name, labels and where they end; a quoted text without a value is the name."""
     labels: dict[str, str] = {}
     while (close := _CLOSE.match(line, at)) is None:
         match = _LABEL.match(line, at)
         if match is None:
-            raise ParseError(f"no label at {shown(line[at:])}")
+            raise ParseError(f"no label at {quote(line[at:])}")
         plain, quoted, value = match.groups()
-        label = unescaped(quoted) if plain is None else plain
+        label = unescape(quoted) if plain is None else plain
         at = match.end()
         if value is not None and label and label not in labels and label != "__name__":
-            labels[label] = unescaped(value)
+            labels[label] = unescape(value)
         elif value is None and plain is None and name is None:
             name = label
         else:
             raise ParseError(
-                f"{shown(label)} is no label, or there is another of this name, in {shown(line)}"
+                f"{quote(label)} is no label, or there is another of this name, in {quote(line)}"
             )
     return name, labels, close.end()
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return a text without its backslashes; one before any other letter stays."""
     if "\\" not in text:
         return text

@@ -9,26 +9,26 @@ from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Format
 
 
 @lru_cache(maxsize=32)  # a scraper sends the same headers every time
-def chosen_format(accept: str) -> Format:
+def choose_format(accept: str) -> Format:
     """Return the format that the Accept header likes best; plain text when it does not say.
 
-    >>> chosen_format("application/openmetrics-text;version=1.0.0,text/plain;q=0.5").name
+    >>> choose_format("application/openmetrics-text;version=1.0.0,text/plain;q=0.5").name
     'openmetrics'
     """
-    liked = weights(accept)
+    liked = parse_accept(accept)
     openmetrics = liked.get("application/openmetrics-text", 0.0)
     text = max(liked.get(name, 0.0) for name in ("text/plain", "text/*", "*/*"))
     return OPENMETRICS if openmetrics > text or (openmetrics and openmetrics == text) else TEXT
 
 
 @lru_cache(maxsize=32)
-def takes_gzip(accept_encoding: str) -> bool:
+def accepts_gzip(accept_encoding: str) -> bool:
     """Tell whether the Accept-Encoding header allows gzip."""
-    liked = weights(accept_encoding)
+    liked = parse_accept(accept_encoding)
     return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
-def weights(header: str) -> Mapping[str, float]:
+def parse_accept(header: str) -> Mapping[str, float]:
     """Return the q of each entry of an Accept header, lower-cased; garbled entries count for nothing."""
     liked: dict[str, float] = {}
     for entry in header.lower().split(","):

@@ -6,7 +6,7 @@ import math
 from itertools import groupby
 from typing import NamedTuple
 
-from vigie.model import Metric, Table, is_absent, series_text
+from vigie.model import Metric, Table, format_series, is_absent
 from vigie.model.table import TableValues
 from vigie.wire.exposition.families import FamilyTable
 
@@ -29,7 +29,7 @@ class Renderer:
         self._families = FamilyTable()
 
     def render(self, parts: list[TableValues], form: Format) -> str:
-        return "".join([self._part(values, form) for values in self._families.apart(parts)]) + form.end
+        return "".join([self._part(values, form) for values in self._families.merge(parts)]) + form.end
 
     def _part(self, values: TableValues, form: Format) -> str:
         table, numbers, plain = values
@@ -38,24 +38,24 @@ class Renderer:
         key = (table.source, form.name)
         kept = self._lines.get(key)
         if kept is None or kept[0] is not table:
-            kept = self._lines[key] = (table, template(table, form))
+            kept = self._lines[key] = (table, build_template(table, form))
         if plain:
             return kept[1] % numbers
-        return _with_odd_numbers(kept[1], numbers)
+        return _fill_special_values(kept[1], numbers)
 
 
-def template(table: Table, form: Format) -> str:
+def build_template(table: Table, form: Format) -> str:
     """Return the table's text with %s in place of each number."""
     blocks = []
     for family, series in groupby(table.series, key=lambda pair: pair[0].family):
         for place, (metric, labels) in enumerate(series):
             if place == 0:
-                blocks.append(_header(metric._replace(name=family), form).replace("%", "%%"))
-            blocks.append(series_text(metric, labels).replace("%", "%%") + " %s\n")
+                blocks.append(_format_header(metric._replace(name=family), form).replace("%", "%%"))
+            blocks.append(format_series(metric, labels).replace("%", "%%") + " %s\n")
     return "".join(blocks)
 
 
-def _header(metric: Metric, form: Format) -> str:
+def _format_header(metric: Metric, form: Format) -> str:
     name, kind = metric.name, metric.kind
     if form is OPENMETRICS:
         name, kind = _openmetrics_family(metric)
@@ -82,7 +82,7 @@ def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def _with_odd_numbers(lines: str, numbers: tuple[float, ...]) -> str:
+def _fill_special_values(lines: str, numbers: tuple[float, ...]) -> str:
     """Spell infinities and NaN as the formats want, and leave absent values out."""
     kept = []
     places = iter(numbers)
@@ -92,11 +92,11 @@ def _with_odd_numbers(lines: str, numbers: tuple[float, ...]) -> str:
             continue
         value = next(places)
         if not is_absent(value):
-            kept.append(line % _spell(value))
+            kept.append(line % _format_value(value))
     return "\n".join(kept)
 
 
-def _spell(value: float) -> str:
+def _format_value(value: float) -> str:
     if value != value:
         return "NaN"
     if math.isinf(value):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-from vigie.wire.remote_write.protobuf import BYTES, MalformedProtobufError, fields, varint
+from vigie.wire.remote_write.protobuf import BYTES, MalformedProtobufError, encode_varint, iter_fields
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -54,28 +54,28 @@ class LabelCache(LruCache[bytes, Mapping[str, str]]):
         """Return the labels, the same object for the same bytes while they are remembered."""
         found = self.get(section)
         if found is None:
-            found = read_section(section)
+            found = decode_labels(section)
             self.put(section, found)
         return found
 
 
-def label_section(labels: Mapping[str, str]) -> bytes:
+def encode_labels(labels: Mapping[str, str]) -> bytes:
     """Return the labels as they stand in a TimeSeries, sorted by name; an empty one is none."""
-    return b"".join(_label(name, value) for name, value in sorted(labels.items()) if value)
+    return b"".join(_encode_label(name, value) for name, value in sorted(labels.items()) if value)
 
 
-def _label(name: str, value: str) -> bytes:
+def _encode_label(name: str, value: str) -> bytes:
     # A lone surrogate, which a source may take from a file name, has no UTF-8.
     key, text = name.encode("utf-8", "replace"), value.encode("utf-8", "replace")
-    content = b"\x0a" + varint(len(key)) + key + b"\x12" + varint(len(text)) + text
-    return b"\x0a" + varint(len(content)) + content
+    content = b"\x0a" + encode_varint(len(key)) + key + b"\x12" + encode_varint(len(text)) + text
+    return b"\x0a" + encode_varint(len(content)) + content
 
 
-def read_section(section: bytes) -> dict[str, str]:
+def decode_labels(section: bytes) -> dict[str, str]:
     """Return the labels that these bytes hold, or raise Malformed or Refused."""
     found: dict[str, str] = {}
-    for _, _, start, stop in fields(section, 0, len(section)):
-        name, value = _read_label(section, start, stop)
+    for _, _, start, stop in iter_fields(section, 0, len(section)):
+        name, value = _decode_label(section, start, stop)
         if not name:
             raise InvalidLabelsError("a label without a name")
         if name in found:
@@ -86,9 +86,9 @@ def read_section(section: bytes) -> dict[str, str]:
     return {name: found[name] for name in sorted(found) if found[name]}
 
 
-def _read_label(data: bytes, at: int, end: int) -> tuple[str, str]:
+def _decode_label(data: bytes, at: int, end: int) -> tuple[str, str]:
     pair = ["", ""]
-    for number, wire, start, stop in fields(data, at, end):
+    for number, wire, start, stop in iter_fields(data, at, end):
         if number <= 2:
             if wire != BYTES:
                 raise MalformedProtobufError(f"a label's field {number} of wire type {wire}")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vigie.wire.remote_write.protobuf import BYTES, VARINT, fields, read_varint
+from vigie.wire.remote_write.protobuf import BYTES, VARINT, decode_varint, iter_fields
 
 KINDS = ("unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset")
-TEXTS = {2: "name", 4: "help", 5: "unit"}
+TEXT_FIELDS = {2: "name", 4: "help", 5: "unit"}
 
 
-class MetadataTracker(NamedTuple):
+class MetricMetadata(NamedTuple):
     """One metric's name, kind, help and unit; what is not told is empty."""
 
     name: str = ""
@@ -22,13 +22,13 @@ class MetadataTracker(NamedTuple):
     unit: str = ""
 
 
-def metadata_of(body: bytes, at: int, end: int) -> MetadataTracker:
+def decode_metadata(body: bytes, at: int, end: int) -> MetricMetadata:
     """Return what is told between two places, or raise Malformed; what is unknown is passed over."""
     found: dict[str, str] = {}
-    for number, wire, start, stop in fields(body, at, end):
+    for number, wire, start, stop in iter_fields(body, at, end):
         if number == 1 and wire == VARINT:
-            kind = read_varint(body, start, stop)[0]
+            kind = decode_varint(body, start, stop)[0]
             found["kind"] = KINDS[kind] if kind < len(KINDS) else KINDS[0]
-        elif number in TEXTS and wire == BYTES:
-            found[TEXTS[number]] = body[start:stop].decode(errors="replace")
-    return MetadataTracker(**found)
+        elif number in TEXT_FIELDS and wire == BYTES:
+            found[TEXT_FIELDS[number]] = body[start:stop].decode(errors="replace")
+    return MetricMetadata(**found)

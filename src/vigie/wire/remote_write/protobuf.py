@@ -14,7 +14,7 @@ class MalformedProtobufError(Exception):
 
 
 @lru_cache(maxsize=1024)  # lengths are small numbers, and the samples of a frame share one time
-def varint(number: int) -> bytes:
+def encode_varint(number: int) -> bytes:
     """Return an unsigned or, in two's complement, a negative 64-bit number as a varint."""
     number &= WORD
     out = bytearray()
@@ -25,7 +25,7 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def decode_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     """Return the unsigned 64-bit number at a place, and the place after it."""
     number = shift = 0
     for place in range(at, min(end, at + 10)):
@@ -39,12 +39,12 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     raise MalformedProtobufError(f"byte {at}: a number that does not end, or does not fit into 64 bits")
 
 
-def signed(number: int) -> int:
+def to_signed(number: int) -> int:
     """Return the signed 64-bit number that an unsigned one stands for."""
     return number - (WORD + 1) if number >> 63 else number
 
 
-def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+def iter_fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield the number, wire type, and first and last place of each field's content."""
     while at < end:
         # Nearly all fields are short: one byte says which, and one how long.
@@ -55,13 +55,13 @@ def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]
                 yield data[at] >> 3, BYTES, start, stop
                 at = stop
                 continue
-        tag, start = read_varint(data, at, end)
+        tag, start = decode_varint(data, at, end)
         wire = tag & 7
         if wire == BYTES:
-            length, start = read_varint(data, start, end)
+            length, start = decode_varint(data, start, end)
             stop = start + length
         elif wire == VARINT:
-            _, stop = read_varint(data, start, end)
+            _, stop = decode_varint(data, start, end)
         elif wire in (FIXED64, FIXED32):
             stop = start + (8 if wire == FIXED64 else 4)
         else:

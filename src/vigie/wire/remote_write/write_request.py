@@ -16,22 +16,22 @@ from typing import NamedTuple
 
 import cramjam
 
-from vigie.wire.remote_write.labels import InvalidLabelsError, LabelCache, label_section
-from vigie.wire.remote_write.metadata import MetadataTracker, metadata_of
+from vigie.wire.remote_write.labels import InvalidLabelsError, LabelCache, encode_labels
+from vigie.wire.remote_write.metadata import MetricMetadata, decode_metadata
 from vigie.wire.remote_write.protobuf import (
     BYTES,
     FIXED64,
     VARINT,
     MalformedProtobufError,
-    fields,
-    read_varint,
-    signed,
-    varint,
+    decode_varint,
+    encode_varint,
+    iter_fields,
+    to_signed,
 )
 
 # What Prometheus and others write for a sample: its field, 16 bytes long, the value, a time of 6 bytes.
-USUAL = struct.Struct("<HBdB")
-USUAL_LENGTH = USUAL.size + 6
+COMMON_SAMPLE = struct.Struct("<HBdB")
+COMMON_SAMPLE_BYTES = COMMON_SAMPLE.size + 6
 DOUBLE = struct.Struct("<d")
 SAMPLE_HEADS = [b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)]  # by the bytes of a time
 
@@ -44,26 +44,26 @@ class DecodedWriteRequest(NamedTuple):
     series: list[Series]
     exemplars: int
     histograms: int
-    metadata: list[MetadataTracker]
+    metadata: list[MetricMetadata]
     refused: dict[str, int]  # samples by reason: their labels cannot name a series
 
 
 def encode(series: Iterable[Series]) -> bytes:
     """Return a WriteRequest; labels are sorted by name."""
-    return b"".join(series_field(label_section(labels), times, values) for labels, times, values in series)
+    return b"".join(encode_series(encode_labels(labels), times, values) for labels, times, values in series)
 
 
-def series_field(section: bytes, times: Sequence[int], values: Sequence[float]) -> bytes:
+def encode_series(section: bytes, times: Sequence[int], values: Sequence[float]) -> bytes:
     """Return one TimeSeries of a WriteRequest, given its labels as they stand on the wire."""
     if len(times) == 1:
-        samples = _sample(times[0], values[0])
+        samples = _encode_sample(times[0], values[0])
     else:
-        samples = b"".join([_sample(time, value) for time, value in zip(times, values, strict=True)])
-    return b"\x0a" + varint(len(section) + len(samples)) + section + samples
+        samples = b"".join([_encode_sample(time, value) for time, value in zip(times, values, strict=True)])
+    return b"\x0a" + encode_varint(len(section) + len(samples)) + section + samples
 
 
-def _sample(time: int, value: float) -> bytes:
-    when = varint(time)
+def _encode_sample(time: int, value: float) -> bytes:
+    when = encode_varint(time)
     return SAMPLE_HEADS[len(when)] + DOUBLE.pack(value) + b"\x10" + when
 
 
@@ -74,7 +74,7 @@ def compress(body: bytes) -> bytes:
 
 def decompress(body: bytes, most: int) -> bytes:
     """Undo `compress`, unless that would give more than so many bytes."""
-    length, _ = read_varint(body, 0, len(body))
+    length, _ = decode_varint(body, 0, len(body))
     if length > most:
         raise MalformedProtobufError(f"{length} bytes when decompressed, and {most} are the most")
     try:
@@ -94,17 +94,17 @@ def decode(body: bytes, cache: LabelCache) -> DecodedWriteRequest:
     while at < end:
         # The short way: a series of known labels and one usual sample. Its labels were walked when they
         # were first seen, so what follows them can only be the sample that stands there.
-        if body[at] == 0x0A and at + USUAL_LENGTH < end:
+        if body[at] == 0x0A and at + COMMON_SAMPLE_BYTES < end:
             start = at + 2
             length = body[at + 1]
             if length > 127:
                 length += (body[start] << 7) - 128
                 start += 1
             stop = start + length
-            if stop <= end and USUAL_LENGTH <= length < 16_384:
-                labels = known.get(body[start : stop - USUAL_LENGTH])
+            if stop <= end and COMMON_SAMPLE_BYTES <= length < 16_384:
+                labels = known.get(body[start : stop - COMMON_SAMPLE_BYTES])
                 time = times.get(body[stop - 6 : stop])
-                tag, first, value, second = USUAL.unpack_from(body, stop - USUAL_LENGTH)
+                tag, first, value, second = COMMON_SAMPLE.unpack_from(body, stop - COMMON_SAMPLE_BYTES)
                 if labels and time and tag == 0x1012 and first == 0x09 and second == 0x10:
                     series.append((labels, time, (value,)))
                     at = stop
@@ -119,25 +119,25 @@ class _Reader:
     def __init__(self, body: bytes, cache: LabelCache) -> None:
         self.series: list[Series] = []
         self.exemplars = self.histograms = 0
-        self.metadata: list[MetadataTracker] = []
+        self.metadata: list[MetricMetadata] = []
         self.refused: dict[str, int] = {}
         self.times: dict[bytes, tuple[int]] = {}  # by their bytes: most samples of a request share one
         self._body, self._cache = body, cache
 
     def read_field(self, at: int) -> int:
         """Take one field of the request, and return the place after it."""
-        number, wire, start, stop = next(fields(self._body, at, len(self._body)))
+        number, wire, start, stop = next(iter_fields(self._body, at, len(self._body)))
         if number == 1:
             _expect(wire == BYTES, at)
             self._read_series(start, stop)
         elif number == 3:
             _expect(wire == BYTES, at)
-            self.metadata.append(metadata_of(self._body, start, stop))
+            self.metadata.append(decode_metadata(self._body, start, stop))
         return stop
 
     def _read_series(self, at: int, end: int) -> None:
         section, times, values = b"", [], []
-        for number, wire, start, stop in fields(self._body, at, end):
+        for number, wire, start, stop in iter_fields(self._body, at, end):
             if number <= 4:
                 _expect(wire == BYTES, at)
             if number == 1:
@@ -159,13 +159,13 @@ class _Reader:
 
     def _read_sample(self, at: int, end: int) -> tuple[int, float]:
         time, value = 0, 0.0
-        for number, wire, start, stop in fields(self._body, at, end):
+        for number, wire, start, stop in iter_fields(self._body, at, end):
             if number == 1:
                 _expect(wire == FIXED64, at)
                 value = DOUBLE.unpack_from(self._body, start)[0]
             elif number == 2:
                 _expect(wire == VARINT, at)
-                time = signed(read_varint(self._body, start, stop)[0])
+                time = to_signed(decode_varint(self._body, start, stop)[0])
                 if stop - start == 6:
                     self.times[self._body[start:stop]] = (time,)
         return time, value

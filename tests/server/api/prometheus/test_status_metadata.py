@@ -23,7 +23,7 @@ from vigie.server.ingest.metadata import MOST, MOST_HELP, MetadataCache, MetricM
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.store import Store
 from vigie.wire import table_codec
-from vigie.wire.remote_write.protobuf import varint
+from vigie.wire.remote_write.protobuf import encode_varint
 from vigie.wire.remote_write.write_request import compress
 
 LOAD = MetricMetadata("gauge", "A load.", "")
@@ -65,7 +65,7 @@ def test_who_brings_a_metric_knows_better_unless_he_says_nothing(tmp_path: Path)
 
 def test_table_that_comes_by_link_tells_kind_help_and_unit() -> None:
     alike = SharedTables()
-    alike.series(table_codec.pack([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
+    alike.series(table_codec.encode_layout([(counter("wait_seconds_total", "x" * 9999, "q"), ("a",))]))
     assert alike.described.families == {
         "wait_seconds_total": MetricMetadata("counter", "x" * MOST_HELP, "seconds")
     }
@@ -84,7 +84,7 @@ def test_linked_agent_describes_its_metrics(tmp_path: Path) -> None:
 
 def test_sender_of_remote_write_describes_its_metrics(tmp_path: Path) -> None:
     told = b"\x08\x01\x12\x06a_load\x22\x07A load.\x2a\x01s"
-    body = compress(b"\x1a" + varint(len(told)) + told)
+    body = compress(b"\x1a" + encode_varint(len(told)) + told)
 
     async def ask() -> Any:
         with whole(tmp_path) as (app, *_):

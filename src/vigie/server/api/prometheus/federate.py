@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.model import Metric, series_text
+from vigie.model import Metric, format_series
 from vigie.model.nan import ABSENT_BITS, is_stale
 from vigie.query.engine import LOOKBACK_MS
 from vigie.query.functions.number_format import format_number
@@ -69,7 +69,7 @@ def _text(found: Sequence[NewestSamples]) -> Iterator[str]:
         yield f"# TYPE {name} untyped\n"
         for labels, time, value in family:
             rest = {_label(key): text for key, text in sorted(labels.items()) if key != NAME}
-            series = series_text(Metric(name, "untyped", "", tuple(rest)), tuple(rest.values()))
+            series = format_series(Metric(name, "untyped", "", tuple(rest)), tuple(rest.values()))
             if not rest.get("instance"):
                 series = _of_no_instance(series)
             yield f"{series} {format_number(value)} {time}\n"

@@ -99,7 +99,7 @@ def _meant(stored: Sequence[str]) -> Iterator[tuple[str, MetricMetadata]]:
     """Yield the stored names that a declaration with a `*` means."""
     for metric in _all():
         if "*" in metric.name and metric.name != ANYTHING:
-            for name in filter(metric.declares, stored):
+            for name in filter(metric.matches, stored):
                 yield name, family_of(metric._replace(name=name))
 
 

@@ -64,11 +64,11 @@ def metric_of(name: str, labels: int) -> Metric:
     plain, families = _declared_metrics()
     found = plain.get(name)
     if found is None:
-        family = next((each for each in families if each.declares(name)), None)
+        family = next((each for each in families if each.matches(name)), None)
         if family is None:
             raise UndeclaredMetricError(f"{name} is declared by no source")
         head, _, tail = family.name.partition("*")
-        found = family.named(name[len(head) : len(name) - len(tail) if tail else None])
+        found = family.expand(name[len(head) : len(name) - len(tail) if tail else None])
     if len(found.labels) != labels:
         raise UndeclaredMetricError(f"{name} has labels {found.labels}, not {labels} of them")
     return found

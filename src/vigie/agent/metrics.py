@@ -36,7 +36,7 @@ AGENT_METRICS = (
     info("vigie_agent_build_info", "The version of the agent and of its Python.", "version", "python"),
     counter("vigie_agent_scrapes_total", "Scrapes answered since the agent started."),
     counter("vigie_agent_frames_total", "Frames made since the agent started."),
-    counter("vigie_agent_read_seconds_total", "Time that reader the sources has taken."),
+    counter("vigie_agent_read_seconds_total", "Time that reading the sources has taken."),
     counter("vigie_agent_read_errors_total", "Reads of a source that failed or passed their deadline."),
     gauge("vigie_agent_series", "Series that the sources gave at their last read."),
     *process_metrics.METRICS,

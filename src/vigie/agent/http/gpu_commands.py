@@ -69,7 +69,7 @@ class GpuCommands:
         driver = self._hosts[0].nvml
         assert driver
         driver.resume()
-        return Response(200, b"the driver is used again from the next reader on\n")
+        return Response(200, b"the driver is used again from the next reading on\n")
 
     def _pause(self, seconds: float, by: str) -> Response:
         host, profiler = self._profiler()

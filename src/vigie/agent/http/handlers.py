@@ -115,7 +115,7 @@ class Handlers:
         return Response(200, body, form.content_type, headers)
 
     async def _refresh(self, *, everything: bool) -> None:
-        # Scrapers that come together share one reader.
+        # Scrapers that come together share one reading.
         under_way = self._refreshing.get(everything)
         if under_way is not None:
             await under_way

@@ -15,6 +15,7 @@ from vigie.cli import main
 from vigie.model import Binding
 from vigie.server.api.bindings import BindingRoutes
 from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.views.text.times import format_duration
 
 NOW = time.time_ns() // 1_000_000
@@ -23,7 +24,8 @@ HOUR = 3_600_000
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    book = BindingStore(tmp_path_factory.mktemp("book") / "bindings.sqlite")
+    database = ClusterDatabase(tmp_path_factory.mktemp("book") / FILE)
+    book = BindingStore(database)
     begin = NOW - 2 * HOUR - 1000
     for gpu in (10, 2):
         book.add("n1", Binding(f"gpu:{gpu}", "job", "17", begin, None, "ada", "slurm", {"name": "train"}))
@@ -35,7 +37,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     with listening(Starlette(routes=BindingRoutes(book, lambda: NOW).routes())) as port:
         yield f"http://127.0.0.1:{port}"
-    book.close()
+    database.close()
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[list[str]]:
@@ -88,13 +90,14 @@ def test_narrow_terminal_gets_rows_of_two_lines(
 def test_limit_counts_what_is_told_and_not_what_waits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    book = BindingStore(tmp_path / "bindings.sqlite")
+    database = ClusterDatabase(tmp_path / FILE)
+    book = BindingStore(database)
     book.add("n1", Binding("gpu:0", "job", "1", NOW - HOUR, None))
     for job in ("2", "3"):
         book.add("head", Binding("queue", "job", job, NOW, None))
     with listening(Starlette(routes=BindingRoutes(book, lambda: NOW).routes())) as port:
         rows = said(capsys, "who", f"--server=http://127.0.0.1:{port}", "--limit=1")
-    book.close()
+    database.close()
     assert [row[0] for row in rows] == ["node", "n1"]
 
 

@@ -90,7 +90,7 @@ class Place:
         return self.hub.events.find(EventFilter(kind=kind))
 
     def state(self, node: str) -> str:
-        found = self.hub.registry.find(node)
+        found = self.hub.nodes.find(node)
         return found.state if found else "unknown"
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from vigie.cli import _argument_types
 from vigie.cli import server as server_command
 from vigie.server.api.prometheus.queries import now_ms
+from vigie.server.cluster.database import FILE as CLUSTER_FILE
 from vigie.server.run import ServerConfig
 from vigie.simulation.cluster.history import head_of, write_past
 from vigie.simulation.cluster.live import LiveNodes
@@ -128,8 +129,8 @@ def _write(
     log.info(
         "a simulated cluster: %d nodes, %s of history; nothing of it is real", len(nodes), _hours(history_ms)
     )
-    if (plan.data / "nodes.sqlite").exists():
-        raise ValueError(f"{plan.data} has data already; give the demo a directory of its own")
+    if (plan.data / CLUSTER_FILE).exists():
+        raise ValueError(f"{plan.data} is not empty. Give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_past(story, nodes, plan.data, history_ms, DemoProgress(len(nodes)))
     log.info("its past was made in %.1f s; %s", time.monotonic() - begun, then)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from vigie.cli.settings.flags import default_data
 from vigie.server.backup import backup
+from vigie.server.cluster.database import FILE as CLUSTER_FILE
+from vigie.server.cluster.database import check_database
 from vigie.store import backup as store
 from vigie.store.check import check
 from vigie.store.errors import StoreError
@@ -41,12 +43,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     _say(f"reading {arguments.data} ...")
-    findings = list(check(_store_in(arguments.data)))
+    store_directory = _store_in(arguments.data)
+    faults = list(check(store_directory))
+    if store_directory != arguments.data:
+        faults += check_database(arguments.data / CLUSTER_FILE)
     if arguments.json:
-        print(json.dumps({"data": str(arguments.data), "damaged": findings}, indent=2))
+        print(json.dumps({"data": str(arguments.data), "damaged": faults}, indent=2))
     else:
-        print("\n".join(findings) or f"{arguments.data}: every checksum is right")
-    return 1 if findings else 0
+        print("\n".join(faults) or f"{arguments.data}: every checksum is right")
+    return 1 if faults else 0
 
 
 def _backup(arguments: argparse.Namespace) -> int:

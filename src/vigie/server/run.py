@@ -181,8 +181,8 @@ def application(
     hub = LinkHub(plan.data, store, callers.secrets, plan.clock, age_ms, pass_on=sink)
     opened.callback(hub.close)
     own.tables += [hub.table, callers.counts]
-    callers.tell, callers.privacy.jobs_of = hub.tell, hub.book.jobs.of
-    readers = QueryExecutor(StalenessView(store, hub.absences), plan.limits)
+    callers.tell, callers.privacy.jobs_of = hub.record_event, hub.bindings.jobs.of
+    readers = QueryExecutor(StalenessView(store, hub.activity), plan.limits)
     opened.callback(readers.close)
     passing_on = sink.write_series if sink else lambda _: None
     writer = RemoteWriter(store, own, plan.clock, age_ms, passing_on)
@@ -201,7 +201,7 @@ def application(
         pass_on=sink,
     )
     hub.scraped = scraping.targets.has
-    callers.privacy.hosts = lambda: known_hosts(hub.registry.nodes(), scraping.targets.all())
+    callers.privacy.hosts = lambda: known_hosts(hub.nodes.nodes(), scraping.targets.all())
     opened.callback(scraping.close)
     waiting = {"questions": lambda: readers.waiting, "writes": lambda: writer.waiting}
     own.tables += [scraping.table, QueueMetrics({**waiting, "links": lambda: hub.waiting})]
@@ -235,7 +235,7 @@ def _page_routes(
 ) -> PageRoutes:
     """Return what the page asks for, warmed up."""
     snapshots = SnapshotCache(
-        LocalRunner(readers), LocalClusterState(hub.registry, hub.events, hub.book), plan.clock
+        LocalRunner(readers), LocalClusterState(hub.nodes, hub.events, hub.bindings), plan.clock
     )
     opened.callback(snapshots.close)
     snapshots.warm()

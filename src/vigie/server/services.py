@@ -18,7 +18,9 @@ from vigie.server.api.events import EventRoutes
 from vigie.server.api.nodes import NodeCommandRoutes, NodeRoutes
 from vigie.server.api.prometheus.targets import ActiveTargets
 from vigie.server.auth.delegated_auth import DelegatedAuth
+from vigie.server.cluster.activity_table import ActivityTable
 from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
 from vigie.server.http.requests import handle_errors
@@ -39,7 +41,7 @@ from vigie.server.scrape.target_store import TargetStore
 from vigie.server.staleness.activity import ActivityLog
 from vigie.store.store import Store
 
-FILE = "targets.sqlite"
+TARGETS = "targets.sqlite"
 FILE_SD = "targets.yaml"
 log = logging.getLogger(__name__)
 PARTINGS = ("node_lost", "node_stopped", "node_removed")  # after these nobody tells who holds what there
@@ -61,7 +63,7 @@ class ScrapeServices:
         pass_on: SeriesSink | None = None,
     ) -> None:
         """Take where state is kept, what stores, how to scrape, what lists agents, and where else it goes."""
-        self.targets = TargetStore(data / FILE)
+        self.targets = TargetStore(data / TARGETS)
         self._discovery = Discovery(self.targets.all, agents)
         taking = TeeStore(store, pass_on) if pass_on else store
         self._scraper = Scraper(self.targets, taking, rules, clock, age_ms)
@@ -107,29 +109,30 @@ class LinkHub:
     ) -> None:
         self.counts, self._clock, self._pass_on = LinkMetrics(), clock, pass_on
         self.scraped: Callable[[str, str], bool] = lambda _instance, _job: False  # the scraper comes later
-        self.absences = ActivityLog(data / "absences.sqlite", store, clock)
-        self.events = EventStore(data / "events.sqlite", clock=clock)
-        self.book = BindingStore(data / "bindings.sqlite", clock=clock)
-        with contextlib.suppress(sqlite3.Error):  # on a full disk what has become too old stays a while
+        self.database = ClusterDatabase(data / FILE)
+        self.activity = ActivityLog(ActivityTable(self.database), store, clock)
+        self.events = EventStore(self.database, clock=clock)
+        self.bindings = BindingStore(self.database, clock=clock)
+        with contextlib.suppress(sqlite3.Error):  # on a full disk what is too old stays for a while
             self.events.prune(clock())
-            self.book.prune(clock())
+            self.bindings.prune(clock())
         self.vouching = DelegatedAuth()
-        self._writer = LinkWriter(store, self.events, self.absences, self.book)
-        self.registry = NodeStore(data / "nodes.sqlite", self.tell, clock)
+        self._writer = LinkWriter(store, self.database, self.events, self.activity)
+        self.nodes = NodeStore(self.database, self.record_event, clock)
         alike = SharedTables()
         self.described = alike.described
         shared = LinkServices(
             store,
             self._writer,
             self.events,
-            self.registry,
+            self.nodes,
             clock,
             age_ms,
             self.counts,
             alike,
-            self.absences,
+            self.activity,
             lambda instance, job: self.scraped(instance, job),
-            self.book,
+            self.bindings,
             self.vouching,
             pass_on,
         )
@@ -139,20 +142,20 @@ class LinkHub:
 
     def agents(self) -> list[Target]:
         """Return the agents that a Prometheus could scrape."""
-        return agents(self.registry.nodes())
+        return agents(self.nodes.nodes())
 
     def routes(self) -> list[BaseRoute]:
         return [
             WebSocketRoute("/link", self.links.answer),
-            *NodeRoutes(self.registry, self.links).routes(),
-            *NodeCommandRoutes(self.registry, self.links).routes(),
+            *NodeRoutes(self.nodes, self.links).routes(),
+            *NodeCommandRoutes(self.nodes, self.links).routes(),
             *EventRoutes(self.events).routes(),
-            *BindingRoutes(self.book, clock=self._clock).routes(),
+            *BindingRoutes(self.bindings, clock=self._clock).routes(),
         ]
 
-    def tell(self, event: Event) -> None:
+    def record_event(self, event: Event) -> None:
         """Have an event of our own stored, and what follows from it."""
-        self._writer.tell(event)
+        self._writer.record_event(event)
         if event.kind in PARTINGS and event.end_ms is None:
             self._part(event.where["node"], event.begin_ms)
 
@@ -163,17 +166,18 @@ class LinkHub:
 
     def _part(self, node: str, at_ms: int) -> None:
         """Have all end that a node held, and its series where they are passed on to."""
-        self._writer.later(partial(self.book.part, node, at_ms))
+        self._writer.run_later(partial(self.bindings.end_all, node, at_ms))
         if self._pass_on:
-            for job in self.absences.jobs(node):
-                self._writer.later(partial(self._pass_on.end, {"instance": node, "job": job}))
+            for job in self.activity.jobs(node):
+                self._writer.run_later(partial(self._pass_on.end, {"instance": node, "job": job}))
 
     def close(self) -> None:
         """Store what waits, and let go of the files."""
         self._watching.cancel()
         self._writer.close()
-        for part in (self.absences, self.registry, self.events, self.book):
+        for part in (self.activity, self.nodes):
             try:
                 part.close()
-            except sqlite3.Error as error:  # a full disk; the nodes tell most of it again
-                log.error("the newest of %s cannot be saved: %s", type(part).__name__.lower(), error)
+            except sqlite3.Error as error:  # a full disk; the nodes send most of it again
+                log.error("cannot save the newest of %s: %s", type(part).__name__, error)
+        self.database.close()

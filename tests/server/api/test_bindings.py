@@ -14,6 +14,7 @@ from tests.server.asgi import Answer, call
 from vigie.model import Binding
 from vigie.server.api.bindings import BindingRoutes
 from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import FILE, ClusterDatabase
 
 HOUR = 3_600_000
 NOW = 1_000 * HOUR
@@ -37,7 +38,8 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    book = BindingStore(tmp_path / "bindings.sqlite")
+    database = ClusterDatabase(tmp_path / FILE)
+    book = BindingStore(database)
     for number in range(5):
         user = "ada" if number < 3 else "bob"
         end = None if number % 2 else NOW - HOUR
@@ -46,7 +48,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
             f"n{number % 2}", Binding(f"gpu:{number}", "job", str(100 + number), begin, end, user, "slurm")
         )
     yield Scene(book)
-    book.close()
+    database.close()
 
 
 def holders(rows: list[dict[str, Any]]) -> list[str]:

@@ -18,6 +18,7 @@ from vigie.model import Event
 from vigie.server.api.events import EventRoutes
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.auth.secrets import Identity
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.services import LinkHub
 from vigie.store.store import Store
@@ -77,7 +78,7 @@ def hello(name: str) -> Hello:
 
 def test_nodes_are_listed_with_what_is_known_of_them(scene: Scene) -> None:
     for name in ("n2", "n1"):
-        scene.hub.registry.connected(hello(name), "10.0.0.1", joined=True)
+        scene.hub.nodes.connect(hello(name), "10.0.0.1", joined=True)
     nodes = scene.get("/api/nodes")["nodes"]
     assert [node["name"] for node in nodes] == ["n1", "n2"]
     assert (nodes[0]["state"], nodes[0]["labels"], nodes[0]["missing"]) == ("up", {"rack": "r1"}, [])
@@ -86,7 +87,7 @@ def test_nodes_are_listed_with_what_is_known_of_them(scene: Scene) -> None:
 
 
 def test_removed_node_is_in_the_list_of_the_removed_only_and_its_keys_are_void(scene: Scene) -> None:
-    scene.hub.registry.connected(hello("n1"), "10.0.0.1", joined=True)
+    scene.hub.nodes.connect(hello("n1"), "10.0.0.1", joined=True)
     assert scene.ask("DELETE", "/api/nodes/n1").json == {"removed": "n1"}
     assert scene.keys.revoked == ["n1"]
     assert scene.get("/api/nodes") == {"nodes": []}
@@ -106,7 +107,7 @@ def test_added_node_is_listed_before_it_was_ever_heard_with_a_key_of_its_own(sce
 def test_node_tells_where_a_prometheus_finds_its_agent_or_why_it_does_not(scene: Scene) -> None:
     for name, listen in (("n1", ""), ("n2", "0.0.0.0:9797"), ("n3", "10.9.9.9:9000"), ("n4", "x")):
         connected = Hello(1, name, "start", host=name, listen=listen)
-        scene.hub.registry.connected(connected, "10.0.0.1", joined=True)
+        scene.hub.nodes.connect(connected, "10.0.0.1", joined=True)
     nodes = {node["name"]: node for node in scene.get("/api/nodes")["nodes"]}
     assert [nodes[name]["scrape_address"] for name in sorted(nodes)] == [
         "",
@@ -120,7 +121,7 @@ def test_node_tells_where_a_prometheus_finds_its_agent_or_why_it_does_not(scene:
     assert [dict(target.labels) for target in targets] == [
         {"instance": name, "job": "node"} for name in ("n2", "n3")
     ]
-    scene.hub.registry.stopped("n2")
+    scene.hub.nodes.mark_stopped("n2")
     assert [target.address for target in scene.hub.agents()] == ["10.9.9.9:9000"]
 
 
@@ -145,8 +146,8 @@ def test_event_that_comes_while_others_are_listed_is_listed_once(tmp_path: Path)
             self.add(Event("xid", number, "it fell", {"node": "n1"}))
             return number
 
-    with contextlib.closing(Busy(tmp_path / "e")) as events:
-        app = Starlette(routes=EventRoutes(events).routes())
+    with contextlib.closing(ClusterDatabase(tmp_path / FILE)) as database:
+        app = Starlette(routes=EventRoutes(Busy(database)).routes())
         seen, last = [], "0"
         for _ in range(3):
             answer = call(app, "GET", f"/api/events?after={last}").json
@@ -156,9 +157,9 @@ def test_event_that_comes_while_others_are_listed_is_listed_once(tmp_path: Path)
 
 
 def test_full_disk_is_told_as_such(scene: Scene) -> None:
-    scene.hub.registry._database.execute("pragma query_only = on")
+    scene.hub.database.connection.execute("pragma query_only = on")
     answer = scene.ask("POST", "/api/nodes/n1")
-    scene.hub.registry._database.execute("pragma query_only = off")
+    scene.hub.database.connection.execute("pragma query_only = off")
     assert (answer.status, answer.json["errorType"]) == (503, "unavailable")
 
 
@@ -168,21 +169,19 @@ def test_stop_on_a_full_disk_lets_go_of_everything_and_says_so(
     async def stopped() -> LinkHub:
         with Store(tmp_path / "store") as store:
             hub = LinkHub(tmp_path, store, Keys(), now_ms, 1 << 40)
-            hub.registry.connected(hello("n1"), "10.0.0.1", joined=False)
-            hub.absences.frame("n1", now_ms())
-            for part in (hub.registry, hub.absences):
-                part._database.execute("pragma query_only = on")
+            hub.nodes.connect(hello("n1"), "10.0.0.1", joined=False)
+            hub.activity.add_frame("n1", now_ms())
+            hub.database.connection.execute("pragma query_only = on")
             hub.close()
         return hub
 
     hub = asyncio.run(stopped())
-    assert [text.split(" cannot")[0] for text in caplog.messages if "cannot be saved" in text] == [
-        "the newest of absences",
-        "the newest of registry",
+    assert [text.split(":")[0] for text in caplog.messages if "cannot save" in text] == [
+        "cannot save the newest of ActivityLog",
+        "cannot save the newest of NodeStore",
     ]
-    for part in (hub.registry, hub.absences, hub.events, hub.book):
-        with pytest.raises(sqlite3.ProgrammingError):
-            part._database.execute("select 1")
+    with pytest.raises(sqlite3.ProgrammingError):
+        hub.database.connection.execute("select 1")
 
 
 def test_old_events_go_when_the_server_starts(scene: Scene, tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ async def vouched(directory: Path, *routes: Route) -> AsyncIterator[tuple[Place,
 def test_user_sees_his_own_by_name_and_others_by_pseudonym(tmp_path: Path) -> None:
     async def test() -> None:
         async with vouched(tmp_path) as (place, one):
-            place.hub.book.add("n1", Binding("gpu:0", "job", "17", 1000, None, "ada"))
-            place.hub.book.add("n1", Binding("gpu:1", "job", "18", 1000, None, "bob"))
+            place.hub.bindings.add("n1", Binding("gpu:0", "job", "17", 1000, None, "ada"))
+            place.hub.bindings.add("n1", Binding("gpu:1", "job", "18", 1000, None, "bob"))
             status, body = await one.link.request("ada", "/api/users?limit=10")
             assert status == 200
             assert sorted(user["user"] for user in json.loads(body)["users"])[0] == "ada"
@@ -136,8 +136,8 @@ def test_command_line_asks_through_the_socket_without_any_secret(
 
     async def test() -> None:
         async with vouched(tmp_path) as (place, one):
-            place.hub.book.add("n1", Binding("gpu:0", "job", "17", 1000, None, ME))
-            place.hub.book.add("n1", Binding("gpu:1", "job", "18", 1000, None, "somebody"))
+            place.hub.bindings.add("n1", Binding("gpu:0", "job", "17", 1000, None, ME))
+            place.hub.bindings.add("n1", Binding("gpu:1", "job", "18", 1000, None, "somebody"))
             pages = UnixHandlers(_NoPages(), [one.link])  # type: ignore[arg-type]
             local = await listen(pages.answer, tmp_path / "agent.sock")
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from vigie.model import Binding
 from vigie.server.cluster.bindings import BindingStore
-from vigie.server.cluster.database import DAY_MS, PRUNE_EVERY
+from vigie.server.cluster.database import DAY_MS, FILE, PRUNE_EVERY, ClusterDatabase
 from vigie.server.cluster.filters import ENDED, GUESSED, HELD, TOLD, UNHEARD, BindingFilter
 
 HOUR = 3_600_000
@@ -20,9 +21,8 @@ HOUR = 3_600_000
 
 @pytest.fixture
 def book(tmp_path: Path) -> Iterator[BindingStore]:
-    made = BindingStore(tmp_path / "bindings.sqlite")
-    yield made
-    made.close()
+    with contextlib.closing(ClusterDatabase(tmp_path / FILE)) as database:
+        yield BindingStore(database)
 
 
 def gpu(index: int, job: str = "17", begin: int = 1000, end: int | None = None, user: str = "ada") -> Binding:
@@ -50,7 +50,7 @@ def test_what_the_node_does_not_hold_any_more_has_ended(book: BindingStore) -> N
     book.add("n1", gpu(0))
     book.add("n1", gpu(1))
     book.add("n2", gpu(0))
-    book.hold("n1", [gpu(1), gpu(2)], 9000)
+    book.replace_held("n1", [gpu(1), gpu(2)], 9000)
     open_ended = (None, TOLD)
     assert ends(book) == {
         "n1 gpu:0": (9000, GUESSED),
@@ -63,17 +63,17 @@ def test_what_the_node_does_not_hold_any_more_has_ended(book: BindingStore) -> N
 def test_lost_node_holds_nothing_until_it_is_back_and_then_what_it_says(book: BindingStore) -> None:
     book.add("n1", gpu(0))
     book.add("n1", gpu(1))
-    book.part("n1", 7000)
+    book.end_all("n1", 7000)
     assert set(ends(book).values()) == {(7000, UNHEARD)}
     assert book.jobs.find()[0].state == "unknown"
-    book.hold("n1", [gpu(0)], 9000)
+    book.replace_held("n1", [gpu(0)], 9000)
     assert ends(book) == {"n1 gpu:0": (None, TOLD), "n1 gpu:1": (7000, GUESSED)}
     assert book.jobs.find()[0].state == "running"
 
 
 def test_told_end_replaces_a_guessed_one(book: BindingStore) -> None:
     book.add("n1", gpu(0))
-    book.hold("n1", [], 9000)
+    book.replace_held("n1", [], 9000)
     book.add("n1", gpu(0, end=8000))
     assert ends(book) == {"n1 gpu:0": (8000, TOLD)}
     assert book.jobs.find()[0].end_ms == 8000
@@ -94,14 +94,15 @@ TOLD_THINGS = [
 def test_order_and_copies_make_no_difference(
     tmp_path_factory: pytest.TempPathFactory, order: list[Binding], copies: list[Binding]
 ) -> None:
-    book = BindingStore(tmp_path_factory.mktemp("book") / "bindings.sqlite")
+    database = ClusterDatabase(tmp_path_factory.mktemp("book") / FILE)
+    book = BindingStore(database)
     for binding in itertools.chain(order, copies):
         book.add("n1", binding)
     found = {
         (kept.binding.holder, kept.binding.resource, kept.binding.from_ms): kept.binding.to_ms
         for kept in book.find()
     }
-    book.close()
+    database.close()
     assert found == {
         ("17", "gpu:0", 1000): 4000,
         ("17", "gpu:1", 1000): 5000,
@@ -180,7 +181,8 @@ spans = st.lists(st.tuples(st.integers(0, 50), st.none() | st.integers(0, 60)), 
 def test_hours_are_those_in_which_anything_was_held(
     tmp_path_factory: pytest.TempPathFactory, held: list[tuple[int, int | None]], start: int, length: int
 ) -> None:
-    book = BindingStore(tmp_path_factory.mktemp("book") / "bindings.sqlite")
+    database = ClusterDatabase(tmp_path_factory.mktemp("book") / FILE)
+    book = BindingStore(database)
     end = start + length
     hours = set[int]()
     for number, (begin, to) in enumerate(held):
@@ -190,12 +192,13 @@ def test_hours_are_those_in_which_anything_was_held(
         book.add("n1", Binding("gpu:0", "job", str(number), begin * HOUR, ends, "ada"))
     wanted = BindingFilter(since_ms=start * HOUR, until_ms=end * HOUR)
     counted = sum(user.json["gpu_hours"] for user in book.users.find(wanted, start * HOUR, end * HOUR))
-    book.close()
+    database.close()
     assert counted == len(hours)
 
 
 def test_what_ended_long_ago_goes_with_its_job_and_what_is_held_stays(tmp_path: Path) -> None:
-    book = BindingStore(tmp_path / "bindings.sqlite", keep_days=1, most=2)
+    database = ClusterDatabase(tmp_path / FILE)
+    book = BindingStore(database, keep_days=1, max_bindings=2)
     book.add("n1", gpu(0, job="held", begin=0))
     book.add("n1", gpu(0, job="old", begin=0, end=1))
     for number in range(4):
@@ -203,7 +206,7 @@ def test_what_ended_long_ago_goes_with_its_job_and_what_is_held_stays(tmp_path: 
     book.prune(DAY_MS + 100)
     assert sorted(kept.binding.holder for kept in book.find()) == ["2", "3", "held"]
     assert sorted(job.id for job in book.jobs.find()) == ["2", "3", "held"]
-    book.close()
+    database.close()
 
 
 def test_what_nodes_repeat_is_no_reason_to_look_for_what_is_too_old(tmp_path: Path) -> None:
@@ -214,22 +217,24 @@ def test_what_nodes_repeat_is_no_reason_to_look_for_what_is_too_old(tmp_path: Pa
             self.pruned += 1
             super().prune(now_ms)
 
-    book = Counting(tmp_path / "bindings.sqlite")
+    database = ClusterDatabase(tmp_path / FILE)
+    book = Counting(database)
     for number in [*range(PRUNE_EVERY // 2)] * 2:
         book.add("n1", gpu(number))
     assert book.pruned == 0
-    book.hold("n1", [], DAY_MS)  # which ends them all
+    book.replace_held("n1", [], DAY_MS)  # which ends them all
     assert book.pruned == 1
     book.add("n1", gpu(0))
     assert book.pruned == 1
-    book.close()
+    database.close()
 
 
 def test_bindings_survive_a_restart(tmp_path: Path) -> None:
     for number in (1, 2):
-        book = BindingStore(tmp_path / "bindings.sqlite")
+        database = ClusterDatabase(tmp_path / FILE)
+        book = BindingStore(database)
         book.add("n1", gpu(number))
-        book.sync()
+        database.sync()
         assert len(book.find()) == number
         assert len(book.jobs.find()) == 1
-        book.close()
+        database.close()

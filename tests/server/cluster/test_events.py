@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from vigie.model import Event
-from vigie.server.cluster.database import DAY_MS, PRUNE_EVERY
+from vigie.server.cluster.database import DAY_MS, FILE, PRUNE_EVERY, ClusterDatabase
 from vigie.server.cluster.events import EventFilter, EventStore
 
 
 @pytest.fixture
 def events(tmp_path: Path) -> Iterator[EventStore]:
-    made = EventStore(tmp_path / "events.sqlite")
-    yield made
-    made.close()
+    with contextlib.closing(ClusterDatabase(tmp_path / FILE)) as database:
+        yield EventStore(database)
 
 
 def xid(begin: int, node: str = "n1", **fields: object) -> Event:
@@ -73,18 +72,18 @@ def test_pages_hold_everything_once(events: EventStore) -> None:
 
 
 def test_old_and_too_many_events_go(tmp_path: Path) -> None:
-    events = EventStore(tmp_path / "events.sqlite", keep_days=1, most=3)
+    database = ClusterDatabase(tmp_path / FILE)
+    events = EventStore(database, keep_days=1, max_events=3)
     for begin in (0, DAY_MS, DAY_MS + 1, DAY_MS + 2, DAY_MS + 3):
         events.add(xid(begin))
     events.prune(DAY_MS + 10)
     assert begins([*events.find()]) == [DAY_MS + 3, DAY_MS + 2, DAY_MS + 1]
-    events.close()
+    database.close()
 
 
 def test_old_events_go_by_the_clock_of_the_server_as_others_come(tmp_path: Path) -> None:
-    with contextlib.closing(
-        EventStore(tmp_path / "events.sqlite", keep_days=1, clock=lambda: 2 * DAY_MS)
-    ) as events:
+    with contextlib.closing(ClusterDatabase(tmp_path / FILE)) as database:
+        events = EventStore(database, keep_days=1, clock=lambda: 2 * DAY_MS)
         for begin in (DAY_MS - 1, DAY_MS):
             events.add(xid(begin))
         for later in range(1, PRUNE_EVERY - 1):
@@ -94,8 +93,8 @@ def test_old_events_go_by_the_clock_of_the_server_as_others_come(tmp_path: Path)
 
 def test_events_survive_a_restart(tmp_path: Path) -> None:
     for begin in (1, 2):
-        events = EventStore(tmp_path / "events.sqlite")
-        events.add(xid(begin))
-        events.sync()
-        assert len(events.find()) == begin
-        events.close()
+        with contextlib.closing(ClusterDatabase(tmp_path / FILE)) as database:
+            events = EventStore(database)
+            events.add(xid(begin))
+            database.sync()
+            assert len(events.find()) == begin

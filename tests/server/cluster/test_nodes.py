@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vigie.model import Event
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.nodes import NodeStore, node_facts
 from vigie.wire.messages import Hello
 
@@ -19,21 +20,26 @@ class Scene:
     def __init__(self, directory: Path) -> None:
         self.now = 1_700_000_000_000
         self.told: list[Event] = []
-        self._path = directory / "nodes.sqlite"
+        self._path = directory / FILE
         self.open()
 
     def open(self) -> None:
-        self.registry = NodeStore(self._path, self.told.append, lambda: self.now)
+        self.database = ClusterDatabase(self._path)
+        self.registry = NodeStore(self.database, self.told.append, lambda: self.now)
+
+    def close(self) -> None:
+        self.registry.close()
+        self.database.close()
 
     def restart(self) -> None:
-        self.registry.close()
+        self.close()
         self.open()
 
     def hello(
         self, name: str = "n1", address: str = "10.0.0.1", joined: bool = False, **facts: object
     ) -> None:
         hello = Hello(1, name, "start", **{"cadence": 10.0, **facts})  # type: ignore[arg-type]
-        self.registry.connected(hello, address, joined=joined)
+        self.registry.connect(hello, address, joined=joined)
 
     def wait(self, seconds: float) -> None:
         self.now += round(seconds * 1000)
@@ -52,7 +58,7 @@ class Scene:
 def scene(tmp_path: Path) -> Iterator[Scene]:
     made = Scene(tmp_path)
     yield made
-    made.registry.close()
+    made.close()
 
 
 def test_silent_node_is_late_and_then_lost_with_an_event_that_ends_when_it_is_back(scene: Scene) -> None:
@@ -64,11 +70,11 @@ def test_silent_node_is_late_and_then_lost_with_an_event_that_ends_when_it_is_ba
     scene.wait(30)
     assert scene.state == "lost"
     assert scene.told[-1] == Event(
-        "node_lost", begin, "nothing is heard of the node", {"node": "n1"}, None, "critical"
+        "node_lost", begin, "no data from the node", {"node": "n1"}, None, "critical"
     )
     scene.wait(600)
     assert scene.kinds.count("node_lost") == 1
-    scene.registry.heard("n1")
+    scene.registry.mark_seen("n1")
     assert scene.state == "up"
     assert scene.told[-1].end_ms == scene.now
     assert scene.told[-1].begin_ms == begin
@@ -82,7 +88,7 @@ def test_quick_cadence_does_not_make_a_node_late_in_a_moment(scene: Scene) -> No
 
 def test_stopped_node_is_never_lost(scene: Scene) -> None:
     scene.hello()
-    scene.registry.stopped("n1")
+    scene.registry.mark_stopped("n1")
     scene.wait(3600)
     assert scene.state == "stopped"
     assert "node_lost" not in scene.kinds
@@ -91,11 +97,11 @@ def test_stopped_node_is_never_lost(scene: Scene) -> None:
 def test_node_is_stopped_until_it_is_heard_again(scene: Scene) -> None:
     scene.hello()
     begin = scene.now
-    scene.registry.stopped("n1")
-    stopped = Event("node_stopped", begin, "the agent was stopped", {"node": "n1"})
+    scene.registry.mark_stopped("n1")
+    stopped = Event("node_stopped", begin, "agent stopped", {"node": "n1"})
     assert scene.told[-1] == stopped
     scene.wait(600)
-    scene.registry.heard("n1")
+    scene.registry.mark_seen("n1")
     assert scene.told[-1] == stopped._replace(end_ms=scene.now)
 
 
@@ -113,7 +119,7 @@ def test_nobody_waits_for_a_lost_node_that_is_removed(scene: Scene) -> None:
 def test_node_that_was_removed_stays_so_whatever_its_agent_says_then(scene: Scene) -> None:
     scene.hello()
     assert scene.registry.remove("n1")
-    assert not scene.registry.stopped("n1")
+    assert not scene.registry.mark_stopped("n1")
     assert scene.state == "removed"
     assert "node_stopped" not in scene.kinds
 
@@ -122,10 +128,10 @@ def test_every_lost_node_is_told_though_the_disk_takes_nothing(scene: Scene) -> 
     for name in ("n1", "n2", "n3"):
         scene.hello(name)
     scene.now += 100_000
-    scene.registry._database.execute("pragma query_only = on")
+    scene.database.connection.execute("pragma query_only = on")
     with pytest.raises(sqlite3.OperationalError):
         scene.registry.watch()
-    scene.registry._database.execute("pragma query_only = off")
+    scene.database.connection.execute("pragma query_only = off")
     assert scene.kinds.count("node_lost") == 3
 
 
@@ -156,8 +162,8 @@ def test_hardware_that_a_node_does_not_tell_of_is_not_missing(scene: Scene) -> N
     scene.hello(inventory={"cpus": "64"})  # its driver is not loaded yet
     assert node_facts(scene.registry.nodes()[0])["missing"] == []
     assert "hardware_missing" not in scene.kinds
-    scene.registry.equipped("n1", {"gpus": "7", "cpus": "64"})
-    scene.registry.equipped("n1", {"gpus": "7", "cpus": "64"})
+    scene.registry.set_inventory("n1", {"gpus": "7", "cpus": "64"})
+    scene.registry.set_inventory("n1", {"gpus": "7", "cpus": "64"})
     assert node_facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
     assert scene.kinds.count("hardware_missing") == 1
     scene.restart()
@@ -178,7 +184,7 @@ def test_hardware_that_is_missing_is_told_once(scene: Scene) -> None:
     scene.hello(inventory={"gpus": "7", "memory_bytes": "999000"})
     scene.hello(inventory={"gpus": "7", "memory_bytes": "999000"})
     assert scene.kinds.count("hardware_missing") == 1
-    assert "gpus 7 of 8" in next(e.what for e in scene.told if e.kind == "hardware_missing")
+    assert next(e.what for e in scene.told if e.kind == "hardware_missing") == "GPUs 7 of 8"
     assert node_facts(scene.registry.nodes()[0])["missing"] == ["gpus"]
 
 
@@ -187,15 +193,15 @@ def test_removed_node_is_heard_no_more(scene: Scene) -> None:
     assert scene.registry.remove("n1")
     assert not scene.registry.remove("n1")
     assert not scene.registry.remove("nobody")
-    scene.registry.heard("n1")
+    scene.registry.mark_seen("n1")
     assert scene.state == "removed"
 
 
 def test_garbled_row_costs_only_itself(scene: Scene) -> None:
     scene.hello("n1")
     scene.hello("n2")
-    scene.registry._database.execute("update nodes set facts = '{' where name = 'n1'")
-    scene.registry._database.commit()
+    with scene.database.transaction() as connection:
+        connection.execute("update nodes set facts = '{' where name = 'n1'")
     scene.registry._nodes.pop("n1")
     scene.restart()
     assert [node.name for node in scene.registry.nodes()] == ["n2"]

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 
 
 def ends(place: Place) -> dict[str, tuple[int | None, int]]:
-    return {kept.binding.resource: (kept.binding.to_ms, kept.how) for kept in place.hub.book.find()}
+    return {kept.binding.resource: (kept.binding.to_ms, kept.how) for kept in place.hub.bindings.find()}
 
 
 class Node(Scene):
@@ -32,12 +32,12 @@ def test_what_a_source_says_is_kept_with_its_node_and_source(tmp_path: Path) -> 
             node = Node(await one.connected())
             node.tick(1000, gpu(0, name="train"))
             await one.acknowledged()
-            await until(place.hub.book.find)
-            (kept,) = place.hub.book.find()
+            await until(place.hub.bindings.find)
+            (kept,) = place.hub.bindings.find()
             assert (kept.node, kept.binding) == ("n1", gpu(0, name="train"))
             node.tick(3000)
             await until(lambda: ends(place) == {"gpu:0": (3000, TOLD)})
-            (job,) = place.hub.book.jobs.find()
+            (job,) = place.hub.bindings.jobs.find()
             assert (job.id, job.nodes, job.gpus, job.end_ms) == ("17", ["n1"], ["n1:0"], 3000)
 
     run(test())

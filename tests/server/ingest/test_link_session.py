@@ -252,7 +252,7 @@ def test_agent_whose_key_cannot_be_saved_is_told_to_come_again(tmp_path: Path) -
 
 def test_driver_that_is_loaded_later_is_told_on_the_same_connection(tmp_path: Path) -> None:
     def gpus(place: Place) -> str | None:
-        node = place.hub.registry.find("n1")
+        node = place.hub.nodes.find("n1")
         return node.expected.get("gpus") if node else None
 
     async def test() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.activity_table import ActivityTable
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.ingest.batch_worker import BatchWorker
 from vigie.server.ingest.link_writer import LinkWriter, Outcome, StoreUnavailableError
@@ -20,6 +21,7 @@ from vigie.store.errors import CorruptionError
 from vigie.store.store import Store
 
 MANY = 100
+Parts = tuple[Store, ClusterDatabase, EventStore, ActivityLog]
 
 
 def test_what_comes_behind_a_batch_is_taken_together_and_a_lone_job_at_once() -> None:
@@ -40,18 +42,17 @@ def test_what_comes_behind_a_batch_is_taken_together_and_a_lone_job_at_once() ->
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> Iterator[tuple[Store, EventStore, ActivityLog, BindingStore]]:
+def parts(tmp_path: Path) -> Iterator[Parts]:
     with (
         Store(tmp_path / "store") as store,
-        contextlib.closing(EventStore(tmp_path / "e")) as events,
-        contextlib.closing(ActivityLog(tmp_path / "a", store, lambda: 0)) as absences,
-        contextlib.closing(BindingStore(tmp_path / "b")) as book,
+        contextlib.closing(ClusterDatabase(tmp_path / FILE)) as database,
+        contextlib.closing(ActivityLog(ActivityTable(database), store, lambda: 0)) as activity,
     ):
-        yield store, events, absences, book
+        yield store, database, EventStore(database), activity
 
 
 def test_entry_that_meets_a_damaged_block_is_refused_so_that_it_is_not_sent_for_ever(
-    parts: tuple[Store, EventStore, ActivityLog, BindingStore],
+    parts: Parts,
 ) -> None:
     def meets_damage() -> None:
         raise CorruptionError("a blob's checksum is wrong")
@@ -69,7 +70,7 @@ def test_entry_that_meets_a_damaged_block_is_refused_so_that_it_is_not_sent_for_
 
 
 def test_fault_with_one_entry_costs_only_that_entry(
-    parts: tuple[Store, EventStore, ActivityLog, BindingStore],
+    parts: Parts,
 ) -> None:
     async def test() -> None:
         writer = LinkWriter(*parts)
@@ -86,7 +87,7 @@ def test_fault_with_one_entry_costs_only_that_entry(
 
 
 def test_what_the_server_itself_cannot_note_is_said_once(
-    parts: tuple[Store, EventStore, ActivityLog, BindingStore], caplog: pytest.LogCaptureFixture
+    parts: Parts, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:
         raise sqlite3.OperationalError("database or disk is full")
@@ -94,7 +95,7 @@ def test_what_the_server_itself_cannot_note_is_said_once(
     async def test() -> None:
         writer = LinkWriter(*parts)
         for _ in range(3):
-            writer.later(fail)
+            writer.run_later(fail)
         await asyncio.to_thread(writer.close)
 
     asyncio.run(test())
@@ -102,7 +103,7 @@ def test_what_the_server_itself_cannot_note_is_said_once(
 
 
 def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
-    parts: tuple[Store, EventStore, ActivityLog, BindingStore],
+    parts: Parts,
 ) -> None:
     async def test() -> None:
         writer = LinkWriter(*parts, close_seconds=0.0)
@@ -118,7 +119,7 @@ def test_stop_does_not_wait_for_a_long_queue_and_acknowledges_none_of_the_rest(
         assert await asyncio.to_thread(begun.wait, 60)
         for number in range(1, MANY):
             await writer.submit(lambda number=number: stored.append(number), outcomes.append)  # type: ignore[misc]
-        writer.later(lambda: own.append("what the server itself has to say"))
+        writer.run_later(lambda: own.append("what the server itself has to say"))
         closing = asyncio.ensure_future(asyncio.to_thread(writer.close))
         while writer._until == float("inf"):
             await asyncio.sleep(0)

@@ -17,6 +17,7 @@ from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
 from vigie.server.http.request_log import Traffic
@@ -84,18 +85,17 @@ class Place:
         with Store(self.data / FOLDER) as store:
             store.append_series(self.samples)
             store.sync()
-        with contextlib.closing(BindingStore(self.data / "bindings.sqlite")) as book:
+        with contextlib.closing(ClusterDatabase(self.data / FILE)) as database:
+            bindings, events = BindingStore(database), EventStore(database)
             for node, binding in self.bindings:
-                book.add(node, binding)
-            book.sync()
-        with contextlib.closing(EventStore(self.data / "events.sqlite")) as events:
+                bindings.add(node, binding)
             for event in self.events:
                 events.add(event)
-            events.sync()
-        with contextlib.closing(NodeStore(self.data / "nodes.sqlite", _ignored, lambda: NOW)) as registry:
+            nodes = NodeStore(database, _ignored, lambda: NOW)
             for name in self.nodes:
                 hello = Hello(PROTOCOL, name, "start", host=name, labels={"partition": "train"}, cadence=10)
-                registry.connected(hello, "10.0.0.1", joined=False)
+                nodes.connect(hello, "10.0.0.1", joined=False)
+            database.sync()
 
 
 def _ignored(_: Event) -> None:

@@ -25,6 +25,7 @@ from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Identity
 from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.http.request_log import Traffic
 from vigie.server.http.routes import TABLE
@@ -83,14 +84,14 @@ def fill(data: Path) -> None:
     with Store(data / FOLDER) as store:
         store.append_series([*told(BOB, "0"), *told(ADA, "1")])
         store.sync()
-    book, events = BindingStore(data / "bindings.sqlite"), EventStore(data / "events.sqlite")
+    database = ClusterDatabase(data / FILE)
+    book, events = BindingStore(database), EventStore(database)
     for gpu, words in enumerate((BOB, ADA)):
         book.add("n1", held(*words, gpu, None))
         book.add("n1", held(*words, gpu + 2, NOW - 1000))
         where = {"node": "n1", "user": words[0], "job": words[1], "command": words[3]}
         events.add(Event("oom", NOW, f"{words[3]} of {words[0]} (job {words[1]}) was killed", where))
-    book.close()
-    events.close()
+    database.close()
 
 
 def paths() -> list[str]:

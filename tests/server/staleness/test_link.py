@@ -30,7 +30,7 @@ def made_at(n1: Agent, time: int) -> None:
 
 
 def values(place: Place, question: str, at: int) -> list[float]:
-    engine = Engine(StalenessView(place.store, place.hub.absences))
+    engine = Engine(StalenessView(place.store, place.hub.activity))
     return [float(series.values[0]) for series in engine.instant(question, at).series]
 
 
@@ -79,7 +79,7 @@ def test_replay_over_the_link_takes_the_end_back(tmp_path: Path) -> None:
             for time in times[5:25]:
                 made_at(n1, time)
             await n1.acknowledged()
-            assert place.hub.absences.between(0, now) == {}
+            assert place.hub.activity.between(0, now) == {}
             assert values(place, "load", times[6]) == values(place, "up", times[15]) == [1.0]
 
     run(test())

@@ -15,6 +15,8 @@ from vigie.model import ABSENT, Frame, Table, gauge
 from vigie.query.engine import Engine
 from vigie.query.storage import Matcher
 from vigie.server.api.prometheus.json_encoder import result
+from vigie.server.cluster.activity_table import ActivityTable
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.ingest.link_session import HERE
 from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.view import StalenessView
@@ -40,7 +42,7 @@ QUESTIONS = (
 
 
 class Scene:
-    """A store, what is known of absences, and a clock in our hands."""
+    """A store, the activity of nodes, and a clock in our hands."""
 
     def __init__(self, directory: Path) -> None:
         self.now = BEGIN
@@ -49,11 +51,17 @@ class Scene:
 
     def open(self) -> None:
         self.store = Store(self._directory / "store")
-        self.absences = ActivityLog(self._directory / "absences.sqlite", self.store, lambda: self.now)
-        self.overlay = StalenessView(self.store, self.absences)
+        self.database = ClusterDatabase(self._directory / FILE)
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the activity again, as after a crash."""
+        self.activity = ActivityLog(ActivityTable(self.database), self.store, lambda: self.now)
+        self.overlay = StalenessView(self.store, self.activity)
 
     def close(self) -> None:
-        self.absences.close()
+        self.activity.close()
+        self.database.close()
         self.store.close()
 
     def frame(self, tick: int, node: str = "n1") -> None:
@@ -61,7 +69,7 @@ class Scene:
         slow = [(SLOW, (float(tick),))] if tick % 6 == 0 else []
         parts = ((LOAD, (float(tick),)), *slow, (HERE, (1.0, 0.0)))
         self.store.append({"instance": node, "job": "node"}, Frame(time, parts))
-        self.absences.frame(node, time, STEP / 1000)
+        self.activity.add_frame(node, time, STEP / 1000)
         self.now = max(self.now, time)
 
     def at(self, question: str, tick: float) -> list[float]:
@@ -168,23 +176,18 @@ def test_end_survives_a_restart_of_the_server_and_so_does_taking_it_back(scene: 
 
 def test_frames_that_only_the_store_knows_of_after_a_crash_are_no_absence(scene: Scene) -> None:
     scene.frame(0)
-    scene.absences.sync()
+    scene.activity.save()
     for tick in range(1, 10):
         scene.frame(tick)
-    crashed, scene.absences = (
-        scene.absences,
-        ActivityLog(scene.store.directory.parent / "absences.sqlite", scene.store, lambda: scene.now),
-    )
-    scene.overlay = StalenessView(scene.store, scene.absences)
+    scene.reload()
     assert scene.at("up", 9.5) == [1.0]
-    assert scene.absences.between(BEGIN, scene.now) == {}
-    crashed._database.close()
+    assert scene.activity.between(BEGIN, scene.now) == {}
 
 
 def test_stopped_node_ends_at_once_and_for_good(scene: Scene) -> None:
     for tick in range(5):
         scene.frame(tick)
-    scene.absences.stopped("n1")
+    scene.activity.mark_stopped("n1")
     assert scene.at("load", 4.1) == []
     assert scene.at("up", 5) == [0.0]
     for tick in range(6, 9):
@@ -197,7 +200,7 @@ def test_stopped_node_ends_at_once_and_for_good(scene: Scene) -> None:
 def test_removed_node_has_no_up_any_more(scene: Scene) -> None:
     for tick in range(5):
         scene.frame(tick)
-    scene.absences.removed("n1")
+    scene.activity.mark_removed("n1")
     assert scene.at("up", 4) == [1.0]
     assert scene.at("up", 5) == scene.at("load", 5) == scene.at("up", 1000) == []
 
@@ -206,7 +209,7 @@ def test_series_that_ended_before_the_node_was_lost_ends_once(scene: Scene) -> N
     labels = {"instance": "n1", "job": "node"}
     scene.frame(0)
     scene.store.append(labels, Frame(BEGIN + STEP, ((LOAD, (ABSENT,)), (HERE, (1.0, 0.0)))))
-    scene.absences.frame("n1", BEGIN + STEP)
+    scene.activity.add_frame("n1", BEGIN + STEP)
     scene.now = BEGIN + 100 * STEP
     (group,) = scene.overlay.select([Matcher("__name__", "=", "load")], BEGIN, scene.now)
     assert len(group.times) == 2
@@ -218,14 +221,14 @@ def test_up_of_an_exporter_that_did_not_come_back_with_its_node_has_ended(scene:
         scene.frame(tick)
         time = BEGIN + tick * STEP
         scene.store.append({"instance": "n1", "job": "x"}, Frame(time, ((up, (1.0,)),)))
-        scene.absences.frame("n1", time, STEP / 1000, ["x"])
-    scene.absences.stopped("n1")
+        scene.activity.add_frame("n1", time, STEP / 1000, ["x"])
+    scene.activity.mark_stopped("n1")
     for tick in range(3, 6):
         scene.frame(tick)
     assert scene.at('up{job="x"}', 2) == [1.0]
     assert scene.at('up{job="x"}', 5) == []
     assert scene.at('up{job="node"}', 5) == [1.0]
-    scene.absences.stopped("n1")
+    scene.activity.mark_stopped("n1")
     assert scene.at("count(up == 0)", 7) == [2.0]
 
 
@@ -262,13 +265,12 @@ def test_rollups_of_up_have_the_same_zeros(scene: Scene) -> None:
 def test_garbled_row_costs_only_itself(scene: Scene) -> None:
     scene.frame(0, "n1")
     scene.frame(0, "n2")
-    scene.absences.sync()
-    scene.absences._database.execute("update heard set facts = '{' where node = 'n1'")
-    scene.absences._database.commit()
-    again = ActivityLog(scene.store.directory.parent / "absences.sqlite", scene.store, lambda: scene.now)
+    scene.activity.save()
+    with scene.database.transaction() as connection:
+        connection.execute("update activity set facts = '{' where node = 'n1'")
+    scene.reload()
     scene.now += HOUR
-    assert {node for node, _ in again.between(0, scene.now)} == {"n2"}
-    again._database.close()
+    assert {node for node, _ in scene.activity.between(0, scene.now)} == {"n2"}
 
 
 def test_stale_markers_are_told_by_their_bits(scene: Scene) -> None:

@@ -1,43 +1,32 @@
-"""Who held what, kept for months: one row a binding, and one a job that is made of them.
+"""Bindings, one row each, and the jobs and users that follow from them.
 
-A binding is known by node, resource, holder and beginning, so whatever comes twice is kept once. An end that
-a node told stands. One that we had to guess (the node is lost, or came back without the binding) is taken
-back when the node says that the binding goes on.
+A binding is identified by node, resource, holder and begin, so a repeated one is stored once. An end that
+the node reported is final. An end that the server guessed (the node is unreachable, or came back without the
+binding) is revoked when the node reports that the binding goes on.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from vigie.model import Binding
-from vigie.server.cluster.database import DAY_MS, SqliteStore, wall_clock
+from vigie.server.cluster.database import DAY_MS, ClusterDatabase, SqliteStore, wall_clock
 from vigie.server.cluster.filters import ANY, GUESSED, JOB, TOLD, UNHEARD, BindingFilter
-from vigie.server.cluster.jobs import JOBS_SCHEMA, JobStore
+from vigie.server.cluster.jobs import JobStore
 from vigie.server.cluster.users import UserStore
 
 KEEP_DAYS = 90.0
-MAX_BINDINGS = 1_000_000  # a node that binds and lets go for ever must not fill the disk
+MAX_BINDINGS = 1_000_000  # a node that binds for ever must not fill the disk
 ENDS = {TOLD: "told", GUESSED: "guessed", UNHEARD: "unheard"}
-SCHEMA = f"""
-create table if not exists bindings (
-    id integer primary key autoincrement, node text not null, resource text not null, kind text not null,
-    holder text not null, from_ms integer not null, to_ms integer, how integer not null, user text not null,
-    source text not null, facts text not null, unique (node, resource, kind, holder, from_ms));
-create index if not exists by_from on bindings (from_ms, id);
-create index if not exists by_holder on bindings (holder, kind);
-create index if not exists by_open on bindings (node) where to_ms is null;
-create index if not exists held on bindings (from_ms, id) where to_ms is null;
-{JOBS_SCHEMA}
-"""
 FIELDS = "id, node, resource, kind, holder, from_ms, to_ms, how, user, source, facts"
 SAME = "node = ? and resource = ? and kind = ? and holder = ? and from_ms = ?"
 
 
 class StoredBinding(NamedTuple):
-    """A binding, its number, its node, and how its end is known."""
+    """A binding with its number and node, and how its end is known."""
 
     id: int
     node: str
@@ -64,50 +53,50 @@ class StoredBinding(NamedTuple):
 
 
 class BindingStore(SqliteStore):
-    """The bindings of a data directory; any thread may call."""
+    """The bindings of the cluster; any thread may call."""
 
     def __init__(
         self,
-        path: Path,
+        database: ClusterDatabase,
         keep_days: float = KEEP_DAYS,
-        most: int = MAX_BINDINGS,
+        max_bindings: int = MAX_BINDINGS,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
-        self._keep_ms, self._most = int(keep_days * DAY_MS), most
-        super().__init__(path, SCHEMA, clock)
-        self.jobs = JobStore(self._database, self._guard, self.look)
-        self.users = UserStore(self.look)
+        self._keep_ms, self._max_bindings = int(keep_days * DAY_MS), max_bindings
+        super().__init__(database, clock)
+        self.jobs = JobStore(database, self._query)
+        self.users = UserStore(self._query)
 
     def add(self, node: str, binding: Binding) -> None:
-        """Keep a binding, or what is new about it."""
-        with self._guard, self._database:
-            self._add(node, binding)
+        """Store a binding, or what changed about it."""
+        with self._database.transaction() as connection:
+            self._add(connection, node, binding)
         self._prune_if_due()
 
-    def hold(self, node: str, held: Iterable[Binding], now_ms: int) -> None:
-        """Take all that a node holds now: whatever else it held has ended."""
-        with self._guard, self._database:
-            there = {self._add(node, binding) for binding in held}
-            for number, kind, holder in self._database.execute(
+    def replace_held(self, node: str, held: Iterable[Binding], now_ms: int) -> None:
+        """Store all that a node holds now, and end whatever else it held."""
+        with self._database.transaction() as connection:
+            numbers = {self._add(connection, node, binding) for binding in held}
+            for row in connection.execute(
                 "select id, kind, holder from bindings where node = ? and (to_ms is null or how = ?)",
                 (node, UNHEARD),
             ).fetchall():
-                if number not in there:
-                    self._end(number, kind, holder, now_ms, GUESSED)
+                if row["id"] not in numbers:
+                    self._end(connection, row, now_ms, GUESSED)
         self._prune_if_due()
 
-    def part(self, node: str, at_ms: int) -> None:
-        """Note that a node is heard no more: until it is, what it held counts as ended."""
-        with self._guard, self._database:
-            for number, kind, holder in self._database.execute(
+    def end_all(self, node: str, at_ms: int) -> None:
+        """End what an unreachable node held, until it reports again."""
+        with self._database.transaction() as connection:
+            for row in connection.execute(
                 "select id, kind, holder from bindings where node = ? and to_ms is null", [node]
             ).fetchall():
-                self._end(number, kind, holder, at_ms, UNHEARD)
+                self._end(connection, row, at_ms, UNHEARD)
 
     def find(
         self, wanted: BindingFilter = ANY, limit: int = 100, before: tuple[int, int] | None = None
     ) -> list[StoredBinding]:
-        """Return the newest bindings first, from behind a beginning and number on."""
+        """Return the newest bindings first, those before a begin and number."""
         condition, values = wanted.condition()
         if before is not None:
             condition, values = f"{condition} and (from_ms, id) < (?, ?)", [*values, *before]
@@ -116,67 +105,73 @@ class BindingStore(SqliteStore):
     def words(self, column: str) -> list[str]:
         """Return every user, or every holder, that there is."""
         assert column in ("user", "holder")
-        return [word for (word,) in self.look(f"select distinct {column} from bindings")]  # noqa: S608
+        return [row[column] for row in self._query(f"select distinct {column} from bindings", ())]  # noqa: S608
 
     def prune(self, now_ms: int) -> None:
         """Remove what ended too long ago, or is too much; what is held stays."""
-        with self._guard, self._database:
-            self._database.execute("delete from bindings where to_ms < ?", [now_ms - self._keep_ms])
-            self._database.execute(
+        with self._database.transaction() as connection:
+            old = connection.execute("delete from bindings where to_ms < ?", [now_ms - self._keep_ms])
+            excess = connection.execute(
                 "delete from bindings where to_ms is not null and id <= (select max(id) from bindings) - ?",
-                [self._most],
+                [self._max_bindings],
             )
-            self.jobs.forget()
+            if old.rowcount or excess.rowcount:
+                self.jobs.remove_orphans(connection)
 
-    def _add(self, node: str, binding: Binding) -> int:
-        """Keep what is new, and return the number of the row."""
+    def _add(self, connection: sqlite3.Connection, node: str, binding: Binding) -> int:
+        """Store what changed, and return the number of the row."""
         key = (node, binding.resource, binding.holder_kind, binding.holder, binding.from_ms)
-        found = self._database.execute(
+        row = connection.execute(
             f"select id, to_ms, how, user, source, facts from bindings where {SAME}",  # noqa: S608
             key,
         ).fetchone()
         rest = (binding.user, binding.source, json.dumps(dict(binding.facts)))
-        if found is None:
-            number = self._database.execute(
+        if row is None:
+            number = connection.execute(
                 "insert into bindings "
                 "(node, resource, kind, holder, from_ms, to_ms, how, user, source, facts) "
                 "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*key, binding.to_ms, TOLD, *rest),
             ).lastrowid
         else:
-            number, end, how = found[:3]
-            over = end is not None and how == TOLD
-            if found[1:] == (binding.to_ms, TOLD, *rest) or (over and binding.to_ms is None):
-                return int(number)  # nothing new; a late copy does not take an end back
-            self._database.execute(
+            number = row["id"]
+            ended = row["to_ms"] is not None and row["how"] == TOLD
+            if tuple(row)[1:] == (binding.to_ms, TOLD, *rest) or (ended and binding.to_ms is None):
+                return int(number)  # no change; a late copy does not revoke an end
+            connection.execute(
                 "update bindings set to_ms = ?, how = ?, user = ?, source = ?, facts = ? where id = ?",
                 (binding.to_ms, TOLD, *rest, number),
             )
-        self._changed(binding.holder_kind, binding.holder)
+        self._count_change(connection, binding.holder_kind, binding.holder)
         return int(number or 0)
 
-    def _end(self, number: int, kind: str, holder: str, at_ms: int, how: int) -> None:
+    def _end(self, connection: sqlite3.Connection, row: sqlite3.Row, at_ms: int, how: int) -> None:
         """End a row that is open; one that counted as ended keeps its time."""
-        self._database.execute(
+        connection.execute(
             "update bindings set to_ms = coalesce(to_ms, max(from_ms, ?)), how = ? where id = ?",
-            (at_ms, how, number),
+            (at_ms, how, row["id"]),
         )
-        self._changed(kind, holder)
+        self._count_change(connection, row["kind"], row["holder"])
 
-    def _changed(self, kind: str, holder: str) -> None:
-        self._added += 1
+    def _count_change(self, connection: sqlite3.Connection, kind: str, holder: str) -> None:
+        self._changed_rows += 1
         if kind == JOB:
-            self.jobs.update(holder)
+            self.jobs.update(connection, holder)
 
     def _select(self, condition: str, values: list[Any]) -> list[StoredBinding]:
-        question = f"select {FIELDS} from bindings where {condition}"  # noqa: S608 - our own words only
-        return [_kept(*row) for row in self.look(question, values)]
+        statement = f"select {FIELDS} from bindings where {condition}"  # noqa: S608 - our own words only
+        return [_from_row(row) for row in self._query(statement, values)]
 
 
-def _kept(
-    number: int, node: str, resource: str, kind: str, holder: str, begin: int, end: int | None, how: int,
-    user: str, source: str, facts: str,
-) -> StoredBinding:  # fmt: skip
-    return StoredBinding(
-        number, node, Binding(resource, kind, holder, begin, end, user, source, json.loads(facts)), how
+def _from_row(row: sqlite3.Row) -> StoredBinding:
+    binding = Binding(
+        row["resource"],
+        row["kind"],
+        row["holder"],
+        row["from_ms"],
+        row["to_ms"],
+        row["user"],
+        row["source"],
+        json.loads(row["facts"]),
     )
+    return StoredBinding(row["id"], row["node"], binding, row["how"])

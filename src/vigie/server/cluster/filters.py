@@ -1,4 +1,4 @@
-"""The words in which bindings and jobs are kept and asked for."""
+"""Which bindings and jobs to find."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TOLD, GUESSED, UNHEARD = 0, 1, 2  # how we know that a binding has ended
 
 
 class BindingFilter(NamedTuple):
-    """Which bindings are asked for; an empty word means any."""
+    """Which bindings to find; an empty field means any."""
 
     node: str = ""
     gpu: str = ""
@@ -22,7 +22,7 @@ class BindingFilter(NamedTuple):
     until_ms: int | None = None
 
     def condition(self) -> tuple[str, list[Any]]:
-        """Return the condition on bindings and its parameters; a binding lasts from its begin to its end."""
+        """Return the SQL condition on bindings and its parameters."""
         words = {"node": self.node, "user": self.user, "holder": self.job, "kind": self.kind}
         parts = [f"{name} = ?" for name, word in words.items() if word]
         values: list[Any] = [word for word in words.values() if word]
@@ -37,7 +37,7 @@ class BindingFilter(NamedTuple):
         return " and ".join([*parts, *more]) or "1", [*values, *times]
 
     def during(self, begin: str, end: str) -> tuple[list[str], list[Any]]:
-        """Return the conditions that something lasted into the wanted span, and their parameters."""
+        """Return the conditions that something overlaps the span, and their parameters."""
         parts, values = [], []
         if self.since_ms is not None:
             parts.append(f"({end} is null or {end} >= ?)")

@@ -1,11 +1,11 @@
-"""Users: what each holds now, and for how many GPU-hours over a span of time."""
+"""Users: what each holds now, and their GPU-hours over a span of time."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from vigie.model.binding import GPU
-from vigie.server.cluster.database import Look
+from vigie.server.cluster.database import Query
 from vigie.server.cluster.filters import ENDED, HELD, JOB, QUEUE, BindingFilter
 
 HOUR_MS = 3_600_000
@@ -19,21 +19,22 @@ fresh as (
     select user, resource, end, max(begin, coalesce(max(end) over (
         partition by user, node, resource order by begin rows between unbounded preceding and 1 preceding
     ), begin)) as begin from spans)
-select user, sum(case when resource like 'gpu:%' then max(0, end - begin) else 0 end) from fresh group by user
+select user, sum(case when resource like 'gpu:%' then max(0, end - begin) else 0 end) as held_ms
+from fresh group by user
 """
 
 
 class UserRecord:
-    """What bindings tell of one user."""
+    """What one user holds and held."""
 
     def __init__(self, name: str, held_ms: int = 0) -> None:
         self.name, self.held_ms = name, held_ms
         self._gpus: set[str] = set()
         self._nodes: set[str] = set()
-        self._jobs: dict[bool, set[str]] = {True: set(), False: set()}  # by whether they wait
+        self._jobs: dict[bool, set[str]] = {True: set(), False: set()}  # by whether they are pending
 
-    def hold(self, node: str, resource: str, kind: str, holder: str) -> None:
-        """Take what the user holds now."""
+    def add(self, node: str, resource: str, kind: str, holder: str) -> None:
+        """Add what the user holds now."""
         waits = resource == QUEUE
         if kind == JOB:
             self._jobs[waits].add(holder)
@@ -55,22 +56,22 @@ class UserRecord:
 
 
 class UserStore:
-    """The users in the database of bindings."""
+    """The users in the cluster database."""
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, query: Query) -> None:
+        self._query = query
 
     def find(self, wanted: BindingFilter, start_ms: int, end_ms: int) -> list[UserRecord]:
-        """Return every user of the wanted bindings, with hours between two times."""
+        """Return every user of the bindings that match, with hours between two times."""
         condition, values = wanted.condition()
         held, more = wanted._replace(state=HELD).condition()
-        hours = self._look(HOURS.format(condition=condition), [start_ms, end_ms, end_ms, *values])
-        now = self._look(
+        hours = self._query(HOURS.format(condition=condition), [start_ms, end_ms, end_ms, *values])
+        now = self._query(
             f"select user, node, resource, kind, holder from bindings where {held}",  # noqa: S608
             more,
         )
-        found = {name: UserRecord(name, held_ms) for name, held_ms in hours}
-        for name, *holding in now if wanted.state != ENDED else ():
-            if name in found:
-                found[name].hold(*holding)
-        return list(found.values())
+        users = {row["user"]: UserRecord(row["user"], row["held_ms"]) for row in hours}
+        for row in now if wanted.state != ENDED else ():
+            if row["user"] in users:
+                users[row["user"]].add(row["node"], row["resource"], row["kind"], row["holder"])
+        return list(users.values())

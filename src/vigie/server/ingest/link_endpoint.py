@@ -65,7 +65,7 @@ class LinkEndpoint:
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             try:
-                self._shared.registry.watch()
+                self._shared.nodes.watch()
             except sqlite3.Error as error:  # a full disk passes; until then nobody is lost
                 complain(f"cannot be saved: {error}")
             else:
@@ -73,15 +73,15 @@ class LinkEndpoint:
 
     def add(self, node: str) -> str:
         """Expect a node, and return the key with which it may come."""
-        self._shared.registry.add(node)
-        self._shared.writer.later(partial(self._shared.absences.expected, node, self._shared.clock()))
+        self._shared.nodes.add(node)
+        self._shared.writer.run_later(partial(self._shared.activity.expect, node, self._shared.clock()))
         return self._keys.new_node_key(node)
 
     def remove(self, node: str) -> bool:
         """Let a node be no member any more; tell whether it was one."""
-        removed = self._shared.registry.remove(node)
+        removed = self._shared.nodes.remove(node)
         self._keys.revoke(node)
-        self._shared.writer.later(partial(self._shared.absences.removed, node))
+        self._shared.writer.run_later(partial(self._shared.activity.mark_removed, node))
         if node in self._live:
             why = f"node {node} was removed; to let it in again, on the server: vigie nodes add {node}"
             self._live[node].end(why, removed=True)
@@ -130,10 +130,10 @@ class LinkEndpoint:
         joined = identity.role == "join"
         address = socket.client.host if socket.client else ""
         # From here to the entry into the live ones nothing waits, so no second agent slips in between.
-        before = self._shared.registry.find(hello.node)
+        before = self._shared.nodes.find(hello.node)
         if before and before.start != hello.start:  # what the one before told, this one may not know of
-            self._shared.writer.later(partial(self._shared.absences.stopped, hello.node))
-        node = self._shared.registry.connected(hello, address, joined=joined)
+            self._shared.writer.run_later(partial(self._shared.activity.mark_stopped, hello.node))
+        node = self._shared.nodes.connect(hello, address, joined=joined)
         session = self._live[hello.node] = LinkSession(socket, hello, self._shared, node.boot_ms)
         try:
             key = self._keys.new_node_key(hello.node) if joined else ""
@@ -160,7 +160,7 @@ class LinkEndpoint:
                 f"this key is of {identity.name}, not of {name}: to stay {identity.name} start the agent "
                 f"with --node {identity.name}, to be {name} join anew with the join token"
             )
-        known = self._shared.registry.find(name)
+        known = self._shared.nodes.find(name)
         if known and known.state == REMOVED:
             # Not even by the join token: where that stands in a file, the node would be back by itself.
             raise UnwantedLinkError(
@@ -183,8 +183,8 @@ class LinkEndpoint:
         if self._live.get(node) is not session:
             return
         del self._live[node]
-        if session.said_goodbye and self._shared.registry.stopped(node):
-            self._shared.writer.later(partial(self._shared.absences.stopped, node))
+        if session.said_goodbye and self._shared.nodes.mark_stopped(node):
+            self._shared.writer.run_later(partial(self._shared.activity.mark_stopped, node))
         log.info("node %s has left%s", node, ": it was stopped" if session.said_goodbye else "")
 
 

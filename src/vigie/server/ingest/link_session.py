@@ -78,14 +78,14 @@ class LinkServices(NamedTuple):
     store: Store
     writer: LinkWriter
     events: EventStore
-    registry: NodeStore
+    nodes: NodeStore
     clock: Callable[[], int]
     age_ms: int
     counts: LinkMetrics
     alike: SharedTables
-    absences: ActivityLog
+    activity: ActivityLog
     scraped: Callable[[str, str], bool]  # whether we scrape this instance and job ourselves
-    book: BindingStore
+    bindings: BindingStore
     vouching: DelegatedAuth
     pass_on: FrameSink | None = None
 
@@ -158,7 +158,7 @@ class LinkSession:
             message = messages.decode(await self._socket.receive_bytes())
             if self._closing:
                 continue  # not acknowledged, so it is said again wherever the agent goes
-            self._shared.registry.heard(self.hello.node)
+            self._shared.nodes.mark_seen(self.hello.node)
             if isinstance(message, FrameMessage):
                 await self._store(message.sequence, partial(self._append, self._frames(message)))
             elif isinstance(message, TableMessage | DeltaMessage):
@@ -178,7 +178,7 @@ class LinkSession:
         if isinstance(message, HeldBindings):
             await self._held([parse_binding(held) for held in message.bindings])
         elif isinstance(message, InventoryMessage):
-            self._shared.registry.equipped(self.hello.node, message.has)
+            self._shared.nodes.set_inventory(self.hello.node, message.has)
         elif isinstance(message, DelegatedRequest):
             await self._question(message)
         else:
@@ -211,7 +211,7 @@ class LinkSession:
             job: [(table, values[place]) for place, table in tables] for job, tables in plan.jobs.items()
         }
         time_ms = self._clock.time_of(message)
-        self._shared.registry.clock(self.hello.node, self._clock.offset_ms)
+        self._shared.nodes.set_clock_offset(self.hello.node, self._clock.offset_ms)
         if JOB in jobs or not jobs:  # what exporters said alone comes beside a frame of the same time
             jobs.setdefault(JOB, []).append((HERE, (1.0, self._clock.offset_ms / 1000)))
         return [(job, ModelFrame(time_ms, tuple(parts))) for job, parts in jobs.items()]
@@ -231,7 +231,7 @@ class LinkSession:
                 self._shared.pass_on.write_frame(target, _with_floats(frame))
             self._shared.counts.samples += sum(len(values) for _, values in frame.parts)
         relayed = [job for job, _ in frames if job != JOB]
-        self._shared.absences.frame(self.hello.node, time_ms, self.hello.cadence, relayed)
+        self._shared.activity.add_frame(self.hello.node, time_ms, self.hello.cadence, relayed)
         self._shared.counts.frames += 1
 
     def _note(self, message: EventMessage) -> None:
@@ -243,13 +243,13 @@ class LinkSession:
         self._shared.counts.events += 1
 
     def _bind(self, binding: ModelBinding) -> None:
-        self._shared.book.add(self.hello.node, binding)
+        self._shared.bindings.add(self.hello.node, binding)
         self._shared.counts.bindings += 1
 
     async def _held(self, bindings: list[ModelBinding]) -> None:
         """Have all that is held now stored; it has no sequence, since it is told on each connection."""
         await self._room.acquire()
-        hold = partial(self._shared.book.hold, self.hello.node, bindings, self._shared.clock())
+        hold = partial(self._shared.bindings.replace_held, self.hello.node, bindings, self._shared.clock())
         await self._shared.writer.submit(hold, partial(self._stored, self._last))
 
     async def _store(self, sequence: int, store: Callable[[], None]) -> None:
@@ -311,7 +311,7 @@ class LinkSession:
 
     def _measured(self, uptime_ms: int, at_ms: int) -> None:
         if uptime_ms and self._clock.measured(uptime_ms, at_ms):
-            self._shared.registry.booted(self.hello.node, self._clock.boot_ms)
+            self._shared.nodes.set_boot_time(self.hello.node, self._clock.boot_ms)
 
     async def _say(self, message: messages.Message) -> None:
         await self._socket.send_bytes(messages.encode(message))

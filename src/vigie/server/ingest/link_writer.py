@@ -1,4 +1,4 @@
-"""Stores what comes over the links: one thread, and one sync for everything that waits."""
+"""Stores what arrives over the links: one thread, and one sync for everything that waits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vigie.common.change_logger import ChangeLogger
 from vigie.model import Event
-from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.ingest.batch_worker import BatchWorker
 from vigie.server.staleness.activity import ActivityLog
@@ -21,17 +21,17 @@ from vigie.store.store import Store
 
 log = logging.getLogger(__name__)
 
-A_SYNC = 256  # entries that share a sync at most
-APART = 0.1  # seconds between two syncs, so that the entries of many nodes share one
-ROOM = 2048  # entries of all links that may wait to be stored
-CLOSE_SECONDS = 1.0  # for what waits then; the rest is not acknowledged, and sent again
+MAX_BATCH = 256  # entries that share a sync
+SYNC_INTERVAL_SECONDS = 0.1  # so that the entries of many nodes share a sync
+MAX_WAITING = 2048  # entries of all links
+CLOSE_SECONDS = 1.0  # what is not stored by then is not acknowledged, so it is sent again
 
 
 class StoreUnavailableError(Exception):
-    """The store takes nothing now; the agents keep what they have."""
+    """Nothing can be stored now; the agents keep what they have."""
 
 
-Outcome = str | StoreUnavailableError | None  # why an entry is refused; nothing when it is synced
+Outcome = str | StoreUnavailableError | None  # why an entry was refused; None when it is synced
 
 
 class _Job(NamedTuple):
@@ -40,87 +40,83 @@ class _Job(NamedTuple):
 
 
 class LinkWriter:
-    """Stores entries in the order in which they came, and tells when they are synced."""
+    """Stores entries in order of arrival, and reports when they are synced."""
 
     def __init__(
         self,
         store: Store,
+        database: ClusterDatabase,
         events: EventStore,
-        absences: ActivityLog,
-        book: BindingStore,
+        activity: ActivityLog,
         close_seconds: float = CLOSE_SECONDS,
     ) -> None:
         self.syncs = 0
         self._close_seconds, self._until = close_seconds, float("inf")
-        self._store, self._events, self._absences, self._book = store, events, absences, book
+        self._store, self._database, self._events, self._activity = store, database, events, activity
         self._loop = asyncio.get_running_loop()
-        self._room = asyncio.Semaphore(ROOM)
-        self._complain = ChangeLogger("what the server itself notes")
-        self._jobs = BatchWorker("link writer", self._take, A_SYNC, apart=APART)
+        self._room = asyncio.Semaphore(MAX_WAITING)
+        self._log_change = ChangeLogger("events of the server")
+        self._jobs = BatchWorker("link writer", self._store_batch, MAX_BATCH, apart=SYNC_INTERVAL_SECONDS)
 
     @property
     def waiting(self) -> int:
-        """Tell how many entries wait to be stored."""
+        """Return how many entries wait to be stored."""
         return self._jobs.waiting
 
     def close(self) -> None:
-        """Store what waits, as much as can be done in a moment, and end."""
+        """Store what waits, as far as the time allows, and stop."""
         self._until = time.monotonic() + self._close_seconds
         self._jobs.close()
 
     async def submit(self, store: Callable[[], None], done: Callable[[Outcome], None]) -> None:
-        """Have something stored by a call in the writer's thread; `done` is called here when it is synced."""
+        """Run a call in the writer's thread; `done` is called in this loop when it is synced."""
         await self._room.acquire()
         self._jobs.put(_Job(store, done))
 
-    def tell(self, event: Event) -> None:
-        """Have an event of our own stored."""
-        self.later(partial(self._events.add, event))
+    def record_event(self, event: Event) -> None:
+        """Store an event of the server itself."""
+        self.run_later(partial(self._events.add, event))
 
-    def later(self, call: Callable[[], None]) -> None:
-        """Have something done after all that was submitted before."""
+    def run_later(self, call: Callable[[], None]) -> None:
+        """Run a call after all that was submitted before."""
         self._jobs.put(_Job(call, None))
 
-    def _take(self, jobs: list[_Job]) -> None:
-        outcomes = [(job, self._stored(job)) for job in jobs]
+    def _store_batch(self, jobs: list[_Job]) -> None:
+        outcomes = [(job, self._store_job(job)) for job in jobs]
         for job, outcome in outcomes:
             if job.done is None:
-                self._complain(str(outcome or ""))
+                self._log_change(str(outcome or ""))
         failure = self._sync()
-        told = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
+        results = [(job.done, outcome or failure) for job, outcome in outcomes if job.done]
         try:
-            self._loop.call_soon_threadsafe(self._settle, told)
+            self._loop.call_soon_threadsafe(self._settle, results)
         except RuntimeError:
             pass  # the server has stopped; the agents send it again
 
-    def _stored(self, job: _Job) -> Outcome:
+    def _store_job(self, job: _Job) -> Outcome:
         if job.done and time.monotonic() > self._until:
-            return StoreUnavailableError("the server is being stopped")
+            return StoreUnavailableError("the server is stopping")
         try:
             job.store()
-        except (
-            InvalidInputError,
-            CorruptionError,
-        ) as error:  # sent again it would meet the same damage, for ever
+        except (InvalidInputError, CorruptionError) as error:  # sent again it would fail again
             return str(error)
         except (StoreError, sqlite3.Error, OSError) as error:
             return StoreUnavailableError(str(error))
-        except Exception as error:  # a fault of ours with one entry must not end the storing of all
-            log.exception("an entry cannot be stored")
+        except Exception as error:  # a bug with one entry must not stop the writer
+            log.exception("cannot store an entry")
             return f"internal: {error}"
         return None
 
-    def _settle(self, told: list[tuple[Callable[[Outcome], None], Outcome]]) -> None:
-        for done, outcome in told:
+    def _settle(self, results: list[tuple[Callable[[Outcome], None], Outcome]]) -> None:
+        for done, outcome in results:
             self._room.release()
             done(outcome)
 
     def _sync(self) -> StoreUnavailableError | None:
         try:
             self._store.sync()
-            self._events.sync()
-            self._absences.sync()
-            self._book.sync()
+            self._activity.save()
+            self._database.sync()
         except (StoreError, sqlite3.Error, OSError) as error:
             return StoreUnavailableError(str(error))
         self.syncs += 1

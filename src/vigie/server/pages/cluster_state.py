@@ -75,7 +75,7 @@ class LocalClusterState:
 
     def events(self, kinds: Collection[str], since_ms: int, until_ms: int) -> list[StoredEvent]:
         """Return events of these kinds that lasted into a span or began within it, the newest first."""
-        return self._events.lasting(kinds, since_ms, until_ms, MOST_EVENTS)
+        return self._events.overlapping(kinds, since_ms, until_ms, MOST_EVENTS)
 
     def recent(self, since_ms: int, until_ms: int, most: int) -> list[StoredEvent]:
         """Return the newest events of a span, of any kind."""

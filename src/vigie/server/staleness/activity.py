@@ -1,12 +1,9 @@
-"""Keeps when each node was heard, in memory and in SQLite, so that a restart forgets no absence."""
+"""When each node sent frames, in memory and saved, so that a restart loses no gap."""
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -21,73 +18,77 @@ FUTURE = 1 << 60
 JOB = "node"
 
 
+class SavedActivity(Protocol):
+    """Where the activity of nodes is saved."""
+
+    def load(self) -> Mapping[str, str]: ...
+
+    def save(self, rows: Iterable[tuple[str, str]]) -> None: ...
+
+
 class StoredTimes(Protocol):
-    """What can be asked for the frames that it has."""
+    """A store of the nodes' frames."""
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]: ...
 
 
 class ActivityLog:
-    """One writes, any thread reads: what is read is never changed, only replaced.
+    """One thread writes, any reads: values are replaced, never changed.
 
-    Readers take no lock, as a process that is forked to read could find it taken for ever.
+    Readers take no lock: a process forked to read could find it taken for ever.
     """
 
-    def __init__(self, path: Path, store: StoredTimes, now_ms: Callable[[], int]) -> None:
+    def __init__(self, saved: SavedActivity, store: StoredTimes, now_ms: Callable[[], int]) -> None:
         self._now, self._since = now_ms, now_ms()
         self._guard = threading.Lock()
-        self._database = sqlite3.connect(path, check_same_thread=False, timeout=10)
-        self._database.execute("pragma journal_mode = wal")
-        self._database.execute("pragma synchronous = full")  # a frame is acknowledged after that
-        self._database.execute("create table if not exists heard (node text primary key, facts text)")
-        rows = self._database.execute("select node, facts from heard").fetchall()
-        self._heard = {node: heard for node, facts in rows for heard in _read(facts)}
+        self._saved = saved
+        self._nodes = {node: one for node, facts in saved.load().items() for one in _decode(facts)}
         self._changed: set[str] = set()
         self._saved_ms = self._since
         self._catch_up(store)
 
     def close(self) -> None:
-        """Write everything, and let go of the file."""
+        """Save everything."""
         self._saved_ms = 0
-        with contextlib.closing(self._database):
-            self.sync()
+        self.save()
 
-    def frame(self, node: str, time: int, cadence: float | None = None, jobs: Sequence[str] = ()) -> None:
-        """Note that there is a frame of a node, and which jobs it has samples of."""
+    def add_frame(self, node: str, time: int, cadence: float | None = None, jobs: Sequence[str] = ()) -> None:
+        """Note a frame of a node, and the jobs of its samples."""
         with self._guard:
-            before = self._heard.get(node)
+            before = self._nodes.get(node)
             step = round(1000 * cadence) if cadence else before.step if before else 10_000
-            heard = before or NodeActivity(time, time, step)
-            if heard.step != step or not set(jobs) <= set(heard.jobs):
-                heard = structs.replace(heard, step=step, jobs=tuple(dict.fromkeys([*heard.jobs, *jobs])))
-            self._heard[node] = heard = heard.with_frame(time)
-            if before is None or (heard.gaps, heard.jobs) != (before.gaps, before.jobs):
+            activity = before or NodeActivity(time, time, step)
+            if activity.step != step or not set(jobs) <= set(activity.jobs):
+                activity = structs.replace(
+                    activity, step=step, jobs=tuple(dict.fromkeys([*activity.jobs, *jobs]))
+                )
+            self._nodes[node] = activity = activity.with_frame(time)
+            if before is None or (activity.gaps, activity.jobs) != (before.gaps, before.jobs):
                 self._changed.add(node)
 
-    def expected(self, node: str, time: int) -> None:
-        """Note that a node is to be heard from now on; one that is heard already is."""
-        heard = self._heard.get(node)
-        if heard is None or heard.why == REMOVED:
-            self.frame(node, time)
+    def expect(self, node: str, time: int) -> None:
+        """Expect frames of a node from now on."""
+        activity = self._nodes.get(node)
+        if activity is None or activity.why == REMOVED:
+            self.add_frame(node, time)
 
-    def stopped(self, node: str) -> None:
-        """Note that no frame will follow, as the agent ends, or that what follows is of another start."""
-        self._ended(node, STOPPED)
+    def mark_stopped(self, node: str) -> None:
+        """Note that no frame follows, as the agent stops or starts again."""
+        self._mark_ended(node, STOPPED)
 
-    def removed(self, node: str) -> None:
-        """Note that the node is none of ours any more."""
-        self._ended(node, REMOVED)
+    def mark_removed(self, node: str) -> None:
+        """Note that the node is no longer a member."""
+        self._mark_ended(node, REMOVED)
 
-    def sync(self) -> None:
-        """Return when everything noted before survives."""
+    def save(self) -> None:
+        """Save what changed; a frame may be acknowledged once that is synced."""
         with self._guard:
             now = self._now()
             whole = now - self._saved_ms > SAVE_MS
-            nodes = self._heard if whole else self._changed
-            rows = [(node, msgspec.json.encode(self._heard[node]).decode()) for node in nodes]
+            nodes = self._nodes if whole else self._changed
+            rows = [(node, msgspec.json.encode(self._nodes[node]).decode()) for node in nodes]
             if rows:
-                with self._database:
-                    self._database.executemany("insert or replace into heard values (?, ?)", rows)
+                self._saved.save(rows)
             self._changed.clear()
             self._saved_ms = now if whole else self._saved_ms
 
@@ -96,39 +97,39 @@ class ActivityLog:
         now = self._now()
         recent = now - LATE_MS
         found: dict[tuple[str, str], list[Gap]] = {}
-        for node, heard in self._heard.copy().items():
-            is_over = not heard.gaps or heard.gaps[-1].end < start
-            if is_over and heard.newest >= recent and heard.why == SILENT:
-                continue  # as nearly all are, at each question
-            gaps = [gap for gap in heard.until(now, self._since) if gap.start <= end and gap.end >= start]
+        for node, activity in self._nodes.copy().items():
+            is_over = not activity.gaps or activity.gaps[-1].end < start
+            if is_over and activity.newest >= recent and activity.why == SILENT:
+                continue  # as nearly all are, at each query
+            gaps = [gap for gap in activity.until(now, self._since) if gap.start <= end and gap.end >= start]
             found.update(((node, job), gaps) for job in self.jobs(node) if gaps)
         return found
 
     def jobs(self, node: str) -> Sequence[str]:
-        heard = self._heard.get(node)
-        return (JOB, *heard.jobs) if heard else (JOB,)
+        activity = self._nodes.get(node)
+        return (JOB, *activity.jobs) if activity else (JOB,)
 
     def _catch_up(self, store: StoredTimes) -> None:
-        """Note the frames that came after what is on disk: a node that was silent for longer has none."""
-        newest = max((heard.newest for heard in self._heard.values()), default=0)
+        """Note the frames in the store that are newer than what was saved."""
+        newest = max((activity.newest for activity in self._nodes.values()), default=0)
         wanted = [Matcher("__name__", "=", "up"), Matcher("job", "=", JOB)]
-        for group in store.select(wanted, newest - 2 * SAVE_MS, FUTURE) if self._heard else ():
+        for group in store.select(wanted, newest - 2 * SAVE_MS, FUTURE) if self._nodes else ():
             for labels, values in zip(group.labels, group.values, strict=True):
                 node = labels["instance"]
-                if node in self._heard:
-                    there = (values == 1.0) & (group.times > self._heard[node].newest)
+                if node in self._nodes:
+                    there = (values == 1.0) & (group.times > self._nodes[node].newest)
                     for time in group.times[there].tolist():
-                        self.frame(node, time)
+                        self.add_frame(node, time)
 
-    def _ended(self, node: str, why: str) -> None:
+    def _mark_ended(self, node: str, why: str) -> None:
         with self._guard:
-            if node in self._heard:
-                self._heard[node] = structs.replace(self._heard[node], why=why)
+            if node in self._nodes:
+                self._nodes[node] = structs.replace(self._nodes[node], why=why)
                 self._changed.add(node)
 
 
-def _read(facts: str) -> Iterator[NodeActivity]:
+def _decode(facts: str) -> Iterator[NodeActivity]:
     try:
         yield msgspec.json.decode(facts, type=NodeActivity)
     except DECODE_ERRORS:
-        return  # the next frame of the node begins it anew
+        return  # the next frame of the node starts it again

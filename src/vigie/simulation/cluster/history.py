@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from vigie.model import Event
+from vigie.server.cluster.activity_table import ActivityTable
 from vigie.server.cluster.bindings import BindingStore
+from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
 from vigie.server.ingest.link_session import HERE
@@ -21,6 +23,7 @@ from vigie.simulation.cluster.hellos import introduction_of
 from vigie.simulation.cluster.incidents import LOST
 from vigie.simulation.cluster.metrics.server import TARGET, server_stretch
 from vigie.simulation.cluster.nodes import SimulatedNode
+from vigie.simulation.cluster.noise import Times
 from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.simulation.cluster.sizing import STEP_MS, pace
 from vigie.simulation.memory_storage import MemoryStorage
@@ -56,19 +59,23 @@ def write_past(
                 store.load(labels, HERE, here, np.tile([1.0, 0.0], (len(here), 1)))
         table, values = server_stretch(story, series, links, times)
         store.load(TARGET, table, times, values)
-    with closing(ActivityLog(data / "absences.sqlite", MemoryStorage([]), lambda: story.now_ms)) as absences:
-        for node in nodes:
-            for moment in node.alive(times).tolist():
-                absences.frame(node.machine.name, moment, STEP_MS / 1000)
-    _write_bindings(story, nodes, data)
-    _write_events(story, nodes, data, int(times[0]))
-
-
-def _write_bindings(story: Scenario, nodes: Sequence[SimulatedNode], data: Path) -> None:
-    with closing(BindingStore(data / "bindings.sqlite", clock=lambda: story.now_ms)) as book:
+    with closing(ClusterDatabase(data / FILE)) as database:
+        _write_activity(story, nodes, database, times)
+        store_bindings = BindingStore(database, clock=lambda: story.now_ms)
         for name, binding in bindings(story, head_of(nodes)):
-            book.add(name, binding)
-        book.sync()
+            store_bindings.add(name, binding)
+        _write_events(story, nodes, database, int(times[0]))
+        database.sync()
+
+
+def _write_activity(
+    story: Scenario, nodes: Sequence[SimulatedNode], database: ClusterDatabase, times: Times
+) -> None:
+    activity = ActivityLog(ActivityTable(database), MemoryStorage([]), lambda: story.now_ms)
+    for node in nodes:
+        for moment in node.alive(times).tolist():
+            activity.add_frame(node.machine.name, moment, STEP_MS / 1000)
+    activity.close()
 
 
 def head_of(nodes: Sequence[SimulatedNode]) -> str:
@@ -77,33 +84,38 @@ def head_of(nodes: Sequence[SimulatedNode]) -> str:
     return plain[0] if plain else nodes[0].machine.name
 
 
-def _write_events(story: Scenario, nodes: Sequence[SimulatedNode], data: Path, begin_ms: int) -> None:
-    with closing(EventStore(data / "events.sqlite", clock=lambda: story.now_ms)) as kept:
-        for _, event in events(story):
-            kept.add(event)
-        _register(story, nodes, data, begin_ms, kept)
-        kept.sync()
+def _write_events(
+    story: Scenario, nodes: Sequence[SimulatedNode], database: ClusterDatabase, begin_ms: int
+) -> None:
+    store = EventStore(database, clock=lambda: story.now_ms)
+    for _, event in events(story):
+        store.add(event)
+    _register(story, nodes, database, begin_ms, store)
 
 
 def _register(
-    story: Scenario, nodes: Sequence[SimulatedNode], data: Path, begin_ms: int, kept: EventStore
+    story: Scenario,
+    nodes: Sequence[SimulatedNode],
+    database: ClusterDatabase,
+    begin_ms: int,
+    store: EventStore,
 ) -> None:
     """Let a registry live through it: each node comes, is heard, and is lost and back as the story says."""
     clock = [begin_ms]
 
     def tell(event: Event) -> None:
         if event.kind == "node_lost":  # that they joined when the demo began is no news
-            kept.add(event)
+            store.add(event)
 
-    with closing(NodeStore(data / "nodes.sqlite", tell, lambda: clock[0])) as registry:
+    with closing(NodeStore(database, tell, lambda: clock[0])) as registry:
         turns = sorted(_turns(story, nodes, begin_ms), key=lambda turn: turn[0])
         for moment, together in itertools.groupby(turns, key=lambda turn: turn[0]):
             clock[0] = max(clock[0], moment)
             for _, node, comes in together:
                 if comes:
                     hello = introduction_of(node.machine, pace(len(nodes)).seconds).hello("")
-                    registry.connected(hello, ADDRESS, joined=False)
-                registry.heard(node.machine.name)
+                    registry.connect(hello, ADDRESS, joined=False)
+                registry.mark_seen(node.machine.name)
             registry.watch()
         clock[0] = story.now_ms
         registry.watch()

@@ -1,1 +1,1 @@
-"""Keeps what the agents send: heads in memory, a write-ahead log, compressed blocks."""
+"""Time series storage: heads in memory, a write-ahead log, compressed blocks on disk."""

@@ -1,4 +1,4 @@
-"""Takes rows in: where a table's values go is found once, the log has them first, then memory."""
+"""Appends rows: looks up the streams of each table, writes to the log first, then to memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vigie.store.wal.wal import WriteAheadLog
 
 
 class Appender:
-    """Every call is made under the store's guard."""
+    """Called with the store's lock held."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Appender:
         self._routes = PlacementCache()
 
     def append(self, target: Target, frame: Frame) -> None:
-        """Take a frame of a target; values that are there already for this time are left alone."""
+        """Append a frame of a target; values already stored for this time are not replaced."""
         route = self._route(target, frame.parts)
         time, values = frame.time_ms, route.values(frame.parts)
         rows = route.rows(values)
@@ -64,7 +64,7 @@ class Appender:
         for stream, row in rows:
             try:
                 self._put(stream, row.layout, row.time, row.values, position)
-            except CorruptionError as error:  # costs this row, not those that came with it
+            except CorruptionError as error:  # this row is lost, not the others of the batch
                 lost = CorruptionError(
                     f"a late frame of {dict(stream.name.target)} at {row.time} is lost: {error}"
                 )
@@ -73,12 +73,11 @@ class Appender:
             raise lost
 
     def layout(self, stream: Stream) -> Layout | None:
-        """Return the layout of the newest table of a stream, if one came since the start."""
+        """Return the layout of the newest table of a stream, None before the first one."""
         shape = self._shapes.get(stream)
         return None if shape is None else shape.layout
 
     def forget(self, stream: Stream) -> None:
-        """Forget a stream that is not there any more."""
         self._shapes.pop(stream, None)
         self._routes.forget(stream.name.target)
 
@@ -111,7 +110,7 @@ class Appender:
         try:
             return stream.holds(time, self._blocks)
         except CorruptionError:
-            return False  # said when the row is put there
+            return False  # reported when the row is inserted
 
     def _put(self, stream: Stream, layout: Layout, time: int, row: Floats, position: int) -> None:
         stream.put(layout, time, row, position, self._blocks)

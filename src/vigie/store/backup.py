@@ -1,7 +1,7 @@
 """Copies a store while a server runs on it.
 
-The log goes first: a row that leaves it meanwhile is in the blocks by then, which are copied as they are at
-one moment after that. So every sample that was acknowledged before is in the copy, in one or in both.
+The log is copied first: a row that leaves it afterwards is already in the blocks, which are copied in one
+read transaction. So every sample acknowledged before the backup is in the copy.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from vigie.store.errors import StoreError
 
 BUSY_SECONDS = 10.0
 PAGES_A_STEP = 4096
-Progress = Callable[[str, int, int], None]  # which file, how much is done, of how much
+Progress = Callable[[str, int, int], None]  # file, done, total
 
 
 def backup(data: Path, destination: Path, progress: Progress) -> int:
-    """Copy everything into a directory that must be new; return the bytes that it has."""
+    """Copy the store into a new directory; return its size in bytes."""
     if not (data / "format").is_file():
         raise StoreError(
             f"{data} is not a data directory of vigie; give the one that the server uses: --data DIR"
@@ -29,7 +29,7 @@ def backup(data: Path, destination: Path, progress: Progress) -> int:
     if destination.exists():
         raise StoreError(f"{destination} exists; a backup goes into a new directory")
     fresh = destination.with_name(destination.name + ".partial")
-    shutil.rmtree(fresh, ignore_errors=True)  # of a backup that was broken off
+    shutil.rmtree(fresh, ignore_errors=True)  # left by an interrupted backup
     try:
         (fresh / "log").mkdir(parents=True)
         copy_file(data / "format", fresh / "format")
@@ -51,12 +51,11 @@ def _copy_log(source: Path, destination: Path, progress: Progress) -> None:
         try:
             copy_file(path, destination / path.name)
         except FileNotFoundError:
-            continue  # dropped meanwhile, since all of it is in blocks
+            continue  # dropped in the meantime: all of it is in blocks
     sync_directory(destination)
 
 
 def copy_file(source: Path, destination: Path) -> None:
-    """Copy one file, and sync it."""
     with source.open("rb") as reading, destination.open("wb") as writing:
         shutil.copyfileobj(reading, writing, 1 << 20)
         writing.flush()
@@ -64,12 +63,12 @@ def copy_file(source: Path, destination: Path) -> None:
 
 
 def copy_database(source: Path, destination: Path, progress: Progress) -> None:
-    """Copy a database of SQLite as it is at one moment."""
+    """Copy an SQLite database in one read transaction."""
     try:
         reading = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
         writing = sqlite3.connect(destination)
         try:
-            # One moment for the whole copy: otherwise it would begin anew at every block that is written.
+            # A single read transaction: otherwise every write would restart the copy.
             reading.execute("BEGIN")
             reading.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             reading.backup(

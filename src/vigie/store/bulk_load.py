@@ -1,4 +1,4 @@
-"""Writes a past straight into the blocks of a new directory: no log, no heads, since nothing is live yet."""
+"""Writes history straight into the blocks of a new directory, without log and heads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vigie.store.wal.records import StreamName
 
 
 class BulkLoader:
-    """Takes whole matrices of rows; a store may open the directory when this is closed."""
+    """Takes matrices of rows; a store can open the directory after `close`."""
 
     def __init__(self, directory: Path, lengths: HeadLimits = LENGTHS) -> None:
         refuse_remote(directory)
@@ -48,11 +48,10 @@ class BulkLoader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the directory."""
         self._opened.close()
 
     def load(self, labels: Mapping[str, str], table: Table, times: Times, values: Floats) -> None:
-        """Take the rows of a table of a target, oldest first and behind those loaded before."""
+        """Write the rows of one table of a target, in time order and after those loaded before."""
         shape = self._shapes.of(table, labels)
         if shape.kept is not None:
             values = values[:, shape.kept]

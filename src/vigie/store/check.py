@@ -1,4 +1,4 @@
-"""Verifies every checksum of a data directory, without writing to it; a server may run on it."""
+"""Verifies every checksum of a data directory, read-only, even while a server runs on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUSY_SECONDS = 10.0
 
 
 def check(directory: Path) -> Iterator[str]:
-    """Yield what is wrong with log, blocks and rollups; nothing if all is well."""
+    """Yield the defects of log, blocks and rollups."""
     yield from verify_log(directory / "log")
     blocks = directory / "blocks.sqlite"
     if not blocks.exists():
@@ -27,7 +27,7 @@ def _verify_blocks(path: Path) -> Iterator[str]:
     try:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
         try:
-            connection.execute("BEGIN")  # one moment for all of it: chunks are merged and removed meanwhile
+            connection.execute("BEGIN")  # one snapshot: chunks are merged and deleted in the meantime
             yield from (f"{path}: {wrong}" for wrong in verify(connection))
         finally:
             connection.close()
@@ -36,12 +36,12 @@ def _verify_blocks(path: Path) -> Iterator[str]:
 
 
 def verify_log(directory: Path) -> Iterator[str]:
-    """Yield what is wrong with the log's segments."""
+    """Yield the defects of the log's segments."""
     for path in sorted(directory.glob("*.log")):
         damages: list[SegmentDamage] = []
         try:
             for _ in replay_segment([path], Layouts(), damages):
                 pass
         except FileNotFoundError:
-            continue  # dropped meanwhile, since all of it is in blocks
+            continue  # dropped in the meantime: all of it is in blocks
         yield from map(str, damages)

@@ -1,4 +1,4 @@
-"""Merges chunks of minutes into chunks of hours, which need fewer bytes a sample."""
+"""Merges chunks of minutes into chunks of hours, which need fewer bytes per sample."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from vigie.store.series.layout import Layouts, is_too_wide
 from vigie.store.throttle import MaintenanceThrottle
 
 SAMPLES_A_COMMIT = 4_000_000
-WIDER = 2  # more than that, and what is pressed are mostly absent cells
+WIDER = 2  # if wider than this, most cells of a merged chunk would be absent
 
 
 class MergePlan(NamedTuple):
-    """The chunk that takes the place of small ones of a stream."""
+    """A chunk that replaces small ones of a stream."""
 
     stream: Stream
     merged: Chunk
 
 
 class MergeDisturbedError(Exception):
-    """A late row took up a chunk that was just being merged; it is done another time."""
+    """A late row reopened a chunk while it was being merged; the merge is retried later."""
 
 
 class Compaction:
-    """Reads and presses beside appends; only the exchange is made known under the guard."""
+    """Reads and compresses without the lock; takes it only to publish the merged chunks."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Compaction:
         self._pace = pace
 
     def run(self, due: Sequence[tuple[Stream, int]]) -> None:
-        """Merge the small chunks of streams that end by a time."""
+        """Merge the small chunks of each stream that end by a time."""
         merges: list[MergePlan] = []
         lonely: list[Chunk] = []
         size = 0
@@ -56,9 +56,9 @@ class Compaction:
                 try:
                     merged = merge(self._layouts, run) if len(run) > 1 else None
                 except CorruptionError:
-                    merged = None  # it is said when it is read; what is whole stays readable
+                    merged = None  # reported when it is read; intact chunks stay readable
                 if merged is None:
-                    newest = len(runs) > 1 and run is runs[-1]  # more may come to be merged with it
+                    newest = len(runs) > 1 and run is runs[-1]  # newer chunks may follow to merge with it
                     lonely += [] if newest else run
                 else:
                     numbers = tuple(chunk.number for chunk in run)
@@ -119,7 +119,7 @@ class Compaction:
                 stream.respan(left)
 
     def _announce(self, merges: Sequence[MergePlan], numbers: Sequence[int]) -> None:
-        """From here on late rows go to what is merged, whether its commit succeeds or not."""
+        """From here on, late rows go to the merged chunk, whether its commit succeeds or not."""
         if any(one.stream.took_up(one.merged) for one in merges):
             raise MergeDisturbedError
         for one, number in zip(merges, numbers, strict=True):

@@ -1,4 +1,4 @@
-"""What was found damaged while a store was opened or read, each said once."""
+"""Records damage that was found while a store was opened or read, each once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 
-MOST = 1000  # a failing disk fills no memory
+MOST = 1000  # bounds memory on a failing disk
 
 
 class CorruptionLog:
-    """A bounded list; whoever finds something adds it, in any thread."""
+    """A bounded list; thread-safe."""
 
     def __init__(self) -> None:
         self._said: dict[str, None] = {}
@@ -20,7 +20,7 @@ class CorruptionLog:
         return iter(list(self._said))
 
     def add(self, damage: str) -> None:
-        """Log and keep it, unless it is known already or there are too many."""
+        """Log and record a report, unless it is known or there are too many."""
         if damage not in self._said and len(self._said) < MOST:
             self._said[damage] = None
             log.warning("the store is damaged: %s", damage)

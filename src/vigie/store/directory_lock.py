@@ -1,4 +1,4 @@
-"""One process at a time on a directory, and only a format that we know."""
+"""Allows one process per data directory, and one format version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OLDEST = 4  # that is still read and written: a store stays what it began as
 
 
 class DirectoryLock:
-    """Held as long as the store is open; the kernel lets go of it when the process dies."""
+    """Held while the store is open; the kernel releases it when the process dies."""
 
     def __init__(self, directory: Path) -> None:
         self._file = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -29,12 +29,11 @@ class DirectoryLock:
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let others have the directory."""
         os.close(self._file)
 
 
 def check_format(directory: Path) -> int:
-    """Return the format of a directory, which a new one is given; refuse one that is not ours."""
+    """Write the format version of a new directory; refuse another version."""
     path = directory / "format"
     try:
         text = path.read_text()
@@ -56,7 +55,7 @@ def check_format(directory: Path) -> int:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make new and removed names in a directory survive a power cut."""
+    """Make created and removed names in a directory durable."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

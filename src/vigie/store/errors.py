@@ -1,10 +1,10 @@
-"""What can go wrong with a store, in words for the person who runs it."""
+"""Errors of the store, with messages for operators."""
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """Something about the store that its owner has to know."""
+    """Base of all errors of the store."""
 
 
 class DirectoryLockedError(StoreError):
@@ -32,8 +32,8 @@ class CorruptionError(StoreError):
 
 
 class MissingDataError(CorruptionError):
-    """Something that is not there any more, or never was."""
+    """Data that was deleted, or never existed."""
 
 
 class WriteFailedError(StoreError):
-    """The disk took no more; what was appended is kept in memory and written at the next sync."""
+    """The disk accepts no more; appended rows stay in memory and are written at the next sync."""

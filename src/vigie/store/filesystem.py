@@ -1,4 +1,4 @@
-"""Where a data directory lies: on which kind of file system, and how full that is."""
+"""The file system of a data directory: its type, and its free space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vigie.store.errors import StoreError, WriteFailedError
 
 FOLDER = "store"  # in the data directory of a server
 
-# Their locks or their syncs do not hold what the store relies on.
+# Their locks and syncs are not reliable enough.
 REMOTE = (
     "nfs",
     "nfs4",
@@ -30,27 +30,24 @@ MOUNTS = Path("/proc/self/mounts")
 
 
 class DiskSpace(NamedTuple):
-    """Bytes of a file system."""
-
     free: int
     total: int
 
 
 class SpaceLimits(NamedTuple):
-    """Which shares of the file system must be free: below the first it is said, below the second refused."""
+    """Shares of the file system that must be free: below the first, warn; below the second, refuse writes."""
 
     warn: float = 0.05
     refuse: float = 0.01
 
 
 def space_of(directory: Path) -> DiskSpace:
-    """Return the space of the file system that a directory lies on."""
     found = os.statvfs(directory)
     return DiskSpace(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
 
 
 def refuse_remote(directory: Path, mounts: Path = MOUNTS) -> None:
-    """Raise if the directory lies on a network file system."""
+    """Raise if the directory is on a network file system."""
     kind, point = _mount_of(directory.absolute(), mounts)
     if kind in REMOTE:
         raise StoreError(
@@ -60,7 +57,7 @@ def refuse_remote(directory: Path, mounts: Path = MOUNTS) -> None:
 
 
 class SpaceMonitor:
-    """Says when room becomes short, and refuses what needs room when there is hardly any."""
+    """Warns when free space is low, and refuses writes when there is almost none."""
 
     def __init__(
         self,
@@ -74,7 +71,7 @@ class SpaceMonitor:
         self._refusal = ""
 
     def look(self) -> None:
-        """Measure; say once when room has become short, and again after it was not."""
+        """Check the free space; warn once each time it becomes low."""
         free, total = self._space(self._directory)
         text = f"{free} of {total} bytes are free on the file system of {self._directory}"
         short = free < total * self._room.warn
@@ -86,7 +83,7 @@ class SpaceMonitor:
         )
 
     def check(self) -> None:
-        """Raise if there was hardly any room at the last look."""
+        """Raise if there was almost no free space at the last measurement."""
         if self._refusal:
             raise WriteFailedError(self._refusal)
 

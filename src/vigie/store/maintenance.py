@@ -1,4 +1,4 @@
-"""The slow work of a store, beside appends: nothing here waits for the disk while it holds the guard."""
+"""Background work of a store: closes heads, writes and merges chunks, applies retention, drops the log."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from vigie.store.series.layout import Layouts
 from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.wal import WriteAheadLog, segment_of
 
-STREAMS_A_LOOK = 256  # while the guard is held
+STREAMS_A_LOOK = 256  # per acquisition of the lock
 STREAMS_A_COMMIT = 64
 PAGES_A_TIME = 8192
-FORGET_MS = 60_000  # how often memory is looked through for what is too old
-LAYOUTS_MS = 3_600_000  # how often layouts that nothing uses are looked for
+FORGET_MS = 60_000  # how often memory is checked for expired data
+LAYOUTS_MS = 3_600_000  # how often unused layouts are deleted
 
 
 class Maintenance:
-    """Presses heads, writes blocks, merges small ones, removes what is too old, drops the log behind it."""
+    """Never waits for the disk while it holds the store's lock."""
 
     def __init__(
         self,
@@ -45,15 +45,15 @@ class Maintenance:
         self._layouts, self._lengths, self._retention = layouts, lengths, retention
         self._rollups, self._forgotten = rollups, forgotten
         self.pace = MaintenanceThrottle()
-        self.turn = FairLock()  # one piece of slow work at a time: none finds removed what it reads
+        self.turn = FairLock()  # serializes slow work, so that no step deletes what another one reads
         self._compaction = Compaction(guard, blocks, layouts, lengths, self.pace)
-        self._doomed: list[Stream] = []  # forgotten, and still on disk
+        self._doomed: list[Stream] = []  # removed from the index, still on disk
         self._tidied = self._forgot = 0
         self._head_rows = lengths.head_rows
         self._flushes = True
 
     def flush_all(self) -> None:
-        """Write everything into blocks as long as they can be, and begin the log anew."""
+        """Write everything into blocks, and start a new log segment."""
         with self.turn:
             for some in self._slices(STREAMS_A_COMMIT):
                 self._remove_doomed()
@@ -70,16 +70,16 @@ class Maintenance:
             self._drop_log()
 
     def maintain(self, now: int) -> None:
-        """Do what is due."""
+        """Run all that is due."""
         try:
             with self.turn:
                 self._remove_doomed()
                 self._expire(now)
-        finally:  # else memory and log would grow for as long as nothing can be removed
+        finally:  # otherwise memory and log would grow while deletion fails
             self._write_due(now)
 
     def _write_due(self, now: int) -> None:
-        """Press, write and merge what is due, and drop the log behind it."""
+        """Compress, write and merge what is due, and drop the log behind it."""
         series = 0
         for streams in self._slices(STREAMS_A_LOOK):
             series += self._resized(streams)
@@ -88,18 +88,18 @@ class Maintenance:
                 if not self.pace.goes_on():
                     return
                 with self.turn:
-                    self._remove_doomed()  # what is written next may have the name of one of them
+                    self._remove_doomed()  # a new stream may have the name of a deleted one
                     self._look_after(due[first : first + STREAMS_A_COMMIT], now)
         self._head_rows = self._lengths.rows_of_heads(series)
         with self.turn:
             self._drop_log()
 
     def doom(self, streams: Sequence[Stream]) -> None:
-        """Have streams that were just forgotten removed from the blocks; to be called under the guard."""
-        self._doomed += streams  # their numbers are asked later: they may just be written for the first time
+        """Schedule streams that were just removed for deletion on disk; the caller holds the lock."""
+        self._doomed += streams  # numbers are read later: a stream may be in its first flush
 
     def remove(self) -> None:
-        """Remove what is doomed; what fails is done by the next upkeep."""
+        """Delete scheduled streams; failures are retried by the next maintenance."""
         with self.turn:
             self._remove_doomed()
             self._rollups.remove_doomed()
@@ -111,7 +111,7 @@ class Maintenance:
             yield streams[first : first + count]
 
     def _resized(self, streams: Sequence[Stream]) -> int:
-        """Let heads become as long as memory allows; return how many series they have."""
+        """Set the length of heads; return the number of series."""
         with self._guard:
             for stream in streams:
                 stream.resize(self._head_rows)
@@ -142,7 +142,7 @@ class Maintenance:
             for head in heads:
                 self.pace.give_way()
                 changes = head.changes
-                chunk = close(self._layouts, head)  # beside appends: a change meanwhile is noticed
+                chunk = close(self._layouts, head)  # without the lock: a change in the meantime is detected
                 with self._guard:
                     stream.closed(head, changes, chunk)
 
@@ -176,7 +176,7 @@ class Maintenance:
             self._blocks.unsettled.clear()
 
     def _flushed(self, stream: Stream) -> int:
-        """Return the position before which the log holds nothing of a stream that is not in chunks."""
+        """Return the position before which all rows of a stream are in chunks."""
         stay = [piece.since for piece in stream.pieces if not isinstance(piece, Chunk)]
         return min(stay, default=self._log.position)
 
@@ -184,7 +184,7 @@ class Maintenance:
         lost = expire(self._blocks, self._retention.beside(self._rollups.size()), now)
         gone = [*lost.values(), *self._forget(lost, now)]
         self._remove_doomed()
-        if gone:  # not from the clock, which may be wrong for a while: what comes after that is all there
+        if gone:  # from the data, not from the clock, which may be wrong
             self._rollups.raw_expired(max(gone) + 1)
         if lost and not self._tidied <= now <= self._tidied + LAYOUTS_MS:
             self._tidied = now
@@ -193,7 +193,7 @@ class Maintenance:
             self._blocks.shrink(PAGES_A_TIME)
 
     def _forget(self, lost: Mapping[int, int], now: int) -> list[int]:
-        """Drop from memory what has gone from disk, or is too old; return the last times of the latter."""
+        """Drop expired data from memory; return the last times of pieces that were dropped by age."""
         if not lost and self._forgot <= now < self._forgot + min(FORGET_MS, self._retention.age_ms // 100):
             return []
         self._forgot, gone = now, list[int]()
@@ -221,7 +221,7 @@ class Maintenance:
         return [one for one in streams if self._index.get(one.name.target, one.name.source) is one]
 
     def _remove_doomed(self) -> None:
-        doomed = list(self._doomed)  # more may come meanwhile
+        doomed = list(self._doomed)  # more may be added in the meantime
         numbers = [stream.number for stream in doomed if stream.number]
         if numbers:
             with self._blocks.transaction():
@@ -235,8 +235,8 @@ class Maintenance:
             return
         self._flushes = False
         with self._guard:
-            oldest = self._log.position  # rows that come meanwhile stand behind this
-        self._remove_doomed()  # while the log still says that they were deleted
+            oldest = self._log.position  # later rows are behind this position
+        self._remove_doomed()  # while the log still has their deletion
         for streams in self._slices(STREAMS_A_LOOK):
             with self._guard:
                 sinces = [since for stream in streams if (since := stream.since) is not None]

@@ -1,4 +1,4 @@
-"""Makes a store what it was: known from the blocks, then rows and deletions from the log."""
+"""Rebuilds the state of a store: streams from the blocks, then rows and deletions from the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vigie.store.wal.wal import WriteAheadLog, segment_of
 
 
 class Recovery:
-    """Done once, on opening, before anybody else can ask."""
+    """Runs once, when the store is opened."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Recovery:
         return [*map(str, cuts), *self._unreadable]
 
     def _load_blocks(self) -> int:
-        """Make known what the blocks hold; return the newest log segment that they speak of."""
+        """Load the streams of the blocks; return the newest log segment they refer to."""
         by_number: dict[int, Stream] = {}
         for number, name, flushed in self._blocks.streams():
             stream = by_number[number] = self._open(name)
@@ -88,7 +88,7 @@ class Recovery:
             self._unreadable.append(f"a late frame of {dict(stream.name.target)} at {time} is lost: {error}")
 
     def _delete(self, position: int, record: WalDeletion) -> None:
-        # What was flushed after the deletion was appended after it too.
+        # What was flushed after the deletion was also appended after it.
         streams = [stream for target in record.targets for stream in self._index.streams_of(target)]
         gone = [stream for stream in streams if stream.flushed <= position]
         rolled_only = [target for target in record.targets if not self._index.streams_of(target)]
@@ -96,7 +96,7 @@ class Recovery:
 
 
 def in_order(some: Iterable[WalRows]) -> Iterator[WalRows]:
-    """Yield the rows of each stream in the order of the log, in as few pieces as that allows."""
+    """Yield the rows of each stream in log order, in as few parts as possible."""
     streams: dict[StreamName, list[WalRows]] = {}
     for rows in some:
         streams.setdefault(rows.stream, []).append(rows)

@@ -1,4 +1,4 @@
-"""Which chunks go: the ones past their age, then the oldest until the rest fits."""
+"""Deletes chunks: those past their age, then the oldest until the rest fits."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ SHARE = 0.2  # of the file system
 
 
 class Retention(NamedTuple):
-    """How long raw data are kept, and how many bytes of blocks at most.
+    """Maximum age of raw data, and maximum bytes of blocks.
 
-    0 bytes means any number, None a share of the file system.
+    0 bytes means unlimited, None a share of the file system.
     """
 
     age_ms: int = 15 * 86_400_000
     max_bytes: int | None = None
 
     def within(self, total: int) -> Retention:
-        """Return the same, with the bytes as a number."""
+        """Replace None by a number of bytes."""
         return self if self.max_bytes is not None else self._replace(max_bytes=int(total * SHARE))
 
     def beside(self, others: int) -> Retention:
-        """Return the same, with fewer bytes where others take theirs, but half of them at least."""
+        """Subtract the bytes of rollups, but keep at least half."""
         if not self.max_bytes:
             return self
         return self._replace(max_bytes=max(self.max_bytes - others, self.max_bytes // 2, 1))
 
     def sharing(self, max_bytes: int | None) -> Retention:
-        """Return the same, with a quarter of some bytes."""
+        """Limit to a quarter of the bytes for raw data."""
         return self._replace(max_bytes=-(-max_bytes // 4) if max_bytes else 0)
 
 
 def expire(blocks: BlockStore, retention: Retention, now: int) -> dict[int, int]:
-    """Remove what must go; return the numbers of the streams that lost something, each with its last time."""
+    """Delete expired chunks; return the streams that lost some, each with the last time lost."""
     lost: dict[int, int] = {}
     while True:
         oldest = blocks.oldest(CHUNKS_A_COMMIT)
-        with blocks.database.writing:  # nobody may be inside SQLite when a child is forked
+        with blocks.database.writing:  # no thread may be inside SQLite when a child is forked
             due = bool(oldest) and _must_go(blocks, retention, oldest[0], now)
         if not due:
             return lost
@@ -60,7 +60,7 @@ def _must_go(blocks: BlockStore, retention: Retention, chunk: tuple[int, int, in
 
 
 def forget(stream: Stream, retention: Retention, now: int) -> list[int]:
-    """Drop what is too old from memory; return the last time of each piece that was."""
+    """Drop expired pieces from memory; return the last time of each."""
     before = now - retention.age_ms
     dropped = [piece.end for piece in stream.pieces if piece.end < before]
     stream.pieces = [piece for piece in stream.pieces if piece.end >= before]

@@ -1,4 +1,4 @@
-"""The embedded store of one machine: append, sync, select; what was synced survives."""
+"""The embedded time series store: append, sync, select."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from vigie.store.wal.wal import SEGMENT_BYTES, WriteAheadLog
 
 log = logging.getLogger(__name__)
 
-WRITE_AHEAD = 64 << 20  # bytes of values that wait for a sync before appending does it itself
-ANY = 1 << 62  # values
+WRITE_AHEAD = 64 << 20  # bytes of unsynced values at which an append syncs
+ANY = 1 << 62
 RETENTION = Retention()
 ROOM = SpaceLimits()
 
 
 class Store:
-    """Frames in, groups out; any thread may call, and none waits for the disk but who asks for it."""
+    """Thread-safe; only sync, flush and maintain wait for the disk."""
 
     def __init__(
         self,
@@ -127,12 +127,12 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Sync and let go of the directory; what is in memory is read back from the log next time."""
+        """Sync and release the directory; what is in memory is replayed from the log at the next start."""
         self._check_own()
         self._opened.close()
 
     def append(self, node_labels: Labels, frame: Frame) -> None:
-        """Take a frame of a target; a table's values that are there already for this time are left alone."""
+        """Append a frame of a target; values already stored for this time are not replaced."""
         self._check_own()
         with self._guard:
             target = _target(node_labels)
@@ -142,7 +142,7 @@ class Store:
         self._sync_if_much_waits()
 
     def append_series(self, series: Iterable[Samples]) -> None:
-        """Take series with times of their own; a sample that is there already is left alone."""
+        """Append series with their own times; existing samples are not replaced."""
         self._check_own()
         with self._guard:
             places = self._loose.rows(list(series))
@@ -152,37 +152,37 @@ class Store:
         self._sync_if_much_waits()
 
     def sync(self) -> None:
-        """Return when everything appended before survives a kill and a power cut."""
+        """Return when everything appended before is durable."""
         self._check_own()
         self._log.sync()
 
     def flush(self) -> None:
-        """Write all that is in memory into blocks."""
+        """Write everything in memory into blocks."""
         self._check_own()
         self._upkeep.flush_all()
 
     def maintain(self, now_ms: int) -> None:
-        """Write blocks that are due, remove what is too old, drop old log; every ten seconds or so."""
+        """Write chunks that are due, apply retention, drop old log segments; call about every ten seconds."""
         self._check_own()
         self._gauge.look()
         self._upkeep.pace.begin()
         self._upkeep.pace.give_way()
-        try:  # before raw data go
+        try:  # before raw data expire
             self._rollups.maintain(now_ms, self._guard, self._upkeep.turn, self._upkeep.pace)
-        finally:  # else memory and log would grow for as long as rollups cannot be made
+        finally:  # otherwise memory and log would grow while rollups fail
             self._upkeep.maintain(now_ms)
         self._spare.give_back(now_ms)
 
     def end_upkeep(self) -> None:
-        """Let upkeep that is under way in another thread end soon, and none be begun."""
+        """Let maintenance in another thread end soon, and start no more."""
         self._upkeep.pace.end()
 
     def asked(self) -> AbstractContextManager[None]:
-        """Let upkeep give way for as long as a question is answered in this process."""
+        """Let maintenance yield while a query runs in this process."""
         return self._upkeep.pace.asked()
 
     def delete(self, matchers: Sequence[Matcher]) -> int:
-        """Delete every target whose own labels fit, with all it has; return how many there were."""
+        """Delete every target whose labels match, with all its data; return their number."""
         self._check_own()
         if not matchers:
             raise InvalidInputError("name what to delete; no matchers would be everything")
@@ -206,11 +206,11 @@ class Store:
         return list(self._damages)
 
     def series_count(self) -> int:
-        """Return about how many series live: those of the newest rows that memory has of each stream."""
+        """Return the approximate number of live series: those of the newest rows in memory."""
         return sum(len(layout) for _, layout in self._live())
 
     def live_pairs(self) -> Pairs:
-        """Return how many of these series have each label and value."""
+        """Return the number of live series per label pair."""
         return pairs_of(self._live())
 
     def _live(self) -> list[tuple[Target, Layout]]:
@@ -219,24 +219,24 @@ class Store:
             return [(stream.name.target, layout or stream.pieces[-1].layout) for stream, layout in live]
 
     def check(self) -> list[str]:
-        """Verify every checksum in log and blocks; return what is wrong, nothing if all is well."""
+        """Verify every checksum in log and blocks; return the defects."""
         self._check_own()
         self._log.sync()
         return [*verify_log(self.directory / "log"), *self._blocks.verify(), *self._rollups.verify()]
 
     def bytes_on_disk(self) -> tuple[int, int]:
-        """Return the bytes of blocks, rollups among them, and of log."""
+        """Return the bytes of blocks, including rollups, and of the log."""
         self._log.sync()
-        with self._blocks.database.writing:  # nobody may be inside SQLite when a child is forked
+        with self._blocks.database.writing:  # no thread may be inside SQLite when a child is forked
             blocks = self._blocks.size()
         return blocks + self._rollups.size(), self._log.bytes_on_disk
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Hold every lock of the store, so that a process forked inside finds nothing half done."""
+        """Hold every lock of the store, so that a process can be forked inside."""
         database = self._blocks.database
         with (
-            database.writing,  # a commit takes its time, so the guard comes after all of them
+            database.writing,  # a commit is slow, so the store's lock comes after these
             self._rollups.unwritten(),
             self._guard,
             database.reading,
@@ -246,9 +246,9 @@ class Store:
             yield
 
     def reborn(self) -> None:
-        """Go on in a child that was forked within `still`: it can be asked, and never writes.
+        """Continue in a child that was forked inside `fork_lock`: it can read, and never writes.
 
-        The child must keep the files of the data directory open that it inherited.
+        The child must keep the inherited files of the data directory open.
         """
         self._is_copy = True
         self._guard = threading.RLock()
@@ -256,35 +256,35 @@ class Store:
         self._blocks.reborn()
         self._unpacked.reborn()
         self._calm = ReadTransaction(self._guard, self._blocks.database)
-        self._lock.release()  # the parent has it still; a child that outlives it is in nobody's way
+        self._lock.release()  # the parent still holds it; a child that outlives it must not
 
     def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int = ANY) -> int:
-        """Return at least how many values a selection would read, or more than enough."""
+        """Return the approximate number of samples a selection would read, or any number above `enough`."""
         return estimate_samples(self._guard, self._index, self._blocks, matchers, start, end, enough)
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of every series that the matchers fit, each series in one group."""
+        """Return the samples of every matching series, each series in one group."""
         return [group for load in self.scan(matchers, start, end) if (group := load()) is not None]
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
-        """Yield what reads the same groups one by one, in any thread."""
+        """Yield functions that read the same groups one by one, in any thread."""
         return Scan(self._calm, self._index, self._blocks, start, end, self._unpacked).loads(matchers)
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
-        """Return the label sets of series in chunks that reach into the time span."""
+        """Return the label sets of series with chunks in the time range."""
         return lookup.series(self._lookups(matchers, start, end))
 
     def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
-        """Return the same, or the first so many of them."""
+        """Return at most `limit` of these label sets."""
         return lookup.series(self._lookups(matchers, start, end), most)
 
     def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
-        """Return the same, or None if there are more of them."""
+        """Return these label sets, or None if there are more than `limit`."""
         found = self.some_series(matchers, start, end, most + 1)
         return found if len(found) <= most else None
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
+        """Return their sorted label names."""
         return lookup.label_names(self._lookups(matchers, start, end))
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
@@ -300,11 +300,11 @@ class Store:
         return [Lookup(*each, self._calm, start, end) for each in found]
 
     def raw_since(self) -> int:
-        """Return from when on every raw sample is still there."""
+        """Return the time from which on all raw samples are kept."""
         return self._rollups.raw_since
 
     def rollup_widths(self) -> list[int]:
-        """Return how wide the buckets of rollups are, finest first."""
+        """Return the bucket widths, finest first."""
         return [tier.kind.width for tier in self._rollups.tiers]
 
     def rolled_since(self, width: int) -> int:
@@ -315,7 +315,7 @@ class Store:
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]
     ) -> Iterator[RollupGroup]:
-        """Yield the buckets of fitting series between two multiples of the width."""
+        """Yield the buckets of matching series between two multiples of the width."""
         return self._rollups.groups(self._calm, matchers, start, end, width, fields)
 
     def _fetch_raw(

@@ -1,4 +1,4 @@
-"""How upkeep goes on: a little later while somebody asks, and no more when the store is about to close."""
+"""Lets maintenance yield to queries, and stop when the store is about to close."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 2.0  # seconds of a round, ten seconds apart: rows go on coming while questions follow one another
+PATIENCE = 2.0  # seconds per round, so that maintenance makes progress under continuous queries
 
 
 class MaintenanceThrottle:
-    """Two threads that compute take the interpreter's lock from each other at every call, and both crawl."""
+    """Two computing threads would contend for the interpreter's lock, and slow each other down."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = self._left = patience
@@ -21,7 +21,7 @@ class MaintenanceThrottle:
 
     @contextmanager
     def asked(self) -> Iterator[None]:
-        """Let upkeep give way for as long as a question is answered."""
+        """Let maintenance yield while a query runs."""
         with self._changed:
             self._asking += 1
         try:
@@ -32,23 +32,23 @@ class MaintenanceThrottle:
                 self._changed.notify_all()
 
     def begin(self) -> None:
-        """Begin a round of upkeep, with new patience."""
+        """Start a round of maintenance, with a new time budget."""
         self._left = self._patience
 
     def give_way(self) -> None:
-        """Wait until nobody asks, for as long as the round has patience left."""
+        """Wait until no query runs, within the time budget of the round."""
         with self._changed:
             begun = time.monotonic()
             self._changed.wait_for(lambda: self._is_over or not self._asking, self._left)
             self._left = max(0.0, self._left - (time.monotonic() - begun))
 
     def goes_on(self) -> bool:
-        """Tell whether the next piece of work may be begun, after those who ask."""
+        """Yield to queries, then report whether the next piece of work may start."""
         self.give_way()
         return not self._is_over
 
     def end(self) -> None:
-        """Let what is under way end soon, and nothing more be begun."""
+        """Let work in progress end soon, and start no more."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

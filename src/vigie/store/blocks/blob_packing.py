@@ -1,7 +1,7 @@
-"""The blobs of a chunk side by side in few rows: a row for each would cost more than some of them hold.
+"""Packs the blobs of a chunk into few SQLite rows, because the overhead of a row exceeds many blobs.
 
-A place is one number: which row, and where in it. A row is cut where it fills SQLite's pages, so that a blob
-may end in the row behind the one that it begins in; no blob begins in a row beyond a size.
+The location of a blob is one number: row and offset. Rows are cut to fill SQLite pages, so a blob may end in
+the row after the one it starts in. No blob starts beyond a fixed offset of a row.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from vigie.store.errors import CorruptionError
 
 BITS = 13
 FULL = 1 << BITS  # bytes: longer rows fill SQLite's pages better, shorter ones are read faster
-# Of a row that is longer than a page some bytes stand beside others, and the rest fills pages of its own.
-# These are the numbers of pages of 2048 bytes; with others rows are as right, and fill pages less well.
+# Of a row longer than a page, SQLite keeps some bytes in the b-tree page and the rest in overflow pages.
+# These numbers are for pages of 2048 bytes; other page sizes work, with less well filled pages.
 PAGE, BESIDE, LONGEST, HEAD = 2044, 232, 2013, 5
 _PLACE, _PAIR = struct.Struct("<I"), struct.Struct("<II")
 
 
 def pack_blobs(blobs: Sequence[bytes]) -> tuple[list[bytes], bytes]:
-    """Return the rows, and for each blob its place."""
+    """Return the rows, and the packed location of each blob."""
     rows: list[bytes] = []
-    starts: list[tuple[int, int]] = []  # of each blob: its row, and where in it
+    starts: list[tuple[int, int]] = []  # row and offset of each blob
     row = bytearray()
     for blob in blobs:
         starts.append((len(rows), len(row)))
@@ -39,9 +39,9 @@ def pack_blobs(blobs: Sequence[bytes]) -> tuple[list[bytes], bytes]:
 
 
 def _cut(rows: list[bytes], row: bytearray, starts: list[tuple[int, int]]) -> None:
-    """Write as much of a row as fills pages; what begins behind that begins in the next one."""
+    """Write as many bytes of a row as fill pages; blobs that start after them move to the next row."""
     pages = (len(row) + HEAD - BESIDE) // PAGE
-    if pages > 0:  # so what a blob has in this row from the one before is never cut again
+    if pages > 0:  # a blob continued from the previous row is never cut again
         size = pages * PAGE + BESIDE - HEAD
         rows.append(bytes(row[:size]))
         del row[:size]
@@ -52,11 +52,11 @@ def _cut(rows: list[bytes], row: bytearray, starts: list[tuple[int, int]]) -> No
 
 
 class BlobLocation(NamedTuple):
-    """Where a blob is: from which row to which, where in the first it begins, and ends in the last."""
+    """Range of rows, start offset in the first and end offset in the last."""
 
     rows: range
     begin: int
-    end: int | None  # None for where the row ends
+    end: int | None  # None: the end of the row
 
     def cut(self, rows: Sequence[bytes]) -> bytes:
         if len(rows) == 1:
@@ -65,7 +65,7 @@ class BlobLocation(NamedTuple):
 
 
 class BlobIndex:
-    """Where the blobs of one chunk are, which has so many rows."""
+    """Locations of the blobs of one chunk."""
 
     def __init__(self, packed: bytes, rows: int) -> None:
         self._packed, self._rows = packed, rows
@@ -87,7 +87,7 @@ class BlobIndex:
         return BlobLocation(range(row, stop), here % FULL, after % FULL if last == stop - 1 else None)
 
     def faults(self, rows: Mapping[int, bytes]) -> list[str]:
-        """Return what is wrong with the blobs, given the rows that there are."""
+        """Return the defects of the blobs, given the existing rows."""
         found = []
         for place in map(self.of, range(len(self))):
             missing = any(row not in rows for row in place.rows)

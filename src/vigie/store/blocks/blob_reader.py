@@ -1,4 +1,4 @@
-"""Blobs of chunks that are read together: those of one band come with one question to the disk."""
+"""Reads blobs of several chunks together: one SQL query fetches a column group of many chunks."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ AT_ONCE = 250
 
 
 class BlobReader:
-    """Fetches, with a chunk's values of a band, those of the chunks behind it, which are asked for next."""
+    """Reads ahead: with the blob of a chunk it fetches those of the following chunks."""
 
     def __init__(self, read: Callable[..., list[Any]], chunks: Sequence[tuple[int, BlobIndex]]) -> None:
-        self._read, self._chunks = read, chunks  # the number of each chunk's first row, and what is where
+        self._read, self._chunks = read, chunks  # number of each chunk's first row, and the locations in it
         self._fetched: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._chunks)
 
     def blob(self, chunk: int, band: int) -> bytes:
-        """Return the sealed values of a band in one of the chunks."""
+        """Return the sealed values of a column group of one chunk."""
         first, places = self._chunks[chunk]
         place = places.of(band)
         numbers = [first + row for row in place.rows]
@@ -31,7 +31,7 @@ class BlobReader:
             try:
                 others = [at + row for at, each in behind if band < len(each) for row in each.of(band).rows]
                 self._fetch([*numbers, *others])
-            except CorruptionError:  # one of them is not readable; this one may be
+            except CorruptionError:  # another one is unreadable; this one may be intact
                 self._fetch(numbers)
         try:
             return place.cut([self._fetched[number] for number in numbers])

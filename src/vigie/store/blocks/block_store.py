@@ -1,4 +1,4 @@
-"""The durable part: chunks of sealed values in one SQLite file, committed with synchronous=FULL."""
+"""Chunks of sealed values in one SQLite file, committed with synchronous=FULL."""
 
 from __future__ import annotations
 
@@ -73,19 +73,17 @@ _ROWS = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
 _LAST_CHUNK = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunk'), 0)"
 _NEAR = "SELECT number FROM chunk WHERE first_blob >= ? AND first_blob < ?"
 LAST = 1 << 62
-A_PAGE = 100  # rows of values that may stand in one page, so that a spoilt one concerns all of them
+A_PAGE = 100  # at most; a damaged page affects all of them
 
 
 class StoredStream(NamedTuple):
-    """What the blocks know of a stream."""
-
     number: int
     name: StreamName
     flushed: int
 
 
 class Extent(NamedTuple):
-    """What is known of a chunk without its layout, which takes the longest to read."""
+    """Number and time span of a chunk, without its layout, which is the most expensive part to read."""
 
     number: int
     start: int
@@ -93,7 +91,7 @@ class Extent(NamedTuple):
 
 
 class BlockStore:
-    """Chunks by stream and time; the values of a chunk's bands are in rows that follow one another."""
+    """Chunks by stream and time; the column groups of a chunk are in consecutive rows."""
 
     def __init__(
         self, path: Path, layouts: Layouts, damages: CorruptionLog, kept_series: int = KEPT_SERIES
@@ -102,44 +100,43 @@ class BlockStore:
         self.database = BlockDatabase(path, _SCHEMA + layout_store.SCHEMA)
         self.layouts = LayoutStore(self.database, layouts, kept_series)
         self._read = self.database.read
-        # Chunks that are committed while their rows still count as being in memory.
+        # Chunks committed while their rows still count as in memory.
         self.unsettled: set[int] = set()
-        self.salvaged = False  # some of it may be lost
-        self._stuck: set[int] = set()  # chunks whose values SQLite cannot remove
+        self.salvaged = False  # some chunks may be lost
+        self._stuck: set[int] = set()  # chunks whose values SQLite cannot delete
         self._written: int = self._read(_LAST_CHUNK)[0][0]
-        self._newest = LAST  # later ones were written after this process was forked
+        self._newest = LAST  # larger numbers were written after this process was forked
 
     @property
     def _db(self) -> sqlite3.Connection:
         return self.database.writer
 
     def probe(self) -> None:
-        """Read what is needed to open, to look up and to write, but for values; or raise Damaged."""
+        """Read what opening, lookups and writes need, except values; raise CorruptionError if that fails."""
         for query in _PROBES:
             self._read(query)
 
     def close(self) -> None:
-        """Let go of the file."""
         self.database.close()
 
     def reborn(self) -> None:
-        """Go on in a forked child, with what there was at the fork."""
+        """Continue in a forked child, with a read snapshot as of the fork."""
         self.database.reborn()
         self._read = self.database.read
         self._newest = self._written
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that is done inside durable at its end, or none of it."""
+        """Commit all that is done inside, or none of it."""
         try:
             with self.database.transaction():
                 yield
         except BaseException:
-            self.layouts.forget()  # those written by this transaction are not there any more
+            self.layouts.forget()  # layouts written by this transaction do not exist
             raise
 
     def streams(self) -> list[StoredStream]:
-        """Return the streams that have or had blocks."""
+        """Return the streams that have or had chunks."""
         rows = self._read("SELECT number, target, source, framed, flushed FROM stream")
         return [
             StoredStream(number, StreamName(_target(target), source, bool(framed)), flushed)
@@ -147,7 +144,7 @@ class BlockStore:
         ]
 
     def spans(self, stream: int | None = None, start: int = -LAST, end: int = LAST) -> Iterator[LayoutSpan]:
-        """Yield the layouts of one stream or of all that reach into a time span."""
+        """Yield the layouts of one stream, or of all, with chunks in a time range."""
         if stream is None:
             rows = self._read(_SPAN + "start <= ? AND stop >= ? GROUP BY stream, layout", end, start)
         else:
@@ -156,20 +153,20 @@ class BlockStore:
         return starmap(LayoutSpan, rows)
 
     def unlike_layouts(self, stream: int, start: int, end: int) -> list[int]:
-        """Return one layout of each outline that a stream has in a time span."""
+        """Return one layout per schema that a stream has in a time range."""
         return [number for (number,) in self._read(_UNLIKE, stream, end, start)]
 
     def outlines(self, spans: Iterable[LayoutSpan]) -> Iterator[tuple[LayoutSpan, Schema | None]]:
-        """Yield spans, each with the outline of its layout; None for one that is damaged, which is said."""
+        """Yield spans, each with the schema of its layout; None if it is damaged, which is reported."""
         for span in spans:
             try:
                 yield span, self.layouts.outline(span.layout)
-            except CorruptionError as error:  # costs what it describes, not the whole store
+            except CorruptionError as error:  # affects the series it describes, not the whole store
                 self.damages.add(str(error))
                 yield span, None
 
     def keep_stream(self, name: StreamName, flushed: int) -> int:
-        """Note up to where a stream's log is in blocks; return the stream's number."""
+        """Record up to which log position a stream is in blocks; return the stream's number."""
         rows = self._db.execute(
             "INSERT INTO stream (target, source, framed, flushed) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (target, source) DO UPDATE SET flushed = excluded.flushed RETURNING number",
@@ -179,14 +176,14 @@ class BlockStore:
         return number
 
     def write(self, stream: int, chunk: Chunk, *, small: bool) -> int:
-        """Write a chunk in place of those that it replaces; return its number."""
+        """Write a chunk and delete those it replaces; return its number."""
         for number in chunk.replaces:
             self.remove_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
         rows, places = pack_blobs([chunk.blob(band) for band in range(len(chunk.layout.bands))])
         self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
-        self._written += 1  # also if it is rolled back: a head may have taken note that it replaces it
+        self._written += 1  # even if rolled back: a head may already refer to this number
         about = (stream, layout, chunk.start, chunk.end, chunk.rows, first, len(rows), small, times, places)
         self._db.execute(
             "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (self._written, *about)
@@ -194,13 +191,12 @@ class BlockStore:
         return self._written
 
     def grown_up(self, chunks: Iterable[Chunk]) -> None:
-        """Note that chunks have nobody to be merged with."""
+        """Mark chunks that have no neighbors to merge with as merged."""
         self._db.executemany(
             "UPDATE chunk SET small = 0 WHERE number = ?", [(chunk.number,) for chunk in chunks]
         )
 
     def remove_chunk(self, number: int) -> None:
-        """Remove a chunk and its values."""
         query = "SELECT first_blob, blobs FROM chunk WHERE number = ?"
         for first, count in self._db.execute(query, (number,)).fetchall():
             if number not in self._stuck:
@@ -208,7 +204,7 @@ class BlockStore:
         self._db.execute("DELETE FROM chunk WHERE number = ?", (number,))
 
     def _remove_values(self, chunk: int, first: int, stop: int) -> None:
-        """Remove the values of a chunk; where pages are spoilt, the next try leaves them as they are."""
+        """Delete the values of a chunk; if pages are damaged, the next attempt leaves them in place."""
         try:
             self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, stop))
         except sqlite3.Error as error:
@@ -219,39 +215,38 @@ class BlockStore:
             raise
 
     def remove_stream(self, stream: int) -> None:
-        """Remove a stream with all its chunks."""
         for (number,) in self._db.execute("SELECT number FROM chunk WHERE stream = ?", (stream,)).fetchall():
             self.remove_chunk(number)
         self._db.execute("DELETE FROM stream WHERE number = ?", (stream,))
 
     def at(self, stream: int, time: int) -> Chunk | None:
-        """Return the chunk whose first and last time enclose this one."""
+        """Return the chunk whose first and last time enclose this time."""
         where = "stream = ? AND start <= ? ORDER BY start DESC LIMIT 1"
         found = self._chunks(where, stream, time)
-        if not found:  # then nothing may be put where a chunk is that cannot be read
+        if not found:  # nothing may be inserted where an unreadable chunk is
             for _, layout, _, stop, *_ in self._read(_CHUNK + where, stream, time):
                 if stop >= time:
                     self.layouts.layout(layout)
         return found[0] if found and found[0].end >= time else None
 
     def between(self, stream: int, after: int, before: int) -> bool:
-        """Tell whether a chunk begins between two times."""
+        """Report whether a chunk starts between two times."""
         query = "SELECT 1 FROM chunk WHERE stream = ? AND start > ? AND start < ? LIMIT 1"
         return bool(self._read(query, stream, after, before))
 
     def overlapping(self, stream: int, start: int, end: int, apart: int = LATEST) -> list[Chunk]:
-        """Return the chunks that reach into a time span, and the one before them.
+        """Return the chunks that overlap a time range, and the one before them.
 
-        Those that end behind a time hold nothing of the others, so that they can be kept alone.
+        Chunks that end after `separate_after` share no blobs with the others, so they can be cached alone.
         """
         return self._chunks(_OVERLAPPING, stream, start, end, apart=apart)
 
     def reaching(self, stream: int, since: int, start: int, stop: int) -> list[Chunk]:
-        """Return the chunks that begin from a time on and reach into a time span."""
+        """Return the chunks that start at or after a time and overlap a time range."""
         return self._chunks(_REACHING, stream, since, stop, start)
 
     def extents(self, stream: int, since: int, stop: int) -> list[Extent]:
-        """Return where the chunks lie that begin between two times."""
+        """Return the time spans of the chunks that start between two times."""
         return list(starmap(Extent, self._read(_EXTENTS, stream, since, stop)))
 
     def oldest(self, count: int) -> list[tuple[int, int, int]]:
@@ -259,21 +254,21 @@ class BlockStore:
         return self._read("SELECT number, stream, stop FROM chunk ORDER BY stop LIMIT ?", count)
 
     def small(self, stream: int, until: int) -> list[Chunk]:
-        """Return the chunks of a stream that were never merged and end by a time, in order."""
+        """Return the unmerged chunks of a stream that end by a time, in order."""
         return self._chunks("stream = ? AND small = 1 AND stop <= ? ORDER BY start", stream, until)
 
     def first_small(self, stream: int) -> int | None:
-        """Return the first time of a stream's chunks that were never merged."""
+        """Return the first time of a stream's unmerged chunks."""
         first: int | None
         ((first,),) = self._read("SELECT min(start) FROM chunk WHERE stream = ? AND small = 1", stream)
         return first
 
     def smalls(self) -> Iterator[tuple[int, int]]:
-        """Yield every stream with the first time of its chunks that were never merged."""
+        """Yield every stream with the first time of its unmerged chunks."""
         yield from self._read("SELECT stream, min(start) FROM chunk WHERE small = 1 GROUP BY stream")
 
     def weigh(self, stream: int, start: int, end: int) -> list[tuple[int, Layout]]:
-        """Return how many rows of each layout the chunks have that reach into a time span."""
+        """Return the number of rows per layout of the chunks in a time range."""
         rows = self._read(
             "SELECT sum(count), layout FROM chunk WHERE stream = ? AND start <= ? AND stop >= ? "
             "GROUP BY layout ORDER BY max(start)",
@@ -287,8 +282,8 @@ class BlockStore:
         return found
 
     def size(self) -> int:
-        """Return how many bytes are in use."""
-        # Asked of the connection that writes, so that what it just removed counts.
+        """Return the bytes in use."""
+        # Read from the writing connection, so that its deletions count.
         pages, free, page = (
             self._db.execute(f"PRAGMA {what}").fetchone()[0]
             for what in ("page_count", "freelist_count", "page_size")
@@ -297,13 +292,12 @@ class BlockStore:
         return used
 
     def forget_layouts(self) -> None:
-        """Forget layouts that nothing uses."""
         with self.transaction():
             self.layouts.sweep()
         self.layouts.forget()
 
     def shrink(self, pages: int) -> None:
-        """Give some freed pages back to the file system."""
+        """Return free pages to the file system."""
         with self.transaction():
             self._db.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
 
@@ -333,7 +327,7 @@ class BlockStore:
         ]
 
     def _layout(self, number: int) -> Layout | None:
-        """Return a layout; one that is damaged costs its chunks, and not what stands beside them."""
+        """Return a layout, or None if it is damaged, which affects its chunks only."""
         try:
             return self.layouts.layout(number)
         except CorruptionError as error:
@@ -342,7 +336,7 @@ class BlockStore:
 
 
 def verify(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is damaged in a file of blocks, after reading every blob."""
+    """Yield what is damaged in a block file, after reading every blob."""
     yield from (text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok")
     for kind, query in _SEALED.items():
         for number, content in connection.execute(query):

@@ -1,4 +1,4 @@
-"""Rows that are closed: times and, band by band, values as sealed bytes, in memory or on disk."""
+"""Immutable rows: times, and values as sealed bytes per column group, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from vigie.store.series.layout import ColumnCut, Columns, Layout, Layouts, cut_c
 
 
 class Chunk(NamedTuple):
-    """Reads like a head; only the bands are unpacked in which something is asked for."""
+    """Has the read interface of a head; only the column groups that a query needs are decompressed."""
 
-    layout: Layout  # each metric's columns side by side
+    layout: Layout  # columns sorted by metric
     start: int
     end: int
     rows: int
     packed_times: bytes
-    blob: Callable[[int], bytes]  # the sealed values of the layout's n-th band
+    blob: Callable[[int], bytes]  # sealed values of the layout's n-th column group
     since: int = 0
     replaces: Sequence[int] = ()
-    number: int = 0  # in the blocks, which one; it may be in memory too, for quick reading
+    number: int = 0  # in the block store, 0 if not stored; a stored chunk may also be cached in memory
 
     @property
     def times(self) -> Times:
@@ -40,7 +40,7 @@ class Chunk(NamedTuple):
         return self.read(np.arange(len(self.layout)), 0, self.rows)[0].T
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
-        """Return one line for each of the columns, and whether a cell may be absent."""
+        """Return one row per column, and whether a cell may be absent."""
         cuts, lines = cut_columns(self.layout, columns), np.empty((len(columns), last - first))
         blobs = [self.blob(cut.band) for cut in cuts]
         return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
 def fill_lines(
     blobs: Sequence[bytes], cuts: Sequence[ColumnCut], rows: int, first: int, last: int, out: Floats
 ) -> bool:
-    """Write one line for each column of the cuts, and tell whether a cell may be absent."""
+    """Write one row per column, and return whether a cell may be absent."""
     sparse, at = False, 0
     for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
         sparse = sparse or not is_dense(blob)
@@ -60,7 +60,6 @@ def fill_lines(
 
 
 def compress_chunk(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
-    """Return rows as a chunk in memory."""
     ordered = layouts.ordered(layout)
     lines = values.T if ordered is layout else values.T[layout.by_metric]
     lines = np.ascontiguousarray(lines)

@@ -1,4 +1,4 @@
-"""One SQLite file and two connections: one writes, one reads, and neither waits for the other."""
+"""One SQLite file with two connections: one writes, one reads, and neither blocks the other."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from vigie.store.blocks.fair_lock import FairLock
 from vigie.store.blocks.fork_barrier import ForkBarrier
 from vigie.store.errors import CorruptionError, StoreError, WriteFailedError
 
-AHEAD = 1 << 30  # bytes, which memory that nobody uses may hold
+AHEAD = 1 << 30  # bytes of page cache
 BUSY_SECONDS = 10.0  # how long another process (a backup, a check) may hold the file
-# Pages of a new file: with the usual 4096 bytes a twentieth of it would be the unused rest of pages.
+# Of a new file: with the default 4096 bytes, 5% of it would be unused space in pages.
 _SETTINGS = """
 PRAGMA page_size = 2048;
 PRAGMA auto_vacuum = INCREMENTAL;
@@ -28,19 +28,19 @@ PRAGMA journal_size_limit = 67108864;
 
 
 def is_corrupt(error: BaseException | None) -> bool:
-    """Tell whether the content is at fault, and not that a file may not be opened, is in use or is full."""
+    """Report whether the content is damaged, as opposed to a file that is locked, full or not accessible."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class BlockDatabase:
-    """Whoever forks holds `writing` and `reading`, so that nobody is inside SQLite at that moment."""
+    """Whoever forks holds `write_lock` and `read_lock`, so that no thread is inside SQLite at that moment."""
 
     def __init__(self, path: Path, schema: str) -> None:
         self._path = path
         self.writing = FairLock()
         self.reading = threading.RLock()
-        self._depth = 0  # how many nested questions share the reader's snapshot
+        self._depth = 0  # nested reads that share the snapshot
         self.births = ForkBarrier(path.with_name("forks"))
         try:
             with ExitStack() as opened:
@@ -48,24 +48,23 @@ class BlockDatabase:
                 self.writer.executescript(_SETTINGS + schema)
                 self._reader = opened.enter_context(closing(self._connect("rw")))
                 self._reader.execute("PRAGMA query_only = 1")
-                opened.pop_all()  # they stay open, unless one of them cannot be used
+                opened.pop_all()  # both stay open, unless one of them failed
         except sqlite3.Error as error:
             raise StoreError(f"cannot open {path}: {error}") from error
 
     def close(self) -> None:
-        """Let go of the file."""
         self._reader.close()
         self.writer.close()
 
     def read_ahead(self) -> None:
-        """Let the kernel fetch the end of the file, where the newest is, which is asked about first."""
+        """Let the kernel prefetch the end of the file, which has the newest data, for the first queries."""
         with self._path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             os.posix_fadvise(file.fileno(), max(0, size - AHEAD), AHEAD, os.POSIX_FADV_WILLNEED)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that is done inside durable at its end, or none of it."""
+        """Commit all that is done inside, or none of it."""
         with self.writing:
             try:
                 self.writer.execute("BEGIN IMMEDIATE")
@@ -81,23 +80,22 @@ class BlockDatabase:
                 raise WriteFailedError(why if is_corrupt(error) else f"{why}; is the disk full?") from error
 
     def begin(self) -> None:
-        """Let all that is read up to `end` be of one moment."""
+        """Start a snapshot: all reads until `end` see the same data."""
         self.reading.acquire()
         self._depth += 1
         if self._depth == 1:
-            with suppress(sqlite3.Error):  # what is asked next fails then, and says so
+            with suppress(sqlite3.Error):  # the next read fails too, and reports it
                 self._reader.execute("BEGIN")
 
     def end(self) -> None:
-        """Let the next question see what was written meanwhile."""
+        """End the snapshot."""
         self._depth -= 1
         if self._depth == 0 and self._reader.in_transaction:
-            with suppress(sqlite3.Error):  # of something that was read before; it is ended all the same
+            with suppress(sqlite3.Error):  # caused by an earlier read; the transaction ends all the same
                 self._reader.execute("COMMIT")
         self.reading.release()
 
     def read(self, query: str, *values: int | str | None) -> list[Any]:
-        """Return the rows that the reader sees."""
         with self.reading:
             try:
                 return self._reader.execute(query, values).fetchall()
@@ -105,11 +103,11 @@ class BlockDatabase:
                 raise CorruptionError(f"cannot read {self._path}: {error}") from error
 
     def reborn(self) -> None:
-        """Go on in a forked child with locks and a connection of its own, for reading only."""
-        self._inherited = (self.writer, self._reader)  # never used nor closed: they are the parent's
+        """Continue in a forked child with its own locks and a read-only connection."""
+        self._inherited = (self.writer, self._reader)  # neither used nor closed: they belong to the parent
         self.writing, self.reading = FairLock(), threading.RLock()
         self._reader = self.writer = self._connect("ro")
-        self._depth = 1  # one that never ends, so that every question here sees the same moment
+        self._depth = 1  # never ends, so that every query here sees the same snapshot
         self._reader.execute("BEGIN")
         self._reader.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         self.births.ready()

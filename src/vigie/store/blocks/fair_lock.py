@@ -1,4 +1,4 @@
-"""A lock that is fair: who asks again at once stands behind those who wait."""
+"""A fair lock: threads get it in the order in which they asked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import TracebackType
 
 
 class FairLock:
-    """Python's own locks go to the thread that just let go, before those who wait have woken up."""
+    """Python's own locks can go back to the thread that released them before a waiting thread wakes up."""
 
     def __init__(self) -> None:
         self._door = threading.Lock()

@@ -1,4 +1,4 @@
-"""Lets removals wait until forked children have a view of the blocks that removals do not change."""
+"""Delays deletions until forked children have opened their snapshot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP_SECONDS = 0.002
 
 
 class ForkBarrier:
-    """A lock on a file that a child inherits at the fork, and lets go when it has its view, or dies."""
+    """A file lock that a child inherits at the fork, and releases when it has its snapshot, or dies."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -22,7 +22,7 @@ class ForkBarrier:
 
     @contextmanager
     def expected(self) -> Iterator[None]:
-        """Hold the lock while somebody forks; in the parent it is let go at the end."""
+        """Hold the lock during a fork; the parent releases it at the end."""
         self._held = self._open()
         parent = os.getpid()
         fcntl.flock(self._held, fcntl.LOCK_SH)
@@ -33,13 +33,13 @@ class ForkBarrier:
                 self.ready()
 
     def ready(self) -> None:
-        """Let go of this process's share of the lock."""
+        """Release this process's share of the lock."""
         if self._held >= 0:
             os.close(self._held)
             self._held = -1
 
     def wait(self) -> None:
-        """Return when every child that was forked has its view."""
+        """Wait until every forked child has its snapshot."""
         handle = self._open()
         deadline = time.monotonic() + WAIT_SECONDS
         try:

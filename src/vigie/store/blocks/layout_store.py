@@ -1,4 +1,4 @@
-"""The layouts of chunks on disk, by number: read when they are asked for, and only some of them kept."""
+"""The layouts of chunks on disk, by number: read on demand, with bounded caches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vigie.store.errors import CorruptionError, MissingDataError
 from vigie.store.series.layout import Key, Layout, Layouts
 from vigie.store.series.schema import Schema, from_lists, to_lists
 
-# Numbers are never used again: a look-up may hold one whose layout is gone.
+# AUTOINCREMENT: a lookup may refer to a number whose layout was deleted.
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS outline (number INTEGER PRIMARY KEY AUTOINCREMENT, checksum INTEGER, content BLOB);
 CREATE INDEX IF NOT EXISTS outline_by_checksum ON outline (checksum);
@@ -21,22 +21,22 @@ CREATE TABLE IF NOT EXISTS layout (
     number INTEGER PRIMARY KEY AUTOINCREMENT, outline INTEGER, checksum INTEGER, series BLOB);
 CREATE INDEX IF NOT EXISTS layout_by_checksum ON layout (checksum);
 """
-KEPT_SERIES = 50_000  # of layouts that were read and that nothing else may hold
-HELD_SERIES = 1_000_000  # of layouts that questions looked at; one takes 150 to 200 bytes
+KEPT_SERIES = 50_000  # of layouts read from disk and referenced nowhere else
+HELD_SERIES = 1_000_000  # of layouts that queries used; a series takes 150 to 200 bytes
 _LAYOUT = "SELECT number, series FROM layout WHERE checksum = ?"
 _decoder = msgspec.json.Decoder(type=tuple[Key, ...])
-KEPT_OUTLINES = 100_000  # numbers of layouts whose outline is known without asking
+KEPT_OUTLINES = 100_000  # layouts whose schema is cached
 
 
 class LayoutStore:
-    """Knows those that are in use anyway, and for a while those that were asked for."""
+    """Layouts in use elsewhere are found through weak references."""
 
     def __init__(self, database: BlockDatabase, layouts: Layouts, kept_series: int) -> None:
         self._database, self._layouts, self._most_kept = database, layouts, kept_series
         self.forget()
 
     def forget(self) -> None:
-        """Forget what is known of the disk."""
+        """Drop all caches."""
         self._by_number: WeakValueDictionary[int, Layout] = WeakValueDictionary()
         self._numbers: WeakKeyDictionary[Layout, int] = WeakKeyDictionary()
         self._kept: list[Layout] = []
@@ -45,7 +45,7 @@ class LayoutStore:
         self._held_series = 0
         self._outline_numbers: dict[Schema, int] = {}
         self._outlines: dict[int, Schema] = {}
-        self._outline_of: dict[int, Schema] = {}  # by the layout's number
+        self._outline_of: dict[int, Schema] = {}  # by layout number
 
     def layout(self, number: int) -> Layout:
         layout = self._by_number.get(number)
@@ -62,7 +62,7 @@ class LayoutStore:
         return layout
 
     def hold(self, layout: Layout) -> None:
-        """Keep a layout that a question looked at: the next one probably will, and of all nodes as well."""
+        """Keep a layout that a query used: the next query of this or another node likely uses it too."""
         if layout not in self._held:
             if self._held_series > HELD_SERIES:
                 self._held, self._held_series = {}, 0
@@ -70,7 +70,7 @@ class LayoutStore:
             self._held_series += len(layout)
 
     def outline(self, number: int) -> Schema:
-        """Return the outline of a layout, mostly without reading the layout."""
+        """Return the schema of a layout, usually without reading the layout."""
         outline = self._outline_of.get(number)
         if outline is None:
             if len(self._outline_of) >= KEPT_OUTLINES:
@@ -79,7 +79,7 @@ class LayoutStore:
         return outline
 
     def number(self, layout: Layout) -> int:
-        """Return the number of a layout, which is written if it has none; within a transaction."""
+        """Return the number of a layout, writing the layout if it is new; within a transaction."""
         number = self._numbers.get(layout)
         if number is None:
             content = _packed(layout)
@@ -93,14 +93,14 @@ class LayoutStore:
         return number
 
     def recognise(self, layout: Layout) -> None:
-        """Find the number of a layout that is in use, so that no question has to read it from disk."""
+        """Look up the number of a layout in use, so that no query has to read the layout from disk."""
         if layout not in self._numbers:
             number = self._found(_LAYOUT, _packed(layout))
             if number is not None:
                 self._remember(number, layout)
 
     def sweep(self) -> None:
-        """Remove what no chunk uses; within a transaction."""
+        """Delete layouts and schemas that no chunk uses; within a transaction."""
         writer = self._database.writer
         writer.execute("DELETE FROM layout WHERE number NOT IN (SELECT layout FROM chunk)")
         writer.execute("DELETE FROM outline WHERE number NOT IN (SELECT outline FROM layout)")
@@ -122,7 +122,7 @@ class LayoutStore:
             rows = self._database.read("SELECT content FROM outline WHERE number = ?", number)
             try:
                 self._outlines[number] = from_lists(json.loads(codec.unpack_text(rows[0][0])))
-            except (CorruptionError, IndexError):  # the layout itself says it too
+            except (CorruptionError, IndexError):  # the layout has the same information
                 return self.layout(layout).outline
         return self._outlines[number]
 
@@ -157,7 +157,7 @@ def _checksum(content: bytes) -> int:
 
 def _series(content: bytes) -> tuple[Key, ...]:
     keys = _decoder.decode(codec.unpack_text(content))
-    # Most pairs stand in many series: one object each, not one for every mention.
+    # Share equal pairs: most of them occur in many series.
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
     same = pairs.setdefault
     return tuple([tuple(map(same, key, key)) for key in keys])

@@ -1,4 +1,4 @@
-"""Opens the blocks; of a file that SQLite cannot read, what is still whole is copied into a new one."""
+"""Opens a block file; if SQLite finds it damaged, copies what is intact into a new file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLES = ("stream", "outline", "layout")
 def open_or_repair(
     path: Path, layouts: Layouts, damages: CorruptionLog, kept_series: int = KEPT_SERIES
 ) -> BlockStore:
-    """Return the blocks of a file, as far as they can be read."""
+    """Return the block store, as far as it can be read."""
     open_file = partial(BlockStore, path, layouts, damages, kept_series)
     try:
         return _readable(open_file)
@@ -64,12 +64,12 @@ def _put_aside(path: Path) -> Path:
 
 
 def _copy(aside: Path, blocks: BlockStore) -> tuple[int, int]:
-    """Copy what can be read; return how many chunks could and could not."""
+    """Copy what can be read; return how many chunks were copied and how many were lost."""
     old = sqlite3.connect(aside, isolation_level=None)
     try:
         with blocks.transaction():
-            with contextlib.suppress(sqlite3.DatabaseError):  # not even its first page may be there
-                # Otherwise SQLite reads nothing of a file that is shorter than its first page says.
+            with contextlib.suppress(sqlite3.DatabaseError):  # even the first page may be missing
+                # Otherwise SQLite refuses a file that is shorter than its first page says.
                 old.execute("PRAGMA writable_schema = ON")
             for table in TABLES:
                 for row in _rows(old, table):
@@ -87,7 +87,7 @@ def _copy_chunks(old: sqlite3.Connection, blocks: BlockStore) -> tuple[int, int]
     streams = {number for (number,) in blocks.database.writer.execute("SELECT number FROM stream")}
     for row in _rows(old, "chunk"):
         if row[1] not in streams:
-            continue  # whose it was cannot be told any more
+            continue  # its stream is unknown
         first, count = row[6:8]
         query = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
         try:
@@ -102,7 +102,7 @@ def _copy_chunks(old: sqlite3.Connection, blocks: BlockStore) -> tuple[int, int]
 
 
 def _go_on_counting(old: sqlite3.Connection, blocks: BlockStore, table: str) -> None:
-    """Give no number again: what is kept may speak of something that is lost."""
+    """Never reuse a number: rows that were copied may refer to lost ones."""
     writer = blocks.database.writer
     writer.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
     writer.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, _last(old, table)))

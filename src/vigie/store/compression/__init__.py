@@ -1,1 +1,1 @@
-"""Numbers to bytes and back, bit for bit."""
+"""Lossless compression of samples; a vector holds the values of one series in time order."""

@@ -1,4 +1,4 @@
-"""Numbers to sealed bytes and back, bit for bit: a codec byte, a flag, a checksum, the content."""
+"""Arrays to sealed bytes and back, lossless: codec, flag, checksum, content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vigie.model.nan import ABSENT_BITS
 from vigie.store.compression.decimals import Whole, as_whole, fill_floats
 from vigie.store.errors import CorruptionError
 
-try:  # five times as quick as zlib; it has no wheels for rarer processors
+try:  # five times faster than zlib; no wheels for some processors
     from isal.isal_zlib import crc32
 except ImportError:
     from zlib import crc32
@@ -24,10 +24,10 @@ Times = NDArray[np.int64]
 ZLIB, PCODEC, DECIMAL, BAND, ROLLED = CODECS = (1, 2, 4, 8, 9)
 DENSE = 1  # flag: no cell is absent
 _SEAL = struct.Struct("<BBI")
-FEW = 8  # numbers that are not worth pressing
-_FLOAT, _WHOLE = b"f", b"i"  # what these begin with; pcodec's own begins with another letter
-QUICK, THOROUGH = 6, 8  # 8 takes half as long again as 6, for 2 % fewer bytes
-MANY = 4096  # values for which finding out what to press, numbers or steps, costs little beside pressing
+FEW = 8  # shorter arrays are stored uncompressed
+_FLOAT, _WHOLE = b"f", b"i"  # first byte of uncompressed arrays; pcodec's own output starts with another byte
+QUICK, THOROUGH = 6, 8  # 8 takes 50% longer than 6, for 2% fewer bytes
+MANY = 4096  # values from which letting pcodec choose between values and deltas costs little
 _STEPS = {
     level: ChunkConfig(compression_level=level, delta_spec=DeltaSpec.try_consecutive(1))
     for level in (QUICK, THOROUGH)
@@ -39,12 +39,12 @@ _EITHER = ChunkConfig(compression_level=THOROUGH)
 
 
 def bits(values: Floats) -> NDArray[np.uint64]:
-    """Return the same memory as whole numbers: values are compared so, never as floats."""
+    """Return a view as integers: values are compared by their bits, never as floats."""
     return values.view(np.uint64)
 
 
 def absent(values: Floats) -> NDArray[np.bool_]:
-    """Tell which cells hold no sample."""
+    """Return which cells hold no sample."""
     where: NDArray[np.bool_] = bits(values) == np.uint64(ABSENT_BITS)
     return where
 
@@ -61,7 +61,7 @@ def pack_floats(values: Floats, codec: int = PCODEC, level: int = THOROUGH) -> b
 
 
 def compress(numbers: Floats | Whole, level: int) -> bytes:
-    """Return the bytes of numbers that are not to be pressed as steps, to be sealed with others."""
+    """Compress numbers without delta encoding; the caller seals the bytes."""
     if numbers.size <= FEW:
         kind = _FLOAT if numbers.dtype == np.float64 else _WHOLE
         return kind + numbers.tobytes() if numbers.size else b""
@@ -71,11 +71,10 @@ def compress(numbers: Floats | Whole, level: int) -> bytes:
 def decompress(content: bytes) -> Floats | Whole:
     if content[:1] == _FLOAT:
         return np.frombuffer(content, np.float64, offset=1)
-    return decompress_whole(content)  # or floats: pcodec knows what it was given
+    return decompress_whole(content)  # or floats: pcodec stores the type
 
 
 def decompress_whole(content: bytes) -> Whole:
-    """Return the numbers again, which are whole."""
     if content[:1] == _WHOLE:
         return np.frombuffer(content, np.int64, offset=1)
     numbers: Whole = standalone.simple_decompress(content)
@@ -93,7 +92,7 @@ def unpack_floats(blob: bytes) -> Floats:
 
 
 def is_dense(blob: bytes) -> bool:
-    """Tell, without unpacking, whether every cell holds a sample."""
+    """Report, without decompressing, whether every cell holds a sample."""
     return bool(blob[1] & DENSE)
 
 
@@ -108,7 +107,6 @@ def unpack_times(blob: bytes) -> Times:
 
 
 def pack_text(text: str) -> bytes:
-    """Return the sealed bytes of a text."""
     return seal(ZLIB, 0, zlib.compress(text.encode(), 6))
 
 
@@ -118,7 +116,7 @@ def unpack_text(blob: bytes) -> str:
 
 
 def faults(blob: bytes) -> list[str]:
-    """Return what is wrong with sealed bytes; nothing if the checksum is right."""
+    """Return the defect of sealed bytes, empty if the checksum is right."""
     try:
         unseal(blob)
     except CorruptionError as error:
@@ -127,7 +125,7 @@ def faults(blob: bytes) -> list[str]:
 
 
 def shuffle(words: NDArray[np.uint64]) -> bytes:
-    """Return all first bytes, then all second bytes and so on: alike bytes side by side press well."""
+    """Transpose to byte planes: similar bytes next to each other compress better."""
     return words.view(np.uint8).reshape(-1, 8).T.tobytes()
 
 
@@ -149,7 +147,7 @@ def _pcodec(values: Floats | Times, level: int, noise: bool | None = None) -> by
 
 
 def _config(values: Floats | Times, level: int, noise: bool | None) -> ChunkConfig:
-    """Return how to press: left to itself pcodec tries every way, which takes four times as long."""
+    """Choose the encoding: pcodec's own choice tries all and takes four times as long."""
     if level == QUICK:
         return _STEPS[QUICK]
     if noise is None:
@@ -160,7 +158,7 @@ def _config(values: Floats | Times, level: int, noise: bool | None) -> ChunkConf
 
 
 def _is_noise(values: Floats | Times) -> bool:
-    """Tell whether the way from one number to the next is longer than that from their mean."""
+    """Report whether deltas are larger than distances from the mean."""
     with np.errstate(all="ignore"):
         numbers = values.astype(np.float64)
         steps, spread = np.abs(np.diff(numbers)), np.abs(numbers - numbers.mean())
@@ -175,13 +173,13 @@ def _restored(codec: int, content: bytes) -> NDArray[np.uint64]:
 
 
 def seal(codec: int, flag: int, content: bytes) -> bytes:
-    """Return content with its codec, a flag and a checksum."""
+    """Prefix content with its codec, a flag and a checksum."""
     checksum = crc32(content, codec << 8 | flag)
     return _SEAL.pack(codec, flag, checksum) + content
 
 
 def unseal(blob: bytes) -> tuple[int, int, bytes]:
-    """Return codec, flag and content again, or raise Damaged."""
+    """Return codec, flag and content, or raise CorruptionError."""
     if len(blob) < _SEAL.size:
         raise CorruptionError(f"a blob of {len(blob)} bytes is too short to be one")
     codec, flag, checksum = _SEAL.unpack_from(blob)

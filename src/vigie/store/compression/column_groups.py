@@ -1,7 +1,7 @@
-"""Lines of several metrics pressed together: alone, what comes with every blob costs more than some hold.
+"""Compresses the vectors of several metrics together, because a blob of its own has too much overhead.
 
-Each line is what it is by itself: one number that stays, whole numbers or ones with few decimals (as steps,
-or as they are where that is shorter), plain floats, or with gaps. What is alike is pressed as one.
+Each vector has an encoding: constant, integers or decimals (as deltas, or as distances from a base where
+that is shorter), floats, or floats with gaps. Vectors of one encoding are compressed as one array.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from vigie.store.series.layout import Columns
 Flags = NDArray[np.bool_]
 Kinds = NDArray[np.uint8]
 STEADY, STEPS, NUMBERS, FLOATS, GAPS = range(5)
-_SORTS = 8  # a kind is a sort, and eight times how many decimals whole numbers stand for
+_SORTS = 8  # a kind is an encoding plus eight times the number of decimals
 _SORT_OF = bytes(kind % _SORTS for kind in range(256))
 TENS = np.array([10.0**decimals for decimals in range(MOST_DECIMALS + 1)])
-_GLANCE = 8  # rows that are looked at before all are
+_GLANCE = 8  # values to try before all are converted
 
 
 class _Parts(NamedTuple):
-    """What a band holds; empty what it has nothing of."""
+    """The parts of a column group; empty where no vector has that encoding."""
 
     kinds: bytes
     steady: bytes = b""
-    bases: bytes = b""  # of lines that are whole numbers: the first of steps, one that others lie around
-    units: bytes = b""  # what all steps or distances of a line are a multiple of
+    bases: bytes = b""  # of integer vectors: the first value of deltas, the center of distances
+    units: bytes = b""  # common divisor of the deltas or distances of a vector
     steps: bytes = b""
     numbers: bytes = b""
     floats: bytes = b""
@@ -61,7 +61,7 @@ _parts_of = msgpack.Decoder(_Parts).decode
 
 
 def pack_column_groups(lines: Floats, bands: Sequence[tuple[int, int]], level: int) -> list[bytes]:
-    """Return the sealed bytes of each band, given the first of its lines and the one behind its last."""
+    """Return the sealed bytes of each group, given as (first vector, stop)."""
     kinds, whole = _judged(lines)
     return [_packed(lines[start:stop], kinds[start:stop], whole[start:stop], level) for start, stop in bands]
 
@@ -99,10 +99,10 @@ def _sealed(lines: Floats, parts: _Parts) -> bytes:
 def fill_column_group(
     blob: bytes, height: int, rows: int, wanted: Columns | None, first: int, last: int, out: Floats
 ) -> None:
-    """Write some of a band's lines, or all, from one of their rows up to another."""
+    """Write some vectors of a group, or all, from one row up to another."""
     _, _, content = unseal(blob)
     band = _Band(_parts_of(content), rows, slice(first, last), out)
-    if len(band.parts.kinds) == 1:  # all are of one kind
+    if len(band.parts.kinds) == 1:  # all vectors have the same kind
         ranks = ALL if wanted is None else wanted
         band.fill(band.parts.kinds[0], RankedRows(ALL, ranks), 0, height)
         return
@@ -115,13 +115,13 @@ def fill_column_group(
 
 
 class _Band:
-    """What a band holds, which of its rows are wanted, and where they go."""
+    """Decodes the vectors of one group into a matrix."""
 
     def __init__(self, parts: _Parts, rows: int, span: slice, out: Floats) -> None:
         self.parts, self._rows, self._span, self._out = parts, rows, span, out
 
     def fill(self, kind: int, found: RankedRows, before: int, height: int) -> None:
-        """Write lines of one kind; before their bases are others, and so many lines are of their sort."""
+        """Write the vectors of one kind; `height` vectors have their encoding, with bases from `before` on."""
         parts, rows, span = self.parts, self._rows, self._span
         sort, decimals = kind % _SORTS, kind // _SORTS
         if sort == STEADY:
@@ -149,7 +149,7 @@ class _Band:
         return apart
 
     def _summed(self, ranks: Lines, mine: slice) -> Whole:
-        """Return where steps lead to from the first number of each line on."""
+        """Accumulate deltas from the first value of each vector."""
         bases, units = self._of(ranks, mine)
         whole = np.empty((len(bases), self._rows), dtype=np.int64)
         fill_lines(self.parts.steps, ranks, whole[:, 1:])
@@ -160,7 +160,7 @@ class _Band:
         return np.add.accumulate(whole, axis=1, out=whole)[:, self._span]
 
     def _of(self, ranks: Lines, mine: slice) -> tuple[Whole, Whole | None]:
-        """Return the base of each line, and the unit, side by side with the lines."""
+        """Return base and unit of each vector, as columns."""
         bases, units = decompress_whole(self.parts.bases), self.parts.units
         return _beside(bases[mine], ranks), _beside(decompress_whole(units)[mine], ranks) if units else None
 
@@ -171,7 +171,7 @@ def _beside(numbers: Whole, ranks: Lines) -> Whole:
 
 
 def _judged(lines: Floats) -> tuple[Kinds, Whole]:
-    """Return what each line is, and all as whole numbers, which say something where a line is of such."""
+    """Return the kind of each vector, and all vectors as integers, valid where the kind is an integer one."""
     kinds = np.full(len(lines), FLOATS, dtype=np.uint8)
     steady = (bits(lines) == bits(lines)[:, :1]).all(axis=1)
     whole = np.zeros(lines.shape, dtype=np.int64)
@@ -186,7 +186,7 @@ def _judged(lines: Floats) -> tuple[Kinds, Whole]:
 
 
 def whole_or_tenths(lines: Floats) -> tuple[Whole, Whole, Flags]:
-    """Return lines as whole numbers, how many decimals each stands for, and which that gives back."""
+    """Return vectors as integers, the decimals of each, and which vectors that represents exactly."""
     whole, fits = whole_lines(lines)
     decimals = np.zeros(len(lines), dtype=np.int64)
     for tried in range(1, MOST_DECIMALS + 1):
@@ -200,14 +200,14 @@ def whole_or_tenths(lines: Floats) -> tuple[Whole, Whole, Flags]:
 
 
 def _tenths(lines: Floats, decimals: int) -> tuple[Whole, Flags]:
-    """Return lines as so many times as large whole numbers, and which of them that gives back bit for bit."""
+    """Return vectors scaled to integers, and which of them that represents bit for bit."""
     with np.errstate(all="ignore"):
         whole: Whole = np.rint(lines * TENS[decimals]).astype(np.int64)
     return whole, (bits(whole / TENS[decimals]) == bits(lines)).all(axis=1)
 
 
 def _is_noise(lines: Floats, kinds: Kinds) -> Columns:
-    """Return which lines of whole numbers have longer steps than ways from their mean."""
+    """Return which integer vectors have larger deltas than distances from their mean."""
     stepping = np.flatnonzero(kinds % _SORTS == STEPS)
     numbers = lines[stepping]
     steps = np.abs(numbers[:, 1:] - numbers[:, :-1]).sum(axis=1)
@@ -217,13 +217,13 @@ def _is_noise(lines: Floats, kinds: Kinds) -> Columns:
 
 
 def _around(whole: Whole) -> tuple[Whole, Whole]:
-    """Return a number amid each line, and how far the others are from it."""
+    """Return a center of each vector, and the distances from it."""
     bases: Whole = np.rint(whole.mean(axis=1)).astype(np.int64) if whole.size else whole.sum(axis=1)
     return bases, whole - bases[:, np.newaxis]
 
 
 def units_of(moves: Whole) -> Whole:
-    """Return what all numbers of each line are a multiple of; seldom is it more than 1, as a few tell."""
+    """Return the common divisor of each vector; a few values are tried first, since it is rarely above 1."""
     units = np.ones(len(moves), dtype=np.int64)
     for glance in (_GLANCE, moves.shape[1]):
         left = np.flatnonzero(units > 1) if glance > _GLANCE else np.arange(len(moves))
@@ -232,12 +232,11 @@ def units_of(moves: Whole) -> Whole:
 
 
 def pack_heads(heads: Kinds) -> bytes:
-    """Return what is said about each line, a few bytes each; about all of them if that is the same."""
+    """Pack a few bytes per vector; one entry if all are the same."""
     return heads[:1].tobytes() if (heads == heads[:1]).all() else zlib.compress(heads.tobytes())
 
 
 def unpack_heads(part: bytes, height: int, width: int) -> Kinds:
-    """Return what is said about each line again."""
     content = part * height if len(part) == width else zlib.decompress(part)
     return np.frombuffer(content, np.uint8, height * width).reshape(height, width)
 

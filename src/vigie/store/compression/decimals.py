@@ -1,7 +1,7 @@
-"""Floats that are whole numbers, or have few decimals: as whole numbers they press better and unpack faster.
+"""Floats that are integers or have few decimals, stored as integers: smaller, and faster to decompress.
 
-Most of what machines count is so. pcodec often sees it by itself, but not in hundredths of seconds beside
-one another that differ in size: those take 4.4 bytes a value as floats, and 1.3 as whole numbers.
+Most counters are like that. pcodec detects it in many cases, but not for hundredths of seconds of different
+magnitude: those take 4.4 bytes per value as floats, and 1.3 as integers.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 MOST_DECIMALS = 4
-LEAST = 128  # values for which it is worth the look
-_GLANCE = 64  # values that are looked at before all are
+LEAST = 128  # values from which the conversion pays
+_GLANCE = 64  # values to try before all are converted
 
 
 def as_whole(values: Floats) -> tuple[Whole, int] | None:
-    """Return whole numbers and how many decimals they stand for, if that gives every bit back."""
+    """Return integers and their number of decimals, if that represents every value bit for bit."""
     if len(values) < LEAST:
         return None
     few = values[:: -(-len(values) // _GLANCE)]
-    with np.errstate(all="ignore"):  # NaN and infinities are no whole numbers, which shows
+    with np.errstate(all="ignore"):  # NaN and infinities fail the comparison
         for decimals in range(MOST_DECIMALS + 1):
             if _whole(few, decimals) is not None:
                 whole = _whole(values, decimals)
@@ -32,7 +32,7 @@ def as_whole(values: Floats) -> tuple[Whole, int] | None:
 
 
 def whole_lines(lines: Floats) -> tuple[Whole, NDArray[np.bool_]]:
-    """Return all as whole numbers, and which lines that gives back bit for bit."""
+    """Return all vectors rounded to integers, and which of them that represents bit for bit."""
     with np.errstate(all="ignore"):
         whole: Whole = np.rint(lines).astype(np.int64)
     again = whole.astype(np.float64)
@@ -40,7 +40,7 @@ def whole_lines(lines: Floats) -> tuple[Whole, NDArray[np.bool_]]:
 
 
 def fill_floats(floats: Floats, numbers: Whole | Floats, decimals: int) -> None:
-    """Write the floats again that whole numbers stand for; floats are written as they are."""
+    """Convert integers with decimals back to floats; floats are copied."""
     if decimals:
         np.divide(numbers, 10.0**decimals, out=floats)
     else:

@@ -1,7 +1,7 @@
-"""Lines of whole numbers to bytes and back: those of about one size are pressed together.
+"""Compresses integer vectors of similar magnitude together.
 
-pcodec counts how often numbers of each size come. Among large numbers small ones would cost nearly as much,
-so that lines are parted by size, as far as each part has enough numbers to be worth its beginning.
+pcodec's entropy coding spends nearly as many bits on small numbers as on the large ones beside them, so
+vectors are split by magnitude where each part has enough values to pay for its header.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from vigie.store.compression.codec import compress, decompress_whole
 from vigie.store.compression.decimals import Whole
 from vigie.store.compression.row_selection import ALL, Lines, rank_rows, scatter_rows, select_rows
 
-ENOUGH = 400  # numbers of a part
+ENOUGH = 400  # values per part
 WIDTH = 1.0  # from the smallest to the largest of a part, as a power of two
-_PARTED = b"g"  # what is not parted begins as codec.press has it
+_PARTED = b"g"  # unsplit content starts as codec.compress writes it
 _parts_of = msgpack.Decoder(list[bytes]).decode
-_ZLIB = b"\x78"  # which part each line is in is below this
+_ZLIB = b"\x78"  # part numbers are below this byte
 
 
 def compress_lines(lines: Whole, level: int) -> bytes:
@@ -34,14 +34,13 @@ def compress_lines(lines: Whole, level: int) -> bytes:
 
 
 def decompress_lines(content: bytes, height: int, columns: int) -> Whole:
-    """Return the lines again, so many with so many numbers each."""
     lines = np.empty((height, columns), dtype=np.int64)
     fill_lines(content, ALL, lines)
     return lines
 
 
 def fill_lines(content: bytes, chosen: Lines, out: Whole) -> None:
-    """Write some of the lines, or all, as numbers again; parts without any of them are left alone."""
+    """Write some of the vectors, or all; parts without any of them are not decompressed."""
     columns = out.shape[1]
     if content[:1] != _PARTED:
         lines = decompress_whole(content).reshape(-1, columns)
@@ -68,7 +67,7 @@ def _fill_all(parts: bytes, pressed: Sequence[bytes], out: Whole) -> None:
 
 
 def _parts(lines: Whole) -> NDArray[np.uint8]:
-    """Return in which part each line is: the next begins when this has enough, and what comes is larger."""
+    """Assign a part to each vector; a part ends when it has enough values and the next is larger."""
     sizes = np.log2(np.abs(lines.astype(np.float64)).mean(axis=1) + 2.0**-9)
     order = np.argsort(sizes, kind="stable")
     parts = np.zeros(len(lines), dtype=np.uint8)

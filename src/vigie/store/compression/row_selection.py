@@ -1,4 +1,4 @@
-"""Where chosen lines stand among those that are pressed together with them."""
+"""Positions of selected vectors among those of the same kind."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from vigie.store.series.layout import Columns
 
-FEW = 64  # lines that are counted one by one sooner than as arrays
+FEW = 64  # below this, counting one by one is faster than with arrays
 ALL = slice(None)
 Lines = Columns | list[int] | slice
 
 
 class RankedRows(NamedTuple):
-    """Which of the chosen lines are of one kind, and which of all lines of their sort each of them is."""
+    """Selected vectors of one kind: their places in the output, and ranks among all of their encoding."""
 
     places: Lines
     ranks: Lines
 
 
 def scatter_rows(out: NDArray[Any], places: Lines, lines: Iterable[Any]) -> None:
-    """Write lines to their places; a few of them one by one, which numpy does slower at once."""
+    """Write vectors to their places; a few are faster one by one."""
     if isinstance(places, list):
         for place, line in zip(places, lines, strict=True):
             out[place] = line
@@ -36,9 +36,9 @@ def select_rows(lines: NDArray[Any], ranks: Lines) -> Iterable[Any]:
 
 
 def rank_rows(kinds: bytes, sorts: bytes, chosen: Columns | list[int] | None) -> dict[int, RankedRows]:
-    """Return lines by kind, given kind and sort of every line; all lines of a kind are of one sort.
+    """Return the selected vectors by kind, given kind and encoding of every vector.
 
-    The chosen lines ascend.
+    The selection ascends, and all vectors of a kind have the same encoding.
     """
     if chosen is None or len(chosen) > FEW:
         return _at_once(kinds, sorts, None if chosen is None else np.asarray(chosen))
@@ -46,7 +46,7 @@ def rank_rows(kinds: bytes, sorts: bytes, chosen: Columns | list[int] | None) ->
     if not lines:
         return {}
     first, last, kind = lines[0], lines[-1] + 1, kinds[lines[0]]
-    if last - first == len(lines) == kinds.count(kind, first, last):  # side by side, and all of one kind
+    if last - first == len(lines) == kinds.count(kind, first, last):  # adjacent, and all of one kind
         before = sorts.count(sorts[first], 0, first)
         return {kind: RankedRows(ALL, slice(before, before + len(lines)))}
     found: dict[int, tuple[list[int], list[int]]] = {}

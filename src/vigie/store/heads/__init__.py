@@ -1,1 +1,1 @@
-"""What comes in, and the newest rows in memory."""
+"""The newest samples, uncompressed, and how series map to streams."""

@@ -1,4 +1,4 @@
-"""Groups of loose series: which series stands in which column of which stream."""
+"""Groups of series that arrive together: which series is in which column of which stream."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vigie.store.heads.stream import BEFORE_ALL, Stream
 from vigie.store.series.layout import Key, Layouts, Target
 
 JUDGED_EVERY = 16  # rows
-ENDED_PART = 8  # a group is arranged anew when one in so many of its series has ended
+ENDED_PART = 8  # a group is rebuilt when one in so many of its series has ended
 
 
 class Member:
-    """A series, and its place in a group while it has one."""
+    """A series, and its column in a group while it has one."""
 
     __slots__ = ("column", "group", "key", "parted", "target")
 
@@ -25,21 +25,21 @@ class Member:
         self.target, self.key = target, key
         self.group: ArrivalGroup | None = None
         self.column = 0
-        self.parted = 0  # how often it was seen not to come together with the others of its group
+        self.parted = 0  # how often it was removed from a group for arriving at other times
 
 
 class ArrivalGroup:
-    """The seats of one stream, ordered by key, so that targets of a kind share a layout."""
+    """The members of one stream, ordered by key, so that similar targets share a layout."""
 
     def __init__(self, stream: Stream, layouts: Layouts) -> None:
         self.stream = stream
         self.seats: list[Member] = []
         self.layout = layouts.of(())
-        self.latest = BEFORE_ALL  # the last time at which one of its series came
-        self.is_open = True  # to series that are new
+        self.latest = BEFORE_ALL  # last time at which one of its series arrived
+        self.is_open = True  # to new series
         self._layouts = layouts
         self._judged = BEFORE_ALL
-        self._ended: set[Member] = set()  # those whose last sample is a stale marker
+        self._ended: set[Member] = set()  # members whose last sample is a stale marker
 
     def take(self, seats: Iterable[Member]) -> None:
         seats = list(seats)
@@ -51,7 +51,7 @@ class ArrivalGroup:
         self._arrange()
 
     def dismiss(self, seats: Iterable[Member]) -> None:
-        """Leave seats without a place."""
+        """Remove members from the group."""
         for seat in seats:
             seat.group = None
         self.seats = [seat for seat in self.seats if seat.group is self]
@@ -59,7 +59,7 @@ class ArrivalGroup:
         self._arrange()
 
     def note(self, columns: Sequence[int], last: Floats) -> None:
-        """Note who ended, and who is back, by the last values that came."""
+        """Track which members ended or came back, by their last values."""
         stale = bits(last) == np.uint64(STALE_BITS)
         if self._ended or stale.any():
             seats = [self.seats[column] for column in columns]
@@ -67,7 +67,7 @@ class ArrivalGroup:
             self._ended.update([seats[i] for i in np.flatnonzero(stale).tolist()])
 
     def judge(self) -> None:
-        """Part with series that ended, and with those that mostly do not come when the others do."""
+        """Remove members that ended, and those that mostly arrive at other times than the rest."""
         if len(self._ended) * ENDED_PART > len(self.seats):
             self.dismiss(list(self._ended))
         head = self.stream.pieces[-1] if self.stream.pieces else None

@@ -1,4 +1,4 @@
-"""The newest rows of a stream as plain numbers: one row for each time, one column for each series."""
+"""The newest rows of a stream, uncompressed: one row per time, one column per series."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ FIRST_ROWS = 8
 
 
 class Head:
-    """Grows downwards with time, and to the right when series come; what ended leaves when it is closed."""
+    """Gets new columns when series appear; series that ended are dropped when it is closed."""
 
     def __init__(self, layout: Layout, since: int) -> None:
         self.layout = layout
         self.rows = 0
         self.start = self.end = 0  # the times of the first and the last row
-        self.since = since  # the log's position of the oldest row that is in no block
-        self.replaces: list[int] = []  # chunks on disk whose rows were taken back into this head
+        self.since = since  # log position of the oldest row that is in no block
+        self.replaces: list[int] = []  # chunks on disk whose rows were moved into this head
         self.number = 0  # a head is in no block
         self.changes = 0
-        self.seen = -1  # how many changes there were when it was looked at last
+        self.seen = -1  # `changes` at the last check
         self.sparse = False
-        self.limit = 0  # rows up to which it may be pushed to
+        self.limit = 0  # rows before it is closed
         self._times = np.empty(FIRST_ROWS, dtype=np.int64)
         self._values = absent_matrix(FIRST_ROWS, len(layout))
         self._source: Layout = layout
@@ -31,7 +31,6 @@ class Head:
 
     @classmethod
     def holding(cls, layout: Layout, times: Times, values: Floats, since: int) -> Head:
-        """Return a head with these rows."""
         head = cls(layout, since)
         head.rows, head._times, head._values = len(times), times, values
         head.start, head.end = int(times[0]), int(times[-1])
@@ -39,7 +38,7 @@ class Head:
         return head
 
     def copy(self) -> Head:
-        """Return a head with the same rows that appends leave alone."""
+        """Return a copy that appends do not change."""
         return Head.holding(self.layout, self.times.copy(), self.values.copy(), self.since)
 
     @property
@@ -51,13 +50,13 @@ class Head:
         return self._values[: self.rows]
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
-        """Return one line for each of the columns, and whether a cell may be absent."""
-        if len(columns) and columns[-1] - columns[0] + 1 == len(columns):  # they ascend, side by side
+        """Return one row per column, and whether a cell may be absent."""
+        if len(columns) and columns[-1] - columns[0] + 1 == len(columns):  # contiguous
             return self._values[first:last, columns[0] : columns[-1] + 1].T.copy(), self.sparse
         return self._values[first:last, columns].T, self.sparse
 
     def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
-        """Put a row behind the last one if nothing else has to be done for it; tell whether it was so."""
+        """Append a row of the same layout; return False if that needs more than a copy."""
         at = self.rows
         if at >= self.limit or layout is not self._source or self._columns is not None:
             return False
@@ -75,7 +74,7 @@ class Head:
         return True
 
     def put(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
-        """Put a row of another layout where its time belongs; tell whether its time was free."""
+        """Insert a row of any layout at its time; return whether its time was free."""
         at = self.rows if not self.rows or time > self.end else int(np.searchsorted(self.times, time))
         if at < self.rows and self._times[at] == time:
             return False
@@ -93,7 +92,7 @@ class Head:
         return True
 
     def extend(self, layouts: Layouts, layout: Layout, times: Times, rows: Floats, since: int) -> None:
-        """Put many rows behind the last one."""
+        """Append many rows."""
         columns = self._columns_of(layouts, layout)
         self.changes += 1
         self._reserve(self.rows + len(times))
@@ -110,7 +109,7 @@ class Head:
         self.since = min(self.since, since)
 
     def fill(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
-        """Put cells into the row of this time where it has none yet; tell whether there was any."""
+        """Insert a row, or fill the absent cells of the existing one; return whether a cell was filled."""
         if self.put(layouts, layout, time, row, since):
             return True
         at = int(np.searchsorted(self.times, time))
@@ -124,7 +123,7 @@ class Head:
         return bool(free.any())
 
     def _columns_of(self, layouts: Layouts, layout: Layout) -> Columns | None:
-        """Return where a layout's series stand here, None for "in the same places"; new ones get a column."""
+        """Return the columns of a layout's series, None for the same order; new series get a column."""
         if layout is not self._source:
             union = layouts.widened(self.layout, layout.series)
             if union is not self.layout:
@@ -155,7 +154,7 @@ class Head:
     def _reserve(self, rows: int) -> None:
         if rows > len(self._times):
             known = len(self._times)
-            # Twice as many each time, but none that a head of its limit would never fill.
+            # Double the capacity, up to the head's limit.
             twice = min(known, self.limit - known) if self.limit > known else known
             more = max(FIRST_ROWS, twice, rows - known)
             self._times = np.concatenate([self._times, np.empty(more, dtype=np.int64)])

@@ -1,6 +1,6 @@
-"""Finds the streams and columns that matchers fit: by metric name, by target, then within each layout.
+"""Finds streams by matchers: by metric name, by target, then within each layout.
 
-Labels of a target are asked about once a target; the others once a layout, which nodes of a kind share.
+Target labels are matched once per target, series labels once per layout, which similar nodes share.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from vigie.store.series.layout import NAME, Target
 from vigie.store.series.matcher import CompiledMatcher, compile_matcher
 from vigie.store.series.schema import Schema
 
-MENTIONS = 4  # of each stream under names that fit, up to which going by names is worth it: else all may fit
+MENTIONS = 4  # per stream and matching name, up to which the name index pays; above, all streams may match
 
 
 class StreamMatch(NamedTuple):
-    """A stream that may have what is asked for, and what is still to ask of its layouts."""
+    """A stream that may match, and the conditions left for its layouts."""
 
     stream: Stream
     target: Mapping[str, str]
@@ -27,14 +27,12 @@ class StreamMatch(NamedTuple):
 
 
 class _Own(NamedTuple):
-    """The labels of a target, and their names."""
-
     names: tuple[str, ...]
     labels: Mapping[str, str]
 
 
 class Index:
-    """Every stream by target and source, and by the metric names that it has or had."""
+    """Streams by target and source, and by the metric names they have or had."""
 
     def __init__(self) -> None:
         self._streams: dict[Target, dict[str, Stream]] = {}
@@ -57,7 +55,7 @@ class Index:
             self._own[target] = _Own(tuple([name for name, _ in target]), dict(target))
 
     def note(self, stream: Stream, outline: Schema) -> None:
-        """Note that a stream has series of these names."""
+        """Add the metric names of a schema to a stream."""
         noted = self._noted[stream]
         if outline not in noted:
             noted[outline] = None
@@ -65,11 +63,10 @@ class Index:
                 self._by_name.setdefault(name, {})[stream] = None
 
     def outlines(self, stream: Stream) -> Collection[Schema]:
-        """Return what is noted of a stream."""
         return self._noted.get(stream, ())
 
     def renew(self, stream: Stream, outlines: Iterable[Schema]) -> None:
-        """Forget the names that a stream has no more; without any rows it is forgotten itself."""
+        """Replace the schemas of a stream; a stream without rows is removed."""
         self._unname(stream)
         if not stream.spans and not stream.pieces:
             self.remove(stream)
@@ -87,7 +84,7 @@ class Index:
             del self._own[stream.name.target]
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
-        """Return the targets whose own labels fit."""
+        """Return the targets whose labels match."""
         conditions = [CompiledMatcher(matcher) for matcher in matchers]
         return [target for target, own in self._own.items() if _fits(own.labels, conditions)]
 
@@ -95,9 +92,9 @@ class Index:
         return list(self._streams.get(target, {}).values())
 
     def find(self, matchers: Sequence[Matcher]) -> Iterator[StreamMatch]:
-        """Yield the streams that the matchers may fit."""
+        """Yield the streams that may match."""
         conditions = [compile_matcher(matcher) for matcher in matchers]
-        parted: dict[tuple[str, ...], _Parted] = {}  # by the names of a target's labels
+        parted: dict[tuple[str, ...], _Parted] = {}  # by the label names of a target
         for target, streams in self._candidates(conditions):
             names, labels = self._own[target]
             if names not in parted:
@@ -121,7 +118,7 @@ class Index:
         return [(target, list(streams.values())) for target, streams in self._streams.items()]
 
     def _names(self, named: Sequence[CompiledMatcher]) -> list[str]:
-        """Return the metric names that meet all of some conditions."""
+        """Return the metric names that meet all conditions."""
         listed = next((condition.among for condition in named if condition.among is not None), None)
         names = self._by_name if listed is None else [name for name in listed if name in self._by_name]
         return [name for name in names if all(condition.test(name) for condition in named)]
@@ -136,7 +133,7 @@ class Index:
 
 
 class _Parted(NamedTuple):
-    """Which conditions are about a target's own labels, and which about its series."""
+    """Conditions on target labels, and those on series labels."""
 
     own: tuple[CompiledMatcher, ...]
     rest: tuple[CompiledMatcher, ...]

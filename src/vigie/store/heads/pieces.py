@@ -15,13 +15,12 @@ Piece = Head | Chunk
 
 
 def close(layouts: Layouts, head: Head) -> Chunk:
-    """Return a head's rows as a chunk in memory."""
     chunk = compress_chunk(layouts, head.layout, head.times, head.values, QUICK)
     return chunk._replace(since=head.since, replaces=tuple(head.replaces))
 
 
 def reopen(chunk: Chunk, since: int) -> Head:
-    """Return a chunk's rows as a head, to put a late one between them."""
+    """Convert a chunk back to a head, to insert a late row."""
     head = Head.holding(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
     head.replaces = [*chunk.replaces, *([chunk.number] if chunk.number else [])]
     head.since = since if chunk.number else min(chunk.since, since)
@@ -29,7 +28,7 @@ def reopen(chunk: Chunk, since: int) -> Head:
 
 
 def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
-    """Return pieces that follow one another as one chunk."""
+    """Merge consecutive pieces into one chunk."""
     if len(pieces) == 1 and isinstance(pieces[0], Chunk):
         return pieces[0]
     layout = layouts.ordered(layouts.union(piece.layout for piece in pieces))

@@ -1,4 +1,4 @@
-"""Where the tables of a target's frames go: found once, as long as the same tables come."""
+"""Maps the tables of a frame to streams, cached while the same tables arrive."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Parts = Sequence[tuple[Table, Sequence[float]]]
 
 
 class Placement:
-    """The streams of some tables; of tables with the same source the first counts."""
+    """The streams of some tables; of tables with the same source, the first is used."""
 
     def __init__(self, found: Sequence[tuple[Stream, TableLayout]]) -> None:
-        self._held = [shape.table for _, shape in found]  # so that nothing else has their identity
+        self._held = [shape.table for _, shape in found]  # referenced, so that their ids stay unique
         self._tables = {table.source: table for table in self._held}
         places: dict[Stream, int] = {}
         for i, (stream, _) in enumerate(found):
@@ -35,11 +35,11 @@ class Placement:
         self._edges = list(pairwise(accumulate(map(len, self.layouts), initial=0)))
 
     def is_older(self, route: Placement) -> bool:
-        """Tell whether another route has another version of one of the tables."""
+        """Report whether another placement has another version of one of the tables."""
         return any(route._tables.get(source, table) is not table for source, table in self._tables.items())
 
     def values(self, parts: Parts) -> Floats:
-        """Return the values of a frame one after the other, bit for bit."""
+        """Return the values of a frame as one array, bit for bit."""
         rows = [shape.row(parts[i][1]) for i, shape in zip(self._places, self._shapes, strict=True)]
         return np.concatenate(rows) if len(rows) > 1 else rows[0]
 
@@ -48,20 +48,20 @@ class Placement:
 
 
 class PlacementCache:
-    """Remembers a few for each target: not every table comes with every frame."""
+    """A few per target: not every table is in every frame."""
 
-    MOST = 16  # of a target
+    MOST = 16  # per target
 
     def __init__(self) -> None:
         self._known: dict[Target, dict[tuple[int, ...], Placement]] = {}
 
     def get(self, target: Target, parts: Parts) -> Placement | None:
-        """Return the route of these very tables."""
+        """Return the placement of exactly these tables."""
         known = self._known.get(target)
         return None if known is None else known.get(tuple([id(table) for table, _ in parts]))
 
     def add(self, target: Target, parts: Parts, route: Placement) -> None:
-        """Remember a route, and forget those of older versions of its tables."""
+        """Add a placement, and drop those with older versions of its tables."""
         known = self._known.get(target, {})
         fresh = {numbers: other for numbers, other in known.items() if not other.is_older(route)}
         fresh = {} if len(fresh) >= self.MOST else fresh

@@ -1,4 +1,4 @@
-"""One table of one target: pieces in memory that are in no block yet, and where its blocks lie."""
+"""One table of one target: its pieces in memory, and the spans of its chunks on disk."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ NEVER = 1 << 62
 
 
 class HeadLimits(NamedTuple):
-    """How much stays in memory, and how much goes into one block."""
+    """How much stays in memory, and how much goes into one chunk."""
 
-    head_rows: int = 160  # the longer, the fewer bytes and pieces; fewer rows where there are many series
+    head_rows: int = 160  # longer heads compress better; shortened when there are many series
     least_rows: int = 64
-    head_cells: int = 48_000_000  # of all heads together, while these have more than the least
+    head_cells: int = 48_000_000  # of all heads, while they are longer than the minimum
     head_ms: int = 2_400_000
     keep_ms: int = 3_600_000
     block_ms: int = 7_200_000
-    kept_series: int = KEPT_SERIES  # of layouts that are read from disk
+    kept_series: int = KEPT_SERIES  # of layouts read from disk
 
     def rows_of_heads(self, series: int) -> int:
-        """Return how long the heads of so many series become; a few more or less change nothing."""
+        """Return the length of heads for this number of series, in coarse steps."""
         step = max(1, self.least_rows // 2)
         fitting = self.head_cells // max(1, series) // step * step
         return min(self.head_rows, max(self.least_rows, fitting))
@@ -45,60 +45,58 @@ LENGTHS = HeadLimits()
 
 
 class StoredChunks(Protocol):
-    """The chunks of a stream that are on disk."""
-
     def at(self, stream: int, time: int) -> Chunk | None:
-        """Return the chunk whose first and last time enclose this one."""
+        """Return the chunk whose first and last time enclose this time."""
 
     def between(self, stream: int, after: int, before: int) -> bool:
-        """Tell whether a chunk begins between two times."""
+        """Report whether a chunk starts between two times."""
 
 
 class Stream:
-    """Pieces never overlap in time, neither with each other nor with the chunks on disk."""
+    """Pieces overlap neither each other nor the chunks on disk."""
 
     def __init__(
         self, name: StreamName, layouts: Layouts, lengths: HeadLimits, damages: CorruptionLog
     ) -> None:
         self.name = name
         self.damages = damages
-        self.number = 0  # in the blocks; 0 as long as there are none
-        self.flushed = 0  # every row that the log holds before this position is in a block
+        self.number = 0  # in the block store; 0 before the first flush
+        self.flushed = 0  # every row before this log position is in a block
         self.pieces: list[Piece] = []
-        self.spans = LayoutSpans()  # the layouts on disk
+        self.spans = LayoutSpans()  # layouts on disk
         self.complete_from = BEFORE_ALL  # every row from this time on is in memory
-        self.small_from: int | None = None  # where chunks begin that were never merged
-        self.merging: dict[int, Chunk] = {}  # chunks on disk that are just being replaced, by what
-        self.look_at = BEFORE_ALL  # from when on the upkeep may find something to do
-        self.roll_at: dict[int, int] = {}  # by the width of buckets, from when on rollups may be due
-        self.rolled: int | None = None  # up to when rows come late for rollups; None if that is to be asked
+        self.small_from: int | None = None  # start of the first unmerged chunk
+        self.merging: dict[int, Chunk] = {}  # chunks on disk being replaced, and their replacements
+        self.look_at = BEFORE_ALL  # earliest time at which maintenance may have work
+        self.roll_at: dict[int, int] = {}  # by bucket width, earliest time at which rollups may be due
+        self.rolled: int | None = None  # rows up to this time are late for rollups; None if unknown
         self._layouts = layouts
         self._lengths = lengths
         self._head_rows = lengths.head_rows
-        self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # so that not all are due at once
+        self._phase = zlib.crc32(repr(name).encode()) / (1 << 32)  # spreads work over time
 
     @property
     def last_stored(self) -> int:
-        """Return the last time on disk."""
+        """Return the newest time on disk."""
         return self.spans.end
 
     @property
     def end(self) -> int:
-        """Return the last time of all."""
+        """Return the newest time."""
         return max(self.pieces[-1].end if self.pieces else BEFORE_ALL, self.last_stored)
 
     @property
     def since(self) -> int | None:
-        """Return the log's position of the oldest row that is in no block."""
+        """Return the log position of the oldest row that is in no block."""
         return min((piece.since for piece in self.pieces if not piece.number), default=None)
 
     @property
     def width(self) -> int:
-        """Return how many series there are in the newest piece that is in memory."""
+        """Return the number of series of the newest piece in memory."""
         return len(self.pieces[-1].layout) if self.pieces else 0
 
     def resize(self, head_rows: int) -> None:
-        """Let heads become so long from now on."""
+        """Set the length of heads."""
         if head_rows != self._head_rows:
             self._head_rows = head_rows
             for head in self.heads():
@@ -106,7 +104,7 @@ class Stream:
             self.look_at = BEFORE_ALL
 
     def holds(self, time: int, stored: StoredChunks) -> bool:
-        """Tell whether there is a row of this time."""
+        """Report whether there is a row at this time."""
         if time > self.end:
             return False
         at = self._index_at(time)
@@ -114,7 +112,7 @@ class Stream:
         return piece is not None and bool((piece.times == time).any())
 
     def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
-        """Put a row behind the newest one if nothing else has to be done for it; tell whether it was so."""
+        """Append a row to the newest head; return False if that needs more than a copy."""
         last = self.pieces[-1] if self.pieces else None
         if not isinstance(last, Head) or not self.spans.end <= last.end < time:
             return False
@@ -124,7 +122,7 @@ class Stream:
         return pushed
 
     def put(self, layout: Layout, time: int, row: Floats, since: int, stored: StoredChunks) -> None:
-        """Keep a row; one whose time is there already changes nothing, but fills cells of loose series."""
+        """Insert a row; an existing row is kept, but absent cells of an ungrouped one are filled."""
         self.look_at = BEFORE_ALL
         if time > self.end:
             head = self._newest(layout, since)
@@ -138,7 +136,7 @@ class Stream:
             head.fill(self._layouts, layout, time, row, since)
 
     def put_many(self, rows: WalRows, stored: StoredChunks) -> None:
-        """Keep rows that are read back from the log."""
+        """Insert rows read from the log."""
         self.look_at = BEFORE_ALL
         times = rows.times
         if not self.name.framed or int(times[0]) <= self.end or not (np.diff(times) > 0).all():
@@ -155,15 +153,14 @@ class Stream:
             at = till
 
     def closable(self, now: int) -> list[Head]:
-        """Return the heads that should be pressed: the full, the old, and those that nothing comes to."""
+        """Return the heads to close: full, old, or without recent changes."""
         return [head for head in self.heads() if self._is_done(head, now)]
 
     def heads(self) -> list[Head]:
-        """Return the pieces that are not pressed."""
         return [piece for piece in self.pieces if isinstance(piece, Head)]
 
     def closed(self, head: Head, changes: int, chunk: Chunk) -> None:
-        """Put a chunk in place of a head, unless the head has changed since it was pressed."""
+        """Replace a head by its chunk, unless the head has changed since it was compressed."""
         if head.changes == changes:
             chunk = chunk._replace(since=head.since, replaces=tuple(head.replaces))
             self.pieces = [chunk if piece is head else piece for piece in self.pieces]
@@ -173,28 +170,27 @@ class Stream:
         return [piece for piece in self.pieces if isinstance(piece, Chunk) and not piece.number]
 
     def settled(self, chunk: Chunk, number: int, layout: int) -> None:
-        """Note that a chunk is in a block now, and the number of its layout; a copy stays in memory."""
+        """Record the number of a chunk that was flushed; a copy stays in memory."""
         for i, piece in enumerate(self.pieces):
             if piece is chunk:
                 self.pieces[i] = chunk._replace(number=number, replaces=())
-            elif piece.start <= chunk.start <= piece.end:  # taken up again meanwhile, for a late row
+            elif piece.start <= chunk.start <= piece.end:  # reopened in the meantime for a late row
                 self._replace_too(i, number)
         self.spans.add(layout, chunk.start, chunk.end)
         self.small_from = min(chunk.start, chunk.start if self.small_from is None else self.small_from)
 
     def evict(self, before: int) -> None:
-        """Drop copies of what is in blocks, if it is older than this."""
+        """Drop copies of stored chunks that are older than this."""
         self.let_go({piece.number for piece in self.pieces if piece.number and piece.end <= before})
 
     def let_go(self, numbers: Collection[int]) -> None:
-        """Drop the copies of these chunks."""
         gone = [piece for piece in self.pieces if piece.number in numbers]
         if gone:
             self.complete_from = max(self.complete_from, gone[-1].end + 1)
             self.pieces = [piece for piece in self.pieces if piece.number not in numbers]
 
     def took_up(self, merged: Chunk) -> bool:
-        """Tell whether late rows have come to where small chunks were, since these were merged."""
+        """Report whether late rows arrived in the range of chunks since they were merged."""
         replaced = set(merged.replaces)
         return any(
             not replaced.isdisjoint(piece.replaces) or merged.start <= piece.start <= merged.end
@@ -203,13 +199,13 @@ class Stream:
         )
 
     def kept_from(self, end: int) -> int:
-        """Return from when on memory keeps chunks, for a question up to a time."""
+        """Return from which time memory keeps chunks, for a query up to a time."""
         return max(self.end, end) - self._lengths.keep_ms
 
     def take_back(self, chunks: Sequence[Chunk], end: int) -> None:
-        """Keep the chunks that a question about the newest rows read from disk, as if they had never left."""
+        """Keep the chunks that a query of the newest rows read from disk."""
         if end < self.last_stored or self.merging:
-            return  # it did not ask for all that memory keeps, or that is about to change
+            return  # the query did not cover all that memory keeps, or chunks are about to change
         before = self.kept_from(end)
         recent = [chunk for chunk in chunks if chunk.end > before]
         if recent:
@@ -218,15 +214,15 @@ class Stream:
             self.look_at = BEFORE_ALL
 
     def mergeable_until(self, now: int) -> int | None:
-        """Return up to where small chunks should be merged now, if they should."""
+        """Return up to which time small chunks should be merged now, if any."""
         until = max(self.end, now)
         if self.small_from is None or until - self.small_from < self._block_ms():
             return None
         return until
 
     def looked_at(self, now: int) -> None:
-        """Note that all is done that was due, and when the next may be, if nothing but time goes by."""
-        ahead = max(0, self.end - now)  # a stream that is ahead of the clock goes by its own time
+        """Schedule the next maintenance, if nothing changes until then."""
+        ahead = max(0, self.end - now)  # a stream ahead of the clock is scheduled by its own time
         self.look_at = self._next_due() - ahead if self._is_quiet() else BEFORE_ALL
 
     def _is_quiet(self) -> bool:
@@ -244,11 +240,10 @@ class Stream:
         return min(when, default=NEVER)
 
     def in_memory(self) -> set[int]:
-        """Return the chunks on disk that memory has too, or has in a newer form."""
+        """Return the chunks on disk that are also in memory, or replaced by a piece in memory."""
         return {number for piece in self.pieces for number in (piece.number, *piece.replaces)}
 
     def respan(self, spans: Iterable[LayoutSpan]) -> None:
-        """Note anew what is on disk."""
         self.spans = LayoutSpans()
         for span in spans:
             self.spans.add(span.layout, span.start, span.end)
@@ -268,13 +263,13 @@ class Stream:
             self.pieces[i] = piece._replace(replaces=(*piece.replaces, number))
 
     def _limit(self) -> int:
-        """Return how long a head becomes; the first one is shorter, so that streams are not due at once."""
+        """Return the length of the next head; the first is shorter, so that streams are not due together."""
         first = not self.number and len(self.pieces) <= 1
         rows = self._head_rows
         return max(1, int(rows * (0.125 + 0.875 * self._phase))) if first else rows
 
     def _block_ms(self) -> int:
-        """Return how much is merged at a time; the first is less, so that streams are not due at once."""
+        """Return the span to merge; the first is shorter, so that streams are not due together."""
         first = self.small_from == self.spans.start
         length = self._lengths.block_ms
         return int(length * (0.25 + 0.75 * self._phase)) if first else length
@@ -303,7 +298,7 @@ class Stream:
         return self._gap_head(layout, time, since, stored)
 
     def _merging_at(self, time: int) -> Chunk | None:
-        """Return the chunk that is about to be on disk for this time."""
+        """Return the chunk about to be committed for this time."""
         return next((chunk for chunk in self.merging.values() if chunk.start <= time <= chunk.end), None)
 
     def _gap_head(self, layout: Layout, time: int, since: int, stored: StoredChunks) -> Head:

@@ -1,7 +1,7 @@
-"""Series that arrive without a frame around them: grouped by what arrives together.
+"""Series that arrive without a frame, grouped by which of them arrive together.
 
-The series of one scrape share a time, and a sender may split them over several requests: those that are new
-join the group of their target that has this time already. A group's cells may come in several calls.
+The series of one scrape share a time, but a sender may split them over several requests: new series join the
+group of their target that has the same time. The cells of a row may arrive in several calls.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from vigie.store.wal.records import StreamName, check_time
 
 TARGET_LABELS = ("instance", "job")
 PREFIX = "series "
-WIDEST = 4096  # series that are in a group at most
-PARTINGS = 2  # after which a series goes on alone
-NAMES = 20_000  # label sets that are remembered at least
+WIDEST = 4096  # per group
+PARTINGS = 2  # after which a series gets a group of its own
+NAMES = 20_000  # label sets to remember at least
 
 
 class Samples(NamedTuple):
@@ -35,7 +35,7 @@ class Samples(NamedTuple):
 
 
 class ColumnSpan(NamedTuple):
-    """A row for a stream."""
+    """One row of a stream."""
 
     stream: Stream
     layout: Layout
@@ -48,20 +48,20 @@ Members = list[tuple[Member, Sequence[float]]]
 
 
 class UngroupedSeries:
-    """Knows the group of each loose series."""
+    """Finds the group of each series."""
 
     def __init__(self, layouts: Layouts, open_stream: Callable[[StreamName], Stream]) -> None:
         self._layouts = layouts
         self._open = open_stream
-        self._groups: dict[Target, dict[str, ArrivalGroup]] = {}  # by the names of their streams
+        self._groups: dict[Target, dict[str, ArrivalGroup]] = {}  # by stream name
         self._seats: dict[Target, dict[Key, Member]] = {}
-        # Senders give the same labels as the same object: keeping it keeps its id its own.
+        # Senders reuse label objects: holding a reference keeps the id unique.
         self._known: dict[int, tuple[Labels, Member]] = {}
         self._most_known = NAMES
         self._next = 1
 
     def adopt(self, stream: Stream, stored: Layout | None) -> None:
-        """Note a group that is known from before; a series that left a group stays in the smaller one."""
+        """Restore a group from disk; a series that left a group stays in the smaller one."""
         self._next = max(self._next, int(stream.name.source.removeprefix(PREFIX)) + 1)
         in_memory = stream.pieces[-1].layout if stream.pieces else None
         newest = stored if in_memory is None or stream.pieces[-1].end < stream.last_stored else in_memory
@@ -72,18 +72,17 @@ class UngroupedSeries:
         )
 
     def forget(self, stream: Stream) -> None:
-        """Forget a group that is gone."""
         groups = self._groups.get(stream.name.target, {})
         group = groups.get(stream.name.source)
         if group is None or group.stream is not stream:
-            return  # it was begun anew meanwhile
+            return  # a new stream of this name exists
         group.dismiss(list(group.seats))
         del groups[stream.name.source]
         if not groups:
             del self._groups[stream.name.target]
 
     def rows(self, series: Sequence[Samples]) -> list[ColumnSpan]:
-        """Return the samples as rows of their groups; of two for one time the first counts."""
+        """Return the samples as rows of their groups; of two samples at one time, the first is used."""
         seated = list(zip(self._seated(series), series, strict=True))
         by_times = _by_times(seated)
         for times in by_times:
@@ -94,11 +93,11 @@ class UngroupedSeries:
         by_times.pop((), None)
         for times, members in by_times.items():
             self._house(members, times[-1])
-        # Only now: the rows of a stream that are logged together have one layout.
+        # Last: rows of a stream that are logged together must have one layout.
         return [place for times, members in by_times.items() for place in self._places(times, members)]
 
     def judge(self, stream: Stream) -> None:
-        """Part with the series of a group that do not come with the others."""
+        """Remove the series of a group that arrive at other times."""
         self._groups[stream.name.target][stream.name.source].judge()
 
     def _seated(self, series: Sequence[Samples]) -> list[Member]:
@@ -121,7 +120,7 @@ class UngroupedSeries:
         return seat
 
     def _tidy(self) -> None:
-        """Forget label sets, and series that are in no group."""
+        """Forget label sets, and series without a group."""
         self._known.clear()
         placed = {
             target: {key: seat for key, seat in seats.items() if seat.group is not None}
@@ -142,7 +141,7 @@ class UngroupedSeries:
             some[1].append(values)
         places: list[ColumnSpan] = []
         for group, (columns, lines) in cells.items():
-            group.stream = self._open(group.stream.name)  # it may have expired meanwhile
+            group.stream = self._open(group.stream.name)  # it may have expired
             matrix = np.array(lines, dtype=np.float64)
             group.note(columns, matrix[:, -1])
             matrix = _matrix(len(group.layout), columns, matrix)
@@ -152,7 +151,7 @@ class UngroupedSeries:
         return places
 
     def _house(self, members: Members, time: int) -> None:
-        """Find a group for each that has none, among those that have this time if there is one."""
+        """Assign a group to each series without one, preferring groups that already have this time."""
         strangers = {seat: None for seat, _ in members if seat.group is None}
         for group in {seat.group for seat, _ in members}:
             if group is not None:
@@ -203,7 +202,7 @@ def _by_times(seated: Iterable[tuple[Member, Samples]]) -> dict[Times, Members]:
 
 
 def _tangled(by_times: dict[Times, Members]) -> bool:
-    """Tell whether a series may have several samples of one time in lists that differ."""
+    """Report whether a series may have several samples at one time, in different lists."""
     several = [times for times in by_times if len(times) > 1]
     if not several:
         return False
@@ -219,7 +218,7 @@ def _one_by_one(samples: Samples) -> Iterator[Samples]:
 
 
 def _matrix(width: int, columns: list[int], lines: Floats) -> Floats:
-    """Return a row for each time, given a line for each series; the first of two lines counts."""
+    """Return one row per time, given one per series; of two for one series, the first is used."""
     matrix: Floats = absent_matrix(lines.shape[1], width)
     if len(set(columns)) == len(columns):
         matrix[:, columns] = lines.T
@@ -231,7 +230,7 @@ def _matrix(width: int, columns: list[int], lines: Floats) -> Floats:
 
 
 def split_samples(labels: Labels) -> tuple[Target, Key]:
-    """Return the labels that name the target, and the rest."""
+    """Split labels into those of the target and the rest."""
     if not labels.get(NAME):
         raise InvalidInputError(f"the series {dict(labels)} has no name")
     target = {name: labels[name] for name in TARGET_LABELS if labels.get(name)}

@@ -1,1 +1,1 @@
-"""Answers a selection from heads and blocks."""
+"""Selects samples and label sets from heads and blocks."""

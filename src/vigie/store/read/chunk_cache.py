@@ -1,4 +1,4 @@
-"""Values of chunks that were unpacked lately: dashboards ask about the same ones again and again."""
+"""Caches decompressed values of chunks: dashboards select the same ones again and again."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import NamedTuple
 from vigie.store.compression.codec import Floats
 
 MOST_BYTES = 64 << 20
-LARGEST = 1 << 20  # bytes that are read of one stream: more would only push everything else out
-MOST_ASKED = 100_000  # that are remembered, of 200 bytes or so
+LARGEST = 1 << 20  # bytes read of one stream; more would evict everything else
+MOST_ASKED = 100_000  # keys, of about 200 bytes each
 
-Key = tuple[int, bytes]  # a chunk by its number, which is never used again, and the columns
+Key = tuple[int, bytes]  # chunk number, which is never reused, and columns
 
 
 class CachedLines(NamedTuple):
-    """One line for each column, and whether a cell may be absent."""
+    """One row per column, and whether a cell may be absent."""
 
     values: Floats
     sparse: bool
 
 
 class ChunkCache:
-    """Holds so many bytes at most; what was not asked for longest goes first."""
+    """An LRU cache with a byte limit; values are cached when they are requested a second time."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most, self._size = most, 0
         self._kept: OrderedDict[Key, CachedLines] = OrderedDict()
-        self._asked: dict[Key, None] = {}  # once, and not kept
+        self._asked: dict[Key, None] = {}  # requested once, not cached
         self._guard = threading.Lock()
 
     def find(self, keys: Sequence[Key]) -> list[CachedLines | None]:
-        """Return what was kept of each; None where nothing was."""
+        """Return the cached values of each key, or None."""
         with self._guard:
             found = [self._kept.get(key) for key in keys]
             for key, lines in zip(keys, found, strict=True):
@@ -42,7 +42,7 @@ class ChunkCache:
             return found
 
     def wants(self, key: Key) -> bool:
-        """Tell whether these were asked for before: most that is asked for once is not asked for again."""
+        """Report whether a key was requested before; most are requested only once."""
         if self._most <= 0:
             return False
         with self._guard:
@@ -55,7 +55,7 @@ class ChunkCache:
             return False
 
     def put(self, key: Key, lines: CachedLines) -> None:
-        """Keep lines that nobody changes any more."""
+        """Cache values, which become read-only."""
         lines.values.setflags(write=False)
         with self._guard:
             if key not in self._kept:
@@ -66,6 +66,6 @@ class ChunkCache:
                 self._size -= values.nbytes
 
     def reborn(self) -> None:
-        """Go on in a forked child, where nobody will let go of the lock that a thread of the parent held."""
+        """Continue in a forked child: a thread of the parent may have held the lock."""
         self._guard = threading.Lock()
-        self._most = 0  # what the parent had stays, and a child's own question comes only once
+        self._most = 0  # the parent's entries stay; a child runs each query once

@@ -1,4 +1,4 @@
-"""About how much a selection would read, without reading any of it and without asking the disk."""
+"""Estimates how many samples a selection would read, mostly without reading from disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.heads.pieces import Piece
 from vigie.store.series.match_cache import MatchCache
 
-STREAMS_A_LOOK = 256  # while the guard is held
+STREAMS_A_LOOK = 256  # per acquisition of the lock
 
 
 def estimate_samples(
@@ -24,9 +24,9 @@ def estimate_samples(
     end: int,
     enough: int,
 ) -> int:
-    """Return about how many values there are in a time span, or more than enough."""
+    """Return the approximate number of samples in a time range, or any number above `enough`."""
     matches, total = MatchCache(), 0
-    found = index.find(matchers)  # looks at the index once, at the first stream
+    found = index.find(matchers)  # reads the index when the first stream is taken
     while total <= enough:
         with guard:
             some = [(one, list(one.stream.pieces)) for one in islice(found, STREAMS_A_LOOK)]
@@ -47,7 +47,7 @@ def _in_memory(found: StreamMatch, pieces: Sequence[Piece], matches: MatchCache,
 
 
 def _share(piece: Piece, start: int, end: int) -> int:
-    """Return how many rows of a piece lie in a time span, if they are spread evenly."""
+    """Return the number of rows in a time range, if rows are evenly spaced."""
     inside = min(end, piece.end) - max(start, piece.start)
     length = piece.end - piece.start
     return piece.rows if inside >= length else min(piece.rows, piece.rows * inside // length + 1)
@@ -66,7 +66,7 @@ def _on_disk(
     if not stream.number or begin >= stream.complete_from:
         return 0
     pace = _pace(pieces)
-    if pace is None:  # nothing came lately, so that only the disk knows
+    if pace is None:  # no recent rows in memory to extrapolate from
         rows = blocks.weigh(stream.number, start, end)
         return sum(count * len(matches.columns(layout, found.conditions)) for count, layout in rows)
     till = min(end, stream.spans.end, stream.complete_from)
@@ -75,7 +75,7 @@ def _on_disk(
 
 
 def _pace(pieces: Sequence[Piece]) -> float | None:
-    """Return how many rows come in a millisecond, as far as memory knows."""
+    """Return rows per millisecond, from what is in memory."""
     rows = sum(piece.rows - 1 for piece in pieces)
     length = sum(piece.end - piece.start for piece in pieces)
     return rows / length if rows and length else None

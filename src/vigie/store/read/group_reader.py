@@ -1,4 +1,4 @@
-"""Puts the pieces of a stream together into what a query is given."""
+"""Reads the pieces of one stream into a series group."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from vigie.store.series.match_cache import MatchCache, MergedLayout
 def read_group(
     found: StreamMatch, pieces: Sequence[Piece], matches: MatchCache, start: int, end: int
 ) -> SeriesGroup | None:
-    """Return the samples of a stream's fitting series in a time span, if there are any."""
+    """Return the samples of a stream's matching series in a time range, or None."""
     return fetch_group(found, pieces, matches, start, end).load()
 
 
 class FetchedGroup(NamedTuple):
-    """What unpacks a group, in any thread and at any time, which series it may have, and how many values."""
+    """A function that decompresses a group in any thread, its layout, and its number of values."""
 
     plan: MergedLayout | None
     load: Load
@@ -50,7 +50,7 @@ def fetch_group(
     end: int,
     unpacked: ChunkCache | None = None,
 ) -> FetchedGroup:
-    """Return what unpacks the samples of a stream's fitting series, and which series these are."""
+    """Fetch the bytes of a stream's matching series; the result decompresses them."""
     parts = _parts(found, pieces, start, end)
     if not parts:
         return NOTHING
@@ -87,7 +87,7 @@ def _unpacked_group(
 
 
 def _is_readable(found: StreamMatch, rows: ReadRows, height: int) -> bool:
-    """Tell whether rows are not damaged: those that are cost themselves, not the answer."""
+    """Report whether rows are intact; damaged rows are left out of the result."""
     try:
         rows.fill(np.empty((height, len(rows.times))))
     except CorruptionError as error:
@@ -99,14 +99,14 @@ def _is_readable(found: StreamMatch, rows: ReadRows, height: int) -> bool:
 
 
 def mark_ends(values: Floats) -> None:
-    """Put a stale marker where a series has no sample but had one in the frame before."""
+    """Write a stale marker where a series is absent but was present in the frame before."""
     gone = absent(values)
     live = ~gone & (bits(values) != np.uint64(STALE_BITS))
     bits(values)[:, 1:][gone[:, 1:] & live[:, :-1]] = STALE_BITS
 
 
 def pieces_of(stream: Stream, blocks: BlockStore, start: int, end: int) -> list[Piece]:
-    """Return the pieces that reach into a time span and the one before, in order of time."""
+    """Return the pieces that overlap a time range and the one before, in time order."""
     pieces: list[Piece] = list(stream.pieces)
     in_memory = any(stream.complete_from <= piece.start < start for piece in pieces)
     if stream.number and not in_memory:
@@ -133,7 +133,7 @@ def _parts(found: StreamMatch, pieces: Sequence[Piece], start: int, end: int) ->
 
 
 def _runs(pieces: Iterable[Piece]) -> Iterable[Sequence[Piece]]:
-    """Return chunks on disk that follow one another and have one layout together, and all else alone."""
+    """Group consecutive chunks on disk that have the same layout; everything else is alone."""
     runs: list[list[Piece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None
@@ -151,7 +151,7 @@ def _go_together(before: Piece, piece: Piece) -> bool:
 
 
 def _readable(found: StreamMatch, pieces: Iterable[Piece], start: int, end: int) -> Iterable[ReadPart]:
-    """Return the pieces whose times are readable, and say which are not."""
+    """Yield the pieces whose times are readable, and report the others."""
     for piece in pieces:
         try:
             yield ReadPart([piece], start, end)
@@ -175,7 +175,7 @@ def _joined(rows: Sequence[ReadRows], height: int) -> tuple[Times, Floats, bool]
 def _with_samples(
     found: StreamMatch, plan: MergedLayout, times: Times, values: Floats, sparse: bool
 ) -> SeriesGroup | None:
-    """Leave out series and times without any sample."""
+    """Build a group without series and times that have no samples."""
     plain = StoredLabelTable(found.target, plan.layout, plan.columns)
     labels: Sequence[Labels] = plain
     if sparse:
@@ -191,7 +191,7 @@ def _with_samples(
 
 
 def disjoint(groups: Iterable[SeriesGroup]) -> list[SeriesGroup]:
-    """Return the groups with each series in one only: where two have it, their samples are joined."""
+    """Return groups in which each series occurs once: samples of a series in several groups are merged."""
     groups = list(groups)
     seen: dict[frozenset[tuple[str, str]], list[tuple[int, int]]] = {}
     for g, group in enumerate(groups):
@@ -217,7 +217,7 @@ def _one_series(places: Sequence[tuple[SeriesGroup, int]]) -> SeriesGroup:
     values = np.concatenate([group.values[i] for group, i in places])
     there = ~absent(values)
     times, values = times[there], values[there]
-    # Where one of them ends the series and another has a sample, it goes on there.
+    # A sample wins over a stale marker at the same time.
     order = np.argsort(bits(values) == np.uint64(STALE_BITS), kind="stable")
     times, values = times[order], values[order]
     times, first = np.unique(times, return_index=True)

@@ -1,8 +1,8 @@
-"""Answers about labels, without reading a value: a chunk that reaches into the time span counts.
+"""Series and label lookups, without reading values: a chunk that overlaps the time range counts.
 
-Outlines answer what they can, since there are few of them; layouts are looked at for the rest, each once.
-Of a stream whose series came and went the disk is asked, and what it says is not kept. The store is locked
-for a few streams at a time, so that rows which come meanwhile do not wait for the whole answer.
+Schemas answer what they can, since there are few of them; otherwise each layout is read once. For streams
+with churn, layouts are read from disk and not cached. The lock is taken for a few streams at a time, so that
+appends do not wait for the whole lookup.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from vigie.store.series.layout import NAME, Columns, Key, Layout, Target
 from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import Schema, only_names
 
-STREAMS_A_LOOK = 256  # while the guard is held
+STREAMS_A_LOOK = 256  # per acquisition of the lock
 
 Conditions = tuple[CompiledMatcher, ...]
 Guard = AbstractContextManager[object]
-Place = Layout | int | Schema  # in memory, its number on disk, or all that is asked about it
+Place = Layout | int | Schema  # in memory, its number on disk, or a schema where that is enough
 
 
 class StreamFit(NamedTuple):
-    """What an outline tells of the series that may fit."""
+    """What a schema tells about its matching series."""
 
     metrics: list[str]
     labels: frozenset[str]
-    surely: bool  # all series of these metrics fit
-    whole: bool  # and there are no others
+    surely: bool  # all series of these metrics match
+    whole: bool  # and there are no other metrics
 
 
 class Lookup:
-    """One question to one index, and to the file with its older layouts."""
+    """One lookup in one index, and in the block file with its older layouts."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Lookup:
         self._fitting_places: dict[tuple[tuple[Place, ...], Conditions], list[tuple[Place, StreamFit]]] = {}
 
     def series(self) -> Iterator[tuple[Target, Key]]:
-        """Yield every series, as its target and the rest; some of them more than once."""
+        """Yield matching series as target and key, some more than once."""
         for one, places in self._fitting(None):
             target = one.stream.name.target
             for place, fit in places:
@@ -112,7 +112,7 @@ class Lookup:
         return columns
 
     def _fitting(self, label: str | None) -> Iterator[tuple[StreamMatch, list[tuple[Place, StreamFit]]]]:
-        """Yield where each stream has what is wanted; all of it, unless only the values of a label are."""
+        """Yield each stream with its matching layouts, or schemas if only values of `label` are needed."""
         for first in range(0, len(self._found), STREAMS_A_LOOK):
             some = self._found[first : first + STREAMS_A_LOOK]
             with self._guard:
@@ -120,7 +120,7 @@ class Lookup:
             yield from zip(some, places, strict=True)
 
     def _places(self, found: StreamMatch, label: str | None) -> list[tuple[Place, StreamFit]]:
-        """Return where the stream may have what is wanted; each place once."""
+        """Return the distinct layouts of a stream that may match."""
         stream, start, end = found.stream, self._start, self._end
         places: dict[Place, None] = {
             piece.layout: None for piece in stream.pieces if piece.start <= end and piece.end >= start
@@ -128,12 +128,12 @@ class Lookup:
         places.update(dict.fromkeys(self._stored(found, label)))
         key = tuple(places), found.conditions
         fitting = self._fitting_places.get(key)
-        if fitting is None:  # nodes of a kind have the same layouts
+        if fitting is None:  # similar nodes have the same layouts
             fitting = self._fitting_places[key] = self._fits_of(key[0], found.conditions)
         return fitting
 
     def _may_have(self, found: StreamMatch, label: str | None) -> bool:
-        """Tell whether a stream ever had what is wanted; of most that come and go, memory knows."""
+        """Report, from memory, whether a stream ever had matching series."""
         fits = [self._fit(outline, found.conditions) for outline in self._index.outlines(found.stream)]
         known = label is None or label in found.target
         return any(fit is not None and (known or label in fit.labels) for fit in fits)
@@ -174,19 +174,19 @@ class Lookup:
         return self._blocks.layouts.outline(place) if isinstance(place, int) else place.outline
 
     def _layout(self, place: Place) -> Layout:
-        assert not isinstance(place, Schema)  # which is taken only where it tells all
+        assert not isinstance(place, Schema)  # a schema is used only where it is enough
         if isinstance(place, Layout):
             return place
         try:
             return self._blocks.layouts.layout(place)
         except MissingDataError:
-            return Layout(())  # it went meanwhile, with the last chunk that had it
+            return Layout(())  # deleted in the meantime, with its last chunk
         except CorruptionError as error:
             self._blocks.damages.add(str(error))
             return Layout(())
 
     def _stored(self, found: StreamMatch, label: str | None) -> Collection[Place]:
-        """Return the layouts on disk; where outlines tell all, these or one layout of each are enough."""
+        """Return the layouts on disk, or schemas, or one layout per schema, where these are enough."""
         stream, spans = found.stream, found.stream.spans
         if not spans or (stream.pieces and self._start >= stream.complete_from):
             return ()
@@ -203,7 +203,7 @@ class Lookup:
 
 
 def series(lookups: Iterable[Lookup], most: int | None = None) -> list[Labels]:
-    """Return the label sets, each once, or the first so many of them."""
+    """Return distinct label sets, at most `limit`."""
     seen: dict[tuple[Target, Key], None] = {}
     for each in chain.from_iterable(lookup.series() for lookup in lookups):
         if most is not None and len(seen) >= most:
@@ -211,16 +211,14 @@ def series(lookups: Iterable[Lookup], most: int | None = None) -> list[Labels]:
         seen[each] = None
     shapes = {tuple(name for name, _ in target) for target in {target for target, _ in seen}}
     made: list[Labels] = [dict(target + key) for target, key in seen]
-    if len(shapes) > 1:  # a label may stand on the target here, and on the series there
+    if len(shapes) > 1:  # a label may be on the target in one, and on the series in another
         return list({frozenset(labels.items()): labels for labels in made}.values())
     return made
 
 
 def label_names(lookups: Iterable[Lookup]) -> list[str]:
-    """Return the sorted names of the labels."""
     return sorted(set[str]().union(*(lookup.label_names() for lookup in lookups)))
 
 
 def label_values(name: str, lookups: Iterable[Lookup]) -> list[str]:
-    """Return the sorted values of a label."""
     return sorted(set[str]().union(*(lookup.label_values(name) for lookup in lookups)))

@@ -17,12 +17,12 @@ from vigie.store.heads.pieces import Piece
 from vigie.store.read.chunk_cache import LARGEST, CachedLines, ChunkCache, Key
 from vigie.store.series.layout import ColumnCut, Columns
 
-Read = Callable[[Floats], bool]  # writes rows into a matrix, and tells whether a cell may be absent
+Read = Callable[[Floats], bool]  # writes rows into a matrix, and returns whether a cell may be absent
 ENOUGH_TIMES = 1024
 
 
 class ReadPart:
-    """The rows wanted of one piece, or of chunks with one layout that follow one another."""
+    """The rows of one piece, or of consecutive chunks with one layout, in a time range."""
 
     def __init__(self, pieces: Sequence[Piece], start: int, end: int) -> None:
         self._pieces = pieces
@@ -30,12 +30,12 @@ class ReadPart:
         self.is_pressed = isinstance(pieces[0], Chunk)
         times = _times_of(pieces)
         first = int(times.searchsorted(start)) if pieces[0].start < start else 0
-        self._first = max(0, first - 1)  # one row more, to see what ended in the first one
+        self._first = max(0, first - 1)  # one row more, to see which series ended at the first
         self._last = int(times.searchsorted(end, side="right")) if pieces[-1].end > end else len(times)
         self.times = times[self._first : self._last]
 
     def fetched(self, columns: Columns, cuts: Sequence[ColumnCut], unpacked: ChunkCache | None) -> Read:
-        """Return what reads the rows later, when the pieces may be gone and without asking the disk again."""
+        """Fetch the bytes now; the result decompresses them later, when the pieces may be gone."""
         if isinstance(self._pieces[0], Head):
             return partial(_copied, *self._pieces[0].read(columns, self._first, self._last))
         chunks = [piece for piece in self._pieces if isinstance(piece, Chunk)]
@@ -58,7 +58,7 @@ def _copied(rows: Floats, sparse: bool, out: Floats) -> bool:
 
 
 def _copied_all(kept: Sequence[CachedLines], span: slice, out: Floats) -> bool:
-    any_sparse, begin = False, -span.start  # where in the matrix the chunk's first row would be
+    any_sparse, begin = False, -span.start  # where the chunk's first row would be in the matrix
     for values, sparse in kept:
         end = begin + values.shape[1]
         at, till = max(0, begin), min(end, out.shape[1])
@@ -93,16 +93,16 @@ def _kept_or_pressed(
 
 
 class CompressedPart(NamedTuple):
-    """The wanted lines of a chunk, as bytes or unpacked already; all of them are kept if that is wished."""
+    """The columns of a chunk to read, compressed or cached; `cache` stores them after decompression."""
 
     rows: int
-    blobs: Sequence[bytes]  # of the wanted bands
+    blobs: Sequence[bytes]  # of the selected column groups
     cuts: Sequence[ColumnCut]
     lines: CachedLines | None = None
     keep: Callable[[CachedLines], None] | None = None
 
     def fill(self, first: int, last: int, out: Floats) -> bool:
-        """Write some rows into a matrix, and tell whether a cell may be absent."""
+        """Write some rows into a matrix, and return whether a cell may be absent."""
         if self.lines is None and self.keep is None:
             return fill_lines(self.blobs, self.cuts, self.rows, first, last, out)
         lines = self.lines or self._unpacked(len(out))
@@ -117,37 +117,36 @@ class CompressedPart(NamedTuple):
 
 
 class UnreadPart(NamedTuple):
-    """A chunk whose bytes could not be fetched: it is said where they would be unpacked."""
+    """A chunk whose bytes could not be fetched; the error is raised when it is decompressed."""
 
     rows: int
     error: CorruptionError
 
     def fill(self, *_: object) -> bool:
-        """Say why there is nothing to write."""
         raise self.error
 
 
 @dataclass(frozen=True)
 class ChunkRun:
-    """Some rows of chunks that follow one another."""
+    """A row range over consecutive chunks."""
 
     chunks: Sequence[CompressedPart | UnreadPart]
     span: slice
 
     def __call__(self, out: Floats) -> bool:
-        """Write the rows into a matrix, and tell whether a cell may be absent."""
+        """Write the rows into a matrix, and return whether a cell may be absent."""
         sparse = False
         for chunk, at, first, last in self._inside():
             sparse = chunk.fill(first, last, out[:, at : at + last - first]) or sparse
         return sparse
 
     def apart(self) -> Iterator[tuple[slice, ChunkRun]]:
-        """Yield each chunk alone, and which of all rows it has."""
+        """Yield each chunk alone, with its range of rows."""
         for chunk, at, first, last in self._inside():
             yield slice(at, at + last - first), ChunkRun([chunk], slice(first, last))
 
     def _inside(self) -> Iterator[tuple[CompressedPart | UnreadPart, int, int, int]]:
-        """Yield the chunks, where in the matrix each begins, and which of its rows are wanted."""
+        """Yield each chunk with its position in the matrix and its range of rows."""
         begin = at = 0
         for chunk in self.chunks:
             first, last = max(0, self.span.start - begin), min(chunk.rows, self.span.stop - begin)
@@ -158,14 +157,14 @@ class ChunkRun:
 
 
 class ReadRows(NamedTuple):
-    """Rows that are read later: when they were, and which lines of the group they fill, None for all."""
+    """Times, rows of the matrix to fill (None for all), and the function that fills them."""
 
     times: Times
     lines: Columns | None
     read: Read
 
     def fill(self, out: Floats) -> bool:
-        """Write the rows into their lines, and tell whether a cell may be absent."""
+        """Write the values into the matrix, and return whether a cell may be absent."""
         if self.lines is None:
             return self.read(out)
         part = np.empty((len(self.lines), len(self.times)))
@@ -186,7 +185,7 @@ def _times_of(pieces: Sequence[Piece]) -> Times:
     return _unpacked_times(tuple([piece.packed_times for piece in pieces if isinstance(piece, Chunk)]))
 
 
-@lru_cache(maxsize=ENOUGH_TIMES)  # most questions are about the newest chunks, again and again
+@lru_cache(maxsize=ENOUGH_TIMES)  # most queries read the newest chunks
 def _unpacked_times(packed: tuple[bytes, ...]) -> Times:
     times = np.concatenate([unpack_times(each) for each in packed])
     times.setflags(write=False)

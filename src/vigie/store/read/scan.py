@@ -1,4 +1,4 @@
-"""Walks over what a selector fits, stream by stream, so that only a few are unpacked at a time."""
+"""Scans the streams that match a selector, so that only a few are decompressed at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vigie.store.read.group_reader import FetchedGroup, disjoint, fetch_group, p
 from vigie.store.series.layout import Target
 from vigie.store.series.match_cache import MatchCache, MergedLayout
 
-TARGETS_A_LOOK = 8  # while the guard is held
-# Values of which a question keeps any unpacked: half of what is kept for all, and the same each time.
+TARGETS_A_LOOK = 8  # per acquisition of the lock
+# Values of one query up to which chunks are cached: half of the cache, and the same chunks each time.
 MOST_KEPT = 4 << 20
 
 
 class Scan:
-    """One question; the store is locked while bytes are fetched, and not while they are unpacked."""
+    """One selection; the lock is held while bytes are fetched, not while they are decompressed."""
 
     def __init__(
         self,
@@ -35,17 +35,17 @@ class Scan:
         self._guard, self._index, self._blocks, self._unpacked = guard, index, blocks, unpacked
         self._start, self._end = start, end
         self._matches = MatchCache()
-        self._size = 0  # values of what was fetched so far
-        self._apart: dict[tuple[int, ...], bool] = {}  # by plans, which the matches keep
+        self._size = 0  # values fetched so far
+        self._apart: dict[tuple[int, ...], bool] = {}  # by ids of plans, which the match cache holds
 
     def loads(self, matchers: Sequence[Matcher]) -> Iterator[Load]:
-        """Yield what reads the groups; each series is in one of them only."""
+        """Yield functions that read the groups; no series is in two of them."""
         targets: dict[Target, list[StreamMatch]] = {}
         with self._guard:
             for found in self._index.find(matchers):
                 targets.setdefault(found.stream.name.target, []).append(found)
         shapes = {tuple(name for name, _ in target) for target in targets}
-        if len(shapes) > 1:  # a label may stand on the target here, and on the series there
+        if len(shapes) > 1:  # a label may be on the target in one, and on the series in another
             everything = [found for some in targets.values() for found in some]
             yield from map(_ready, disjoint(_read(map(self._fetched_alone, everything))))
             return
@@ -66,7 +66,7 @@ class Scan:
             return self._fetched(found)
 
     def _fetched(self, found: StreamMatch) -> FetchedGroup:
-        """Return what unpacks a stream's samples; to be called under the guard."""
+        """Fetch a stream's samples; the caller holds the lock."""
         pieces = pieces_of(found.stream, self._blocks, self._start, self._end)
         newest = next((piece for piece in reversed(pieces) if piece.number), None)
         if newest is not None:
@@ -77,7 +77,7 @@ class Scan:
         return fetched
 
     def _are_apart(self, plans: Sequence[MergedLayout]) -> bool:
-        """Tell whether no series is in two of a target's streams; nodes of a kind are looked at once."""
+        """Report whether no series is in two streams of a target, cached for similar nodes."""
         if len(plans) < 2:
             return True
         key = tuple(map(id, plans))
@@ -88,7 +88,7 @@ class Scan:
 
 
 def _batches(targets: Iterable[list[StreamMatch]]) -> Iterator[list[list[StreamMatch]]]:
-    """Yield some targets at a time: few, because rows that come meanwhile wait."""
+    """Yield a few targets at a time, because appends wait."""
     rest = iter(targets)
     while batch := list(islice(rest, TARGETS_A_LOOK)):
         yield batch

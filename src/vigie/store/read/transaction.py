@@ -1,4 +1,4 @@
-"""What a question holds while it looks: memory does not change, and the disk shows one moment."""
+"""A consistent read: memory does not change, and the disk shows one snapshot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vigie.store.blocks.database import BlockDatabase
 
 
 class ReadTransaction:
-    """Entered for as long as bytes are fetched, not while they are unpacked."""
+    """Held while bytes are fetched, not while they are decompressed."""
 
     def __init__(self, guard: threading.RLock, database: BlockDatabase) -> None:
         self._guard, self._database = guard, database

@@ -1,1 +1,1 @@
-"""Buckets of 5 min and 1 h: made, pressed, kept and read."""
+"""Buckets of 5 minutes and 1 hour."""

@@ -1,4 +1,4 @@
-"""Makes the pages of rollups that are due, beside appends and a bounded number at a time."""
+"""Builds the rollup pages that are due, a bounded number per run, without blocking appends."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from vigie.store.throttle import MaintenanceThrottle
 from vigie.store.wal.records import StreamName
 
 MINUTE = 60_000
-GRACE = 10 * MINUTE  # after which nothing more is expected of a time
-FEW = 256  # pages made in one turn of the upkeep, or more if there are many streams
-TURNS = 64  # in which all streams have one page made
+GRACE = 10 * MINUTE  # after which no more samples of a time are expected
+FEW = 256  # built per round, or more if there are many streams
+TURNS = 64  # in which every stream has one page built
 PAGES_A_COMMIT = 64
-STREAMS_A_LOOK = 256  # while the guard is held
-BETWEEN = MINUTE  # from one turn to the next
+STREAMS_A_LOOK = 256  # per acquisition of the lock
+BETWEEN = MINUTE  # from one round to the next
 
 Job = tuple[Stream, TierClaim]
 
 
 class RollupBuilder:
-    """Claims a page under the guard, makes it without, and lets nobody remove anything meanwhile."""
+    """Claims a page under the lock, builds it without, while deletions are blocked."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class RollupBuilder:
     def maintain(
         self, now: int, raw_since: int, guard: Guard, turn: Guard, pace: MaintenanceThrottle
     ) -> None:
-        """Make pages that are due, and remove those that are too old."""
+        """Build pages that are due, and delete expired ones."""
         if self._next - BETWEEN <= now < self._next:  # not if the clock was set back
             return
         self._next = now + BETWEEN
@@ -110,9 +110,9 @@ class RollupBuilder:
     def _runs(
         self, place: int, ask: RollupQuery, claim: TierClaim
     ) -> tuple[list[list[PagePiece]], list[int]]:
-        """Return what follows one another and may go together in a page, and which chunks of it stay.
+        """Return consecutive pieces that may share a chunk of the page, and which stored chunks stay.
 
-        A chunk stays that another one follows: they were parted for good. Its layout is not read again.
+        A stored chunk followed by another one stays: they were split before. Its layout is not read again.
         """
         tier = self._tiers[place]
         runs: list[list[PagePiece]] = [[]]
@@ -130,7 +130,7 @@ class RollupBuilder:
         return runs, kept
 
     def _pieces(self, place: int, ask: RollupQuery, start: int, stop: int) -> Iterator[PagePiece]:
-        """Yield what is new, some hours at a time."""
+        """Yield new pieces of a few hours each."""
         finer = self._tiers[max(0, place - 1)].kind
         step = max(self._tiers[place].kind.width, finer.every * finer.width)
         for at in range(start, stop, step):
@@ -138,7 +138,7 @@ class RollupBuilder:
             yield PagePiece(at, till, self._reader.fetched(place, ask, at, till), None)
 
     def _stored(self, place: int, ask: RollupQuery, extent: Extent) -> Iterator[PagePiece]:
-        """Yield what is there; made again if its layout is damaged."""
+        """Yield stored pieces, rebuilt if their layout is damaged."""
         start, stop = extent.start, extent.end
         chunks = self._tiers[place].chunks(ask.found.stream.name, start, stop)
         if not chunks:
@@ -148,10 +148,10 @@ class RollupBuilder:
 
 
 def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Job]:
-    """Yield which pages of a stream to make, each up to when."""
+    """Yield the pages of a stream to build, each with its end."""
     kind, name = tier.kind, stream.name
     if stream.end == BEFORE_ALL:
-        return  # its first row was refused
+        return  # its first row was rejected
     closed = min(now, max(stream.end, now - GRACE)) // kind.width * kind.width
     stop = min(closed, -(-stream.end // kind.width) * kind.width)
     for page in sorted(tier.missing.get(name, ())):
@@ -169,7 +169,7 @@ def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Jo
 
 
 def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
-    """Note when a look may find something, if nothing is due now: a stream may also fall quiet before."""
+    """Set the next time to check a stream: when a page is full, or the stream is quiet."""
     kind, until = tier.kind, tier.until.get(stream.name)
     soon = due or until is None or stream.end < now - GRACE
     full = BEFORE_ALL if soon or until is None else until + kind.every * kind.width

@@ -1,7 +1,7 @@
-"""Cells of buckets to bytes and back, whatever the numbers are: written only where they cannot be guessed.
+"""Encodes the cells of buckets: only those that differ from a prediction are stored.
 
-Of a counter low and high are its first and last value, of a constant all five are one number, and all
-series of a stream mostly have their samples at the same times.
+For a counter, low and high are its first and last value; for a constant, all five are one number; and the
+series of a stream mostly have samples at the same times.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from vigie.query.arrays import Flags
 from vigie.query.buckets import Cells, empty_buckets
 from vigie.store.compression.codec import Floats, Times, pack_floats, pack_times, unpack_floats, unpack_times
 
-SHARED = ("count", "first_at", "last_at")  # guessed from one row that stands for the whole page
+SHARED = ("count", "first_at", "last_at")  # predicted from one row that stands for the whole page
 _ALL = b"*"
 
 
 def pack_cells(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequence[str]) -> list[bytes]:
-    """Return two parts for each field: where it is not as guessed, and what it is there."""
+    """Return two parts per field: where it differs from the prediction, and the values there."""
     parts = []
     for name in names:
         here = cells[name]
@@ -43,7 +43,7 @@ def unpack_cells(
     names: Sequence[str],
     needed: Collection[str],
 ) -> dict[str, Cells]:
-    """Return the fields again that are needed; what was guessed for all lines has one."""
+    """Return the fields that are needed; a field that is as predicted for all series has one row."""
     cells: dict[str, Cells] = {}
     for i, name in enumerate(names):
         mask, content = parts[2 * i : 2 * i + 2]
@@ -76,7 +76,7 @@ def _filled(
 
 
 def _distance(totals: Floats, guess: Floats) -> Floats:
-    """Return how far sums are from their guess, to 13 digits of the sum: the others are noise of adding."""
+    """Return distances of sums from the prediction, to 13 digits of the sum: the rest is rounding noise."""
     with np.errstate(all="ignore"):
         scale = 10.0 ** np.clip(12 - np.floor(np.log10(np.abs(totals))), 0, 15)
         exact = totals - guess
@@ -85,13 +85,13 @@ def _distance(totals: Floats, guess: Floats) -> Floats:
 
 
 def _arrived(distance: Floats | Times, guess: Floats) -> Floats:
-    """Return the sums again; an infinite one, or a NaN, stands for itself."""
+    """Return the sums; an infinite one, or NaN, is stored as it is."""
     with np.errstate(all="ignore"):
         return np.where(np.isfinite(distance) & np.isfinite(guess), guess + distance, distance)
 
 
 def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape: tuple[int, int]) -> Cells:
-    """Return what a field is expected to be, given the fields before it."""
+    """Predict a field from the fields before it."""
     if name == "count":
         return shared[name].reshape(1, -1).astype(np.float64)
     some: Flags = cells["count"] > 0
@@ -110,7 +110,7 @@ def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape
 
 
 def _guessed_total(count: Floats, first: Floats, last: Floats) -> Floats:
-    """Return the sum of values that go evenly from the first to the last."""
+    """Return the sum of values evenly spaced between first and last."""
     with np.errstate(all="ignore"):
         return count * (first / 2 + last / 2)
 

@@ -1,8 +1,8 @@
-"""Buckets of several metrics' series pressed together: each field as its way from a guess, as whole numbers.
+"""Compresses the buckets of several metrics together: each field as integer deltas from a prediction.
 
-Of a counter low and high are its first and last value, and its first value lies one step behind the last
-one of the bucket before: what is left to write is small, and mostly nothing. Lines that are no whole
-numbers, nor have few decimals, are written as they are.
+For a counter, low and high are its first and last value, and its first value is close to the last one of the
+previous bucket, so most deltas are small or zero. Series that are neither integers nor have few decimals are
+stored as they are.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from vigie.store.compression.magnitudes import compress_lines, decompress_lines
 from vigie.store.rollups import cell_codec as rollup_cells
 from vigie.store.rollups.cell_codec import SHARED
 
-BITS = 22  # that sums are kept to, beside what as many of their bucket's largest value would be
-_LARGEST = 2.0**60  # of sums, so that nothing that is computed with them leaves 64 bits
+BITS = 22  # precision of sums, beyond that of count times the largest value
+_LARGEST = 2.0**60  # of sums, so that computations with them fit 64 bits
 _VALUES = ("last", "first", "low", "high")
 _WAYS = ("last", "first", "low", "high", "total", "drops", "rest")
-_FLOATS = 1 << len(_WAYS)  # in place of the ways that a line has: it is no whole numbers
-_AT = (1, 0, 0, 0, 0, 0, 0)  # of each way the first bucket that it has: where lines begin is said apart
+_FLOATS = 1 << len(_WAYS)  # in place of the set of deltas: the series is not integers
+_AT = (1, 0, 0, 0, 0, 0, 0)  # first bucket of each delta: where a series starts is stored apart
 _PARTS = 3 + len(_WAYS)
 
-Heads = NDArray[np.uint8]  # of each line: which ways it has, and its decimals
+Heads = NDArray[np.uint8]  # per series: which deltas it has, and its decimals
 
 
 class _Page(NamedTuple):
-    """All lines of a page: their heads, where they begin, and their ways from there."""
+    """All series of a page: headers, first values, units and deltas."""
 
     heads: Heads
     bases: Whole
@@ -44,7 +44,7 @@ class _Page(NamedTuple):
 
 
 def pack_columns(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str, Cells]) -> list[bytes]:
-    """Return the sealed bytes of each band."""
+    """Return the sealed bytes of each column group."""
     height = bands[-1][1] if bands else 0
     cells = {name: _high(getattr(buckets, name), height) for name in FIELDS}
     page = _judged(cells)
@@ -55,7 +55,7 @@ def pack_columns(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dic
 def unpack_columns(
     content: bytes, shared: dict[str, Cells], shape: tuple[int, int], needed: Collection[str]
 ) -> dict[str, Cells]:
-    """Return the fields of a band's lines that are needed."""
+    """Return the needed fields of a column group."""
     parts = msgpack.decode(content, type=list[bytes])
     heads = unpack_heads(parts[0], shape[0], 2)
     floats = heads[:, 0] == _FLOATS
@@ -98,18 +98,18 @@ def _judged(cells: dict[str, Floats]) -> _Page:
 
 
 def _numbers(cells: dict[str, Floats], some: Flags) -> tuple[Whole, Whole, Whole, Flags]:
-    """Return values, sums and what resets took as whole numbers, of which decimals and multiples of what.
+    """Return values, sums and reset losses as integers, with their decimals and common divisors.
 
-    The last of it tells which lines are such numbers, and not too large.
+    The last result tells which series are such numbers, and not too large.
     """
     values = np.concatenate([_carried(cells[name], some) for name in _VALUES], axis=1)
     numbers, decimals, fits = whole_or_tenths(values)
-    with np.errstate(all="ignore"):  # a line that is no such numbers is not looked at further
+    with np.errstate(all="ignore"):  # series that are not integers are masked below
         scale = TENS[decimals][:, np.newaxis]
         sums = np.concatenate([cells["total"], cells["lost"]], axis=1) * scale
         size = np.abs(values * scale).max(axis=1) * cells["count"].max(axis=1)
         size = np.maximum(size, np.abs(sums).max(axis=1))
-        # Samples that are neither first nor last, low nor high may have more decimals, which sums show.
+        # Samples between first and last, low and high may have more decimals, which shows in the sums.
         beside = np.abs(sums - np.rint(sums)).max(axis=1)
         fits &= (size < _LARGEST) & (beside <= 1e-9 + 1e-14 * size)
     numbers[~fits], sums[~fits] = 0, 0
@@ -170,7 +170,7 @@ def _whole_cells(
     cells: dict[str, Cells] = {name: each / scale for name, each in whole.items()}
     none = count <= 0
     if none.any():
-        # Mostly all lines are without samples at the same times.
+        # Usually all series lack samples at the same times.
         where = (slice(None), np.flatnonzero(none[0])) if len(none) == 1 else none
         for name, each in cells.items():
             each[where] = NOTHING[name]
@@ -185,7 +185,7 @@ def _together(name: str, cells: dict[str, Cells], others: dict[str, Cells], floa
 
 
 def _spread(part: bytes, chosen: Flags, shape: tuple[int, int], first: int) -> Whole:
-    """Return the lines of a way; those that have none of it stay where they are."""
+    """Return one delta of all series; zero for series without it."""
     if not part:
         return np.zeros((1, shape[1]), dtype=np.int64)
     some = decompress_lines(part, int(np.count_nonzero(chosen)), shape[1] - first)
@@ -205,7 +205,7 @@ def _high(cells: Cells, height: int) -> Cells:
 
 
 def _guess(count: Floats, first: Whole, last: Whole) -> Whole:
-    """Return the sum of values that go evenly from the first to the last."""
+    """Return the sum of values evenly spaced between first and last."""
     guess: Whole = count.astype(np.int64) * (first + last) // 2
     return guess
 
@@ -220,13 +220,13 @@ def _before(last: Whole) -> Whole:
 
 
 def _lacking(count: Floats, low: Whole, high: Whole) -> Whole:
-    """Return how many of the lowest bits are left away from each sum."""
+    """Return how many low bits of each sum are dropped."""
     largest = np.maximum(np.abs(low), np.abs(high)) * count
     return np.maximum(np.frexp(largest)[1].astype(np.int64) - BITS, 0)
 
 
 def _carried(cells: Floats, some: Flags) -> Floats:
-    """Return cells with the number before where there are no samples, and first of all the first one."""
+    """Fill buckets without samples with the previous value, leading ones with the first."""
     if some.all():
         return cells
     places = np.where(some, np.arange(some.shape[1]), -1)

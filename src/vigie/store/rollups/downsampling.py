@@ -1,4 +1,4 @@
-"""Makes buckets of raw samples; absent cells and stale markers are no samples, a real NaN is one."""
+"""Builds buckets from raw samples; absent cells and stale markers are no samples, a real NaN is one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vigie.query.arrays import Flags, Indices
 from vigie.query.buckets import FIELDS, Buckets, empty_buckets, stack_buckets
 from vigie.store.compression.codec import Floats, Times, absent, bits
 
-CELLS = 1 << 18  # worked on at once: a few arrays of this size stay in the processor's cache
+CELLS = 1 << 18  # processed at once: a few arrays of this size fit the processor's cache
 
 
 def grid(start: int, stop: int, width: int) -> Times:
@@ -18,7 +18,7 @@ def grid(start: int, stop: int, width: int) -> Times:
 
 
 def downsample(times: Times, values: Floats, ends: Times) -> Buckets:
-    """Return the buckets with these ends, which enclose all the times."""
+    """Return the buckets with these ends, which enclose all times."""
     places = np.searchsorted(ends, times)
     filled = np.unique(places)
     starts = np.searchsorted(places, filled)
@@ -29,7 +29,7 @@ def downsample(times: Times, values: Floats, ends: Times) -> Buckets:
 
 
 def spread(buckets: Buckets, ends: Times) -> Buckets:
-    """Return the same among more buckets, which have no samples."""
+    """Return the same buckets among empty ones."""
     if len(ends) == len(buckets.ends):
         return buckets
     places = np.searchsorted(ends, buckets.ends)
@@ -55,7 +55,7 @@ def _dense(times: Times, values: Floats, ends: Times, starts: Indices) -> Bucket
     count = (stops - starts + 1).astype(np.float64)[np.newaxis]
     before = values[:, :-1]
     reset = values[:, 1:] < before
-    reset[:, starts[1:] - 1] = False  # from one bucket to the next
+    reset[:, starts[1:] - 1] = False  # across buckets
     return _finished(
         ends,
         count,
@@ -116,6 +116,6 @@ def _finished(
     total: Floats,
     lost: Floats,
 ) -> Buckets:
-    # What never changed is a product, so that it needs no place on disk.
+    # Constant series store no sum: it is count times last.
     total = np.where((low == high) & ~np.isnan(total), count * last, total)
     return Buckets(ends, count, first_at, last_at, last, first, low, high, total, lost)

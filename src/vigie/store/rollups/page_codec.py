@@ -1,4 +1,4 @@
-"""Pages of rollups: buckets to sealed bytes and back, band by band."""
+"""Encodes pages of buckets by column group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LATEST = 1 << 62
 
 
 def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
-    """Return the buckets of an ordered layout's series as a chunk in memory."""
+    """Encode the buckets of an ordered layout's series as a chunk in memory."""
     shared = _shared_rows(buckets)
     blobs = rollup_band.pack_columns(layout.bands, buckets, shared)
     start, end = int(buckets.ends[0]) - width, int(buckets.ends[-1])
@@ -33,7 +33,7 @@ def page_of(layout: Layout, buckets: Buckets, width: int) -> Chunk:
 
 
 def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str]) -> Buckets:
-    """Return the buckets of some columns; fields that are not wanted are left empty."""
+    """Decode the buckets of some columns; fields that are not requested are empty."""
     ends = np.arange(page.start + width, page.end + 1, width, dtype=np.int64)
     rows = page.times.reshape(len(SHARED), page.rows)
     shared = {name: row[np.newaxis] for name, row in zip(SHARED, rows, strict=True)}
@@ -48,7 +48,7 @@ def buckets_of(page: Chunk, columns: Columns, width: int, wanted: Collection[str
 
 
 def _shared_rows(buckets: Buckets) -> dict[str, Cells]:
-    """Return, for each bucket, how many times there were, and the first and the last of them."""
+    """Return, per bucket, the number of times, and the first and last of them."""
     count = buckets.count.max(axis=0)
     some = buckets.count > 0
     first = np.where(some, buckets.first_at, LATEST).min(axis=0)

@@ -1,4 +1,4 @@
-"""Parts a page where series come and go: all that ever were side by side would be mostly empty cells."""
+"""Splits a page where series churn: with all of its series in one chunk, most cells would be absent."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from vigie.store.rollups.page_codec import page_of
 from vigie.store.rollups.reader import Read, join_buckets
 from vigie.store.series.layout import Layout, Layouts, is_too_wide
 
-WIDER = 1.25  # more than that, and it is left to itself
+WIDER = 1.25  # if wider than this, a part becomes a chunk of its own
 Load = Callable[[], Read]
 
 
 class PagePiece(NamedTuple):
-    """A part of a page: what reads its buckets, and the chunk that it is on disk, if it is."""
+    """A time range of a page: a function that reads its buckets, and its chunk if it is stored."""
 
     start: int
     stop: int
@@ -38,14 +38,14 @@ class PagePart(NamedTuple):
 
 
 class SplitPage(NamedTuple):
-    """What is to be written of a page, and which chunks on disk stay as they are."""
+    """Chunks to write for a page, and numbers of stored chunks that stay."""
 
     chunks: list[Chunk]
     kept: list[int]
 
 
 def split_page(layouts: Layouts, runs: Iterable[Sequence[PagePiece]], width: int) -> SplitPage:
-    """Return a page in as few chunks as its series allow, with few pieces in memory at a time."""
+    """Split a page into as few chunks as its series allow, with few pieces in memory at a time."""
     made = SplitPage([], [])
     for parts, stop in chain.from_iterable(_groups(layouts, pieces) for pieces in runs):
         first = parts[0].piece
@@ -57,7 +57,7 @@ def split_page(layouts: Layouts, runs: Iterable[Sequence[PagePiece]], width: int
 
 
 def _groups(layouts: Layouts, pieces: Sequence[PagePiece]) -> Iterator[tuple[list[PagePart], int]]:
-    """Yield parts that go together, and up to when: one without samples belongs to those before it."""
+    """Yield parts that share a chunk, with their end: a part without samples belongs to those before it."""
     group: list[PagePart] = []
     stop = 0
     for piece in pieces:
@@ -80,7 +80,7 @@ def _part(layouts: Layouts, piece: PagePiece) -> PagePart | None:
 
 
 def _loaded(layouts: Layouts, piece: PagePiece) -> tuple[Layout, Buckets] | None:
-    """Return the series of a piece and their buckets; those of a damaged chunk may be others, or none."""
+    """Return the series of a piece and their buckets; those of a damaged chunk may differ, or be missing."""
     plan, buckets = piece.load()
     if plan is None or not (buckets.count > 0).any():
         return None

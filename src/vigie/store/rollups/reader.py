@@ -1,6 +1,6 @@
-"""Buckets of a stream between two times: from pages where they are there, else made on the spot.
+"""Reads the buckets of a stream in a time range: from pages where they exist, otherwise from finer data.
 
-What memory and disk say is fetched first, under a lock; unpacking and rolling comes after, without it.
+Bytes are fetched under the lock; decompression and downsampling run later, without it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ Read = tuple[MergedLayout | None, Buckets]
 
 
 class FetchRaw(Protocol):
-    """Takes hold of raw samples under the lock; what it returns unpacks them later."""
+    """Fetches raw samples under the lock; the result decompresses them later."""
 
     def __call__(
         self, found: StreamMatch, matches: MatchCache, start: int, end: int, *, prompt: bool
     ) -> Callable[[], SeriesGroup | None]:
-        """Fetch bytes at once if prompt; else later, and then nobody may remove any before."""
+        """Fetch bytes now if eager; otherwise later, and then no deletion may run before."""
 
 
 class RollupQuery(NamedTuple):
-    """Whose buckets are wanted, which fields of them, and how to come by them."""
+    """The stream, columns and fields to read, and how."""
 
     found: StreamMatch
     matches: MatchCache
@@ -53,7 +53,7 @@ class RollupQuery(NamedTuple):
 
 
 class RollupReader:
-    """Reads tiers, finest first, and raw samples where no page is."""
+    """Reads tiers, finest first, and raw samples where there is no page."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class RollupReader:
         can_make: Callable[[Tier, int], bool],
     ) -> None:
         self._tiers, self._layouts, self._raw, self._fetch_raw = tiers, layouts, raw, fetch_raw
-        self._can_make = can_make  # tells whether all that a page is made of is still there
+        self._can_make = can_make  # reports whether all data that a page is built from still exists
 
     def fetched(self, place: int, ask: RollupQuery, start: int, stop: int) -> Callable[[], Read]:
-        """Return what makes the buckets of what is there now; to be called under the guard."""
+        """Fetch the buckets of a time range; the caller holds the lock."""
         return partial(self._read, place, ask, self._loads(place, ask, start, stop), start, stop)
 
     def _read(self, place: int, ask: RollupQuery, loads: Sequence[Load], start: int, stop: int) -> Read:
@@ -80,7 +80,7 @@ class RollupReader:
         return plan, join_buckets(lines, len(plan.columns), ends, ask.wanted)
 
     def _loads(self, place: int, ask: RollupQuery, start: int, stop: int) -> list[Load]:
-        """Return what makes the parts, in order of time."""
+        """Return functions that read the parts, in time order."""
         tier, at = self._tiers[place], start
         loads: list[Load] = []
         for page in tier.chunks(ask.found.stream.name, start, stop):
@@ -110,7 +110,7 @@ class RollupReader:
         yield page.layout, buckets.columns(slice((start - page.start) // width, (stop - page.start) // width))
 
     def _say(self, tier: Tier, name: StreamName, chunk: Chunk, error: CorruptionError) -> None:
-        """Say what is damaged, and have its page made again, unless the rest of it would be lost by that."""
+        """Report a damaged chunk, and have its page rebuilt, unless that would lose the rest of it."""
         page, what = tier.page_at(chunk.start + 1), f"rollups of {dict(name.target)} from {chunk.start} on"
         if self._can_make(tier, page):
             log.warning("%s are made again: %s", what, error)
@@ -119,7 +119,7 @@ class RollupReader:
             tier.blocks.damages.add(f"{what} are not readable: {error}")
 
     def _finer(self, place: int, ask: RollupQuery, start: int, stop: int) -> list[Load]:
-        """Return what makes buckets of the next finer tier, or of raw samples."""
+        """Return functions that build buckets from the next finer tier, or from raw samples."""
         pieces = self._pieces(place, ask, start, stop)
         if place:
             return [partial(self._of_finer, place, self.fetched(place - 1, ask, *each)) for each in pieces]
@@ -136,7 +136,7 @@ class RollupReader:
         ]
 
     def _pieces(self, place: int, ask: RollupQuery, start: int, stop: int) -> list[tuple[int, int]]:
-        """Part what is made in the background: where series come and go, a long time has too many of them."""
+        """Split the range of background reads: where series churn, a long range has too many of them."""
         if ask.prompt:
             return [(start, stop)]
         finer = self._tiers[max(0, place - 1)].kind
@@ -158,14 +158,14 @@ class RollupReader:
 
 
 def _held(page: Chunk, ask: RollupQuery) -> Chunk:
-    """Return a page whose bytes are in memory, if they might be gone later."""
+    """Fetch the bytes of a page now, if they might be deleted later."""
     if not ask.prompt:
         return page
     try:
         cuts = ask.matches.cuts(page.layout, ask.found.conditions)
         blobs = {cut.band: page.blob(cut.band) for cut in cuts}
     except CorruptionError:
-        return page  # said when it is read
+        return page  # reported when it is read
     return page._replace(blob=blobs.__getitem__)
 
 
@@ -175,7 +175,7 @@ def join_buckets(
     ends: Times,
     wanted: Collection[str] = FIELDS,
 ) -> Buckets:
-    """Return buckets that follow one another as one, each part in its lines, with at least these fields."""
+    """Concatenate buckets, each part in its rows, with at least these fields."""
     if len(parts) == 1 and parts[0][0] is None and len(parts[0][1].ends) == len(ends):
         return parts[0][1]
     places = [np.searchsorted(ends, buckets.ends) for _, buckets in parts]

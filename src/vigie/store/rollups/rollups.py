@@ -1,7 +1,7 @@
-"""Rollups of every series: made when their time has passed, and made again when late samples come.
+"""Rollups of all series, built when their time has passed, and rebuilt when late samples arrive.
 
-Each tier is made from the finer one, the finest from raw samples. A question reads the pages that are there
-and makes the other buckets on the spot, so its answer never depends on how far the upkeep has come.
+Each tier is built from the finer one, the finest from raw samples. A query reads existing pages and computes
+the other buckets itself, so its result does not depend on the progress of maintenance.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
 FIVE_MINUTES = TierConfig("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))
 ONE_HOUR = TierConfig("1h", HOUR, 72, 24, Retention(730 * DAY))
 KINDS = (FIVE_MINUTES, ONE_HOUR)
-RAW = StreamName((), "raw since", framed=True)  # stands where no stream does: it has no target
+RAW = StreamName((), "raw since", framed=True)  # a name without a target, used by no stream
 
 
 class RollupStore:
@@ -56,12 +56,12 @@ class RollupStore:
         self.raw_since = self.tiers[0].until.pop(RAW, -(1 << 62))
         for tier in self.tiers:
             if tier.blocks.salvaged:
-                tier.until.clear()  # so that pages that are lost are made again
+                tier.until.clear()  # so that lost pages are rebuilt
         self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_make)
         self._maker = RollupBuilder(self.tiers, layouts, raw, self._reader, position)
 
     def close(self) -> None:
-        """Let go of the files; which pages late samples made wrong is known again from the log."""
+        """Close the files; pages invalidated by late samples are found again in the log."""
         for tier in self.tiers:
             tier.blocks.close()
 
@@ -72,12 +72,12 @@ class RollupStore:
             self.note(stream.name, time)
 
     def note(self, name: StreamName, time: int) -> None:
-        """Take note of a row; a late one makes pages wrong, unless raw data of their time have gone."""
+        """Invalidate the pages of a late row, unless their raw data have expired."""
         for tier in self.tiers:
             self._note(tier, name, time)
 
     def note_all(self, name: StreamName, times: Times, positions: Times) -> None:
-        """Take note of rows that are read back from the log; most were there when pages were made."""
+        """Invalidate pages for rows replayed from the log; most were there when pages were built."""
         for tier in self.tiers:
             for minute in np.unique((tier.late(name, times, positions) - 1) // MINUTE).tolist():
                 self._note(tier, name, minute * MINUTE + 1)
@@ -88,42 +88,42 @@ class RollupStore:
 
     @property
     def newest_position(self) -> int:
-        """Return the last position of the log that pages speak of."""
+        """Return the last log position that pages refer to."""
         return max((position for tier in self.tiers for position in tier.made.values()), default=0)
 
     def notes(self) -> list[Notes]:
-        """Return which pages are wrong and still on disk."""
+        """Return the pages that are invalid and still on disk."""
         return [tier.notes() for tier in self.tiers]
 
     def keep_notes(self, notes: Sequence[Notes], guard: Guard) -> None:
-        """Make durable which pages are wrong; to be called before the rows leave the log."""
+        """Save which pages are invalid; called before their late rows leave the log."""
         for tier, some in zip(self.tiers, notes, strict=True):
             tier.keep_notes(some, guard)
 
     def raw_expired(self, before: int) -> None:
-        """Take note that raw data older than this may have gone."""
+        """Record that raw data older than this may have been deleted."""
         if before > self.raw_since:
             self.raw_since = before
             with self.tiers[0].blocks.transaction():
                 self.tiers[0].blocks.keep_stream(RAW, before)
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
-        """Return the targets whose own labels fit."""
+        """Return the targets whose labels match."""
         return [target for tier in self.tiers for target in tier.index.targets(matchers)]
 
     def forget(self, targets: Collection[Target]) -> None:
-        """Forget all streams of some targets; `remove_doomed` takes their pages away."""
+        """Remove all streams of some targets; `delete_pending` deletes their pages."""
         gone = set(targets)
-        for tier in self.tiers:  # also of what is known but has no page yet, as its first may just be made
+        for tier in self.tiers:  # also streams without a page, whose first may be in progress
             tier.forget([name for name in tier.names() if name.target in gone])
 
     def remove_doomed(self) -> None:
-        """Remove the pages of what was forgotten."""
+        """Delete the pages of removed streams."""
         for tier in self.tiers:
             tier.remove_doomed()
 
     def size(self) -> int:
-        """Return how many bytes are in use on disk."""
+        """Return the bytes in use on disk."""
         total = 0
         for tier in self.tiers:
             with tier.blocks.database.writing:
@@ -143,7 +143,7 @@ class RollupStore:
 
     @contextmanager
     def unwritten(self) -> Iterator[None]:
-        """Let nobody write to the files; taken before the store's guard, since a commit takes its time."""
+        """Block writes to the files; taken before the store's lock, because a commit is slow."""
         with ExitStack() as held:
             for tier in self.tiers:
                 held.enter_context(tier.blocks.database.writing)
@@ -151,19 +151,18 @@ class RollupStore:
 
     @contextmanager
     def unread(self) -> Iterator[None]:
-        """Let nobody read the files."""
+        """Block reads of the files."""
         with ExitStack() as held:
             for tier in self.tiers:
                 held.enter_context(tier.blocks.database.reading)
             yield
 
     def reborn(self) -> None:
-        """Go on in a forked child."""
         for tier in self.tiers:
             tier.blocks.reborn()
 
     def maintain(self, now: int, guard: Guard, turn: Guard, pace: MaintenanceThrottle) -> None:
-        """Make pages that are due, a bounded number of them, and remove those that are too old."""
+        """Build pages that are due, a bounded number of them, and delete expired ones."""
         self._maker.maintain(now, self.raw_since, guard, turn, pace)
 
     def groups(
@@ -175,7 +174,7 @@ class RollupStore:
         width: int,
         wanted: Collection[str],
     ) -> Iterator[RollupGroup]:
-        """Yield, target by target, the buckets of fitting series between two multiples of the width."""
+        """Yield the buckets of matching series between two multiples of the width, one group per stream."""
         place = [tier.kind.width for tier in self.tiers].index(width)
         matches = MatchCache()
         with guard:
@@ -188,14 +187,14 @@ class RollupStore:
         yield from filter(None, parallel_map(tasks, worth=lambda: True))
 
     def _can_make(self, tier: Tier, page: int) -> bool:
-        """Tell whether all that a page is made of is still there."""
+        """Report whether all data that a page is built from still exists."""
         place = self.tiers.index(tier)
         return page >= (self.since(self.tiers[place - 1].kind.width) if place else self.raw_since)
 
     def _fetched(
         self, guard: Guard, place: int, ask: RollupQuery, start: int, end: int
     ) -> Callable[[], RollupGroup | None]:
-        """Return what unpacks the buckets of a stream's fitting series, in any thread."""
+        """Fetch the buckets of a stream's matching series; the result decompresses them in any thread."""
         with guard:
             return partial(_group, ask.found, self._reader.fetched(place, ask, start, end))
 

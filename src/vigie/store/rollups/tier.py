@@ -1,4 +1,4 @@
-"""Rollups of one width in a file of their own: pages of buckets, each a fixed time in one chunk or a few."""
+"""Rollups of one width in a file of their own; a page is a fixed time range in one or more chunks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vigie.store.retention import Retention, expire
 from vigie.store.series.layout import Layouts
 from vigie.store.wal.records import StreamName
 
-FREED_PAGES = 20_000  # given back at once
+FREED_PAGES = 20_000  # returned to the file system at once
 _SCHEMA = "CREATE TABLE IF NOT EXISTS made (stream INTEGER PRIMARY KEY, position INTEGER)"
 _NOTE_MADE = "INSERT INTO made VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET position = excluded.position"
 _MADE = "SELECT stream, position FROM made"
@@ -28,7 +28,7 @@ _Part = TypeVar("_Part", Chunk, Extent)
 
 
 class TierConfig(NamedTuple):
-    """How wide the buckets are, how many fill a page, after how many a page is written anew; and the age."""
+    """Bucket width, buckets per page, buckets after which a page is rewritten, and retention."""
 
     name: str
     width: int
@@ -38,12 +38,12 @@ class TierConfig(NamedTuple):
 
     @property
     def page(self) -> int:
-        """Return how long a page is, in milliseconds."""
+        """Return the length of a page in milliseconds."""
         return self.width * self.page_buckets
 
 
 class TierClaim(NamedTuple):
-    """A page of a stream that somebody makes, and up to when."""
+    """A page of a stream being built, and its end."""
 
     name: StreamName
     page: int
@@ -51,9 +51,9 @@ class TierClaim(NamedTuple):
 
 
 class BuiltPages(NamedTuple):
-    """A page that was made: its chunks, none if there are no samples, and those on disk that stay.
+    """The chunks of a page, empty if there are no samples, and the stored chunks that stay.
 
-    With it every page of the stream has all rows that the log holds before a position, if there is one.
+    With a position, every page of the stream has all rows that the log holds before it.
     """
 
     claim: TierClaim
@@ -62,26 +62,26 @@ class BuiltPages(NamedTuple):
     position: int | None = None
 
 
-Notes = dict[StreamName, set[int]]  # which pages of which streams
+Notes = dict[StreamName, set[int]]  # pages by stream
 
 
 class Tier:
-    """A page that is there is right up to its end; where there is none, the finer data are asked.
+    """A stored page is complete up to its end; where there is none, finer data are read.
 
-    So a page is taken away when late samples fall into it, before they leave the log, and made again later.
+    A page is invalidated when late samples fall into it, before they leave the log, and rebuilt later.
     """
 
     def __init__(self, directory: Path, kind: TierConfig, layouts: Layouts, damages: CorruptionLog) -> None:
         self.kind = kind
         self.index = Index()
         self._damages = damages
-        self.until: dict[StreamName, int] = {}  # every page before is made, but for the missing ones
+        self.until: dict[StreamName, int] = {}  # every page before is built, except missing ones
         self.missing: Notes = {}
         self._unsaid: Notes = {}  # missing, and still on disk
         self._making: Notes = {}  # claimed, and not on disk yet
-        self._doomed: list[StreamName] = []  # forgotten, and still on disk
+        self._doomed: list[StreamName] = []  # removed from the index, still on disk
         self._numbers: dict[StreamName, int] = {}
-        self.made: dict[StreamName, int] = {}  # up to which position of the log, when the store was opened
+        self.made: dict[StreamName, int] = {}  # by stream, the log position at the last build, as of opening
         self._layouts = layouts
         self.path = directory / f"rollups-{kind.name}.sqlite"
         self.blocks = open_or_repair(self.path, layouts, damages)
@@ -92,36 +92,36 @@ class Tier:
             raise
 
     def note(self, name: StreamName, time: int) -> None:
-        """Take away the page of a sample that comes late."""
+        """Invalidate the page of a late sample."""
         if time <= self.reach(name):
             self.spoil(name, self.page_at(time))
 
     def reach(self, name: StreamName) -> int:
-        """Return up to when a row of a stream comes too late for the pages that are there or claimed."""
+        """Return the time up to which a row is late for pages that exist or are claimed."""
         stream = self.index.get(name.target, name.source)
         until = self.until.get(name, BEFORE_ALL)
         return until if stream is None else max(until, stream.last_stored)
 
     def late(self, name: StreamName, times: Times, positions: Times) -> Times:
-        """Return which rows of a stream, read back from the log, came too late for the pages on disk."""
+        """Return the times of replayed rows that were late for the pages on disk."""
         return times[(times <= self.reach(name)) & (positions >= self.made.get(name, BEFORE_ALL))]
 
     def is_right(self, name: StreamName) -> bool:
-        """Tell whether no page of a stream that is on disk has to be made again."""
+        """Report whether no stored page of a stream has to be rebuilt."""
         return name not in self._unsaid
 
     def spoil(self, name: StreamName, page: int) -> None:
-        """Take a page away, to be made again."""
+        """Mark a page for rebuilding."""
         if page not in self.missing.setdefault(name, set()):
             self.missing[name].add(page)
             self._unsaid.setdefault(name, set()).add(page)
 
     def notes(self) -> Notes:
-        """Return which pages were taken away and are still on disk."""
+        """Return the invalid pages that are still on disk."""
         return {name: set(pages) for name, pages in self._unsaid.items()}
 
     def keep_notes(self, notes: Notes, guard: Guard) -> None:
-        """Make durable that these pages were taken away."""
+        """Delete invalid pages from disk."""
         if not notes:
             return
         with self.blocks.transaction():
@@ -135,41 +135,41 @@ class Tier:
                 self._said(name, pages)
 
     def page_at(self, time: int) -> int:
-        """Return the begin of the page that a sample of this time belongs to."""
+        """Return the start of the page of a sample."""
         return (time - 1) // self.kind.page * self.kind.page
 
     def chunks(self, name: StreamName, start: int, stop: int) -> list[Chunk]:
-        """Return what pages have of a time span, in order."""
+        """Return the chunks of pages in a time range, in order."""
         if name not in self._numbers:
             return []
         since = self.page_at(start + 1)
         return self._right(name, self.blocks.reaching(self._numbers[name], since, start, stop))
 
     def extents(self, name: StreamName, page: int) -> list[Extent]:
-        """Return where the chunks of a page lie, in order."""
+        """Return the time spans of the chunks of a page, in order."""
         if name not in self._numbers:
             return []
         return self._right(name, self._extents(self._numbers[name], page))
 
     def claim(self, claim: TierClaim) -> None:
-        """Take over a page that is made of what is there now; a row that comes from now on is late."""
+        """Claim a page that is built from current data; rows that arrive from now on are late."""
         name, page, stop = claim
         self.until[name] = max(self.until.get(name, stop), stop)
         self._making.setdefault(name, set()).add(page)
         self.missing.get(name, set()).discard(page)
         if not self.missing.get(name, True):
             del self.missing[name]
-        self._said(name, {page})  # until it is written no row leaves the log, and then it is right
+        self._said(name, {page})  # until it is written no row leaves the log, and then it is valid
 
     def write(self, batch: Sequence[BuiltPages]) -> dict[StreamName, int]:
-        """Make pages durable that were claimed, in place of what is there; return their streams' numbers."""
+        """Write claimed pages in place of the stored ones; return the numbers of their streams."""
         numbers: dict[StreamName, int] = {}
         with self.blocks.transaction():
             self.blocks.database.births.wait()
             for (name, page, _), chunks, kept, position in batch:
                 until = self.until.get(name)
                 if until is None:
-                    continue  # it was deleted meanwhile
+                    continue  # deleted in the meantime
                 number = numbers[name] = self.blocks.keep_stream(
                     name, min([until, *self.missing.get(name, ())])
                 )
@@ -183,7 +183,7 @@ class Tier:
     def settle(
         self, claims: Iterable[TierClaim], batch: Sequence[BuiltPages], numbers: Mapping[StreamName, int]
     ) -> None:
-        """Let pages that were written be read, and the other claimed ones be made again."""
+        """Make written pages readable, and mark the other claimed ones for rebuilding."""
         made = {(name, page): chunks for (name, page, _), chunks, *_ in batch}
         for name, page, _ in claims:
             if page in self._making.get(name, ()):
@@ -201,11 +201,11 @@ class Tier:
         self._making = {name: pages for name, pages in self._making.items() if pages}
 
     def names(self) -> set[StreamName]:
-        """Return the streams that something is known of."""
+        """Return all known streams."""
         return {*self.until, *self._numbers}
 
     def forget(self, names: Iterable[StreamName]) -> None:
-        """Forget streams; `remove_doomed` takes their pages away."""
+        """Remove streams; `delete_pending` deletes their pages."""
         for name in names:
             stream = self.index.get(name.target, name.source)
             if stream is not None:
@@ -215,7 +215,7 @@ class Tier:
                 about.pop(name, None)
 
     def remove_doomed(self) -> None:
-        """Remove the pages of streams that were forgotten."""
+        """Delete the pages of removed streams."""
         if self._doomed:
             doomed = list(self._doomed)
             with self.blocks.transaction():
@@ -227,7 +227,7 @@ class Tier:
             del self._doomed[: len(doomed)]
 
     def expire(self, now: int, guard: Guard) -> None:
-        """Remove pages that are too old."""
+        """Delete expired pages."""
         lost = expire(self.blocks, self.kind.retention, now)
         if not lost:
             return

@@ -1,1 +1,1 @@
-"""Which series there are, and which of them matchers fit."""
+"""Series and their layouts, and which of them match a selector."""

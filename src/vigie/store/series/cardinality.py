@@ -1,4 +1,4 @@
-"""Counts live series by their labels, without making a single label set."""
+"""Counts live series per label pair, without building label sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Pairs = Counter[tuple[str, str]]
 
 
 def pairs_of(live: Iterable[tuple[Target, Layout]]) -> Pairs:
-    """Return how many series have each label and value, given every stream's target and layout."""
+    """Return the number of series per label pair, given target and layout of every stream."""
     pairs: Pairs = Counter()
     streams: Counter[Layout] = Counter()
     for target, layout in live:

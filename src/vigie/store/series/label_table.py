@@ -1,4 +1,4 @@
-"""The label sets of a stream's columns, which are made only when somebody asks for them."""
+"""The label sets of a stream's columns, built on demand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vigie.store.series.layout import Columns, Layout
 
 
 class StoredLabelTable(LabelTable):
-    """The labels of a target beside those of some columns of a layout, but for a few that are left out."""
+    """Labels of a target and of some columns of a layout, without dropped ones."""
 
     def __init__(
         self,
@@ -44,25 +44,24 @@ class StoredLabelTable(LabelTable):
         return labels
 
     def taken(self, rows: Columns) -> StoredLabelTable:
-        """Return only these rows, in this order."""
         return StoredLabelTable(self._target, self._layout, self._columns[rows], self._left_out)
 
     def without(self, names: Iterable[str]) -> StoredLabelTable:
-        """Return the rows without some labels."""
+        """Drop some labels."""
         return StoredLabelTable(self._target, self._layout, self._columns, self._left_out.union(names))
 
     def names(self) -> set[str]:
-        """Return the names of the labels that a row may have."""
+        """Return the label names that a row may have."""
         return (self._target.keys() | self._layout.label_names) - self._left_out
 
     def kind(self, names: Iterable[str]) -> Hashable:
-        """Return what is the same for other rows only if these labels are, row by row."""
+        """Return a key that is equal for other rows only if these labels are, row by row."""
         own = tuple((name, self._target[name]) for name in names if name in self._target)
-        # The layout and its columns are shared between nodes; the columns by the plan of one question.
+        # Similar nodes share the layout, and within a query the columns of its plan.
         return self._layout, _Same(self._columns), self._left_out, own
 
     def column(self, name: str) -> tuple[Sequence[str], Codes | None]:
-        """Return the values of a label and for each row which it has; None if all have the first."""
+        """Return the values of a label and each row's index into them; None if all rows have the first."""
         if name in self._left_out:
             return ("",), None
         if name in self._target:
@@ -74,7 +73,7 @@ class StoredLabelTable(LabelTable):
 
 
 class _Same:
-    """Stands for one object, and keeps it, so that no other can take its place."""
+    """Compares by identity, and keeps the object alive so that its id stays unique."""
 
     def __init__(self, one: object) -> None:
         self._one = one

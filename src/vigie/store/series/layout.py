@@ -1,4 +1,4 @@
-"""Which series stand in the columns of a matrix, and which columns a selector fits."""
+"""Which series are in the columns of a matrix, and which columns match a selector."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import NAME as NAME
 from vigie.store.series.schema import Schema, extend_schema
 
-MOST = 32  # questions that are remembered of a layout: dashboards ask the same ones all the time
+MOST = 32  # selectors cached per layout: dashboards repeat them
 
 
 Columns = NDArray[np.intp]
 Target = tuple[tuple[str, str], ...]
-Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, the name among them
+Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, including the name
 # Columns by the format of a store: more press a little better, fewer are unpacked faster.
 BANDS = {4: 48, 5: 32}
 BAND = BANDS[max(BANDS)]
@@ -32,12 +32,12 @@ _FIRST = itemgetter(0)
 
 
 class Layout:
-    """An ordered set of series; equal ones are one object, so nodes of a kind share it."""
+    """An ordered set of series; interned, so that similar nodes share it."""
 
     def __init__(self, series: tuple[Key, ...], band: int = BAND) -> None:
         self.series = series
         self._band = band
-        self.fits: dict[tuple[CompiledMatcher, ...], LayoutMatch] = {}  # what questions were asked of it
+        self.fits: dict[tuple[CompiledMatcher, ...], LayoutMatch] = {}  # by selector
         self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
@@ -49,19 +49,19 @@ class Layout:
 
     @cached_property
     def names(self) -> list[str]:
-        """Return each column's metric name."""
+        """Return the metric name of each column."""
         return [_value(key, NAME) for key in self.series]
 
     @cached_property
     def by_metric(self) -> Columns:
-        """Return the order of columns that puts each metric's side by side."""
+        """Return the order of columns sorted by metric."""
         return np.array(sorted(range(len(self)), key=self.names.__getitem__), dtype=np.intp)
 
     @cached_property
     def bands(self) -> list[tuple[int, int]]:
-        """Return which columns of an ordered layout are pressed together: whole metrics, and enough of them.
+        """Return the columns of an ordered layout that are compressed together, as (first, stop).
 
-        Each is the first column of a band and the one behind its last.
+        A group has whole metrics, and at least COLUMN_GROUP columns.
         """
         bands: list[tuple[int, int]] = []
         first = 0
@@ -74,9 +74,9 @@ class Layout:
         return bands
 
     def prepare(self) -> None:
-        """Find out what the first question would have to: where each metric is."""
+        """Compute what the first query would need."""
         self.coded(NAME)
-        self.bands  # noqa: B018 - it is remembered
+        self.bands  # noqa: B018 - fills the cache
 
     def match(self, conditions: Sequence[CompiledMatcher]) -> Columns:
         """Return the columns whose series meet all conditions."""
@@ -91,7 +91,7 @@ class Layout:
         return np.arange(len(self)) if fits is None else np.flatnonzero(fits)
 
     def values_of(self, label: str, columns: Columns) -> set[str]:
-        """Return the values that a label has in these columns; none where it is absent."""
+        """Return the distinct values of a label in these columns."""
         values, codes = self.coded(label)
         if len(columns) == len(self):
             return set(values) - {""}
@@ -109,7 +109,7 @@ class Layout:
 
     @cached_property
     def outline(self) -> Schema:
-        """Return what it has in common with layouts that differ only in the values of labels."""
+        """Return the metric and label names, without label values."""
         shapes = dict.fromkeys(
             [
                 (name, next(zip(*key, strict=True), ()))
@@ -122,8 +122,8 @@ class Layout:
         return extend_schema(names)
 
     def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the values of a label, the empty one among them, and for each column which it has."""
-        if label != NAME and label not in self.label_names:  # names that only a question holds are not kept
+        """Return the distinct values of a label, the empty one included, and each column's index."""
+        if label != NAME and label not in self.label_names:  # labels only known to a query are not cached
             return [""], np.zeros(len(self), dtype=np.int32)
         coded = self._coded.get(label)
         if coded is None:
@@ -135,7 +135,7 @@ class Layout:
 
 
 class Layouts:
-    """Keeps equal layouts one object for as long as anybody holds it."""
+    """Interns layouts as long as they are referenced."""
 
     def __init__(self, band: int = BAND) -> None:
         self._band = band
@@ -149,18 +149,18 @@ class Layouts:
         return layout
 
     def ordered(self, layout: Layout) -> Layout:
-        """Return the layout with the same series, each metric's side by side."""
+        """Return the layout with the same series, sorted by metric."""
         ordered = self._ordered.get(layout)
         if ordered is None:
             order = layout.by_metric.tolist()
             ordered = self.of(tuple([layout.series[i] for i in order]))
             ordered.names = [layout.names[i] for i in order]
-            if ordered is not layout:  # a layout that held itself would never be let go
+            if ordered is not layout:  # a layout must not reference itself, or it would never be freed
                 self._ordered[layout] = ordered
         return ordered
 
     def widened(self, layout: Layout, series: Iterable[Key]) -> Layout:
-        """Return a layout with the series that are new behind its own, whose places it takes over."""
+        """Return a layout with new series appended."""
         new = unique(key for key in series if key not in layout.column)
         if not new:
             return layout
@@ -176,7 +176,7 @@ class Layouts:
 
 
 def is_too_wide(layouts: Layouts, some: Sequence[Layout], times: float) -> bool:
-    """Tell whether series come and go so much that all together are so many times as many as at once."""
+    """Report whether the union of layouts is much wider than each of them, because series churn."""
     return len(layouts.union(some)) > times * max(map(len, some)) + 64
 
 
@@ -188,13 +188,13 @@ def _value(key: Key, label: str) -> str:
 
 
 def key_of(metric: Metric, values: Sequence[str], taken: Mapping[str, str]) -> Key:
-    """Return a series' key; a label that the target has too becomes exported_*, an empty one is none."""
+    """Return a series' key; a label that the target has too becomes exported_*, an empty one is dropped."""
     labels = dict(zip(metric.labels, values, strict=True))
     return key_of_labels({**labels, NAME: metric.name}, taken)
 
 
 def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
-    """Return the key of a label set beside a target's own labels."""
+    """Return the key of a label set, relative to a target's labels."""
     own = {name: value for name, value in labels.items() if value and name not in taken}
     for name in sorted(set(labels) & set(taken)):
         exported = "exported_" + name
@@ -211,12 +211,12 @@ def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
 
 
 def unique(items: Iterable[_T]) -> tuple[_T, ...]:
-    """Return the items without repetition, in order."""
+    """Return the distinct items, in order."""
     return tuple(dict.fromkeys(items))
 
 
 class ColumnCut(NamedTuple):
-    """What a question wants of one band's values: which of its lines, or all."""
+    """The columns to read of one column group; None for all."""
 
     band: int
     height: int
@@ -224,7 +224,7 @@ class ColumnCut(NamedTuple):
 
 
 def cut_columns(layout: Layout, columns: Columns) -> list[ColumnCut]:
-    """Return what these columns of an ordered layout are, band by band."""
+    """Split columns of an ordered layout by column group."""
     cuts, bands = [], layout.bands
     edges = columns.searchsorted([start for start, _ in bands] + [stop for _, stop in bands[-1:]]).tolist()
     for band, (at, till) in enumerate(pairwise(edges)):
@@ -236,7 +236,7 @@ def cut_columns(layout: Layout, columns: Columns) -> list[ColumnCut]:
 
 
 class LayoutMatch:
-    """The fitting columns of a layout."""
+    """The matching columns of a layout."""
 
     def __init__(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> None:
         self._series = layout.series
@@ -245,21 +245,21 @@ class LayoutMatch:
 
     @cached_property
     def keys(self) -> tuple[Key, ...]:
-        """Return the series that stand in these columns."""
+        """Return the series in these columns."""
         return tuple([self._series[i] for i in self.columns.tolist()])
 
     def cuts(self, layout: Layout) -> list[ColumnCut]:
-        """Return the columns band by band; the layout is the one that was given, and ordered."""
+        """Return the columns by group; the layout must be ordered."""
         if self._cuts is None:
             self._cuts = cut_columns(layout, self.columns)
         return self._cuts
 
 
 def match_layout(layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> LayoutMatch:
-    """Return what of a layout meets the conditions."""
+    """Return the columns of a layout that meet the conditions, cached."""
     fits = layout.fits.get(conditions)
     if fits is None:
         if len(layout.fits) >= MOST:
-            layout.fits = {}  # another one: threads may be looking at this one
+            layout.fits = {}  # replaced, not cleared: other threads may be reading it
         fits = layout.fits[conditions] = LayoutMatch(layout, conditions)
     return fits

@@ -12,15 +12,15 @@ from vigie.store.series.matcher import CompiledMatcher
 
 
 class MergedLayout(NamedTuple):
-    """Which series pieces of several layouts have together, and which of these lines each layout fills."""
+    """The union of several layouts' matching series, and the rows that each layout fills."""
 
     layout: Layout
     columns: Columns
-    lines: Mapping[Layout, Columns | None]  # None for "all, in this order"
+    lines: Mapping[Layout, Columns | None]  # None for all, in the same order
 
 
 class MatchCache:
-    """Remembers, within one question, which columns of a layout fit, and how layouts go together."""
+    """Caches, for one query, matching columns and merged layouts."""
 
     def __init__(self) -> None:
         self._plans: dict[tuple[tuple[Layout, ...], tuple[CompiledMatcher, ...]], MergedLayout] = {}
@@ -30,11 +30,11 @@ class MatchCache:
         return match_layout(layout, conditions).columns
 
     def cuts(self, layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> list[ColumnCut]:
-        """Return the same of an ordered layout, band by band."""
+        """Return the columns of an ordered layout by group."""
         return match_layout(layout, conditions).cuts(layout)
 
     def plan(self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]) -> MergedLayout:
-        """Return how the fitting columns of these layouts stand in one matrix."""
+        """Return how the matching columns of these layouts fit into one matrix."""
         key = (layouts, conditions)
         if key not in self._plans:
             self._plans[key] = self._planned(layouts, conditions)

@@ -1,4 +1,4 @@
-"""A matcher made ready to be asked about many values."""
+"""A matcher compiled for testing many values."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import re2  # type: ignore[import-untyped]
 from vigie.query.storage import Matcher
 from vigie.store.errors import InvalidMatcherError
 
-MOST_ANSWERS = 10_000  # that are remembered
+MOST_ANSWERS = 10_000  # results per matcher
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
 
 
 class CompiledMatcher:
-    """Tells whether a label's value is wanted; an absent label is asked about as the empty value."""
+    """Tests label values, with a cache; an absent label has the empty value."""
 
     def __init__(self, matcher: Matcher) -> None:
         self.label = matcher.label
         self.exactly = matcher.value if matcher.operator == "=" else None
-        self.among = _listed(matcher)  # all values that fit, if these can be told
+        self.among = _listed(matcher)  # all matching values, if they can be listed
         self._asked: dict[str, bool] = {}
         self._judge = _judge(matcher)
 
     def test(self, value: str) -> bool:
-        """Answer, from memory where the value was seen before."""
+        """Report whether a value matches."""
         answer = self._asked.get(value)
         if answer is None:
             if len(self._asked) >= MOST_ANSWERS:
@@ -37,7 +37,7 @@ class CompiledMatcher:
 
 @lru_cache(maxsize=256)
 def compile_matcher(matcher: Matcher) -> CompiledMatcher:
-    """Return the condition of a matcher; the same object while it is asked about again and again."""
+    """Return a cached object for equal matchers."""
     return CompiledMatcher(matcher)
 
 
@@ -59,7 +59,7 @@ def _judge(matcher: Matcher) -> Callable[[str], bool]:
         raise InvalidMatcherError(f"{matcher.operator!r} is not an operator; there are =, !=, =~ and !~")
     options = re2.Options()
     options.log_errors = False
-    options.dot_nl = True  # as in Prometheus, where a dot is any character
+    options.dot_nl = True  # as in Prometheus, where a dot matches any character
     try:
         pattern = re2.compile(wanted, options)
     except re2.error as error:

@@ -1,4 +1,4 @@
-"""What layouts have in common that differ only in values of labels: metric names, and their label names."""
+"""The metric names of a layout and their label names, without label values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NAME = "__name__"
 
 
 class Schema:
-    """Answers without a single series: equal ones are one object, and there are few, whatever churns."""
+    """Interned; there are few, however much series churn."""
 
     def __init__(self, metrics: Mapping[str, frozenset[str]]) -> None:
-        self.metrics = metrics  # label names by metric name, which is among them
+        self.metrics = metrics  # label names by metric name, including __name__
 
     def match(self, conditions: Iterable[CompiledMatcher]) -> list[str]:
-        """Return the metrics that have series which may be wanted."""
+        """Return the metrics that may have matching series."""
         return [name for name in self.metrics if all(self._may_fit(name, each) for each in conditions)]
 
     def names_of_labels(self, metrics: Iterable[str]) -> frozenset[str]:
@@ -33,7 +33,7 @@ _known: WeakValueDictionary[frozenset[tuple[str, frozenset[str]]], Schema] = Wea
 
 
 def extend_schema(metrics: Mapping[str, frozenset[str]]) -> Schema:
-    """Return the outline with these label names of metrics."""
+    """Return the interned schema."""
     key = frozenset(metrics.items())
     outline = _known.get(key)
     if outline is None:
@@ -42,15 +42,14 @@ def extend_schema(metrics: Mapping[str, frozenset[str]]) -> Schema:
 
 
 def to_lists(outline: Schema) -> list[tuple[str, list[str]]]:
-    """Return an outline as plain lists, sorted."""
+    """Return a schema as sorted lists."""
     return sorted((name, sorted(labels)) for name, labels in outline.metrics.items())
 
 
 def from_lists(plain: Iterable[tuple[str, Sequence[str]]]) -> Schema:
-    """Return the outline again, given plain lists."""
     return extend_schema({name: frozenset(labels) for name, labels in plain})
 
 
 def only_names(conditions: Iterable[CompiledMatcher]) -> bool:
-    """Tell whether conditions are on metric names alone, so that an outline answers them."""
+    """Report whether all conditions are on metric names, so that a schema is enough."""
     return all(condition.label == NAME for condition in conditions)

@@ -1,4 +1,4 @@
-"""Turns the tables of frames into layouts, once a version."""
+"""Converts tables of frames to layouts, once per version."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from vigie.store.series.layout import NAME, Columns, Key, Layout, Layouts, key_o
 
 
 class TableLayout(NamedTuple):
-    """A table's layout, and which of its values are kept where two series became one."""
+    """A table's layout, and which of its values to store if two series have the same key."""
 
     table: Table
     layout: Layout
     kept: Columns | None
 
     def keys(self) -> dict[Series, Key]:
-        """Return the key of each series of a table of which all are kept."""
+        """Return the key of each series of a table without duplicates."""
         return dict(zip(self.table.series, self.layout.series, strict=True))
 
     def row(self, values: Sequence[float]) -> NDArray[np.float64]:
@@ -38,7 +38,7 @@ class TableLayout(NamedTuple):
 
 
 class TableLayouts:
-    """Finds the shape of a table; nodes of a kind have the same, which is known as long as one has it."""
+    """Finds the layout of a table; similar nodes share it."""
 
     def __init__(self, layouts: Layouts) -> None:
         self._layouts = layouts
@@ -46,7 +46,7 @@ class TableLayouts:
         self._known = WeakValueDictionary()
 
     def of(self, table: Table, taken: Mapping[str, str], before: TableLayout | None = None) -> TableLayout:
-        """Return the shape of a table whose target has these labels, given that of the version before."""
+        """Return the layout of a table for a target with these labels, given that of the previous version."""
         key = (table.series, frozenset(taken))
         layout = self._known.get(key)
         if layout is not None:
@@ -60,7 +60,7 @@ class TableLayouts:
 def table_layout(
     layouts: Layouts, table: Table, taken: Mapping[str, str], before: TableLayout | None = None
 ) -> TableLayout:
-    """Return the shape of a table whose target has these labels; most series of one before may stay."""
+    """Build the layout of a table, reusing the keys of the previous version."""
     known = {} if before is None or before.kept is not None else before.keys()
     new = [one for one in table.series if one not in known]
     made = dict(zip(new, _keys(new, taken), strict=True))
@@ -88,7 +88,7 @@ def _keys(some: Iterable[Series], taken: Mapping[str, str]) -> Iterator[Key]:
 
 
 def _order(metric: Metric, taken: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Return the sorted names of a metric's labels, each with its place; nothing if that is not all."""
+    """Return the sorted label names of a metric with their positions; empty if that is not the whole key."""
     names = (*metric.labels, NAME)
     if len(set(names)) < len(names) or not taken.keys().isdisjoint(names):
         return []
@@ -96,7 +96,7 @@ def _order(metric: Metric, taken: Mapping[str, str]) -> list[tuple[str, int]]:
 
 
 def _check(keys: Iterable[Key]) -> None:
-    """Refuse labels that cannot be written down."""
+    """Reject labels that cannot be encoded."""
     try:
         "".join([text for key in keys for pair in key for text in pair]).encode()
     except UnicodeEncodeError as error:

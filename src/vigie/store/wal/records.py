@@ -1,9 +1,9 @@
-"""What a log segment says, record by record: definitions, rows of values, deletions.
+"""The records of a log segment: definitions, rows of values, deletions.
 
-A segment stands for itself. Rows that were appended together are one record; it is XORed with the record
-before it of the same streams, so that what stayed the same presses to nothing. Every so often it is not (a
-key), so that a damaged record costs a few minutes of rows at most. Every definition has a number of its
-own, so that rows whose definition was damaged are never taken for others.
+A segment is self-contained. Rows that were appended together are one record, XORed with the previous record
+of the same streams, so that unchanged values compress to nothing. Every 32nd is not (a key record), so that a
+damaged record costs a few minutes of rows at most. Definitions are numbered, so that rows whose definition
+was damaged are never attributed to another stream.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _GARBAGE = (
 
 
 def check_time(time: int) -> None:
-    """Refuse what cannot be milliseconds since 1970, with room to compute with it."""
+    """Reject what cannot be milliseconds since 1970, with a margin for arithmetic."""
     if not -LATEST < time < LATEST:
         raise InvalidInputError(f"{time} is not a time in milliseconds")
 
 
 class StreamName(NamedTuple):
-    """What a stream is called in the log and in the blocks."""
+    """The identity of a stream in log and blocks."""
 
     target: tuple[tuple[str, str], ...]
     source: str
@@ -54,7 +54,7 @@ class StreamName(NamedTuple):
 
 
 class WalRow(NamedTuple):
-    """The values of one stream at one time, in the order of the layout beside them."""
+    """The values of one stream at one time, in the order of the layout."""
 
     stream: StreamName
     layout: Layout
@@ -63,14 +63,14 @@ class WalRow(NamedTuple):
 
 
 class RowSet:
-    """Streams whose rows come together, their layouts, and whether they will again."""
+    """Streams and layouts whose rows arrive together, and whether they will again."""
 
     def __init__(self, streams: Sequence[tuple[StreamName, Layout]], *, recurs: bool) -> None:
         self.streams, self.recurs = streams, recurs
 
 
 class WalBatch(NamedTuple):
-    """Rows that belong together: one value after the other, in the order of the streams and layouts."""
+    """Rows that were appended together: their values concatenated in the order of the streams."""
 
     form: RowSet
     times: Sequence[int]
@@ -78,13 +78,13 @@ class WalBatch(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[WalRow]) -> WalBatch:
-        """Return rows that may never come together again."""
+        """Return a batch whose combination of streams may not occur again."""
         form = RowSet([(row.stream, row.layout) for row in rows], recurs=False)
         return cls(form, [row.time for row in rows], np.concatenate([row.values for row in rows]))
 
 
 class WalRows(NamedTuple):
-    """Rows of one stream, in the order in which they were logged."""
+    """Rows of one stream, in log order."""
 
     stream: StreamName
     layout: Layout
@@ -94,22 +94,22 @@ class WalRows(NamedTuple):
 
 
 class WalDeletion(NamedTuple):
-    """Targets that were deleted with all they had."""
+    """Targets that were deleted with all their data."""
 
     targets: list[tuple[tuple[str, str], ...]]
 
 
 class PlainRow(NamedTuple):
-    """A record without its packing."""
+    """A decompressed record."""
 
     position: int
     kind: bytes
-    number: int  # of what is defined, or of rows
+    number: int  # of the definition, or the number of rows
     content: bytes
 
 
 class _Set(NamedTuple):
-    """Streams whose rows are in one record, and how many values those have."""
+    """Streams whose rows are in one record, and their total width."""
 
     streams: list[tuple[StreamName, Layout]]
     width: int
@@ -122,7 +122,7 @@ class _Chain:
         self.length = KEY_EVERY
 
     def next(self, words: NDArray[np.uint64]) -> tuple[bytes, NDArray[np.uint64]]:
-        """Return what kind of record these make, and what it says."""
+        """Return the kind of the next record, and its content."""
         before, self.words = self.words, words
         if self.length >= KEY_EVERY:
             self.length = 1
@@ -132,17 +132,17 @@ class _Chain:
 
 
 class WalEncoder:
-    """Writes the payloads of one segment."""
+    """Encodes the payloads of one segment."""
 
     def __init__(self) -> None:
         self._layouts: dict[Layout, int] = {}
         self._defined: dict[StreamName, tuple[int, Layout]] = {}
         self._forms: WeakKeyDictionary[RowSet, _Chain] = WeakKeyDictionary()
-        self._chains: WeakValueDictionary[bytes, _Chain] = WeakValueDictionary()  # by numbers of streams
+        self._chains: WeakValueDictionary[bytes, _Chain] = WeakValueDictionary()  # by stream numbers
         self._next = 0
 
     def rows(self, batch: WalBatch) -> Iterator[bytes]:
-        """Yield the definitions that are missing so far, then the rows as one payload."""
+        """Yield missing definitions, then the rows as one payload."""
         chain = self._forms.get(batch.form)
         if chain is None:
             yield from self._define_all(batch.form)
@@ -153,7 +153,6 @@ class WalEncoder:
         yield kind + _COUNT.pack(len(batch.times)) + bytes(cramjam.lz4.compress_block(content))
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> bytes:
-        """Return the payload that says that these targets are gone."""
         return DELETE + _COUNT.pack(0) + _json(list(targets))
 
     def _define_all(self, form: RowSet) -> Iterator[bytes]:
@@ -186,7 +185,7 @@ class WalEncoder:
 
 
 def unpacked(position: int, payload: bytes) -> PlainRow:
-    """Return a record without its packing; this needs no order, so that it can be done ahead."""
+    """Decompress a record; independent of other records, so that it can run ahead."""
     try:
         (count,) = _COUNT.unpack_from(payload, 1)
         kind, pressed = payload[:1], memoryview(payload)[1 + _COUNT.size :]
@@ -197,31 +196,31 @@ def unpacked(position: int, payload: bytes) -> PlainRow:
 
 
 class WalDecoder:
-    """Reads the records of one segment, in order, and gives rows in bulk."""
+    """Decodes the records of one segment in order, and yields rows in bulk."""
 
     def __init__(self, layouts: Layouts, texts: dict[bytes, Layout]) -> None:
         self._known, self._texts = layouts, texts  # texts: layouts that other segments had too
         self._layouts: dict[int, Layout] = {}
         self._defined: dict[int, tuple[StreamName, Layout]] = {}
-        self._sets: dict[bytes, _Set] = {}  # by the numbers of their streams, like all below
+        self._sets: dict[bytes, _Set] = {}  # by stream numbers, like all below
         self._records: dict[bytes, list[PlainRow]] = {}
         self._last: dict[bytes, NDArray[np.uint64]] = {}
-        self._whole: set[bytes] = set()  # whose record before is there
-        self.lost = 0  # rows that hang on something damaged
+        self._whole: set[bytes] = set()  # sets whose previous record is intact
+        self.lost = 0  # rows that depend on a damaged record
 
     def add(self, record: PlainRow) -> WalDeletion | None:
-        """Take a record; a deletion concerns all that was taken before."""
+        """Add a record; a deletion applies to all records before it."""
         try:
             return self._add(record)
         except _GARBAGE as error:
             raise CorruptionError(f"a record with a right checksum makes no sense: {error}") from error
 
     def broken(self) -> None:
-        """Take note that records are missing here."""
+        """Note that records are missing here."""
         self._whole.clear()
 
     def take(self) -> Iterator[list[WalRows]]:
-        """Yield the rows of what was taken since, all of a stream at once, and of few streams at a time."""
+        """Yield the rows of all records added so far, grouped by stream, a few streams at a time."""
         records, self._records = self._records, {}
         sets = Counter(stream for numbers in records for stream, _ in self._sets[numbers].streams)
         shared: list[WalRows] = []

@@ -1,4 +1,4 @@
-"""Reads log segments: records are found again behind damage, checked and unpacked one step ahead."""
+"""Reads log segments: resynchronizes after damage, and decompresses ahead in a thread."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from vigie.store.series.layout import Layout, Layouts
 from vigie.store.wal.records import PlainRow, WalDecoder, WalDeletion, WalRows, unpacked
 
 MAGIC = b"VIGLOG2\n"
-MARK = b"\xf5vg\n"  # before every record, to find the next one behind damage
+MARK = b"\xf5vg\n"  # before every record, to find the next one after damage
 LENGTH = struct.Struct("<I")
 HEADER = struct.Struct("<4sII")  # mark, length of the payload, checksum of length and payload
-SHIFT = 40  # a position is the segment's number and, in the lower bits, the byte in it
-AT_ONCE = 256 << 20  # bytes of plain records: about a segment, since what costs time is each stream
+SHIFT = 40  # a position is the segment number and, in the lower bits, the offset
+AT_ONCE = 256 << 20  # bytes of plain records: about a segment, because the cost is per stream
 
 
 class SegmentDamage(NamedTuple):
-    """Where a segment makes no sense, and how many bytes from there on are lost."""
+    """A damaged range of a segment."""
 
     path: Path
     offset: int
@@ -43,7 +43,7 @@ def number_of(path: Path) -> int:
 def replay_segment(
     paths: Sequence[Path], layouts: Layouts, damages: list[SegmentDamage]
 ) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
-    """Yield what segments say; a thread reads, checks and unpacks ahead, which needs no Python."""
+    """Yield the rows and deletions of segments; a thread reads and decompresses ahead."""
     texts: dict[bytes, Layout] = {}
     with ThreadPoolExecutor(1, thread_name_prefix="replay") as ahead:
         for path in paths:
@@ -100,10 +100,10 @@ def _batches(path: Path) -> Iterator[Batch]:
 
 
 def records_of(path: Path) -> Iterator[tuple[int, bytes] | SegmentDamage]:
-    """Yield every record that is whole with its offset, and what lies between them."""
+    """Yield every intact record with its offset, and the damage between them."""
     content = path.read_bytes()
     if not content:
-        return  # the segment was begun and never written to
+        return  # created and never written to
     at = len(MAGIC)
     if not content.startswith(MAGIC):
         yield SegmentDamage(path, 0, min(len(content), at), "it does not begin as a log does")

@@ -1,8 +1,8 @@
 """The write-ahead log: numbered segment files of checksummed records, synced on request.
 
-Appending only fills memory. A sync takes what is there, writes it and waits for the disk, while others go on
-appending. What is not synced yet is kept: after a failure it goes into a new segment, since the kernel
-may have forgotten which pages of the old one it lost.
+Appending only fills a buffer. A sync writes the buffer and waits for the disk, while other threads go on
+appending. Unsynced records are kept: after a failure they go into a new segment, because the kernel may have
+dropped dirty pages of the old one.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from vigie.store.wal.segments import (
 )
 
 SEGMENT_BYTES = 64 << 20
-MOST_WAITING = 256 << 20  # bytes of values that may wait for a disk that takes none
+MOST_WAITING = 256 << 20  # bytes of values that may wait while the disk accepts none
 
 
 def segment_of(position: int) -> int:
-    """Return the number of the segment that a position lies in."""
+    """Return the segment number of a position."""
     return position >> SHIFT
 
 
 class WriteAheadLog:
-    """Guarded by the store's lock, which is never held while the disk is waited for."""
+    """Uses the store's lock, which is never held while waiting for the disk."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class WriteAheadLog:
         self._limit = segment_bytes
         self._guard = guard or threading.RLock()
         self._turn = threading.Lock()  # one sync at a time
-        self._file = -1  # nothing is open before the first segment is begun
+        self._file = -1  # none before `start`
         self._number = 0
         self._synced = 0  # bytes of the segment
         self._buffer = bytearray()
         self._unsynced: list[WalBatch | WalDeletion] = []
-        self.waiting = 0  # bytes of values that are not synced
+        self.waiting = 0  # bytes of unsynced values
         self._spoiled = False
         self._encoder = WalEncoder()
         directory.mkdir(exist_ok=True)
@@ -65,7 +65,7 @@ class WriteAheadLog:
 
     @property
     def position(self) -> int:
-        """Return where the next record will stand."""
+        """Return the position of the next record."""
         return self._number << SHIFT | (self._synced + len(self._buffer))
 
     @property
@@ -74,14 +74,14 @@ class WriteAheadLog:
         return sum(path.stat().st_size for path in self.paths())
 
     def replay(self, damages: list[SegmentDamage]) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
-        """Yield rows in bulk, and deletions with their positions; what is damaged is left out and noted."""
+        """Yield rows in bulk, and deletions with their positions; damage is skipped and recorded."""
         yield from replay_segment(self.paths(), self._layouts, damages)
         for damage in damages:
             if damage.lost and damage.offset + damage.lost == damage.path.stat().st_size:
-                os.truncate(damage.path, damage.offset)  # so that a torn end is said once
+                os.truncate(damage.path, damage.offset)  # so that a torn end is reported once
 
     def start(self, at_least: int) -> None:
-        """Begin a new segment, with a number that was never used."""
+        """Start a new segment, with a number that was never used."""
         known = [number_of(path) for path in self.paths()]
         number = max([at_least, self._number + 1, *(number + 1 for number in known)])
         file = self._create(number)
@@ -89,7 +89,7 @@ class WriteAheadLog:
             self._begin(number, file)
 
     def rows(self, batch: WalBatch) -> int:
-        """Take rows that belong together; return where they stand."""
+        """Append rows; return their position."""
         if self.waiting > MOST_WAITING:
             raise WriteFailedError(
                 f"{self.waiting} bytes wait for {self._directory}, which takes none; make room on that disk"
@@ -99,28 +99,27 @@ class WriteAheadLog:
         return self._encode(batch)
 
     def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> None:
-        """Take note that targets are gone."""
         record = WalDeletion(list(targets))
         self._unsynced.append(record)
         self._encode(record)
 
     def sync(self) -> None:
-        """Return when all that was taken before survives a power cut."""
+        """Return when everything appended before is durable."""
         self._sync(renew=False)
 
     def renew(self) -> None:
-        """Sync, and go on in a new segment, so that the old one can be dropped."""
+        """Sync, and continue in a new segment, so that the old one can be dropped."""
         self._sync(renew=True)
 
     def drop_before(self, number: int) -> int:
-        """Remove the segments below a number; return how many there were."""
+        """Remove segments below a number; return how many."""
         old = [path for path in self.paths() if number_of(path) < min(number, self._number)]
         for path in old:
             path.unlink()
         return len(old)
 
     def close(self) -> None:
-        """Sync and let go of the file."""
+        """Sync and close the file."""
         try:
             self.sync()
         finally:
@@ -128,7 +127,7 @@ class WriteAheadLog:
             self._file = -1
 
     def paths(self) -> list[Path]:
-        """Return the segments, the oldest first."""
+        """Return the segments, oldest first."""
         return sorted(self._directory.glob("*.log"))
 
     def _sync(self, *, renew: bool) -> None:
@@ -186,12 +185,12 @@ class WriteAheadLog:
             self.waiting += waited
             self._spoiled = True
         try:
-            os.ftruncate(file, at)  # so that nobody takes half a record for damage
+            os.ftruncate(file, at)  # so that half a record is not taken for damage
         except OSError:
-            pass  # then it is said at the next opening
+            pass  # reported when the store is opened next
 
     def _go_on(self) -> None:
-        """Begin a segment that holds all that is not synced."""
+        """Start a segment that holds all unsynced records."""
         new = self._create(self._number + 1)
         with self._guard:
             old = self._file

@@ -35,7 +35,7 @@ from vigie.agent.link.credentials import LinkCredentials  # noqa: E402
 from vigie.agent.link.entries import encode_frame  # noqa: E402
 from vigie.agent.link.hello import describe_node, uptime_ms  # noqa: E402
 from vigie.model import Frame  # noqa: E402
-from vigie.store.filesystem import FOLDER  # noqa: E402
+from vigie.store.filesystem import STORE_DIRECTORY  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 
 BACKLOG_SECONDS = 10  # between its frames
@@ -270,7 +270,7 @@ def report_gaps(server: Server, agents: list[Agent], first: float) -> None:
 
 def past(data: Path, given: argparse.Namespace) -> None:
     """Load what the nodes had before, up to a little before their first frame."""
-    fleet, store = Fleet(given.nodes, given.hours), Store(data / FOLDER)
+    fleet, store = Fleet(given.nodes, given.hours), Store(data / STORE_DIRECTORY)
     fleet.start -= int(given.away * 60 + 2 * HEADROOM) * 1000
     begun = time.time()
     load(fleet, store)

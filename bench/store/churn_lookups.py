@@ -118,6 +118,6 @@ def _beside_upkeep(both: Sequence[Served], addresses: Sequence[str]) -> list[lis
 def _summary(times: Sequence[float]) -> str:
     if not times:
         return "none were asked"
-    ordered = sorted(times)
-    p95 = ordered[int(len(ordered) * 0.95)]
+    order_by_metric = sorted(times)
+    p95 = order_by_metric[int(len(order_by_metric) * 0.95)]
     return f"{len(times)} of any kind: {statistics.median(times):.1f} ms median, {p95:.1f} p95"

@@ -46,12 +46,12 @@ class Long(NamedTuple):
     window: str
     step: int
     budget: float
-    rolled: bool
+    rolled_up: bool
 
 
 QUESTIONS = [
-    Long("5 min steps, [15m], from rollups", "15m", 300, 5, rolled=True),
-    Long("60 s steps, [5m], from raw samples", "5m", 60, 10, rolled=False),
+    Long("5 min steps, [15m], from rollups", "15m", 300, 5, rolled_up=True),
+    Long("60 s steps, [5m], from raw samples", "5m", 60, 10, rolled_up=False),
 ]
 
 
@@ -109,7 +109,7 @@ def ask(port: int, question: Long, start: int, end: int) -> tuple[list[float], A
         if said["status"] != "success":
             raise SystemExit(f"{question.name}: {said}")
     client.close()
-    if bool(said.get("warnings")) != question.rolled:
+    if bool(said.get("warnings")) != question.rolled_up:
         raise SystemExit(f"{question.name}: the server says {said.get('warnings')}")
     return took, {
         series["metric"]["instance"]: {float(at): float(value) for at, value in series["values"]}

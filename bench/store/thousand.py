@@ -109,7 +109,7 @@ async def by_the_clock(fleet: Fleet, store: Store, ready: list[list[tuple[dict[s
     """Take frames when they are due, ask all the while, and print how long each had to wait."""
     readers, over = QueryExecutor(store), threading.Event()
     ingest = Ingest(store, [pair for step in ready for pair in step], INTERVAL / len(fleet.nodes) / 1000)
-    upkeep = threading.Thread(target=_upkeep, args=(store, over, ready[0][0][1].time_ms))
+    upkeep = threading.Thread(target=_maintenance, args=(store, over, ready[0][0][1].time_ms))
     cpu, begin = time.process_time(), time.monotonic()
     upkeep.start()
     ingest.start()
@@ -161,15 +161,15 @@ class Ingest(threading.Thread):
                 waiting.clear()
 
 
-def _upkeep(store: Store, over: threading.Event, start: int) -> None:
+def _maintenance(store: Store, over: threading.Event, start: int) -> None:
     begin = time.monotonic()
     while not over.wait(10):
         store.maintain(start + int((time.monotonic() - begin) * 1000))
 
 
 def _quantile(seconds: list[float]) -> str:
-    median, p99, most = (np.quantile(seconds, q) * 1000 for q in (0.5, 0.99, 1.0))
-    return f"{median:8.1f} ms median, {p99:.1f} ms p99, {most:.1f} ms at most"
+    median, p99, limit = (np.quantile(seconds, q) * 1000 for q in (0.5, 0.99, 1.0))
+    return f"{median:8.1f} ms median, {p99:.1f} ms p99, {limit:.1f} ms at most"
 
 
 def _rss() -> float:

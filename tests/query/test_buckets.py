@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
 from vigie.query.buckets import FEW, FIELDS, Buckets, spans
-from vigie.store.rollups.downsampling import downsample, grid
-from vigie.store.rollups.page_codec import buckets_of, page_of
+from vigie.store.rollups.downsampling import bucket_ends, downsample
+from vigie.store.rollups.page_codec import decode_page, encode_page
 from vigie.store.series.layout import Layouts
 
 WIDTH, BUCKETS, SAMPLES = 10, 6, 16
@@ -55,7 +55,7 @@ def check(buckets: Buckets, row: int, column: int, expected: dict[str, float]) -
 @settings(max_examples=60)
 @given(moments, lines)
 def test_buckets_are_what_a_plain_computation_says(times: list[int], values: list[list[float]]) -> None:
-    ends = grid(0, WIDTH * BUCKETS, WIDTH)
+    ends = bucket_ends(0, WIDTH * BUCKETS, WIDTH)
     buckets = downsample(np.array(times), np.array(values), ends)
     for row, line in enumerate(values):
         for column, end in enumerate(ends.tolist()):
@@ -68,7 +68,7 @@ def test_spans_of_buckets_are_what_their_samples_say(
     times: list[int], values: list[list[float]], low: int, count: int, few: int
 ) -> None:
     high = min(BUCKETS, low + count)
-    buckets = downsample(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
+    buckets = downsample(np.array(times), np.array(values), bucket_ends(0, WIDTH * BUCKETS, WIDTH))
     with np.errstate(all="ignore"), patch("vigie.query.buckets.FEW", few):
         wide = spans(buckets, np.array([low]), np.array([high]))
     for row, line in enumerate(values):
@@ -78,11 +78,11 @@ def test_spans_of_buckets_are_what_their_samples_say(
 @settings(max_examples=60)
 @given(moments, lines)
 def test_a_page_gives_back_its_buckets_bit_for_bit(times: list[int], values: list[list[float]]) -> None:
-    buckets = downsample(np.array(times), np.array(values), grid(0, WIDTH * BUCKETS, WIDTH))
+    buckets = downsample(np.array(times), np.array(values), bucket_ends(0, WIDTH * BUCKETS, WIDTH))
     layout = Layouts().of(tuple((("__name__", "ab"[i % 2]), ("i", str(i))) for i in range(len(values))))
-    order = layout.by_metric
-    page = page_of(Layouts().ordered(layout), buckets.rows(order), WIDTH)
-    again = buckets_of(page, np.arange(len(values)), WIDTH, FIELDS)
+    order = layout.metric_order
+    page = encode_page(Layouts().order_by_metric(layout), buckets.rows(order), WIDTH)
+    again = decode_page(page, np.arange(len(values)), WIDTH, FIELDS)
     for name in FIELDS:
         shape = (len(values), BUCKETS)
         if name == "total":  # is kept to 13 digits

@@ -68,7 +68,10 @@ def test_documented_function_is_answered(name: str, asked: Engine) -> None:
     calls = [given, given[:-1]] if kinds.endswith("?") else [given]
     calls += [[*given, ARGUMENTS[kinds[-2]].replace("a", "b")]] if kinds in ("vttt*", "vt*") else []
     for arguments in calls:
-        assert asked.instant(f"{name}({', '.join(arguments)})", 2 * MINUTE).kind in ("vector", "scalar")
+        assert asked.instant(f"{name}({', '.join(arguments)})", 2 * MINUTE).kind in (
+            "vector",
+            "scalar",
+        )
         asked.range(f"{name}({', '.join(arguments)})", 0, 2 * MINUTE, MINUTE)
 
 

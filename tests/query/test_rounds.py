@@ -82,7 +82,7 @@ class Counting(Scanned):
     def rollup_widths(self) -> Sequence[int]:
         return ()
 
-    def rolled_since(self, *_: int) -> int:
+    def rollups_since(self, *_: int) -> int:
         return 0
 
     def rollups(self, *_: object) -> Iterator[RollupGroup]:
@@ -163,11 +163,11 @@ def test_joined_labels_are_those_of_their_parts() -> None:
     whole = ConcatLabelTable.of([Columns.of(part) for part in lists])
     rows = np.array([5, 0, 9, len(plain) - 1])
     _same(whole, plain)
-    _same(whole.taken(rows), [plain[row] for row in rows.tolist()])
-    few = whole.taken(rows).without(("node",))
+    _same(whole.take(rows), [plain[row] for row in rows.tolist()])
+    few = whole.take(rows).without(("node",))
     _same(few, [{name: v for name, v in plain[row].items() if name != "node"} for row in rows.tolist()])
     _same(
-        ConcatLabelTable.of([whole.taken(rows), whole.taken(rows[:2])]),
+        ConcatLabelTable.of([whole.take(rows), whole.take(rows[:2])]),
         [plain[i] for i in [5, 0, 9, len(plain) - 1, 5, 0]],
     )
 

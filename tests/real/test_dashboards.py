@@ -32,7 +32,7 @@ from vigie.query.storage import Matcher, Storage
 from vigie.simulation.cluster.history import write_past
 from vigie.simulation.cluster.machines import fleet
 from vigie.simulation.cluster.scenario import Scenario
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.store import Store
 from vigie.wire.remote_write.write_request import Series
 
@@ -58,7 +58,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     folder = tmp_path_factory.mktemp("dashboards")
     story = Scenario(fleet(16, 8), NOW, 1)
     write_past(story, made(story), folder / "data", HISTORY)
-    with Store(folder / "data" / FOLDER) as store, both(folder, store, NOW - HISTORY, NOW) as sides:
+    with Store(folder / "data" / STORE_DIRECTORY) as store, both(folder, store, NOW - HISTORY, NOW) as sides:
         yield sides
 
 
@@ -98,7 +98,7 @@ def test_questions_of_dashboards_get_the_answers_of_prometheus_on_this_host(tmp_
     watched(tmp_path)
     end = time.time_ns() // 1_000_000
     with (
-        Store(tmp_path / "data" / FOLDER) as store,
+        Store(tmp_path / "data" / STORE_DIRECTORY) as store,
         both(tmp_path, store, start - 60_000, end) as sides,
     ):
         wrong, empty = compared(sides, start, end)

@@ -142,7 +142,7 @@ def serving(
     with kind(directory) as store, known_secrets(TOKEN) as secrets:
         readers = Direct(store, limits)
         own = ServerMetrics(
-            lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0
+            lambda: (*store.bytes_on_disk(), len(store.corruption_reports), store.series_count()), lambda: 0
         )
         writer = RemoteWriter(store, own, clock, 15 * DAY)
         parts = AppParts(

@@ -38,13 +38,13 @@ def _itself(group: SeriesGroup) -> SeriesGroup:
 class Forkable(MemoryStorage):
     """A list of series that a child can go on reading, since nobody writes to it."""
 
-    def asked(self) -> AbstractContextManager[None]:
+    def query_running(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def still(self) -> AbstractContextManager[None]:
+    def fork_lock(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def reborn(self) -> None:
+    def after_fork(self) -> None:
         self.was_reborn = True
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
@@ -56,23 +56,25 @@ class Forkable(MemoryStorage):
     def rollup_widths(self) -> Sequence[int]:
         return []
 
-    def rolled_since(self, *_: int) -> int:
+    def rollups_since(self, *_: int) -> int:
         return 0
 
     def rollups(self, *_: object) -> Iterator[RollupGroup]:
         return iter(())
 
-    def live_pairs(self) -> Counter[tuple[str, str]]:
+    def label_cardinality(self) -> Counter[tuple[str, str]]:
         return Counter()
 
-    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
-        return self.series(matchers, start, end)[:most]
+    def first_series(self, matchers: Sequence[Matcher], start: int, end: int, limit: int) -> list[Labels]:
+        return self.series(matchers, start, end)[:limit]
 
-    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+    def series_up_to(
+        self, matchers: Sequence[Matcher], start: int, end: int, limit: int
+    ) -> list[Labels] | None:
         found = self.series(matchers, start, end)
-        return found if len(found) <= most else None
+        return found if len(found) <= limit else None
 
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
+    def estimate_samples(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
         return min(enough + 1, sum(group.values.size for group in self.select(matchers, start, end)))
 
 
@@ -108,14 +110,14 @@ def _has_child() -> bool:
 
 
 def ask(store: Forkable, work: Work, *, light: int = 0, seconds: float = HOURS, big: bool = False) -> bytes:
-    async def asked() -> bytes:
+    async def query_running() -> bytes:
         readers = QueryExecutor(store, QueryLimits(seconds=HOURS), light=light)
         try:
             return join_chunks(await readers.ask(work, seconds, big=big))
         finally:
             readers.close()
 
-    return asyncio.run(asked())
+    return asyncio.run(query_running())
 
 
 def heavy(then: Callable[[], bytes]) -> Work:
@@ -160,7 +162,7 @@ def test_more_is_answered_in_the_server_where_nobody_else_asks(store: Forkable) 
         over.wait()
         return b""
 
-    async def asked() -> list[bytes]:
+    async def query_running() -> list[bytes]:
         readers = QueryExecutor(store, QueryLimits(seconds=HOURS), light=9)
         try:
             alone = await readers.ask(heavy(pid))
@@ -174,7 +176,7 @@ def test_more_is_answered_in_the_server_where_nobody_else_asks(store: Forkable) 
             over.set()
             readers.close()
 
-    alone, beside, again = asyncio.run(asked())
+    alone, beside, again = asyncio.run(query_running())
     assert alone == again == pid() != beside
 
 
@@ -218,7 +220,7 @@ def test_a_killed_child_is_an_error_and_the_next_one_answers(store: Forkable) ->
         os.kill(os.getpid(), signal.SIGKILL)
         return b""
 
-    async def asked() -> bytes:
+    async def query_running() -> bytes:
         readers = QueryExecutor(store, light=0)
         try:
             with pytest.raises(ExecutionError, match="SIGKILL"):
@@ -227,7 +229,7 @@ def test_a_killed_child_is_an_error_and_the_next_one_answers(store: Forkable) ->
         finally:
             readers.close()
 
-    assert asyncio.run(asked()) != pid()
+    assert asyncio.run(query_running()) != pid()
 
 
 def test_a_child_that_takes_too_long_is_ended(store: Forkable) -> None:
@@ -264,7 +266,7 @@ def _is_open(number: int) -> bool:
 def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: Path) -> None:
     note = tmp_path / "pid"
 
-    async def asked() -> None:
+    async def query_running() -> None:
         readers = QueryExecutor(store, light=0)
         asking = asyncio.ensure_future(readers.ask(endless(note)))
         while not note.exists():
@@ -274,7 +276,7 @@ def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: 
             await asking
         readers.close()
 
-    asyncio.run(asked())
+    asyncio.run(query_running())
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_bytes()), 0)
 
@@ -282,7 +284,7 @@ def test_a_child_whose_answer_nobody_awaits_is_ended(store: Forkable, tmp_path: 
 def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkable, tmp_path: Path) -> None:
     note = tmp_path / "pid"
 
-    async def asked() -> None:
+    async def query_running() -> None:
         readers = QueryExecutor(store, light=0)
         asking = asyncio.ensure_future(readers.ask(endless(note), HOURS))
         while not note.exists():
@@ -291,7 +293,7 @@ def test_closing_ends_children_and_does_not_wait_for_their_answers(store: Forkab
         with pytest.raises(ExecutionError, match="SIGKILL"):
             await asking
 
-    asyncio.run(asked())
+    asyncio.run(query_running())
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_bytes()), 0)
 
@@ -327,7 +329,7 @@ def _runs(process: int) -> bool:
 
 
 def test_more_questions_than_may_wait_are_refused(store: Forkable) -> None:
-    async def asked() -> None:
+    async def query_running() -> None:
         readers = QueryExecutor(store, queue=0)
         try:
             await readers.ask(heavy(pid))
@@ -335,4 +337,4 @@ def test_more_questions_than_may_wait_are_refused(store: Forkable) -> None:
             readers.close()
 
     with pytest.raises(QueryTimeoutError, match="queue"):
-        asyncio.run(asked())
+        asyncio.run(query_running())

@@ -10,7 +10,7 @@ import numpy as np
 from vigie.model import Frame, Table, gauge
 from vigie.model.nan import ABSENT_BITS, STALE_BITS, float_to_bits
 from vigie.query.storage import Matcher, Storage
-from vigie.store.wal.records import LATEST
+from vigie.store.wal.records import MAX_TIME
 
 EVERYTHING = [Matcher("__name__", "=~", ".+")]
 NODE = {"instance": "n1", "job": "node"}
@@ -35,7 +35,7 @@ def frame(time: int, sensors: Sequence[str], values: Iterable[float], source: st
 
 
 def answer(
-    store: Storage, matchers: Sequence[Matcher] = EVERYTHING, start: int = -LATEST, end: int = LATEST
+    store: Storage, matchers: Sequence[Matcher] = EVERYTHING, start: int = -MAX_TIME, end: int = MAX_TIME
 ) -> Samples:
     """Everything that the store says, bit for bit; also checks what every group promises."""
     samples: Samples = {}
@@ -80,7 +80,7 @@ class Model:
             key: times for key, times in self.frames.items() if ("instance", instance) not in key[0]
         }
 
-    def answer(self, start: int = -LATEST, end: int = LATEST) -> Samples:
+    def answer(self, start: int = -MAX_TIME, end: int = MAX_TIME) -> Samples:
         samples: Samples = {}
         for times in self.frames.values():
             before: dict[frozenset[tuple[str, str]], int] = {}

@@ -11,7 +11,7 @@ from tests.store.frames import frame
 from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
-LENGTHS = HeadLimits(head_rows=8, keep_ms=50, block_ms=200)
+HEAD_LIMITS = HeadLimits(head_rows=8, keep_ms=50, block_ms=200)
 NODES = ("n1", "n2", "n3")
 SENSORS = tuple("abcdefgh")
 
@@ -31,7 +31,7 @@ def values(node: str, time: int) -> tuple[list[str], list[float]]:
 
 def main(directory: str, first: int) -> None:
     """Append, sync, acknowledge; with blocks written in between."""
-    store = Store(directory, lengths=LENGTHS, segment_bytes=20_000)
+    store = Store(directory, head_limits=HEAD_LIMITS, segment_bytes=20_000)
     for step in count(first):
         for node in NODES:
             for time in times_of(step):

@@ -16,7 +16,7 @@ from vigie.cli import main
 from vigie.store.backup import backup
 from vigie.store.check import check
 from vigie.store.errors import StoreError
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store
 
@@ -39,7 +39,7 @@ def test_copy_of_a_running_store_has_all_that_was_acknowledged_before(tmp_path: 
             acknowledged.append(time)
             store.maintain(time)
 
-    with Store(tmp_path / "data", lengths=SMALL, segment_bytes=3000) as store:
+    with Store(tmp_path / "data", head_limits=SMALL, segment_bytes=3000) as store:
         writer = threading.Thread(target=ingest, args=[store])
         writer.start()
         try:
@@ -50,7 +50,7 @@ def test_copy_of_a_running_store_has_all_that_was_acknowledged_before(tmp_path: 
                 # A process of its own, as the command is: SQLite's locks are a process's.
                 copy = tmp_path / f"copy{number}"
                 subprocess.run(command(tmp_path / "data", copy), check=True, timeout=120)
-                with Store(copy / FOLDER, lengths=SMALL) as copied:
+                with Store(copy / STORE_DIRECTORY, head_limits=SMALL) as copied:
                     times = {time for samples in answer(copied).values() for time in samples}
                     assert set(before) <= times
                     assert copied.check() == []
@@ -102,7 +102,7 @@ def test_check_reads_rollups_too(tmp_path: Path) -> None:
 def test_check_sees_one_moment_while_a_server_removes_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Store(tmp_path, lengths=SMALL) as store:
+    with Store(tmp_path, head_limits=SMALL) as store:
         store.append(NODE, frame(10, SENSORS, [1.0] * 40))
         store.flush()
     connect = sqlite3.connect

@@ -21,7 +21,7 @@ from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
 
-LENGTHS = HeadLimits(head_rows=4, head_ms=400, keep_ms=800, block_ms=1600, kept_series=100)
+HEAD_LIMITS = HeadLimits(head_rows=4, head_ms=400, keep_ms=800, block_ms=1600, cached_series=100)
 THREADS = gauge("container_threads", "How many threads it has.", "id", "image")
 MEMORY = gauge("container_memory_bytes", "How much memory it has.", "id", "image")
 STEP = 100
@@ -44,17 +44,17 @@ def churn(store: Store, first: int, last: int) -> None:
 @pytest.fixture(scope="module", params=["running", "opened again"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     directory = tmp_path_factory.mktemp("churn")
-    with Store(directory, lengths=LENGTHS) as store:
+    with Store(directory, head_limits=HEAD_LIMITS) as store:
         churn(store, 0, 200)
         if request.param == "running":
             yield store
     if request.param != "running":
-        with Store(directory, lengths=LENGTHS) as store:
+        with Store(directory, head_limits=HEAD_LIMITS) as store:
             yield store
 
 
 def test_what_is_on_disk_is_no_weight_in_memory(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         churn(store, 0, 100)
         few = layouts_alive()
         churn(store, 100, 400)
@@ -116,12 +116,12 @@ def test_label_names_and_values_are_those_of_the_series_that_fit(store: Store, s
 def test_many_series_are_not_gathered_where_few_are_wanted(store: Store) -> None:
     all_of_them = store.series(EVERYTHING, 0, 20_000)
     assert len(all_of_them) == 2 * 201 + 1
-    assert store.few_series(EVERYTHING, 0, 20_000, 402) is None
-    assert store.few_series(EVERYTHING, 0, 20_000, 403) == all_of_them
+    assert store.series_up_to(EVERYTHING, 0, 20_000, 402) is None
+    assert store.series_up_to(EVERYTHING, 0, 20_000, 403) == all_of_them
 
 
 def test_pairs_of_live_series_are_counted_by_target_and_series(store: Store) -> None:
-    pairs = store.live_pairs()
+    pairs = store.label_cardinality()
     assert pairs["instance", "n1"] == pairs["job", "node"] == store.series_count()
     assert pairs["__name__", "power_watts"] == pairs["sensor", "psu"] == 1
     assert pairs["__name__", "container_threads"] == pairs["__name__", "container_memory_bytes"] >= 2
@@ -129,7 +129,7 @@ def test_pairs_of_live_series_are_counted_by_target_and_series(store: Store) -> 
 
 def test_metric_that_ended_is_forgotten_with_its_last_chunk(tmp_path: Path) -> None:
     keep = Retention(age_ms=5000)
-    with Store(tmp_path, lengths=LENGTHS, retention=keep) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS, retention=keep) as store:
         gone = gauge("gone_before", "It ends.")
         store.append(NODE, Frame(0, ((Table("containers", 1, ((gone, ()),)), (1.0,)),)))
         churn(store, 1, 20)
@@ -141,7 +141,7 @@ def test_metric_that_ended_is_forgotten_with_its_last_chunk(tmp_path: Path) -> N
 
 
 def test_count_of_series_is_that_of_the_newest_tables(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert store.series_count() == 0
         churn(store, 0, 30)
         assert store.series_count() == 5
@@ -162,7 +162,7 @@ def test_spans_name_every_layout_of_a_time_or_say_that_they_do_not_know(
     last = data.draw(st.integers(first, 130))
     wanted = {layout for layout, start, length in chunks if start <= last and start + length >= first}
     assert bool(spans) == bool(chunks)
-    if first >= spans.known_from:
+    if first >= spans.listed_from:
         assert wanted <= set(spans.between(first, last))
     if chunks:
         assert spans.start == min(start for _, start, _ in chunks)

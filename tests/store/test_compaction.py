@@ -19,7 +19,7 @@ from vigie.store.store import Store
 
 STEP = 10_000
 HOUR = 1000 * STEP
-LENGTHS = HeadLimits(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=HOUR, block_ms=24 * STEP)
+HEAD_LIMITS = HeadLimits(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=HOUR, block_ms=24 * STEP)
 ROWS = 60
 
 
@@ -46,7 +46,7 @@ def chunks(directory: Path) -> list[int]:
 
 
 def test_chunks_are_merged_although_memory_keeps_them(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         filled(store)
         rows = chunks(tmp_path)
         assert max(rows) == 24
@@ -55,13 +55,13 @@ def test_chunks_are_merged_although_memory_keeps_them(tmp_path: Path) -> None:
         assert all(len(line) == ROWS for line in seen.values())
         first = (ROWS - 20) * STEP  # from the middle of what was merged last
         assert all(len(line) == 21 for line in answer(store, start=first).values())
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert answer(store) == seen
 
 
 def test_late_rows_go_to_what_was_merged(tmp_path: Path) -> None:
     late = [5.5, 25.5, ROWS - 10.5, ROWS + 1]
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         filled(store)
         for step in late:
             append(store, step)
@@ -70,7 +70,7 @@ def test_late_rows_go_to_what_was_merged(tmp_path: Path) -> None:
         assert all(len(line) == ROWS + len(late) for line in seen.values())
         store.maintain(ROWS * STEP)
         assert answer(store) == seen
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert answer(store) == seen
 
 
@@ -79,7 +79,7 @@ def test_a_row_that_comes_while_chunks_are_merged_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: float
 ) -> None:
     pressed, came = merge, list[list[int]]()
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
 
         def disturbed(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
             """Press, and let the row come before what was pressed takes the place of the pieces."""
@@ -91,21 +91,21 @@ def test_a_row_that_comes_while_chunks_are_merged_is_kept(
 
         monkeypatch.setattr(compaction, "merge", disturbed)
         filled(store)
-        assert max(came[0]) == LENGTHS.head_rows < max(chunks(tmp_path))
+        assert max(came[0]) == HEAD_LIMITS.head_rows < max(chunks(tmp_path))
         seen = answer(store)
         assert all(len(line) == ROWS + 1 and int(late * STEP) in line for line in seen.values())
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert answer(store) == seen
 
 
 def test_the_first_chunk_after_a_long_gap_is_merged_with_those_that_follow(tmp_path: Path) -> None:
     back = 10 * ROWS + 1
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         for step in [*range(1, 8), *range(back, back + ROWS)]:
             append(store, step)
             store.sync()
             if step < back or step % 5 == 0:  # so that the first look after the gap finds a chunk behind it
                 store.maintain(step * STEP)
         after = [rows for start, rows in chunks_by_start(tmp_path) if start >= back * STEP]
-        assert after[0] > LENGTHS.head_rows
+        assert after[0] > HEAD_LIMITS.head_rows
         assert all(len(line) == 7 + ROWS for line in answer(store).values())

@@ -66,9 +66,9 @@ def test_node_that_is_deleted_while_its_first_block_is_written_is_gone(tmp_path:
         (stream,) = store._index
         flushing = threading.Thread(target=store.flush)
         deleting = threading.Thread(target=store.delete, args=(N1,))
-        with store._blocks.database.writing:
+        with store._blocks.database.write_lock:
             flushing.start()
-            waited(stream.due)
+            waited(stream.chunks_to_flush)
             deleting.start()
             waited(lambda: not store.series(EVERYTHING, 0, 99))
         flushing.join()
@@ -83,9 +83,9 @@ def test_node_that_is_deleted_while_its_first_rollups_are_made_has_none(tmp_path
         tier = store._rollups.tiers[0]
         making = threading.Thread(target=store.maintain, args=(END,))
         deleting = threading.Thread(target=store.delete, args=(N1,))
-        with tier.blocks.database.writing:
+        with tier.blocks.database.write_lock:
             making.start()
-            waited(lambda: tier._making)
+            waited(lambda: tier._building)
             deleting.start()
             waited(lambda: not store.series(EVERYTHING, START, END))
         making.join()
@@ -102,7 +102,7 @@ def test_kill_in_a_deletion_leaves_no_rollups_of_what_has_no_raw_data_left(tmp_p
         store.maintain(END + DAY)
         assert not list(store._index)
         assert pages(store) != [0, 0]
-        with store._upkeep.turn:  # so that it comes no further than its place in the log
+        with store._maintenance.work_lock:  # so that it comes no further than its place in the log
             deleting = threading.Thread(target=store.delete, args=(N1,))
             deleting.start()
             waited(lambda: not store.series(EVERYTHING, START, END))

@@ -41,7 +41,7 @@ def test_file_system_that_fills_is_said_loses_nothing_acknowledged_and_goes_on(s
     acknowledged: list[int] = []
     failures = 0
     reasons: set[str] = set()
-    with Store(small_disk / "data", lengths=SMALL) as store:
+    with Store(small_disk / "data", head_limits=SMALL) as store:
         for time in range(10, 10_000, 10):
             try:
                 store.append(NODE, frame(time, SENSORS, [chance.random() for _ in range(1000)]))
@@ -63,7 +63,7 @@ def test_file_system_that_fills_is_said_loses_nothing_acknowledged_and_goes_on(s
         store.sync()
         expected = answer(store)
         assert set(acknowledged) <= times_of(store)
-    with Store(small_disk / "data", lengths=SMALL) as store:
+    with Store(small_disk / "data", head_limits=SMALL) as store:
         assert answer(store) == expected
         assert store.check() == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import Model, answer, frame
-from tests.store.ingesting import LENGTHS, NODES, times_of, values
+from tests.store.ingesting import HEAD_LIMITS, NODES, times_of, values
 from vigie.store.store import Store
 
 pytestmark = pytest.mark.process
@@ -50,7 +50,7 @@ def ingest_and_kill(directory: Path, first: int, steps: int, after: float) -> li
 
 def check(directory: Path, acknowledged: list[int]) -> None:
     """Every frame that was acknowledged is there bit for bit, and nothing else but the one under way."""
-    with Store(directory, lengths=LENGTHS) as store:
+    with Store(directory, head_limits=HEAD_LIMITS) as store:
         said = answer(store)
         assert store.check() == []
     there = {node: set[int]() for node in NODES}

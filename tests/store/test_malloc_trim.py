@@ -22,7 +22,7 @@ def test_holes_among_what_stays_are_given_back_when_it_is_time() -> None:
         stays.append(pieces[::50])
         del pieces
         before = resident()
-        spare.give_back(now)
+        spare.trim(now)
         freed.append(before - resident())
     due_at_first, too_soon, due_again, clock_set_back = freed
     assert min(due_at_first, due_again, clock_set_back) > PIECE * PIECES // 3

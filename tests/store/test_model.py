@@ -33,7 +33,7 @@ class Stored(RuleBasedStateMachine):
         self.store = self.opened()
 
     def opened(self) -> Store:
-        return Store(self.directory, lengths=TINY, segment_bytes=300)
+        return Store(self.directory, head_limits=TINY, segment_bytes=300)
 
     def take(
         self, node: dict[str, str], time: int, sensors: list[str], words: list[int], source: str
@@ -74,7 +74,7 @@ class Stored(RuleBasedStateMachine):
     def restart(self) -> None:
         self.store.close()
         self.store = self.opened()
-        assert self.store.damages == []
+        assert self.store.corruption_reports == []
 
     @rule(name=st.sampled_from(["n1", "n2"]))
     def delete(self, name: str) -> None:

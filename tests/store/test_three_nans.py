@@ -43,16 +43,16 @@ def append(store: Store, first: int, last: int, expected: Model, loose: Samples)
 
 
 def longest_chunk(store: Store) -> int:
-    (most,) = store._blocks.database.read("SELECT max(count) FROM chunk")[0]
-    return int(most or 0)
+    (limit,) = store._blocks.database.read("SELECT max(count) FROM chunk")[0]
+    return int(limit or 0)
 
 
 def test_nan_stale_marker_and_absent_cell_stay_distinct_all_the_way(tmp_path: Path) -> None:
     frames, loose = Model(), Samples()
-    with Store(tmp_path / "store", lengths=SHORT) as store:
+    with Store(tmp_path / "store", head_limits=SHORT) as store:
         append(store, 0, 8, frames, loose)
         assert answer(store) == {**frames.answer(), **loose}  # in the head
-    with Store(tmp_path / "store", lengths=SHORT) as store:
+    with Store(tmp_path / "store", head_limits=SHORT) as store:
         assert answer(store) == {**frames.answer(), **loose}  # from the log
         for first in range(8, ROWS - 8, 8):
             append(store, first, first + 8, frames, loose)
@@ -60,9 +60,9 @@ def test_nan_stale_marker_and_absent_cell_stay_distinct_all_the_way(tmp_path: Pa
         assert longest_chunk(store) > SHORT.head_rows  # some were merged
         assert answer(store) == {**frames.answer(), **loose}
         append(store, ROWS - 8, ROWS, frames, loose)
-    with Store(tmp_path / "store", lengths=SHORT) as store:
+    with Store(tmp_path / "store", head_limits=SHORT) as store:
         store.flush()
-    with Store(tmp_path / "store", lengths=SHORT) as store:  # all of it from blocks
+    with Store(tmp_path / "store", head_limits=SHORT) as store:  # all of it from blocks
         found = answer(store)
         assert found == {**frames.answer(), **loose}
         bits = {word for samples in found.values() for word in samples.values()}

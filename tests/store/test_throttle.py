@@ -15,16 +15,16 @@ from vigie.store.throttle import MaintenanceThrottle
 LONG = 600.0  # seconds
 
 
-def _go_on(pace: MaintenanceThrottle, gone_on: threading.Event) -> None:
-    if pace.goes_on():
+def _go_on(throttle: MaintenanceThrottle, gone_on: threading.Event) -> None:
+    if throttle.may_continue():
         gone_on.set()
 
 
 def test_upkeep_waits_until_the_last_question_is_answered() -> None:
-    pace, gone_on = MaintenanceThrottle(patience=LONG), threading.Event()
-    with pace.asked():
-        with pace.asked():
-            thread = threading.Thread(target=_go_on, args=(pace, gone_on))
+    throttle, gone_on = MaintenanceThrottle(max_yield_seconds=LONG), threading.Event()
+    with throttle.query_running():
+        with throttle.query_running():
+            thread = threading.Thread(target=_go_on, args=(throttle, gone_on))
             thread.start()
         assert not gone_on.wait(0.05), "one is still being answered"
     assert gone_on.wait(LONG)
@@ -32,42 +32,42 @@ def test_upkeep_waits_until_the_last_question_is_answered() -> None:
 
 
 def test_upkeep_goes_on_at_once_where_nobody_asks_and_not_when_the_store_closes() -> None:
-    pace = MaintenanceThrottle(patience=LONG)
-    assert pace.goes_on()
-    pace.end()
-    assert not pace.goes_on()
+    throttle = MaintenanceThrottle(max_yield_seconds=LONG)
+    assert throttle.may_continue()
+    throttle.stop()
+    assert not throttle.may_continue()
 
 
 def test_a_round_has_only_so_much_patience_in_all_and_the_next_one_has_its_own() -> None:
-    pace = MaintenanceThrottle(patience=0.01)
-    with pace.asked():
-        assert pace.goes_on()
-        assert pace.goes_on(), "whoever asks on and on holds up no round for good"
-        pace.begin()
-        assert pace.goes_on()
+    throttle = MaintenanceThrottle(max_yield_seconds=0.01)
+    with throttle.query_running():
+        assert throttle.may_continue()
+        assert throttle.may_continue(), "whoever asks on and on holds up no round for good"
+        throttle.start_round()
+        assert throttle.may_continue()
 
 
 def test_upkeep_that_waits_ends_when_the_store_closes() -> None:
-    pace, gone_on = MaintenanceThrottle(patience=LONG), threading.Event()
-    with pace.asked():
-        thread = threading.Thread(target=_go_on, args=(pace, gone_on))
+    throttle, gone_on = MaintenanceThrottle(max_yield_seconds=LONG), threading.Event()
+    with throttle.query_running():
+        thread = threading.Thread(target=_go_on, args=(throttle, gone_on))
         thread.start()
-        pace.end()
+        throttle.stop()
         thread.join()
     assert not gone_on.is_set()
 
 
 def test_a_question_that_fails_holds_up_nothing() -> None:
-    pace = MaintenanceThrottle(patience=LONG)
+    throttle = MaintenanceThrottle(max_yield_seconds=LONG)
     try:
-        with pace.asked():
+        with throttle.query_running():
             raise ValueError
     except ValueError:
-        assert pace.goes_on()
+        assert throttle.may_continue()
 
 
 def test_upkeep_is_done_beside_questions_without_an_end(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=HeadLimits(head_rows=4, least_rows=4)) as store, store.asked():
+    with Store(tmp_path, head_limits=HeadLimits(head_rows=4, least_rows=4)) as store, store.query_running():
         for step in range(1, 9):
             store.append(NODE, frame(step * 1000, ["a"], [step, step]))
         store.maintain(8000)

@@ -14,7 +14,7 @@ from vigie.server.cluster.database import check_database
 from vigie.store import backup as store
 from vigie.store.check import check
 from vigie.store.errors import StoreError
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 
 EXAMPLE = (
     "examples:\n  vigie store check /var/lib/vigie\n"
@@ -59,7 +59,7 @@ def _backup(arguments: argparse.Namespace) -> int:
         _say(f"\r{what}: {done} of {total}\x1b[K", end="")
 
     if _store_in(arguments.data) == arguments.data:
-        size = store.backup(arguments.data, arguments.directory / FOLDER, progress)
+        size = store.backup(arguments.data, arguments.directory / STORE_DIRECTORY, progress)
     else:
         size = backup(arguments.data, arguments.directory, progress)
     _say("")
@@ -73,7 +73,7 @@ def _backup(arguments: argparse.Namespace) -> int:
 
 def _store_in(data: Path) -> Path:
     """Return where the store is in a server's data directory; a store by itself is one, too."""
-    for place in (data / FOLDER, data):
+    for place in (data / STORE_DIRECTORY, data):
         if (place / "format").is_file():
             return place
     raise StoreError(f"{data} is not a data directory of vigie; give the one of vigie server --data")

@@ -47,7 +47,7 @@ class _Stream(NamedTuple):
         if self.everything is None:
             labels = take_rows(self.group.labels, rows)
         else:
-            labels = self.everything.taken(rows + self.first)
+            labels = self.everything.take(rows + self.first)
         return SeriesGroup(labels, times[low:high], self.group.values[rows, low:high])
 
 

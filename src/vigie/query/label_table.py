@@ -23,7 +23,7 @@ class LabelTable(Sequence[Labels]):
     """What a store may give in place of a list of label sets, if it knows their columns."""
 
     @abstractmethod
-    def taken(self, rows: NDArray[np.intp]) -> LabelTable:
+    def take(self, rows: NDArray[np.intp]) -> LabelTable:
         """Return only these rows, in this order."""
 
     @abstractmethod
@@ -39,7 +39,7 @@ class LabelTable(Sequence[Labels]):
         """Return the values of a label and for each row which it has; None if all have the first."""
 
     @abstractmethod
-    def kind(self, names: Iterable[str]) -> Hashable:
+    def sharing_key(self, names: Iterable[str]) -> Hashable:
         """Return what is the same for other rows only if these labels are, row by row."""
 
     @abstractmethod
@@ -65,7 +65,7 @@ class LabelTable(Sequence[Labels]):
 def take_rows(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labels]:
     """Return only these label sets, in this order."""
     if isinstance(labels, LabelTable):
-        return labels.taken(rows)
+        return labels.take(rows)
     return [labels[row] for row in rows.tolist()]
 
 
@@ -188,7 +188,7 @@ class ConcatLabelTable(LabelTable):
             return labels
         return {name: value for name, value in labels.items() if name not in self._left_out}
 
-    def taken(self, rows: Codes) -> ConcatLabelTable:
+    def take(self, rows: Codes) -> ConcatLabelTable:
         """Return only these rows, in this order."""
         return ConcatLabelTable(self._parts, rows if self._rows is None else self._rows[rows], self._left_out)
 
@@ -207,7 +207,7 @@ class ConcatLabelTable(LabelTable):
         values, codes = self._parts.column(name)
         return values, codes if codes is None or self._rows is None else codes[self._rows]
 
-    def kind(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
+    def sharing_key(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
         """Return what is the same for other rows only if these labels are, row by row."""
         return self
 
@@ -237,7 +237,7 @@ class MatrixLabelTable(LabelTable):
                 labels[name] = value
         return labels
 
-    def taken(self, rows: Codes) -> MatrixLabelTable:
+    def take(self, rows: Codes) -> MatrixLabelTable:
         """Return only these rows, in this order."""
         columns = {
             name: (values, codes if codes is None else codes[rows])
@@ -259,7 +259,7 @@ class MatrixLabelTable(LabelTable):
         """Return the values of a label and for each row which it has; None if all have the first."""
         return self._columns.get(name, (("",), None))
 
-    def kind(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
+    def sharing_key(self, names: Iterable[str]) -> Hashable:  # noqa: ARG002 - each is of a kind of its own
         """Return what is the same for other rows only if these labels are, row by row."""
         return self
 

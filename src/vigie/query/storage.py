@@ -58,7 +58,7 @@ class Storage(Protocol):
 class ListableStorage(Protocol):
     """A store that can stop looking for series when there are enough."""
 
-    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+    def first_series(self, matchers: Sequence[Matcher], start: int, end: int, limit: int) -> list[Labels]:
         """Return the label sets of at most so many series that have samples between the two times."""
 
 
@@ -90,7 +90,7 @@ class RollupStorage(Protocol):
     def rollup_widths(self) -> Sequence[int]:
         """Return how wide the buckets are that it keeps, finest first."""
 
-    def rolled_since(self, width: int) -> int:
+    def rollups_since(self, width: int) -> int:
         """Return how far back buckets of this width go."""
 
     def rollups(
@@ -107,22 +107,24 @@ class QueryableStorage(Storage, ScannableStorage, RollupStorage, Protocol):
 class ForkableStorage(QueryableStorage, ListableStorage, Protocol):
     """A store that other threads write to, and that a forked child can go on reading."""
 
-    def asked(self) -> AbstractContextManager[None]:
+    def query_running(self) -> AbstractContextManager[None]:
         """Let upkeep give way for as long as a question is answered."""
 
-    def still(self) -> AbstractContextManager[None]:
+    def fork_lock(self) -> AbstractContextManager[None]:
         """Hold every lock of the store, so that a fork sees nothing half done."""
 
-    def reborn(self) -> None:
+    def after_fork(self) -> None:
         """Make the store readable in a child that was forked just now."""
 
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
+    def estimate_samples(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
         """Return about how many values a selection would read, or more than enough."""
 
-    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+    def series_up_to(
+        self, matchers: Sequence[Matcher], start: int, end: int, limit: int
+    ) -> list[Labels] | None:
         """Return the label sets of the series; None if there are more."""
 
-    def live_pairs(self) -> Counter[tuple[str, str]]:
+    def label_cardinality(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
 
 
@@ -164,9 +166,9 @@ class StorageView:
         """Return how wide the buckets are that it keeps, finest first."""
         return self._storage.rollup_widths()
 
-    def rolled_since(self, width: int) -> int:
+    def rollups_since(self, width: int) -> int:
         """Return how far back buckets of this width go."""
-        return self._storage.rolled_since(width)
+        return self._storage.rollups_since(width)
 
     def rollups(
         self, matchers: Sequence[Matcher], start: int, end: int, width: int, fields: Collection[str]

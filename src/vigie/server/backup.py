@@ -9,7 +9,7 @@ from pathlib import Path
 from vigie.store import backup as store
 from vigie.store.directory_lock import sync_directory
 from vigie.store.errors import StoreError
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 
 # Nodes, events, bindings, targets and accounts; and secrets, without which no agent is known again.
 DATABASES = ("*.sqlite", "*.db")
@@ -26,7 +26,7 @@ def backup(data: Path, destination: Path, progress: store.Progress) -> int:
     try:
         fresh.mkdir(parents=True)
         _copy_beside(data, fresh, progress)
-        store.backup(data / FOLDER, fresh / FOLDER, progress)
+        store.backup(data / STORE_DIRECTORY, fresh / STORE_DIRECTORY, progress)
         sync_directory(fresh)
         fresh.rename(destination)
         sync_directory(destination.absolute().parent)

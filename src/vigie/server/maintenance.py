@@ -67,7 +67,7 @@ class MaintenanceThread:
     def close(self) -> None:
         """End soon, also within a turn that is under way."""
         self._stop.set()
-        self._store.end_upkeep()
+        self._store.stop_maintenance()
         self._thread.join()
 
     def _run(self) -> None:

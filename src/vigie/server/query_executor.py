@@ -97,7 +97,7 @@ class QueryExecutor:
         return await self._forked(work, limits)
 
     def _in_thread(self, work: Work, limits: QueryLimits, light: int) -> Body:
-        with self._store.asked():
+        with self._store.query_running():
             return work(_Light(self._store, light), limits)
 
     async def _forked(self, work: Work, limits: QueryLimits) -> bytes:
@@ -115,8 +115,8 @@ class QueryExecutor:
             raise
 
     def _in_child(self, child: ForkedWorker, work: Work, limits: QueryLimits) -> bytes:
-        with self._store.still():
-            child.start(self._store.reborn, lambda: join_chunks(work(self._store, limits)))
+        with self._store.fork_lock():
+            child.start(self._store.after_fork, lambda: join_chunks(work(self._store, limits)))
         return child.answer()
 
 
@@ -134,22 +134,22 @@ class _Light(StorageView):
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of the series, if they are few."""
-        found = self._store.few_series(matchers, start, end, FEW_SERIES)
+        found = self._store.series_up_to(matchers, start, end, FEW_SERIES)
         if found is None:
             raise TooManySamplesError
         return found
 
-    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+    def first_series(self, matchers: Sequence[Matcher], start: int, end: int, limit: int) -> list[Labels]:
         """Return the label sets of the first so many series, if that is few."""
-        if most > FEW_SERIES:
+        if limit > FEW_SERIES:
             return self.series(matchers, start, end)
-        return self._store.some_series(matchers, start, end, most)
+        return self._store.first_series(matchers, start, end, limit)
 
-    def live_pairs(self) -> Counter[tuple[str, str]]:
+    def label_cardinality(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
-        return self._store.live_pairs()
+        return self._store.label_cardinality()
 
     def _spend(self, matchers: Sequence[Matcher], start: int, end: int) -> None:
-        self._left -= self._store.weight(matchers, start, end, self._left)
+        self._left -= self._store.estimate_samples(matchers, start, end, self._left)
         if self._left < 0:
             raise TooManySamplesError

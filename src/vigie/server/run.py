@@ -46,7 +46,7 @@ from vigie.server.services import LinkHub, ScrapeServices
 from vigie.server.staleness.view import StalenessView
 from vigie.server.web_app import web_app_routes
 from vigie.sinks.remote_write import RemoteWrite, RemoteWriteMetrics
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.retention import Retention
 
 EVERYWHERE = re.compile(r"//(0\.0\.0\.0|\[::\]):")  # where one listens, and nobody is found
@@ -171,9 +171,10 @@ def application(
         elsewhere = ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0)
         elsewhere.tables += [traffic.table, callers.counts]
         return remote_backend.backend_routes(plan.reading, plan.writing, elsewhere, callers)
-    store = opened.enter_context(maintenance.open_store(plan.data / FOLDER, plan.retention))
+    store = opened.enter_context(maintenance.open_store(plan.data / STORE_DIRECTORY, plan.retention))
     own = ServerMetrics(
-        lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: readers.forks
+        lambda: (*store.bytes_on_disk(), len(store.corruption_reports), store.series_count()),
+        lambda: readers.forks,
     )
     own.tables.append(traffic.table)
     sink = _sink(plan, own, opened)

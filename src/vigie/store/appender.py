@@ -30,89 +30,89 @@ class Appender:
         blocks: BlockStore,
         rollups: RollupStore,
         log: WriteAheadLog,
-        gauge: SpaceMonitor,
+        space_monitor: SpaceMonitor,
     ) -> None:
         self._open, self._index, self._blocks = open_stream, index, blocks
-        self._rollups, self._log, self._gauge = rollups, log, gauge
-        self._known = TableLayouts(layouts)
-        self._shapes: dict[Stream, TableLayout] = {}
-        self._routes = PlacementCache()
+        self._rollups, self._log, self._space_monitor = rollups, log, space_monitor
+        self._layouts = TableLayouts(layouts)
+        self._table_layouts: dict[Stream, TableLayout] = {}
+        self._placements = PlacementCache()
 
     def append(self, target: Target, frame: Frame) -> None:
         """Append a frame of a target; values already stored for this time are not replaced."""
-        route = self._route(target, frame.parts)
-        time, values = frame.time_ms, route.values(frame.parts)
-        rows = route.rows(values)
-        if any(stream.end >= time for stream in route.streams):
-            self._append_late(route, time, rows)
+        placement = self._place(target, frame.parts)
+        time, values = frame.time_ms, placement.values(frame.parts)
+        rows = placement.rows(values)
+        if any(stream.end >= time for stream in placement.streams):
+            self._append_late(placement, time, rows)
             return
-        self._gauge.check()
-        position = self._log.rows(WalBatch(route.form, [time] * len(rows), values))
+        self._space_monitor.check()
+        position = self._log.append_rows(WalBatch(placement.row_set, [time] * len(rows), values))
         sparse = bool(absent(values).any())
-        for stream, layout, row in zip(route.streams, route.layouts, rows, strict=True):
-            if stream.push(layout, time, row, sparse=sparse):
-                self._rollups.note_row(stream, time)
+        for stream, layout, row in zip(placement.streams, placement.layouts, rows, strict=True):
+            if stream.try_append(layout, time, row, sparse=sparse):
+                self._rollups.invalidate_if_late(stream, time)
             else:
-                self._put(stream, layout, time, row, position)
+                self._insert(stream, layout, time, row, position)
 
-    def take(self, rows: Sequence[tuple[Stream, WalRow]]) -> None:
+    def append_rows(self, rows: Sequence[tuple[Stream, WalRow]]) -> None:
         if not rows:
             return
-        self._gauge.check()
-        position = self._log.rows(WalBatch.of([row for _, row in rows]))
-        lost: CorruptionError | None = None
+        self._space_monitor.check()
+        position = self._log.append_rows(WalBatch.of([row for _, row in rows]))
+        failure: CorruptionError | None = None
         for stream, row in rows:
             try:
-                self._put(stream, row.layout, row.time, row.values, position)
+                self._insert(stream, row.layout, row.time, row.values, position)
             except CorruptionError as error:  # this row is lost, not the others of the batch
-                lost = CorruptionError(
+                failure = CorruptionError(
                     f"a late frame of {dict(stream.name.target)} at {row.time} is lost: {error}"
                 )
-                stream.damages.add(f"late frames of {dict(stream.name.target)} are lost: {error}")
-        if lost is not None:
-            raise lost
+                stream.corruption_log.add(f"late frames of {dict(stream.name.target)} are lost: {error}")
+        if failure is not None:
+            raise failure
 
     def layout(self, stream: Stream) -> Layout | None:
         """Return the layout of the newest table of a stream, None before the first one."""
-        shape = self._shapes.get(stream)
-        return None if shape is None else shape.layout
+        layout = self._table_layouts.get(stream)
+        return None if layout is None else layout.layout
 
     def forget(self, stream: Stream) -> None:
-        self._shapes.pop(stream, None)
-        self._routes.forget(stream.name.target)
+        self._table_layouts.pop(stream, None)
+        self._placements.forget(stream.name.target)
 
-    def _route(self, target: Target, parts: Parts) -> Placement:
-        route = self._routes.get(target, parts)
-        if route is None:
-            route = Placement([self._shape(target, table) for table, _ in parts])
-            self._routes.add(target, parts, route)
-        return route
+    def _place(self, target: Target, parts: Parts) -> Placement:
+        placement = self._placements.get(target, parts)
+        if placement is None:
+            placement = Placement([self._table_layout(target, table) for table, _ in parts])
+            self._placements.add(target, parts, placement)
+        return placement
 
-    def _shape(self, target: Target, table: Table) -> tuple[Stream, TableLayout]:
+    def _table_layout(self, target: Target, table: Table) -> tuple[Stream, TableLayout]:
         stream = self._open(StreamName(target, table.source, framed=True))
-        shape = self._shapes.get(stream)
-        if shape is None or shape.table is not table:
-            if shape is None or shape.table != table:
-                shape = self._known.of(table, dict(target), shape)
-            shape = self._shapes[stream] = shape._replace(table=table)
-        return stream, shape
+        layout = self._table_layouts.get(stream)
+        if layout is None or layout.table is not table:
+            if layout is None or layout.table != table:
+                layout = self._layouts.of(table, dict(target), layout)
+            layout = self._table_layouts[stream] = layout._replace(table=table)
+        return stream, layout
 
-    def _append_late(self, route: Placement, time: int, rows: Sequence[Floats]) -> None:
-        some = zip(route.streams, route.layouts, rows, strict=True)
-        free = [
+    def _append_late(self, placement: Placement, time: int, rows: Sequence[Floats]) -> None:
+        parts = zip(placement.streams, placement.layouts, rows, strict=True)
+        new_rows = [
             (stream, WalRow(stream.name, layout, time, row))
-            for stream, layout, row in some
-            if not self._holds(stream, time)
+            for stream, layout, row in parts
+            if not self._has_row(stream, time)
         ]
-        self.take(free)
+        self.append_rows(new_rows)
 
-    def _holds(self, stream: Stream, time: int) -> bool:
+    def _has_row(self, stream: Stream, time: int) -> bool:
         try:
-            return stream.holds(time, self._blocks)
+            return stream.has_row(time, self._blocks)
         except CorruptionError:
             return False  # reported when the row is inserted
 
-    def _put(self, stream: Stream, layout: Layout, time: int, row: Floats, position: int) -> None:
-        stream.put(layout, time, row, position, self._blocks)
-        self._index.note(stream, layout.outline)
-        self._rollups.note_row(stream, time)
+    def _insert(self, stream: Stream, layout: Layout, time: int, row: Floats, position: int) -> None:
+        stream.insert(layout, time, row, position, self._blocks)
+        self._index.add_schema(stream, layout.schema)
+        self._rollups.invalidate_if_late(stream, time)

@@ -16,7 +16,7 @@ from vigie.store.directory_lock import sync_directory
 from vigie.store.errors import StoreError
 
 BUSY_SECONDS = 10.0
-PAGES_A_STEP = 4096
+PAGES_PER_STEP = 4096
 Progress = Callable[[str, int, int], None]  # file, done, total
 
 
@@ -28,16 +28,16 @@ def backup(data: Path, destination: Path, progress: Progress) -> int:
         )
     if destination.exists():
         raise StoreError(f"{destination} exists; a backup goes into a new directory")
-    fresh = destination.with_name(destination.name + ".partial")
-    shutil.rmtree(fresh, ignore_errors=True)  # left by an interrupted backup
+    partial_copy = destination.with_name(destination.name + ".partial")
+    shutil.rmtree(partial_copy, ignore_errors=True)  # left by an interrupted backup
     try:
-        (fresh / "log").mkdir(parents=True)
-        copy_file(data / "format", fresh / "format")
-        _copy_log(data / "log", fresh / "log", progress)
+        (partial_copy / "log").mkdir(parents=True)
+        copy_file(data / "format", partial_copy / "format")
+        _copy_log(data / "log", partial_copy / "log", progress)
         for path in sorted(data.glob("*.sqlite")):
-            copy_database(path, fresh / path.name, progress)
-        sync_directory(fresh)
-        fresh.rename(destination)
+            copy_database(path, partial_copy / path.name, progress)
+        sync_directory(partial_copy)
+        partial_copy.rename(destination)
         sync_directory(destination.absolute().parent)
     except OSError as error:
         raise StoreError(f"cannot write the backup {destination}: {error.strerror or error}") from error
@@ -56,28 +56,28 @@ def _copy_log(source: Path, destination: Path, progress: Progress) -> None:
 
 
 def copy_file(source: Path, destination: Path) -> None:
-    with source.open("rb") as reading, destination.open("wb") as writing:
-        shutil.copyfileobj(reading, writing, 1 << 20)
-        writing.flush()
-        os.fsync(writing.fileno())
+    with source.open("rb") as source_database, destination.open("wb") as target_database:
+        shutil.copyfileobj(source_database, target_database, 1 << 20)
+        target_database.flush()
+        os.fsync(target_database.fileno())
 
 
 def copy_database(source: Path, destination: Path, progress: Progress) -> None:
     """Copy an SQLite database in one read transaction."""
     try:
-        reading = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
-        writing = sqlite3.connect(destination)
+        source_database = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
+        target_database = sqlite3.connect(destination)
         try:
             # A single read transaction: otherwise every write would restart the copy.
-            reading.execute("BEGIN")
-            reading.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            reading.backup(
-                writing,
-                pages=PAGES_A_STEP,
+            source_database.execute("BEGIN")
+            source_database.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            source_database.backup(
+                target_database,
+                pages=PAGES_PER_STEP,
                 progress=lambda _, left, pages: progress(source.name, pages - left, pages),
             )
         finally:
-            writing.close()
-            reading.close()
+            target_database.close()
+            source_database.close()
     except sqlite3.Error as error:
         raise StoreError(f"cannot copy {source}: {error}") from error

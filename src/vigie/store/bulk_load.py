@@ -14,8 +14,8 @@ from vigie.store.corruption import CorruptionLog
 from vigie.store.directory_lock import DirectoryLock, check_format
 from vigie.store.errors import InvalidInputError
 from vigie.store.filesystem import refuse_remote
-from vigie.store.heads.stream import LENGTHS, HeadLimits
-from vigie.store.series.layout import BANDS, Layouts
+from vigie.store.heads.stream import HEAD_LIMITS, HeadLimits
+from vigie.store.series.layout import Layouts
 from vigie.store.series.table_layout import TableLayouts
 from vigie.store.wal.records import StreamName
 
@@ -23,20 +23,21 @@ from vigie.store.wal.records import StreamName
 class BulkLoader:
     """Takes matrices of rows; a store can open the directory after `close`."""
 
-    def __init__(self, directory: Path, lengths: HeadLimits = LENGTHS) -> None:
+    def __init__(self, directory: Path, head_limits: HeadLimits = HEAD_LIMITS) -> None:
         refuse_remote(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        self._lengths = lengths
+        self._head_limits = head_limits
         with ExitStack() as opened:
             opened.callback(DirectoryLock(directory).release)
-            self._layouts = Layouts(BANDS[check_format(directory)])
-            self._shapes = TableLayouts(self._layouts)
+            check_format(directory)
+            self._layouts = Layouts()
+            self._table_layouts = TableLayouts(self._layouts)
             if (directory / "blocks.sqlite").exists():
                 raise InvalidInputError(
                     f"{directory} has data already; a past can be loaded only into a new one"
                 )
             self._blocks = open_or_repair(
-                directory / "blocks.sqlite", self._layouts, CorruptionLog(), lengths.kept_series
+                directory / "blocks.sqlite", self._layouts, CorruptionLog(), head_limits.cached_series
             )
             opened.callback(self._blocks.close)
             self._opened = opened.pop_all()
@@ -52,15 +53,17 @@ class BulkLoader:
 
     def load(self, labels: Mapping[str, str], table: Table, times: Times, values: Floats) -> None:
         """Write the rows of one table of a target, in time order and after those loaded before."""
-        shape = self._shapes.of(table, labels)
-        if shape.kept is not None:
-            values = values[:, shape.kept]
+        table_layout = self._table_layouts.of(table, labels)
+        if table_layout.kept is not None:
+            values = values[:, table_layout.kept]
         target = tuple(sorted((name, value) for name, value in labels.items() if value))
         with self._blocks.transaction():
-            stream = self._blocks.keep_stream(StreamName(target, table.source, framed=True), 0)
+            stream = self._blocks.upsert_stream(StreamName(target, table.source, framed=True), 0)
             at = 0
             while at < len(times):
-                till = int(times.searchsorted(times[at] + self._lengths.block_ms))
-                chunk = compress_chunk(self._layouts, shape.layout, times[at:till], values[at:till], THOROUGH)
+                stop = int(times.searchsorted(times[at] + self._head_limits.block_ms))
+                chunk = compress_chunk(
+                    self._layouts, table_layout.layout, times[at:stop], values[at:stop], THOROUGH
+                )
                 self._blocks.write(stream, chunk, small=False)
-                at = till
+                at = stop

@@ -28,7 +28,7 @@ def _verify_blocks(path: Path) -> Iterator[str]:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", BUSY_SECONDS, uri=True)
         try:
             connection.execute("BEGIN")  # one snapshot: chunks are merged and deleted in the meantime
-            yield from (f"{path}: {wrong}" for wrong in verify(connection))
+            yield from (f"{path}: {fault}" for fault in verify(connection))
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -38,10 +38,10 @@ def _verify_blocks(path: Path) -> Iterator[str]:
 def verify_log(directory: Path) -> Iterator[str]:
     """Yield the defects of the log's segments."""
     for path in sorted(directory.glob("*.log")):
-        damages: list[SegmentDamage] = []
+        damaged: list[SegmentDamage] = []
         try:
-            for _ in replay_segment([path], Layouts(), damages):
+            for _ in replay_segment([path], Layouts(), damaged):
                 pass
         except FileNotFoundError:
             continue  # dropped in the meantime: all of it is in blocks
-        yield from map(str, damages)
+        yield from map(str, damaged)

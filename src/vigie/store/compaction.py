@@ -14,8 +14,8 @@ from vigie.store.heads.stream import HeadLimits, Stream
 from vigie.store.series.layout import Layouts, is_too_wide
 from vigie.store.throttle import MaintenanceThrottle
 
-SAMPLES_A_COMMIT = 4_000_000
-WIDER = 2  # if wider than this, most cells of a merged chunk would be absent
+SAMPLES_PER_COMMIT = 4_000_000
+MAX_WIDENING = 2  # if wider than this, most cells of a merged chunk would be absent
 
 
 class MergePlan(NamedTuple):
@@ -34,22 +34,22 @@ class Compaction:
 
     def __init__(
         self,
-        guard: threading.RLock,
+        lock: threading.RLock,
         blocks: BlockStore,
         layouts: Layouts,
-        lengths: HeadLimits,
-        pace: MaintenanceThrottle,
+        head_limits: HeadLimits,
+        throttle: MaintenanceThrottle,
     ) -> None:
-        self._guard, self._blocks, self._layouts, self._lengths = guard, blocks, layouts, lengths
-        self._pace = pace
+        self._lock, self._blocks, self._layouts, self._head_limits = lock, blocks, layouts, head_limits
+        self._throttle = throttle
 
     def run(self, due: Sequence[tuple[Stream, int]]) -> None:
         """Merge the small chunks of each stream that end by a time."""
         merges: list[MergePlan] = []
-        lonely: list[Chunk] = []
+        unmergeable: list[Chunk] = []
         size = 0
         for stream, until in due:
-            if not self._pace.goes_on():
+            if not self._throttle.may_continue():
                 break
             runs = self._runs(stream, until)
             for run in runs:
@@ -58,76 +58,78 @@ class Compaction:
                 except CorruptionError:
                     merged = None  # reported when it is read; intact chunks stay readable
                 if merged is None:
-                    newest = len(runs) > 1 and run is runs[-1]  # newer chunks may follow to merge with it
-                    lonely += [] if newest else run
+                    may_grow = len(runs) > 1 and run is runs[-1]  # newer chunks may follow to merge with it
+                    unmergeable += [] if may_grow else run
                 else:
                     numbers = tuple(chunk.number for chunk in run)
                     merges.append(MergePlan(stream, merged._replace(replaces=numbers)))
                     size += merged.rows * len(merged.layout)
-            if size > SAMPLES_A_COMMIT:
-                self._exchange(merges, lonely)
-                merges, lonely, size = [], [], 0
-        self._exchange(merges, lonely)
+            if size > SAMPLES_PER_COMMIT:
+                self._commit(merges, unmergeable)
+                merges, unmergeable, size = [], [], 0
+        self._commit(merges, unmergeable)
         for stream, _ in due:
-            self._note_rest(stream)
+            self._update_unmerged(stream)
 
     def _runs(self, stream: Stream, until: int) -> list[list[Chunk]]:
-        with self._guard:
-            busy = {number for piece in stream.pieces for number in piece.replaces}
+        with self._lock:
+            replaced = {number for piece in stream.pieces for number in piece.replaces}
             number = stream.number
             starts = [piece.start for piece in stream.pieces]
         runs: list[list[Chunk]] = []
         before: Chunk | None = None
-        for chunk in self._blocks.small(number, until):
-            if chunk.number in busy:
+        for chunk in self._blocks.small_chunks(number, until):
+            if chunk.number in replaced:
                 before = None
                 continue
             between = before is not None and any(before.end < start < chunk.start for start in starts)
-            if before is None or between or self._apart(number, runs[-1], chunk):
+            if before is None or between or self._must_separate(number, runs[-1], chunk):
                 runs.append([])
             runs[-1].append(chunk)
             before = chunk
         return runs
 
-    def _apart(self, stream: int, run: Sequence[Chunk], chunk: Chunk) -> bool:
-        if chunk.end - run[0].start > self._lengths.block_ms * 3 // 2:
+    def _must_separate(self, stream: int, run: Sequence[Chunk], chunk: Chunk) -> bool:
+        if chunk.end - run[0].start > self._head_limits.block_ms * 3 // 2:
             return True
-        if is_too_wide(self._layouts, [piece.layout for piece in (*run, chunk)], WIDER):
+        if is_too_wide(self._layouts, [piece.layout for piece in (*run, chunk)], MAX_WIDENING):
             return True
-        return self._blocks.between(stream, run[-1].end, chunk.start)
+        return self._blocks.has_chunk_between(stream, run[-1].end, chunk.start)
 
-    def _exchange(self, merges: Sequence[MergePlan], lonely: Sequence[Chunk]) -> None:
-        if not merges and not lonely:
+    def _commit(self, merges: Sequence[MergePlan], unmergeable: Sequence[Chunk]) -> None:
+        if not merges and not unmergeable:
             return
-        touched = list(dict.fromkeys(one.stream for one in merges))
+        streams = list(dict.fromkeys(plan.stream for plan in merges))
         try:
             with self._blocks.transaction():
-                self._blocks.database.births.wait()
-                numbers = [self._blocks.write(one.stream.number, one.merged, small=False) for one in merges]
-                self._blocks.grown_up(lonely)
-                with self._guard:
-                    self._announce(merges, numbers)
+                self._blocks.database.fork_barrier.wait()
+                numbers = [
+                    self._blocks.write(plan.stream.number, plan.merged, small=False) for plan in merges
+                ]
+                self._blocks.mark_merged(unmergeable)
+                with self._lock:
+                    self._publish(merges, numbers)
         except MergeDisturbedError:
             pass
         finally:
-            with self._guard:
-                for stream in touched:
+            with self._lock:
+                for stream in streams:
                     stream.merging = {}
-        spans = [list(self._blocks.spans(stream.number)) for stream in touched]
-        with self._guard:
-            for stream, left in zip(touched, spans, strict=True):
-                stream.respan(left)
+        spans = [list(self._blocks.spans(stream.number)) for stream in streams]
+        with self._lock:
+            for stream, left in zip(streams, spans, strict=True):
+                stream.reload_spans(left)
 
-    def _announce(self, merges: Sequence[MergePlan], numbers: Sequence[int]) -> None:
+    def _publish(self, merges: Sequence[MergePlan], numbers: Sequence[int]) -> None:
         """From here on, late rows go to the merged chunk, whether its commit succeeds or not."""
-        if any(one.stream.took_up(one.merged) for one in merges):
+        if any(plan.stream.has_late_rows(plan.merged) for plan in merges):
             raise MergeDisturbedError
-        for one, number in zip(merges, numbers, strict=True):
-            merged = one.merged._replace(number=number)
-            one.stream.merging.update(dict.fromkeys((*one.merged.replaces, number), merged))
-            one.stream.let_go(one.merged.replaces)
+        for plan, number in zip(merges, numbers, strict=True):
+            merged = plan.merged._replace(number=number)
+            plan.stream.merging.update(dict.fromkeys((*plan.merged.replaces, number), merged))
+            plan.stream.drop_copies(plan.merged.replaces)
 
-    def _note_rest(self, stream: Stream) -> None:
+    def _update_unmerged(self, stream: Stream) -> None:
         first = self._blocks.first_small(stream.number)
-        with self._guard:
-            stream.small_from = first
+        with self._lock:
+            stream.unmerged_from = first

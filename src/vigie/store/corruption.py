@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 log = logging.getLogger(__name__)
 
-MOST = 1000  # bounds memory on a failing disk
+MAX_REPORTS = 1000  # bounds memory on a failing disk
 
 
 class CorruptionLog:
     """A bounded list; thread-safe."""
 
     def __init__(self) -> None:
-        self._said: dict[str, None] = {}
+        self._reports: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._said))
+        return iter(list(self._reports))
 
-    def add(self, damage: str) -> None:
+    def add(self, report: str) -> None:
         """Log and record a report, unless it is known or there are too many."""
-        if damage not in self._said and len(self._said) < MOST:
-            self._said[damage] = None
-            log.warning("the store is damaged: %s", damage)
+        if report not in self._reports and len(self._reports) < MAX_REPORTS:
+            self._reports[report] = None
+            log.warning("the store is damaged: %s", report)

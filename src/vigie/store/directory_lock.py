@@ -8,8 +8,7 @@ from pathlib import Path
 
 from vigie.store.errors import DirectoryLockedError, NewerFormatError, OlderFormatError, StoreError
 
-FORMAT = 5
-OLDEST = 4  # that is still read and written: a store stays what it began as
+FORMAT = 6
 
 
 class DirectoryLock:
@@ -32,26 +31,25 @@ class DirectoryLock:
         os.close(self._file)
 
 
-def check_format(directory: Path) -> int:
+def check_format(directory: Path) -> None:
     """Write the format version of a new directory; refuse another version."""
     path = directory / "format"
     try:
         text = path.read_text()
     except FileNotFoundError:
         _write(path, f"{FORMAT}\n")
-        return FORMAT
+        return
     if not text.strip().isdigit():
-        raise StoreError(f"{path} does not hold a format version but {text[:40]!r}; is this a store?")
+        raise StoreError(f"{path} holds no format version but {text[:40]!r}; is this a store?")
     if int(text) > FORMAT:
         raise NewerFormatError(
-            f"{directory} has format {int(text)}, this vigie knows formats up to {FORMAT}; use a newer vigie"
+            f"{directory} has format {int(text)}, this vigie reads format {FORMAT}; use a newer vigie"
         )
-    if int(text) < OLDEST:
+    if int(text) < FORMAT:
         raise OlderFormatError(
             f"{directory} has format {int(text)}, from before the first release, and can no longer be read; "
-            f"to begin anew: mv {directory} {directory}.old"
+            f"to start over: mv {directory} {directory}.old"
         )
-    return int(text)
 
 
 def sync_directory(directory: Path) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vigie.store.errors import StoreError, WriteFailedError
 
-FOLDER = "store"  # in the data directory of a server
+STORE_DIRECTORY = "store"  # in the data directory of a server
 
 # Their locks and syncs are not reliable enough.
 REMOTE = (
@@ -41,18 +41,18 @@ class SpaceLimits(NamedTuple):
     refuse: float = 0.01
 
 
-def space_of(directory: Path) -> DiskSpace:
+def disk_space(directory: Path) -> DiskSpace:
     found = os.statvfs(directory)
     return DiskSpace(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
 
 
 def refuse_remote(directory: Path, mounts: Path = MOUNTS) -> None:
     """Raise if the directory is on a network file system."""
-    kind, point = _mount_of(directory.absolute(), mounts)
+    kind, mount_point = _find_mount(directory.absolute(), mounts)
     if kind in REMOTE:
         raise StoreError(
-            f"{directory} lies on {kind} (mounted at {point}), where locks and syncs are not reliable enough "
-            "for a store; choose a local directory: --data DIR"
+            f"{directory} is on {kind} (mounted at {mount_point}), where locks and syncs are not reliable "
+            "enough for a store; choose a local directory: --data DIR"
         )
 
 
@@ -62,24 +62,24 @@ class SpaceMonitor:
     def __init__(
         self,
         directory: Path,
-        room: SpaceLimits,
+        limits: SpaceLimits,
         space: Callable[[Path], DiskSpace],
         warn: Callable[[str], None],
     ) -> None:
-        self._directory, self._room, self._space, self._warn = directory, room, space, warn
+        self._directory, self._limits, self._space, self._warn = directory, limits, space, warn
         self._warned = False
         self._refusal = ""
 
-    def look(self) -> None:
+    def measure(self) -> None:
         """Check the free space; warn once each time it becomes low."""
         free, total = self._space(self._directory)
         text = f"{free} of {total} bytes are free on the file system of {self._directory}"
-        short = free < total * self._room.warn
+        short = free < total * self._limits.warn
         if short and not self._warned:
             self._warn(f"{text}; make room, or keep less")
         self._warned = short
         self._refusal = (
-            f"{text}, so nothing more is taken; make room there" if free < total * self._room.refuse else ""
+            f"{text}, so nothing more is taken; make room there" if free < total * self._limits.refuse else ""
         )
 
     def check(self) -> None:
@@ -88,14 +88,14 @@ class SpaceMonitor:
             raise WriteFailedError(self._refusal)
 
 
-def _mount_of(directory: Path, mounts: Path) -> tuple[str, str]:
+def _find_mount(directory: Path, mounts: Path) -> tuple[str, str]:
     best = ("", "")
     for line in mounts.read_text(errors="replace").splitlines():
         fields = line.split(" ")
         if len(fields) < 3:
             continue
-        point = fields[1].replace("\\040", " ")
-        inside = directory == Path(point) or Path(point) in directory.parents
-        if inside and len(point) >= len(best[1]):
-            best = (fields[2], point)
+        mount_point = fields[1].replace("\\040", " ")
+        inside = directory == Path(mount_point) or Path(mount_point) in directory.parents
+        if inside and len(mount_point) >= len(best[1]):
+            best = (fields[2], mount_point)
     return best

@@ -14,7 +14,7 @@ class MallocTrim:
     def __init__(self) -> None:
         self._next = 0
 
-    def give_back(self, now_ms: int) -> None:
+    def trim(self, now_ms: int) -> None:
         """Trim, if the last call is long ago or the clock was set back."""
         if _trim is None or self._next - EVERY_MS <= now_ms < self._next:
             return

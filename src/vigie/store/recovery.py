@@ -35,16 +35,16 @@ class Recovery:
 
     def run(self) -> list[str]:
         """Load and replay; return what was damaged."""
-        newest = max(self._load_blocks(), segment_of(self._rollups.newest_position))
-        cuts: list[SegmentDamage] = []
-        for record in self._log.replay(cuts):
+        newest = max(self._load_blocks(), segment_of(self._rollups.newest_log_position))
+        damaged: list[SegmentDamage] = []
+        for record in self._log.replay(damaged):
             if isinstance(record, list):
-                for rows in in_order(record):
-                    self._put(rows)
+                for rows in order_rows(record):
+                    self._insert(rows)
             else:
                 self._delete(*record)
         self._log.start(newest + 1)
-        return [*map(str, cuts), *self._unreadable]
+        return [*map(str, damaged), *self._unreadable]
 
     def _load_blocks(self) -> int:
         """Load the streams of the blocks; return the newest log segment they refer to."""
@@ -52,18 +52,18 @@ class Recovery:
         for number, name, flushed in self._blocks.streams():
             stream = by_number[number] = self._open(name)
             stream.number, stream.flushed = number, flushed
-        for span, outline in self._blocks.outlines(self._blocks.spans()):
+        for span, schema in self._blocks.schemas(self._blocks.spans()):
             stream = by_number[span.stream]
             stream.spans.add(span.layout, span.start, span.end)
-            if outline is not None:
-                self._index.note(stream, outline)
-        for number, start in self._blocks.smalls():
-            by_number[number].small_from = start
+            if schema is not None:
+                self._index.add_schema(stream, schema)
+        for number, start in self._blocks.small_starts():
+            by_number[number].unmerged_from = start
         for stream in by_number.values():
             stream.complete_from = stream.last_stored + 1
         return max((segment_of(stream.flushed) for stream in by_number.values()), default=0)
 
-    def _put(self, rows: WalRows) -> None:
+    def _insert(self, rows: WalRows) -> None:
         stream = self._open(rows.stream)
         if rows.positions[-1] < stream.flushed:
             return
@@ -72,17 +72,17 @@ class Recovery:
             rows = rows._replace(
                 positions=rows.positions[first:], times=rows.times[first:], values=rows.values[first:]
             )
-        self._index.note(stream, rows.layout.outline)
-        self._rollups.note_all(rows.stream, rows.times, rows.positions)
+        self._index.add_schema(stream, rows.layout.schema)
+        self._rollups.invalidate_late_rows(rows.stream, rows.times, rows.positions)
         try:
-            stream.put_many(rows, self._blocks)
+            stream.insert_many(rows, self._blocks)
         except CorruptionError:
-            for one in _singly(rows):
-                self._put_one(stream, one)
+            for one in _split_rows(rows):
+                self._insert_one(stream, one)
 
-    def _put_one(self, stream: Stream, row: WalRows) -> None:
+    def _insert_one(self, stream: Stream, row: WalRows) -> None:
         try:
-            stream.put_many(row, self._blocks)
+            stream.insert_many(row, self._blocks)
         except CorruptionError as error:
             time = int(row.times[0])
             self._unreadable.append(f"a late frame of {dict(stream.name.target)} at {time} is lost: {error}")
@@ -90,21 +90,21 @@ class Recovery:
     def _delete(self, position: int, record: WalDeletion) -> None:
         # What was flushed after the deletion was also appended after it.
         streams = [stream for target in record.targets for stream in self._index.streams_of(target)]
-        gone = [stream for stream in streams if stream.flushed <= position]
-        rolled_only = [target for target in record.targets if not self._index.streams_of(target)]
-        self._remove(gone, [*(stream.name.target for stream in gone), *rolled_only])
+        deleted = [stream for stream in streams if stream.flushed <= position]
+        rollup_targets = [target for target in record.targets if not self._index.streams_of(target)]
+        self._remove(deleted, [*(stream.name.target for stream in deleted), *rollup_targets])
 
 
-def in_order(some: Iterable[WalRows]) -> Iterator[WalRows]:
+def order_rows(some: Iterable[WalRows]) -> Iterator[WalRows]:
     """Yield the rows of each stream in log order, in as few parts as possible."""
     streams: dict[StreamName, list[WalRows]] = {}
     for rows in some:
         streams.setdefault(rows.stream, []).append(rows)
     for parts in streams.values():
-        yield from parts if len(parts) == 1 else _interleaved(parts)
+        yield from parts if len(parts) == 1 else _interleave(parts)
 
 
-def _interleaved(parts: Sequence[WalRows]) -> Iterator[WalRows]:
+def _interleave(parts: Sequence[WalRows]) -> Iterator[WalRows]:
     positions = np.concatenate([rows.positions for rows in parts])
     order = np.argsort(positions, kind="stable")
     if len({rows.layout for rows in parts}) == 1:
@@ -112,11 +112,11 @@ def _interleaved(parts: Sequence[WalRows]) -> Iterator[WalRows]:
         values = np.concatenate([rows.values for rows in parts])
         yield parts[0]._replace(positions=positions[order], times=times[order], values=values[order])
         return
-    singles = [one for rows in parts for one in _singly(rows)]
+    singles = [one for rows in parts for one in _split_rows(rows)]
     yield from (singles[i] for i in order.tolist())
 
 
-def _singly(rows: WalRows) -> list[WalRows]:
+def _split_rows(rows: WalRows) -> list[WalRows]:
     return [
         rows._replace(
             positions=rows.positions[i : i + 1], times=rows.times[i : i + 1], values=rows.values[i : i + 1]

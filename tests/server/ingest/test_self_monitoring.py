@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def own_of(store: Store) -> ServerMetrics:
     return ServerMetrics(
-        lambda: (*store.bytes_on_disk(), len(store.damages), store.series_count()), lambda: 0
+        lambda: (*store.bytes_on_disk(), len(store.corruption_reports), store.series_count()), lambda: 0
     )
 
 

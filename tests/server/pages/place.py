@@ -23,7 +23,7 @@ from vigie.server.cluster.nodes import NodeStore
 from vigie.server.http.request_log import Traffic
 from vigie.server.privacy.redactor import Privacy
 from vigie.server.run import ServerConfig, application
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
 from vigie.store.store import Store
@@ -82,7 +82,7 @@ class Place:
 
     def write(self) -> None:
         """Write it all."""
-        with Store(self.data / FOLDER) as store:
+        with Store(self.data / STORE_DIRECTORY) as store:
             store.append_series(self.samples)
             store.sync()
         with contextlib.closing(ClusterDatabase(self.data / FILE)) as database:

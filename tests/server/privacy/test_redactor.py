@@ -31,7 +31,7 @@ from vigie.server.http.request_log import Traffic
 from vigie.server.http.routes import TABLE
 from vigie.server.privacy.redactor import LABELS, Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
 from vigie.store.retention import Retention
 from vigie.store.store import Store
@@ -81,7 +81,7 @@ def told(words: tuple[str, ...], gpu: str) -> list[Samples]:
 
 
 def fill(data: Path) -> None:
-    with Store(data / FOLDER) as store:
+    with Store(data / STORE_DIRECTORY) as store:
         store.append_series([*told(BOB, "0"), *told(ADA, "1")])
         store.sync()
     database = ClusterDatabase(data / FILE)

@@ -238,7 +238,7 @@ def test_labels_and_series_tell_the_up_of_a_node_that_was_lost_long_ago(scene: S
     span = (BEGIN + 9 * HOUR, BEGIN + 10 * HOUR)
     labels = {"__name__": "up", "instance": "n1", "job": "node"}
     assert scene.overlay.series(UP, *span) == [labels]
-    assert scene.overlay.few_series(UP, *span, 10) == [labels]
+    assert scene.overlay.series_up_to(UP, *span, 10) == [labels]
     assert scene.overlay.label_names(UP, *span) == sorted(labels)
     assert scene.overlay.label_values("instance", UP, *span) == ["n1"]
     assert scene.overlay.series([Matcher("__name__", "=", "load")], *span) == []

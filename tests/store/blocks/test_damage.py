@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.frames import EVERYTHING, answer, frame
 from vigie.store.check import check
-from vigie.store.corruption import MOST, CorruptionLog
+from vigie.store.corruption import MAX_REPORTS, CorruptionLog
 from vigie.store.errors import StoreError, WriteFailedError
 from vigie.store.heads.stream import HeadLimits
 from vigie.store.retention import Retention
@@ -44,7 +44,7 @@ def test_truncated_blocks_are_said_and_what_is_left_of_them_answers(tmp_path: Pa
     os.truncate(path, int(path.stat().st_size * left) // 4096 * 4096)
     assert any("malformed" in wrong for wrong in check(tmp_path))
     with Store(tmp_path) as store:
-        assert any("put aside as blocks.damaged" in damage for damage in store.damages)
+        assert any("moved to blocks.damaged" in damage for damage in store.corruption_reports)
         found = instances(store)
         assert 0.5 * left * len(NODES) < len(found) < len(NODES)
         assert len(store.label_values("instance", EVERYTHING, 0, 2000)) == len(found)
@@ -52,7 +52,7 @@ def test_truncated_blocks_are_said_and_what_is_left_of_them_answers(tmp_path: Pa
         store.append(NODES[0], frame(2000, SENSORS, [1.0] * 80))
         store.flush()
     with Store(tmp_path) as store:
-        assert store.damages == []
+        assert store.corruption_reports == []
         assert instances(store) == found | {"n0"}
 
 
@@ -63,7 +63,7 @@ def test_blocks_that_are_no_database_are_put_aside_and_the_log_answers(tmp_path:
     for ending in ("-wal", "-shm"):
         (tmp_path / f"blocks.sqlite{ending}").unlink(missing_ok=True)
     with Store(tmp_path) as store:
-        assert any("put aside" in damage for damage in store.damages)
+        assert any("moved to" in damage for damage in store.corruption_reports)
         assert instances(store) == {"n0"}
 
 
@@ -87,16 +87,16 @@ def test_zeroed_end_of_the_log_costs_what_stood_there(tmp_path: Path) -> None:
     os.truncate(segment, size * 2 // 3)
     os.truncate(segment, size)  # zeros, as after a power cut
     with Store(tmp_path) as store:
-        (damage,) = store.damages
+        (damage,) = store.corruption_reports
         assert "torn or damaged" in damage
         times = {time for samples in answer(store).values() for time in samples}
         assert times == set(range(1000, 1000 + 10 * len(times), 10))
         assert 3 <= len(times) < 10
     with Store(tmp_path) as store:
-        assert store.damages == [], "it is cut, and said once"
+        assert store.corruption_reports == [], "it is cut, and said once"
 
 
-def spoil(directory: Path, table: str, column: str, number: int) -> None:
+def invalidate_page(directory: Path, table: str, column: str, number: int) -> None:
     with sqlite3.connect(directory / "blocks.sqlite") as database:
         ((content,),) = database.execute(f"SELECT {column} FROM {table} WHERE number = ?", (number,))
         wrong = content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
@@ -113,35 +113,35 @@ def two_layouts(directory: Path) -> None:
 
 def test_damaged_layout_costs_only_its_chunks(tmp_path: Path) -> None:
     two_layouts(tmp_path)
-    spoil(tmp_path, "layout", "series", 1)
+    invalidate_page(tmp_path, "layout", "series", 1)
     with Store(tmp_path) as store:
         assert instances(store) == {"n1"}
         assert store.label_values("sensor", EVERYTHING, 0, 2000) == ["b"]
         assert len(store.series(EVERYTHING, 0, 2000)) == 2
-        assert any("layout 1" in damage for damage in store.damages)
+        assert any("layout 1" in damage for damage in store.corruption_reports)
         assert any("layout 1" in wrong for wrong in store.check())
         store.append(NODES[0], frame(2000, ["a"], [1.0, 2.0]))
         store.flush()
         assert instances(store) == {"n0", "n1"}
 
 
-def test_damaged_outline_costs_nothing(tmp_path: Path) -> None:
+def test_damaged_schema_costs_nothing(tmp_path: Path) -> None:
     two_layouts(tmp_path)
-    spoil(tmp_path, "outline", "content", 1)
+    invalidate_page(tmp_path, "schema", "content", 1)
     with Store(tmp_path) as store:
         assert instances(store) == {"n0", "n1"}
         assert store.label_values("sensor", EVERYTHING, 0, 2000) == ["a", "b"]
-        assert any("outline 1" in wrong for wrong in store.check())
+        assert any("schema 1" in wrong for wrong in store.check())
 
 
 def test_damage_that_a_question_meets_is_noted_once(tmp_path: Path) -> None:
     two_layouts(tmp_path)
-    spoil(tmp_path, "blob", "content", 1)
+    invalidate_page(tmp_path, "blob", "content", 1)
     with Store(tmp_path) as store:
-        assert store.damages == []
+        assert store.corruption_reports == []
         for _ in range(3):
             answer(store)
-        (damage,) = store.damages
+        (damage,) = store.corruption_reports
         assert "'instance': 'n0'" in damage
         assert "from 1000 to 1000 is not readable" in damage
 
@@ -179,7 +179,9 @@ def test_values_that_sqlite_cannot_read_cost_only_themselves_and_hold_up_nobody(
         asking.join()
         assert len(NODES) / 2 < len(found) < len(NODES), "a page has values of a few chunks"
         assert "n0" not in found
-        assert any("'instance': 'n0'" in damage and "malformed" in damage for damage in store.damages)
+        assert any(
+            "'instance': 'n0'" in damage and "malformed" in damage for damage in store.corruption_reports
+        )
         appending = threading.Thread(target=store.append, args=(NODES[0], frame(2000, ["a"], [1.0, 2.0])))
         appending.start()
         appending.join(30)
@@ -196,14 +198,14 @@ def maintained(store: Store, now: int) -> None:
 def test_upkeep_goes_on_where_values_cannot_be_removed(tmp_path: Path) -> None:
     filled(tmp_path)
     zero_values(tmp_path / "blocks.sqlite", 1)
-    with Store(tmp_path, retention=Retention(age_ms=300_000), lengths=HeadLimits(head_rows=1)) as store:
+    with Store(tmp_path, retention=Retention(age_ms=300_000), head_limits=HeadLimits(head_rows=1)) as store:
         store.append(NODES[0], frame(500_000, ["a"], [1.0, 2.0]))
         with pytest.raises(WriteFailedError, match="malformed"):
             store.maintain(500_000)
         assert [stop for _, _, stop in store._blocks.oldest(99)][-1] == 500_000, "what is new is written"
         maintained(store, 500_000)
         assert [stop for _, _, stop in store._blocks.oldest(99)] == [500_000]
-        assert any("cannot be removed" in damage for damage in store.damages)
+        assert any("cannot be removed" in damage for damage in store.corruption_reports)
 
 
 def test_upkeep_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
@@ -214,13 +216,13 @@ def test_upkeep_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
                 store.append(each, frame(time, SENSORS, [float(time * number % 977) for number in range(80)]))
         store.maintain(6 * hour)
     zero_values(tmp_path / "rollups-5m.sqlite", 1)
-    with Store(tmp_path, lengths=HeadLimits(head_rows=1)) as store:
+    with Store(tmp_path, head_limits=HeadLimits(head_rows=1)) as store:
         store.append(node, frame(90_001, SENSORS, [1.0] * 80))  # late, so that its page is made again
         store.append(node, frame(6 * hour, SENSORS, [1.0] * 80))
         maintained(store, 6 * hour)
         store.maintain(7 * hour)
-        assert not any(stream.due() for stream in store._index)
-        assert any("cannot be removed" in damage for damage in store.damages)
+        assert not any(stream.chunks_to_flush() for stream in store._index)
+        assert any("cannot be removed" in damage for damage in store.corruption_reports)
 
 
 def test_streams_that_cannot_be_read_cost_only_themselves(tmp_path: Path) -> None:
@@ -230,7 +232,7 @@ def test_streams_that_cannot_be_read_cost_only_themselves(tmp_path: Path) -> Non
         store.flush()
     zero_page(tmp_path / "blocks.sqlite", b'"n100"', TABLE_LEAF)
     with Store(tmp_path) as store:
-        assert any("put aside as blocks.damaged" in damage for damage in store.damages)
+        assert any("moved to blocks.damaged" in damage for damage in store.corruption_reports)
         found = instances(store)
         assert 100 < len(found) < 200
         assert "n100" not in found
@@ -266,13 +268,13 @@ def test_what_is_whole_of_spoilt_rollups_is_kept_where_raw_data_have_gone(tmp_pa
     with Store(tmp_path, retention=Retention(age_ms=hour)) as store:
         left = store.label_values("instance", EVERYTHING, 0, 6 * hour)
         (tier, _) = store._rollups.tiers
-        assert any("rollups-5m.damaged" in damage for damage in store.damages)
+        assert any("rollups-5m.damaged" in damage for damage in store.corruption_reports)
         assert 40 < len({stream.name for stream in tier.index}) < 120
         assert len(left) == 120, "the other tier is whole"
 
 
 def test_damages_are_bounded() -> None:
-    damages = CorruptionLog()
-    for number in range(2 * MOST):
-        damages.add(f"chunk {number}")
-    assert len(list(damages)) == MOST
+    corruption_log = CorruptionLog()
+    for number in range(2 * MAX_REPORTS):
+        corruption_log.add(f"chunk {number}")
+    assert len(list(corruption_log)) == MAX_REPORTS

@@ -44,13 +44,13 @@ class Ingest(threading.Thread):
 def in_child(store: Store, until: int) -> tuple[list[object], list[object]]:
     """Return what the parent says within `still`, and what the child says a while later."""
     outlet, inlet = os.pipe()
-    with store.still():
+    with store.fork_lock():
         expected = plain(answer(store))
         pid = os.fork()
         if pid == 0:
             code = 1
             try:
-                store.reborn()
+                store.after_fork()
                 os.read(until, 1)  # the parent has gone on meanwhile
                 with os.fdopen(inlet, "w") as pipe:
                     json.dump(plain(answer(store)), pipe)
@@ -64,7 +64,7 @@ def in_child(store: Store, until: int) -> tuple[list[object], list[object]]:
 
 
 def test_child_forked_in_the_midst_of_ingest_answers_like_the_parent_at_that_moment(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=SMALL, segment_bytes=5000) as store:
+    with Store(tmp_path, head_limits=SMALL, segment_bytes=5000) as store:
         ingest = Ingest(store)
         ingest.start()
         try:
@@ -93,14 +93,14 @@ def test_appends_go_on_while_a_fork_waits_for_a_commit_of_rollups(tmp_path: Path
     with Store(tmp_path) as store:
 
         def fork() -> None:
-            with store.still():
+            with store.fork_lock():
                 pass
 
         for tier in store._rollups.tiers:
             with tier.blocks.transaction():
                 forking = threading.Thread(target=fork)
                 forking.start()
-                while not store._blocks.database.writing._lock.locked():
+                while not store._blocks.database.write_lock._lock.locked():
                     threading.Event().wait(0.001)
                 appending = threading.Thread(target=store.append, args=(NODE, frame(10, SENSORS, [1.0] * 40)))
                 appending.start()
@@ -110,12 +110,12 @@ def test_appends_go_on_while_a_fork_waits_for_a_commit_of_rollups(tmp_path: Path
 
 
 def test_weight_is_at_least_what_select_reads(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=SMALL) as store:
+    with Store(tmp_path, head_limits=SMALL) as store:
         for time in range(0, 1000, 10):
             store.append(NODE, frame(time, SENSORS, [float(time)] * 40))
             store.maintain(time)
         for start, end in ((0, 999), (500, 600), (980, 999)):
             read = sum(group.values.size for group in store.select(EVERYTHING, start, end))
-            assert read <= store.weight(EVERYTHING, start, end) <= read + 40 * 60
-        assert store.weight(EVERYTHING, 5000, 6000) == 0
-        assert store.weight(EVERYTHING, 0, 999, 10) > 10
+            assert read <= store.estimate_samples(EVERYTHING, start, end) <= read + 40 * 60
+        assert store.estimate_samples(EVERYTHING, 5000, 6000) == 0
+        assert store.estimate_samples(EVERYTHING, 0, 999, 10) > 10

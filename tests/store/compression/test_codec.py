@@ -10,7 +10,7 @@ from vigie.store.compression.codec import (
     DECIMAL,
     PCODEC,
     ZLIB,
-    faults,
+    find_faults,
     is_dense,
     pack_floats,
     pack_text,
@@ -19,7 +19,7 @@ from vigie.store.compression.codec import (
     unpack_text,
     unpack_times,
 )
-from vigie.store.compression.decimals import LEAST
+from vigie.store.compression.decimals import MIN_VALUES
 from vigie.store.errors import CorruptionError
 
 special = st.sampled_from([NAN_BITS, STALE_BITS, ABSENT_BITS, 0, 1 << 63])
@@ -37,7 +37,7 @@ def test_any_bit_pattern_comes_back(patterns: list[int], codec: int) -> None:
 
 @given(st.lists(st.integers(-(2**55), 2**55), min_size=1, max_size=50), st.integers(0, 6), st.data())
 def test_numbers_with_few_decimals_come_back(whole: list[int], decimals: int, data: st.DataObject) -> None:
-    values = np.resize([number / 10**decimals for number in whole], 2 * LEAST)
+    values = np.resize([number / 10**decimals for number in whole], 2 * MIN_VALUES)
     if data.draw(st.booleans()):
         values[data.draw(st.integers(0, len(values) - 1))] = data.draw(st.floats())
     found = unpack_floats(pack_floats(values))
@@ -68,6 +68,6 @@ def test_any_flipped_bit_is_noticed(patterns: list[int], codec: int, data: st.Da
     blob = bytearray(pack_floats(np.array(patterns, dtype=np.uint64).view(np.float64), codec))
     at = data.draw(st.integers(0, len(blob) * 8 - 1))
     blob[at // 8] ^= 1 << at % 8
-    assert faults(bytes(blob))
+    assert find_faults(bytes(blob))
     with pytest.raises(CorruptionError):
         unpack_floats(bytes(blob))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.frames import answer, frame
-from vigie.store.heads.stream import LENGTHS, HeadLimits
+from vigie.store.heads.stream import HEAD_LIMITS, HeadLimits
 from vigie.store.store import Store
 
 SMALL = HeadLimits(
@@ -26,12 +26,12 @@ def rows_of_chunks(directory: Path) -> set[int]:
     [(0, 160), (75_000, 160), (300_000, 160), (400_000, 96), (600_000, 64), (1_500_000, 64)],
 )
 def test_all_heads_together_fit_into_memory(series: int, rows: int) -> None:
-    assert LENGTHS.rows_of_heads(series) == rows
+    assert HEAD_LIMITS.rows_per_head(series) == rows
 
 
 def filled(directory: Path, nodes: int, steps: int) -> Store:
     """Return a store with two series of each node, looked after at every step."""
-    store = Store(directory, lengths=SMALL)
+    store = Store(directory, head_limits=SMALL)
     for step in range(steps):
         for node in range(nodes):
             store.append({"instance": f"n{node}"}, frame(1000 + 10 * step, ["a"], [step, node]))
@@ -61,9 +61,9 @@ def test_heads_that_grow_while_series_come_are_cut_short(tmp_path: Path) -> None
 
 
 def test_streams_that_began_together_are_merged_one_after_another(tmp_path: Path) -> None:
-    lengths = HeadLimits(head_rows=2, head_ms=100, keep_ms=20, block_ms=400)
+    head_limits = HeadLimits(head_rows=2, head_ms=100, keep_ms=20, block_ms=400)
     merged_at = set()
-    with Store(tmp_path, lengths=lengths) as store:
+    with Store(tmp_path, head_limits=head_limits) as store:
         for step in range(60):
             for node in range(20):
                 store.append({"instance": f"n{node}"}, frame(1000 + 10 * step, ["a"], [step, node]))

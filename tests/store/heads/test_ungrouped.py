@@ -90,7 +90,13 @@ def test_targets_of_a_kind_share_a_layout_in_whatever_order_their_series_come(tm
             for some in names:
                 store.append_series([series(name, [10], [1.0], instance) for name in some])
         assert (
-            len({id(group.layout) for groups in store._loose._groups.values() for group in groups.values()})
+            len(
+                {
+                    id(group.layout)
+                    for groups in store._ungrouped._groups.values()
+                    for group in groups.values()
+                }
+            )
             == 1
         )
 
@@ -101,8 +107,8 @@ def test_series_that_ended_leave_their_group_and_find_it_again(tmp_path: Path) -
             names = [f"s{time}", "a", "b"]
             store.append_series([series(name, [time], [1.0]) for name in names])
             store.append_series([series(f"s{time}", [time + 1], [STALE])])
-        (group,) = (group for groups in store._loose._groups.values() for group in groups.values())
-        assert len(group.seats) < 40
+        (group,) = (group for groups in store._ungrouped._groups.values() for group in groups.values())
+        assert len(group.members) < 40
         store.append_series([series(name, [200], [2.0]) for name in ("a", "b", "s5")])
         assert said(store, "s5") == {5: float_to_bits(1), 6: float_to_bits(STALE), 200: float_to_bits(2)}
         assert len(list(store._index)) == 1
@@ -114,8 +120,8 @@ def test_target_whose_series_are_all_replaced_at_every_scrape_keeps_one_narrow_g
             new = [series(f"s{time}_{n}", [time], [1.0]) for n in range(100)]
             old = [series(f"s{time - 1}_{n}", [time], [STALE]) for n in range(100)] if time else []
             store.append_series([*new, *old])
-        (group,) = (group for groups in store._loose._groups.values() for group in groups.values())
-        assert len(group.seats) == 100
+        (group,) = (group for groups in store._ungrouped._groups.values() for group in groups.values())
+        assert len(group.members) == 100
         assert said(store, "s7_7") == {7: float_to_bits(1), 8: float_to_bits(STALE)}
 
 
@@ -133,7 +139,7 @@ def test_series_that_come_together_now_and_then_end_up_alone_and_make_no_streams
 
 
 def test_group_whose_data_expired_goes_on(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=TINY, retention=Retention(age_ms=1000)) as store:
+    with Store(tmp_path, head_limits=TINY, retention=Retention(age_ms=1000)) as store:
         store.append_series([series("a", [10], [1.0]), series("b", [10], [1.0])])
         store.flush()
         store.maintain(100_000)
@@ -188,7 +194,7 @@ def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each
 ) -> None:
     directory = tmp_path_factory.mktemp("loose")
     expected: dict[str, dict[int, int]] = {}
-    store = Store(directory, lengths=TINY, segment_bytes=300)
+    store = Store(directory, head_limits=TINY, segment_bytes=300)
     for call in calls:
         if call == "flush":
             store.flush()
@@ -196,7 +202,7 @@ def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each
             store.maintain(80)
         elif call == "restart":
             store.close()
-            store = Store(directory, lengths=TINY, segment_bytes=300)
+            store = Store(directory, head_limits=TINY, segment_bytes=300)
         else:
             assert not isinstance(call, str)
             store.append_series(

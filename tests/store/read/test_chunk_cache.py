@@ -11,15 +11,15 @@ import pytest
 
 from tests.store.frames import EVERYTHING, NODE, answer, frame
 from vigie.store.heads.stream import HeadLimits
-from vigie.store.read.chunk_cache import CachedLines, ChunkCache
+from vigie.store.read.chunk_cache import CachedValues, ChunkCache
 from vigie.store.store import Store
 
 SMALL = HeadLimits(head_rows=4, head_ms=1000, keep_ms=50, block_ms=10_000)
 SENSORS = ["a", "b", "c"]
 
 
-def lines(number: float) -> CachedLines:
-    return CachedLines(np.full((1, 128), number), sparse=False)  # 1 KiB
+def lines(number: float) -> CachedValues:
+    return CachedValues(np.full((1, 128), number), sparse=False)  # 1 KiB
 
 
 def fill(store: Store, first: int, last: int) -> None:
@@ -40,13 +40,19 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
 
 def test_what_is_asked_for_once_is_not_kept_and_what_is_asked_for_again_is() -> None:
     unpacked = ChunkCache()
-    assert [unpacked.wants((number, b"")) for number in (1, 2, 1)] == [False, False, True]
+    assert [unpacked.is_repeated((number, b"")) for number in (1, 2, 1)] == [False, False, True]
 
 
 def test_what_was_asked_for_once_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vigie.store.read.chunk_cache.MOST_ASKED", 2)
+    monkeypatch.setattr("vigie.store.read.chunk_cache.MAX_SEEN", 2)
     unpacked = ChunkCache()
-    assert [unpacked.wants((number, b"")) for number in (1, 2, 3, 1, 3)] == [False, False, False, False, True]
+    assert [unpacked.is_repeated((number, b"")) for number in (1, 2, 3, 1, 3)] == [
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_what_is_kept_cannot_be_changed() -> None:
@@ -60,16 +66,19 @@ def test_what_is_kept_cannot_be_changed() -> None:
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent() -> None:
     unpacked = ChunkCache()
-    held = threading.Thread(target=unpacked._guard.acquire)
+    held = threading.Thread(target=unpacked._lock.acquire)
     held.start()
     held.join()
-    unpacked.reborn()
+    unpacked.after_fork()
     unpacked.put((1, b""), lines(1))
     assert unpacked.find([(1, b"")]) == [None]  # a child's only question needs no memory
 
 
 def test_answers_stay_right_while_chunks_come_and_are_merged(tmp_path: Path) -> None:
-    with Store(tmp_path / "one", lengths=SMALL) as store, Store(tmp_path / "other", lengths=SMALL) as other:
+    with (
+        Store(tmp_path / "one", head_limits=SMALL) as store,
+        Store(tmp_path / "other", head_limits=SMALL) as other,
+    ):
         for first in range(0, 2000, 200):
             fill(store, first, first + 200)
             fill(other, first, first + 200)
@@ -86,7 +95,7 @@ def test_answers_stay_right_while_chunks_come_and_are_merged(tmp_path: Path) -> 
 
 
 def test_one_damaged_chunk_of_many_costs_only_itself(tmp_path: Path) -> None:
-    with Store(tmp_path, lengths=SMALL) as store:
+    with Store(tmp_path, head_limits=SMALL) as store:
         for first in range(0, 400, 100):
             fill(store, first, first + 100)
         whole = answer(store)
@@ -96,9 +105,9 @@ def test_one_damaged_chunk_of_many_costs_only_itself(tmp_path: Path) -> None:
         database.execute("UPDATE blob SET content = zeroblob(length(content)) WHERE number = ?", (spoilt,))
     database.close()
     assert len(chunks) > 2
-    with Store(tmp_path, lengths=SMALL) as store:
+    with Store(tmp_path, head_limits=SMALL) as store:
         left = answer(store)
-        assert any(f"from {start} to {stop} is not readable" in damage for damage in store.damages)
+        assert any(f"from {start} to {stop} is not readable" in damage for damage in store.corruption_reports)
     for series, samples in whole.items():
         there = {time: bits for time, bits in samples.items() if not start <= time <= stop}
         assert there.items() <= left.get(series, {}).items()
@@ -107,7 +116,7 @@ def test_one_damaged_chunk_of_many_costs_only_itself(tmp_path: Path) -> None:
 def test_looking_for_series_stops_when_there_are_enough(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         fill(store, 0, 50)
-        assert len(store.some_series(EVERYTHING, 0, 100, 4)) == 4
-        assert len(store.some_series(EVERYTHING, 0, 100, 10)) == 6
-        assert store.few_series(EVERYTHING, 0, 100, 5) is None
-        assert len(store.few_series(EVERYTHING, 0, 100, 6) or []) == 6
+        assert len(store.first_series(EVERYTHING, 0, 100, 4)) == 4
+        assert len(store.first_series(EVERYTHING, 0, 100, 10)) == 6
+        assert store.series_up_to(EVERYTHING, 0, 100, 5) is None
+        assert len(store.series_up_to(EVERYTHING, 0, 100, 6) or []) == 6

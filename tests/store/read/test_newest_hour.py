@@ -14,12 +14,12 @@ from vigie.store.store import Store
 STEP = 10_000
 ROWS = 40
 LAST = ROWS * STEP
-LENGTHS = HeadLimits(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=20 * STEP, block_ms=10**9)
+HEAD_LIMITS = HeadLimits(head_rows=4, least_rows=4, head_ms=10**9, keep_ms=20 * STEP, block_ms=10**9)
 
 
 def stored(directory: Path) -> Samples:
     """Fill a store of short chunks, all of them on disk, and return what it answers."""
-    with Store(directory, lengths=LENGTHS) as store:
+    with Store(directory, head_limits=HEAD_LIMITS) as store:
         for step in range(1, ROWS + 1):
             store.append(NODE, frame(step * STEP, ["a", "b"], [step, 1, 2, 3]))
         store.sync()
@@ -40,7 +40,7 @@ def within(samples: Samples, start: int) -> Samples:
 def test_the_newest_hour_is_read_from_disk_once_after_a_restart(tmp_path: Path) -> None:
     expected = stored(tmp_path)
     start = LAST - 15 * STEP
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert answer(store, start=start, end=LAST) == within(expected, start)
         forget_disk(tmp_path)
         assert answer(store, start=start, end=LAST) == within(expected, start)
@@ -49,7 +49,7 @@ def test_the_newest_hour_is_read_from_disk_once_after_a_restart(tmp_path: Path) 
 def test_a_question_about_more_takes_the_newest_hour_into_memory_and_nothing_older(tmp_path: Path) -> None:
     expected = stored(tmp_path)
     start = LAST - 15 * STEP
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert answer(store, start=STEP, end=LAST) == expected
         forget_disk(tmp_path)
         assert answer(store, start=start, end=LAST) == within(expected, start)
@@ -59,7 +59,7 @@ def test_a_question_about_more_takes_the_newest_hour_into_memory_and_nothing_old
 def test_a_question_that_ends_earlier_takes_nothing_into_memory(tmp_path: Path) -> None:
     stored(tmp_path)
     start, end = LAST - 15 * STEP, LAST - 10 * STEP
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         seen = answer(store, start=start, end=end)
         forget_disk(tmp_path)
         assert answer(store, start=start, end=end) != seen
@@ -68,7 +68,7 @@ def test_a_question_that_ends_earlier_takes_nothing_into_memory(tmp_path: Path) 
 def test_what_was_taken_into_memory_leaves_it_when_its_time_is_over(tmp_path: Path) -> None:
     expected = stored(tmp_path)
     start = LAST - 15 * STEP
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         answer(store, start=start, end=LAST)
         store.maintain(LAST + 30 * STEP)
         assert answer(store, start=start, end=LAST) == within(expected, start)  # from disk again
@@ -80,7 +80,7 @@ def test_what_was_taken_into_memory_leaves_it_when_its_time_is_over(tmp_path: Pa
 def test_late_and_new_rows_find_their_place_beside_it(tmp_path: Path) -> None:
     stored(tmp_path)
     start, late = LAST - 15 * STEP, LAST - 7 * STEP + 1
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         answer(store, start=start, end=LAST)
         for time in (late, LAST + STEP):
             store.append(NODE, frame(time, ["a", "b"], [7, 7, 7, 7]))
@@ -88,7 +88,7 @@ def test_late_and_new_rows_find_their_place_beside_it(tmp_path: Path) -> None:
         assert all({late, LAST + STEP} <= line.keys() and len(line) == ROWS + 2 for line in seen.values())
         store.flush()
         assert answer(store) == seen
-    with Store(tmp_path, lengths=LENGTHS) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
         assert answer(store) == seen
 
 
@@ -96,9 +96,9 @@ def test_what_retention_removes_from_disk_leaves_memory_as_well(tmp_path: Path) 
     stored(tmp_path)
     start = LAST - 15 * STEP
     keeps_nothing = Retention(max_bytes=1)
-    with Store(tmp_path, lengths=LENGTHS, retention=keeps_nothing) as store:
+    with Store(tmp_path, head_limits=HEAD_LIMITS, retention=keeps_nothing) as store:
         assert answer(store, start=start, end=LAST)
         store.maintain(LAST)
         left = answer(store, start=start, end=LAST)  # the head, which is in no block yet
-        assert all(len(line) < LENGTHS.head_rows for line in left.values())
-        assert not store.damages
+        assert all(len(line) < HEAD_LIMITS.head_rows for line in left.values())
+        assert not store.corruption_reports

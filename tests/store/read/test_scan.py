@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.frames import frame
 from vigie.query.storage import Matcher, SeriesGroup
-from vigie.store.blocks.blob_packing import FULL, BlobIndex, pack_blobs
+from vigie.store.blocks.blob_packing import ROW_BYTES, BlobIndex, pack_blobs
 from vigie.store.blocks.blob_reader import BlobReader
 from vigie.store.errors import CorruptionError
 from vigie.store.heads.stream import HeadLimits
@@ -51,7 +51,7 @@ def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follo
         asked.append(numbers)
         return [(number, b"%d" % number) for number in numbers if number != 33]
 
-    places = b"".join((FULL * row).to_bytes(4, "little") for row in range(4))  # each in a row of its own
+    places = b"".join((ROW_BYTES * row).to_bytes(4, "little") for row in range(4))  # each in a row of its own
     shelf = BlobReader(read, [(first, BlobIndex(places, 4)) for first in (10, 20, 30)])
     assert [shelf.blob(place, 2) for place in (1, 2)] == [b"22", b"32"]
     assert asked == [(22, 32)]
@@ -62,7 +62,7 @@ def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follo
 
 
 def test_a_blob_that_ends_in_the_next_row_is_put_together() -> None:
-    blobs = [bytes([i]) * FULL for i in range(4)]
+    blobs = [bytes([i]) * ROW_BYTES for i in range(4)]
     rows, places = pack_blobs(blobs)
     stored = dict(enumerate(rows, 10))
     shelf = BlobReader(
@@ -72,15 +72,15 @@ def test_a_blob_that_ends_in_the_next_row_is_put_together() -> None:
 
 
 def test_layouts_that_a_question_saw_are_not_read_from_disk_again(tmp_path: Path) -> None:
-    lengths = HeadLimits(kept_series=1)
-    with Store(tmp_path, lengths=lengths) as store:
+    head_limits = HeadLimits(cached_series=1)
+    with Store(tmp_path, head_limits=head_limits) as store:
         for node in ("n1", "n2", "n3"):
             _put(store, node, 1000, "one", node)  # no two have the same series
         store.flush()
-    with Store(tmp_path, lengths=lengths) as store:
+    with Store(tmp_path, head_limits=head_limits) as store:
         asked: list[str] = []
         store._blocks.database._reader.set_trace_callback(asked.append)
         for _ in range(2):
             assert len(store.select(POWER, 0, 3000)) == 3
-            assert store.weight(POWER, 0, 3000) == 6
+            assert store.estimate_samples(POWER, 0, 3000) == 6
     assert len([text for text in asked if "FROM layout" in text]) == 3

@@ -26,7 +26,7 @@ def test_unreadable_file_is_put_aside_and_made_again(tmp_path: Path) -> None:
         (tmp_path / f"rollups-5m.sqlite{ending}").unlink(missing_ok=True)
     (tmp_path / "rollups-5m.sqlite").write_bytes(b"not a database at all" * 500)
     with Store(tmp_path) as store:
-        assert any("rollups-5m" in damage and "put aside" in damage for damage in store.damages)
+        assert any("rollups-5m" in damage and "moved to" in damage for damage in store.corruption_reports)
         np.testing.assert_equal(buckets(store, 300_000), expected)
         store.maintain(END + 2 * STEP)
         assert pages(store) == count
@@ -122,4 +122,4 @@ def test_damage_where_raw_has_gone_costs_no_other_series(tmp_path: Path) -> None
         assert samples_in(store, "power_watts") == (HOURS - 6) * 60
         store.maintain(END + 4 * STEP)
         assert samples_in(store, "temperature_celsius") == HOURS * 60
-        assert any("not readable" in damage for damage in store.damages)
+        assert any("not readable" in damage for damage in store.corruption_reports)

@@ -14,8 +14,8 @@ from tests.store.frames import NODE, frame
 from vigie.model import Frame, Table, gauge
 from vigie.query.buckets import FIELDS, Buckets
 from vigie.query.storage import Matcher
-from vigie.store.rollups.downsampling import downsample, grid
-from vigie.store.rollups.page_codec import buckets_of, page_of
+from vigie.store.rollups.downsampling import bucket_ends, downsample
+from vigie.store.rollups.page_codec import decode_page, encode_page
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.store import Store
 
@@ -32,7 +32,7 @@ hundredths = st.integers(0, 10**9).map(lambda number: number / 100)
 
 
 @st.composite
-def rolled(draw: st.DrawFn) -> Buckets:
+def rolled_up(draw: st.DrawFn) -> Buckets:
     rows = draw(st.integers(1, 8))
     times = START + np.sort(
         draw(st.lists(st.integers(1, 6 * HOUR), min_size=rows, max_size=rows, unique=True))
@@ -43,14 +43,16 @@ def rolled(draw: st.DrawFn) -> Buckets:
         line = np.array(draw(st.lists(kind, min_size=rows, max_size=rows)))
         lines.append(np.sort(line) if draw(st.booleans()) else line)
     with np.errstate(all="ignore"):
-        return downsample(times.astype(np.int64), np.array(lines), grid(START, START + 6 * HOUR, 5 * MINUTE))
+        return downsample(
+            times.astype(np.int64), np.array(lines), bucket_ends(START, START + 6 * HOUR, 5 * MINUTE)
+        )
 
 
 @settings(max_examples=50, print_blob=False)
-@given(rolled(), st.sets(st.sampled_from(FIELDS), min_size=1))
+@given(rolled_up(), st.sets(st.sampled_from(FIELDS), min_size=1))
 def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
-    page = page_of(LAYOUT, buckets, 5 * MINUTE)
-    found = buckets_of(page, np.arange(len(LAYOUT)), 5 * MINUTE, wanted)
+    page = encode_page(LAYOUT, buckets, 5 * MINUTE)
+    found = decode_page(page, np.arange(len(LAYOUT)), 5 * MINUTE, wanted)
     for name in wanted:
         shape = (len(LAYOUT), len(buckets.ends))
         expected = np.broadcast_to(getattr(buckets, name), shape)
@@ -68,8 +70,10 @@ def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
 def test_sums_know_decimals_that_only_a_sample_in_between_has() -> None:
     times = START + np.arange(1, 5, dtype=np.int64) * MINUTE
     values = np.array([[2.5, 2.75, 2.625, 3.5]] * len(LAYOUT))
-    page = page_of(LAYOUT, downsample(times, values, grid(START, START + 5 * MINUTE, 5 * MINUTE)), 5 * MINUTE)
-    found = buckets_of(page, np.arange(len(LAYOUT)), 5 * MINUTE, FIELDS)
+    page = encode_page(
+        LAYOUT, downsample(times, values, bucket_ends(START, START + 5 * MINUTE, 5 * MINUTE)), 5 * MINUTE
+    )
+    found = decode_page(page, np.arange(len(LAYOUT)), 5 * MINUTE, FIELDS)
     assert (found.total == 11.375).all()
     assert (found.lost == 2.75).all()
 
@@ -77,10 +81,10 @@ def test_sums_know_decimals_that_only_a_sample_in_between_has() -> None:
 def test_a_spike_costs_the_sums_beside_it_nothing() -> None:
     times = START + np.arange(1, 11, dtype=np.int64) * MINUTE
     values = np.array([[1.0, 7.0, 2.0, 9.0, 4.0, 1e15, 3.0, 5.0, 1.0, 2.0]] * len(LAYOUT))
-    page = page_of(
-        LAYOUT, downsample(times, values, grid(START, START + 10 * MINUTE, 5 * MINUTE)), 5 * MINUTE
+    page = encode_page(
+        LAYOUT, downsample(times, values, bucket_ends(START, START + 10 * MINUTE, 5 * MINUTE)), 5 * MINUTE
     )
-    found = buckets_of(page, np.arange(len(LAYOUT)), 5 * MINUTE, FIELDS)
+    found = decode_page(page, np.arange(len(LAYOUT)), 5 * MINUTE, FIELDS)
     assert (np.broadcast_to(found.total, (len(LAYOUT), 2))[:, 0] == 23.0).all()
 
 
@@ -112,7 +116,7 @@ def test_a_page_whose_series_come_and_go_is_parted_and_says_the_same(
         for hour in range(2, hours + 2, 2):
             store.maintain(START + hour * HOUR)
         np.testing.assert_equal(said(store, width, until), before)
-        (tier,) = [tier for tier in store._rollups.tiers if tier.kind.width == width]
+        (tier,) = [tier for tier in store._rollups.tiers if tier.config.width == width]
         spans = list(tier.blocks.spans(1))
         assert len(spans) >= 6
         assert max(len(tier.blocks.layouts.layout(span.layout)) for span in spans) < 400
@@ -149,7 +153,7 @@ def test_upkeep_that_is_to_end_begins_nothing_and_loses_nothing(tmp_path: Path) 
     with Store(tmp_path) as store:
         for step in range(1, 300):
             store.append(NODE, frame(START + step * MINUTE, "a", [float(step), 5.0]))
-        store.end_upkeep()
+        store.stop_maintenance()
         store.maintain(START + 6 * HOUR)
         assert [len(tier.blocks.oldest(9)) for tier in store._rollups.tiers] == [0, 0]
         assert store._blocks.oldest(9) == []

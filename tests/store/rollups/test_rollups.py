@@ -105,10 +105,10 @@ def test_a_late_row_is_known_after_a_restart_though_another_page_was_made_since(
         store.maintain(END)
         fill(store, 100, 139)
         fill(store, HOURS * 60 + 1, HOURS * 60 + 10)
-        maker, (stream,) = store._rollups._maker, store._index
+        maker, (stream,) = store._rollups._builder, store._index
         page = START + 12 * HOUR
         newest = TierClaim(stream.name, page, END + 10 * STEP)
-        maker._make(0, [(stream, newest)], store._guard, MaintenanceThrottle())
+        maker._build(0, [(stream, newest)], store._lock, MaintenanceThrottle())
         expected = buckets(store, 300_000)
         assert expected["count"][20] == 5.0
     with Store(tmp_path) as store:
@@ -121,7 +121,7 @@ def test_a_late_row_is_known_although_the_log_was_lost_before(tmp_path: Path) ->
     with Store(tmp_path) as store:
         for _ in range(3):
             fill(store, leave_out=range(100, 140))
-            store._log.renew()
+            store._log.rotate()
         store.maintain(END)
         store.flush()
     with sqlite3.connect(tmp_path / "blocks.sqlite") as blocks:
@@ -278,12 +278,12 @@ def test_rollups_that_stand_in_for_raw_say_the_same(name: str, tmp_path: Path) -
         fill(store)
         store.maintain(END)
         engine = Engine(store)
-        rolled = engine.range(query, START + HOUR, END, step)
-        assert rolled.warnings
+        rolled_up = engine.range(query, START + HOUR, END, step)
+        assert rolled_up.warnings
         single = [engine.instant(query, at) for at in range(START + HOUR, END + 1, step)]
         assert not any(each.warnings for each in single)
         raw = [each.series[0].values[0] for each in single if each.series]
-        np.testing.assert_allclose(rolled.series[0].values, raw, 1e-12)
+        np.testing.assert_allclose(rolled_up.series[0].values, raw, 1e-12)
 
 
 def test_pages_past_their_age_go_and_nothing_waits_for_ever(tmp_path: Path) -> None:
@@ -359,9 +359,9 @@ def test_aggregations_of_rollups_say_what_aggregations_of_raw_say(fold: str, tmp
     with Store(tmp_path) as store:
         fill(store)
         query, span = f"{fold} by (sensor, __name__) (last_over_time(power_watts[15m]))", (START + HOUR, END)
-        rolled, raw = (Engine(store).range(query, span[0] + off, span[1], 300_000) for off in (0, 1))
-        assert [dict(each.labels) for each in rolled.series] == [dict(each.labels) for each in raw.series]
-        assert "rollups" in rolled.warnings[0]
+        rolled_up, raw = (Engine(store).range(query, span[0] + off, span[1], 300_000) for off in (0, 1))
+        assert [dict(each.labels) for each in rolled_up.series] == [dict(each.labels) for each in raw.series]
+        assert "rollups" in rolled_up.warnings[0]
         assert not raw.warnings
         rated = Engine(store).range(f"{fold} by (sensor) (rate(power_watts[15m]))", *span, 300_000)
         alone = Engine(store).range("rate(power_watts[15m])", *span, 300_000)

@@ -13,7 +13,7 @@ from vigie.query.storage import Matcher
 from vigie.store.corruption import CorruptionLog
 from vigie.store.errors import InvalidMatcherError
 from vigie.store.heads.index import Index
-from vigie.store.heads.stream import LENGTHS, Stream
+from vigie.store.heads.stream import HEAD_LIMITS, Stream
 from vigie.store.series.layout import Layouts
 from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import extend_schema
@@ -108,14 +108,14 @@ def test_names_of_streams_find_what_looking_at_every_stream_finds(
 ) -> None:
     index = Index()
     for number, names in enumerate(names_of_streams):
-        stream = Stream(StreamName((("i", f"{number}"),), "s", True), Layouts(), LENGTHS, CorruptionLog())
+        stream = Stream(StreamName((("i", f"{number}"),), "s", True), Layouts(), HEAD_LIMITS, CorruptionLog())
         index.add(stream)
-        index.note(stream, extend_schema({name: frozenset({"__name__"}) for name in names}))
+        index.add_schema(stream, extend_schema({name: frozenset({"__name__"}) for name in names}))
     pattern = data.draw(st.sampled_from(["a", "a|b", "a|b|c|d|e|f", "[a-c]", ".+", "a|", ".*", "x|y"]))
     operator = data.draw(st.sampled_from(["=", "=~", "!=", "!~"]))
     condition = CompiledMatcher(Matcher("__name__", operator, pattern))
     found = {one.target["i"] for one in index.find([Matcher("__name__", operator, pattern)])}
     fitting = {f"{i}" for i, names in enumerate(names_of_streams) if any(map(condition.test, names))}
     assert found >= fitting
-    if condition.among is not None:
+    if condition.values is not None:
         assert found == fitting

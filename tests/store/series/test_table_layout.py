@@ -10,7 +10,7 @@ from vigie.model import Table, gauge
 from vigie.model.table import Series
 from vigie.store.errors import InvalidInputError
 from vigie.store.series.layout import Layouts
-from vigie.store.series.table_layout import table_layout
+from vigie.store.series.table_layout import build_table_layout
 
 TAKEN = {"instance": "n1"}
 THREADS = gauge("threads", "How many there are.", "id", "image")
@@ -27,8 +27,8 @@ def test_a_version_has_the_same_shape_beside_the_one_before(versions: list[list[
     before = None
     for version, series in enumerate(versions):
         table = Table("containers", version, tuple(series))
-        alone = table_layout(LAYOUTS, table, TAKEN)
-        before = table_layout(LAYOUTS, table, TAKEN, before)
+        alone = build_table_layout(LAYOUTS, table, TAKEN)
+        before = build_table_layout(LAYOUTS, table, TAKEN, before)
         assert before.layout is alone.layout
         assert (before.kept is None) == (alone.kept is None)
         if before.kept is not None and alone.kept is not None:
@@ -38,9 +38,9 @@ def test_a_version_has_the_same_shape_beside_the_one_before(versions: list[list[
 @pytest.mark.parametrize("values", [("a",), ("a", "\ud800")])
 def test_what_is_new_in_a_version_is_refused_as_in_the_first(values: tuple[str, ...]) -> None:
     good = (THREADS, ("a", "b"))
-    before = table_layout(LAYOUTS, Table("containers", 1, (good,)), TAKEN)
+    before = build_table_layout(LAYOUTS, Table("containers", 1, (good,)), TAKEN)
     with pytest.raises(InvalidInputError):
-        table_layout(LAYOUTS, Table("containers", 2, (good, (THREADS, values))), TAKEN, before)
+        build_table_layout(LAYOUTS, Table("containers", 2, (good, (THREADS, values))), TAKEN, before)
 
 
 @given(st.lists(st.lists(texts, max_size=4), min_size=2, max_size=6))
@@ -50,7 +50,7 @@ def test_a_layout_that_is_widened_knows_where_each_series_stands(steps: list[lis
     for step in steps:
         keys = tuple((("__name__", name),) for name in dict.fromkeys(step))
         union = layouts.union((all_of_them, layouts.of(keys)))
-        all_of_them = layouts.widened(all_of_them, keys)
+        all_of_them = layouts.extend_layout(all_of_them, keys)
         assert all_of_them is union
         assert [all_of_them.series[i] for i in all_of_them.column.values()] == list(all_of_them.column)
         assert len(all_of_them.column) == len(all_of_them)

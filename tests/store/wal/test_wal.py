@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from vigie.store.recovery import in_order
+from vigie.store.recovery import order_rows
 from vigie.store.series.layout import Layouts
-from vigie.store.wal.records import KEY_EVERY, RowSet, StreamName, WalBatch, WalRow
+from vigie.store.wal.records import KEY_INTERVAL, RowSet, StreamName, WalBatch, WalRow
 from vigie.store.wal.segments import MAGIC, SegmentDamage
 from vigie.store.wal.wal import WriteAheadLog
 
@@ -39,15 +39,17 @@ def batched(some: list[list[WalRow]]) -> Iterator[WalBatch]:
     forms: dict[object, RowSet] = {}
     for i, rows in enumerate(some):
         batch = WalBatch.of(rows)
-        again = forms.setdefault((i % 5 == 4, *batch.form.streams), RowSet(batch.form.streams, recurs=True))
-        yield batch if i % 3 == 2 else batch._replace(form=again)
+        again = forms.setdefault(
+            (i % 5 == 4, *batch.row_set.streams), RowSet(batch.row_set.streams, recurs=True)
+        )
+        yield batch if i % 3 == 2 else batch._replace(row_set=again)
 
 
 def written(directory: Path, some: list[list[WalRow]]) -> Path:
     log = WriteAheadLog(directory, LAYOUTS)
     log.start(1)
     for batch in batched(some):
-        log.rows(batch)
+        log.append_rows(batch)
     log.close()
     (path,) = directory.glob("*.log")
     return path
@@ -67,11 +69,11 @@ def plain(some: list[list[WalRow]]) -> Plain:
 
 
 def read(directory: Path) -> tuple[Plain, list[SegmentDamage]]:
-    damages: list[SegmentDamage] = []
+    damaged: list[SegmentDamage] = []
     found: Plain = []
-    for entry in WriteAheadLog(directory, LAYOUTS).replay(damages):
+    for entry in WriteAheadLog(directory, LAYOUTS).replay(damaged):
         assert isinstance(entry, list)
-        for rows in in_order(entry):
+        for rows in order_rows(entry):
             assert (np.diff(rows.positions) > 0).all()
             words = rows.values.view(np.uint64).tolist()
             series = rows.layout.series
@@ -79,7 +81,7 @@ def read(directory: Path) -> tuple[Plain, list[SegmentDamage]]:
                 (rows.stream, series, time, line)
                 for time, line in zip(rows.times.tolist(), words, strict=True)
             ]
-    return sorted(found, key=lambda row: row[0]), damages
+    return sorted(found, key=lambda row: row[0]), damaged
 
 
 @settings(max_examples=50)  # files, on a machine that may be busy
@@ -100,10 +102,10 @@ def test_cut_anywhere_the_log_gives_the_records_before_the_cut(
         ends = record_ends(some)
         cut = data.draw(st.integers(0, path.stat().st_size))
         os.truncate(path, cut)
-        found, damages = read(Path(directory))
+        found, damaged = read(Path(directory))
         whole = sum(end <= cut for end in ends)
         assert found == plain(some[:whole])
-        assert all("torn" in damage.reason or damage.offset == 0 for damage in damages)
+        assert all("torn" in damage.reason or damage.offset == 0 for damage in damaged)
         assert read(Path(directory)) == (found, []), "once cut, it is whole"
 
 
@@ -118,30 +120,30 @@ def test_flipped_bit_anywhere_costs_nothing_before_it_and_is_said(
         at = data.draw(st.integers(0, len(content) * 8 - 1))
         content[at // 8] ^= 1 << at % 8
         path.write_bytes(content)
-        found, damages = read(Path(directory))
+        found, damaged = read(Path(directory))
         whole = sum(end <= at // 8 for end in record_ends(some))
         sure, read_back, logged = (
             Counter(map(repr, rows)) for rows in (plain(some[:whole]), found, plain(some))
         )
         assert sure <= read_back <= logged, "what is read is never anything else"
-        assert damages
-        assert min(damage.offset for damage in damages if damage.lost) <= at // 8
+        assert damaged
+        assert min(damage.offset for damage in damaged if damage.lost) <= at // 8
 
 
 def test_flipped_bit_costs_rows_only_up_to_the_next_key(tmp_path: Path) -> None:
     layout = LAYOUTS.of(((("__name__", "a"),),))
     streams = [StreamName((("instance", name),), "cpu", True) for name in ("n1", "n2")]
-    count = 4 * KEY_EVERY
+    count = 4 * KEY_INTERVAL
     some = [[WalRow(s, layout, time, np.array([time + 0.5]))] for time in range(count) for s in streams]
     path = written(tmp_path, some)
     content = bytearray(path.read_bytes())
-    content[record_ends(some)[KEY_EVERY] + 20] ^= 1
+    content[record_ends(some)[KEY_INTERVAL] + 20] ^= 1
     path.write_bytes(content)
-    found, damages = read(tmp_path)
+    found, damaged = read(tmp_path)
     for stream in streams:
         times = {row[2] for row in found if row[0] == stream}
-        assert len(times) >= count - KEY_EVERY
-    assert "a record is damaged" in str(damages[0])
+        assert len(times) >= count - KEY_INTERVAL
+    assert "a record is damaged" in str(damaged[0])
 
 
 @settings(max_examples=50)
@@ -151,9 +153,9 @@ def test_garbage_is_cut_and_said(garbage: bytes, with_magic: bool) -> None:
         assume(with_magic or not garbage.startswith(MAGIC))
         log = WriteAheadLog(Path(directory), LAYOUTS)
         (Path(directory) / "000000000007.log").write_bytes((MAGIC if with_magic else b"") + garbage)
-        damages: list[SegmentDamage] = []
-        assert [entry for entry in log.replay(damages) if entry] == []
-        assert bool(damages) == bool(garbage)
+        damaged: list[SegmentDamage] = []
+        assert [entry for entry in log.replay(damaged) if entry] == []
+        assert bool(damaged) == bool(garbage)
 
 
 def test_damage_in_one_segment_costs_nothing_in_the_next(tmp_path: Path) -> None:
@@ -162,14 +164,14 @@ def test_damage_in_one_segment_costs_nothing_in_the_next(tmp_path: Path) -> None
     log = WriteAheadLog(tmp_path, LAYOUTS, segment_bytes=1)
     log.start(1)
     for time in range(3):
-        log.rows(WalBatch.of([WalRow(stream, layout, time, np.array([float(time)]))]))
+        log.append_rows(WalBatch.of([WalRow(stream, layout, time, np.array([float(time)]))]))
         log.sync()
     log.close()
     first = min(tmp_path.glob("*.log"))
     first.write_bytes(first.read_bytes()[:-1])
-    found, damages = read(tmp_path)
+    found, damaged = read(tmp_path)
     assert [time for _, _, time, _ in found] == [1, 2]
-    assert [damage.path for damage in damages] == [first]
+    assert [damage.path for damage in damaged] == [first]
 
 
 def record_ends(some: list[list[WalRow]]) -> list[int]:
@@ -179,7 +181,7 @@ def record_ends(some: list[list[WalRow]]) -> list[int]:
         log.start(1)
         ends = []
         for batch in batched(some):
-            log.rows(batch)
+            log.append_rows(batch)
             ends.append(log.position & (1 << 40) - 1)
         log.close()
     return ends

@@ -50,7 +50,7 @@ class Grouper:
         """Return the groups of one part."""
         if self._modifier is None or not isinstance(series, LabelTable):
             return group_rows(series, self._modifier)
-        kind = series.kind(_names(series, self._modifier))
+        kind = series.sharing_key(_names(series, self._modifier))
         groups = self._known.get(kind)
         if groups is None:
             groups = group_rows(series, self._modifier)
@@ -99,7 +99,7 @@ def _by_columns(series: LabelTable, modifier: AggModifier) -> Grouping:
     appearance = np.argsort(firsts)
     place = np.empty_like(appearance)
     place[appearance] = np.arange(len(appearance))
-    return _sorted(_called(series.taken(firsts[appearance]), modifier), place[of_row.ravel()])
+    return _sorted(_called(series.take(firsts[appearance]), modifier), place[of_row.ravel()])
 
 
 def _called(firsts: LabelTable, modifier: AggModifier) -> Sequence[Labels]:

@@ -67,7 +67,7 @@ def _results(
 ) -> Sequence[Labels]:
     """Return the labels of each pair's result."""
     if isinstance(many, LabelTable) and not how.included:
-        rows = many.taken(many_rows)
+        rows = many.take(many_rows)
         rows = rows.without((NAME,)) if _loses_name(how) else rows
         if how.grouping != "OneToOne":
             return rows

@@ -156,7 +156,7 @@ def _same_from(scope: EvalContext, references: Times, length: int) -> int | None
 
 def _finest(storage: RollupStorage, begin: int) -> int:
     widths = storage.rollup_widths()
-    return next((width for width in widths if storage.rolled_since(width) <= begin), widths[-1])
+    return next((width for width in widths if storage.rollups_since(width) <= begin), widths[-1])
 
 
 def _limits(references: Times, length: int, width: int) -> tuple[Times, Times]:

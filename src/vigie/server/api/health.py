@@ -14,7 +14,7 @@ from starlette.routing import Route
 from vigie.server.http.requests import Handler, handle_errors, respond
 from vigie.server.metrics import ServerMetrics
 from vigie.server.openapi.document import document
-from vigie.store.filesystem import DiskSpace, SpaceLimits, space_of
+from vigie.store.filesystem import DiskSpace, SpaceLimits, disk_space
 from vigie.wire.exposition.negotiation import choose_format
 
 Check = Callable[[], str]
@@ -34,7 +34,7 @@ class Readiness:
         return [reason for check in self.checks if (reason := check())]
 
 
-def check_free_space(directory: Path, space: Callable[[Path], DiskSpace] = space_of) -> Check:
+def check_free_space(directory: Path, space: Callable[[Path], DiskSpace] = disk_space) -> Check:
     """Return what tells when the file system is so full that the store takes nothing."""
 
     def check() -> str:

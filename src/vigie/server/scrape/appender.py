@@ -15,7 +15,7 @@ from vigie.server.scrape.parser import TimedSample
 from vigie.server.scrape.series_cache import Pairs, ScrapeLayout
 from vigie.server.scrape.target import Target
 from vigie.store.heads.ungrouped import Samples
-from vigie.store.series.layout import key_of_labels
+from vigie.store.series.layout import label_key
 
 MOST_KNOWN = 50_000  # series with times of their own
 METRICS = (
@@ -141,7 +141,7 @@ class ScrapeAppender:
     def _all_labels(self, series: Series) -> Labels:
         metric, values = series
         own = {**dict(zip(metric.labels, values, strict=True)), NAME: metric.name}
-        beside = own if self._honor_labels else dict(key_of_labels(own, self._labels))
+        beside = own if self._honor_labels else dict(label_key(own, self._labels))
         return {**self._labels, **beside}
 
 

@@ -52,14 +52,16 @@ class StalenessView(StorageView):
         """Return the label sets of series that have samples in the time span."""
         return self._also(self._store.series(matchers, start, end), matchers, start, end)
 
-    def few_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels] | None:
+    def series_up_to(
+        self, matchers: Sequence[Matcher], start: int, end: int, limit: int
+    ) -> list[Labels] | None:
         """Return the same, or None if there are more of them."""
-        found = self._store.few_series(matchers, start, end, most)
+        found = self._store.series_up_to(matchers, start, end, limit)
         return None if found is None else self._also(found, matchers, start, end)
 
-    def some_series(self, matchers: Sequence[Matcher], start: int, end: int, most: int) -> list[Labels]:
+    def first_series(self, matchers: Sequence[Matcher], start: int, end: int, limit: int) -> list[Labels]:
         """Return the same, or the first so many of them."""
-        return self._also(self._store.some_series(matchers, start, end, most), matchers, start, end)[:most]
+        return self._also(self._store.first_series(matchers, start, end, limit), matchers, start, end)[:limit]
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted names of their labels."""
@@ -88,25 +90,25 @@ class StalenessView(StorageView):
         for target, gaps in absent.items():
             yield RollupGroup([_labels(target)], rolled_with_zeros(stored.get(target), gaps, ends, width))
 
-    def weight(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
+    def estimate_samples(self, matchers: Sequence[Matcher], start: int, end: int, enough: int) -> int:
         """Return about how many values a selection would read, or more than enough."""
-        return self._store.weight(matchers, start, end, enough)
+        return self._store.estimate_samples(matchers, start, end, enough)
 
-    def live_pairs(self) -> Counter[tuple[str, str]]:
+    def label_cardinality(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
-        return self._store.live_pairs()
+        return self._store.label_cardinality()
 
-    def asked(self) -> AbstractContextManager[None]:
+    def query_running(self) -> AbstractContextManager[None]:
         """Let upkeep give way for as long as a question is answered."""
-        return self._store.asked()
+        return self._store.query_running()
 
-    def still(self) -> AbstractContextManager[None]:
+    def fork_lock(self) -> AbstractContextManager[None]:
         """Hold every lock of the store, so that a fork sees nothing half done."""
-        return self._store.still()
+        return self._store.fork_lock()
 
-    def reborn(self) -> None:
+    def after_fork(self) -> None:
         """Make the store readable in a child that was forked just now."""
-        self._store.reborn()
+        self._store.after_fork()
 
     def _scan(self, matchers: Sequence[Matcher], start: int, end: int, gaps: Gaps) -> Iterator[Load]:
         ups = _fitting(matchers, gaps)

@@ -28,7 +28,7 @@ from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.simulation.cluster.sizing import STEP_MS, pace
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.bulk_load import BulkLoader
-from vigie.store.filesystem import FOLDER
+from vigie.store.filesystem import STORE_DIRECTORY
 
 ADDRESS = "127.0.0.1"
 
@@ -46,7 +46,7 @@ def write_past(
     """
     times = np.arange(story.now_ms - history_ms, story.now_ms + 1, STEP_MS, dtype=np.int64)
     links, series = np.zeros(len(times)), 0
-    with BulkLoader(data / FOLDER) as store:
+    with BulkLoader(data / STORE_DIRECTORY) as store:
         for done, node in enumerate(nodes):
             tell(done)
             labels = {"instance": node.machine.name, "job": "node"}

@@ -8,7 +8,7 @@ from typing import Any
 from vigie.store.blocks.blob_packing import BlobIndex
 from vigie.store.errors import CorruptionError
 
-AT_ONCE = 250
+CHUNKS_PER_READ = 250
 
 
 class BlobReader:
@@ -21,20 +21,22 @@ class BlobReader:
     def __len__(self) -> int:
         return len(self._chunks)
 
-    def blob(self, chunk: int, band: int) -> bytes:
+    def blob(self, chunk: int, group: int) -> bytes:
         """Return the sealed values of a column group of one chunk."""
-        first, places = self._chunks[chunk]
-        place = places.of(band)
-        numbers = [first + row for row in place.rows]
+        first, locations = self._chunks[chunk]
+        location = locations.locate(group)
+        numbers = [first + row for row in location.rows]
         if not all(map(self._fetched.__contains__, numbers)):
-            behind = self._chunks[chunk + 1 : chunk + AT_ONCE]
+            following = self._chunks[chunk + 1 : chunk + CHUNKS_PER_READ]
             try:
-                others = [at + row for at, each in behind if band < len(each) for row in each.of(band).rows]
+                others = [
+                    at + row for at, each in following if group < len(each) for row in each.locate(group).rows
+                ]
                 self._fetch([*numbers, *others])
             except CorruptionError:  # another one is unreadable; this one may be intact
                 self._fetch(numbers)
         try:
-            return place.cut([self._fetched[number] for number in numbers])
+            return location.cut([self._fetched[number] for number in numbers])
         except KeyError as missing:
             raise CorruptionError(f"the values {missing} of a chunk are missing") from None
 

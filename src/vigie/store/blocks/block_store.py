@@ -17,13 +17,13 @@ from vigie.store.blocks.blob_reader import BlobReader
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.blocks.database import BlockDatabase, is_corrupt
 from vigie.store.blocks.layout_spans import LayoutSpan
-from vigie.store.blocks.layout_store import KEPT_SERIES, LayoutStore
+from vigie.store.blocks.layout_store import CACHED_SERIES, LayoutStore
 from vigie.store.compression import codec
 from vigie.store.corruption import CorruptionLog
 from vigie.store.errors import CorruptionError
 from vigie.store.series.layout import Layout, Layouts
 from vigie.store.series.schema import Schema
-from vigie.store.wal.records import LATEST, StreamName
+from vigie.store.wal.records import MAX_TIME, StreamName
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS stream (
@@ -40,9 +40,9 @@ CREATE TABLE IF NOT EXISTS blob (number INTEGER PRIMARY KEY, content BLOB);
 """
 _CHUNK = "SELECT number, layout, start, stop, count, times, first_blob, blobs, places FROM chunk WHERE "
 _SPAN = "SELECT stream, layout, min(start), max(stop) FROM chunk WHERE "
-_UNLIKE = """
+_LAYOUTS_BY_SCHEMA = """
 SELECT min(layout.number) FROM chunk JOIN layout ON layout.number = chunk.layout
-WHERE chunk.stream = ? AND chunk.start <= ? AND chunk.stop >= ? GROUP BY layout.outline"""
+WHERE chunk.stream = ? AND chunk.start <= ? AND chunk.stop >= ? GROUP BY layout.schema"""
 _OVERLAPPING = """
 stream = ?1 AND start <= ?3 AND start >= coalesce((SELECT min(start) FROM (
     SELECT start FROM chunk WHERE stream = ?1 AND start < ?2 ORDER BY start DESC LIMIT 2)), ?2)
@@ -53,7 +53,7 @@ _REACHING = "stream = ? AND start >= ? AND start < ? AND stop > ? ORDER BY start
 _SEALED = {
     "times of chunk": "SELECT number, times FROM chunk",
     "layout": "SELECT number, series FROM layout",
-    "outline": "SELECT number, content FROM outline",
+    "schema": "SELECT number, content FROM schema",
 }
 _PROBES = (
     "SELECT sum(flushed) FROM stream NOT INDEXED",
@@ -63,17 +63,17 @@ _PROBES = (
     "SELECT sum(stop) FROM chunk INDEXED BY chunk_by_age",
     "SELECT sum(start) FROM chunk INDEXED BY chunk_small WHERE small = 1",
     "SELECT sum(checksum) FROM layout INDEXED BY layout_by_checksum",
-    "SELECT sum(checksum) FROM outline INDEXED BY outline_by_checksum",
+    "SELECT sum(checksum) FROM schema INDEXED BY schema_by_checksum",
     "SELECT max(number) FROM layout",  # the end of a table is where the next row goes
-    "SELECT max(number) FROM outline",
+    "SELECT max(number) FROM schema",
     "SELECT max(number) FROM blob",
 )
-_PLACES = "SELECT number, first_blob, blobs, places FROM chunk"
+_LOCATIONS = "SELECT number, first_blob, blobs, places FROM chunk"
 _ROWS = "SELECT number, content FROM blob WHERE number >= ? AND number < ?"
 _LAST_CHUNK = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunk'), 0)"
-_NEAR = "SELECT number FROM chunk WHERE first_blob >= ? AND first_blob < ?"
-LAST = 1 << 62
-A_PAGE = 100  # at most; a damaged page affects all of them
+_NEARBY = "SELECT number FROM chunk WHERE first_blob >= ? AND first_blob < ?"
+MAX_NUMBER = 1 << 62
+ROWS_PER_PAGE = 100  # at most; a damaged page affects all of them
 
 
 class StoredStream(NamedTuple):
@@ -94,18 +94,18 @@ class BlockStore:
     """Chunks by stream and time; the column groups of a chunk are in consecutive rows."""
 
     def __init__(
-        self, path: Path, layouts: Layouts, damages: CorruptionLog, kept_series: int = KEPT_SERIES
+        self, path: Path, layouts: Layouts, corruption_log: CorruptionLog, cached_series: int = CACHED_SERIES
     ) -> None:
-        self.damages = damages
+        self.corruption_log = corruption_log
         self.database = BlockDatabase(path, _SCHEMA + layout_store.SCHEMA)
-        self.layouts = LayoutStore(self.database, layouts, kept_series)
+        self.layouts = LayoutStore(self.database, layouts, cached_series)
         self._read = self.database.read
         # Chunks committed while their rows still count as in memory.
-        self.unsettled: set[int] = set()
-        self.salvaged = False  # some chunks may be lost
-        self._stuck: set[int] = set()  # chunks whose values SQLite cannot delete
-        self._written: int = self._read(_LAST_CHUNK)[0][0]
-        self._newest = LAST  # larger numbers were written after this process was forked
+        self.unpublished: set[int] = set()
+        self.repaired = False  # some chunks may be lost
+        self._undeletable: set[int] = set()  # chunks whose values SQLite cannot delete
+        self._last_number: int = self._read(_LAST_CHUNK)[0][0]
+        self._max_number = MAX_NUMBER  # larger numbers were written after this process was forked
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -119,11 +119,11 @@ class BlockStore:
     def close(self) -> None:
         self.database.close()
 
-    def reborn(self) -> None:
+    def after_fork(self) -> None:
         """Continue in a forked child, with a read snapshot as of the fork."""
-        self.database.reborn()
+        self.database.after_fork()
         self._read = self.database.read
-        self._newest = self._written
+        self._max_number = self._last_number
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -143,7 +143,9 @@ class BlockStore:
             for number, target, source, framed, flushed in rows
         ]
 
-    def spans(self, stream: int | None = None, start: int = -LAST, end: int = LAST) -> Iterator[LayoutSpan]:
+    def spans(
+        self, stream: int | None = None, start: int = -MAX_NUMBER, end: int = MAX_NUMBER
+    ) -> Iterator[LayoutSpan]:
         """Yield the layouts of one stream, or of all, with chunks in a time range."""
         if stream is None:
             rows = self._read(_SPAN + "start <= ? AND stop >= ? GROUP BY stream, layout", end, start)
@@ -152,20 +154,20 @@ class BlockStore:
             rows = self._read(_SPAN + where, stream, end, start)
         return starmap(LayoutSpan, rows)
 
-    def unlike_layouts(self, stream: int, start: int, end: int) -> list[int]:
+    def layouts_by_schema(self, stream: int, start: int, end: int) -> list[int]:
         """Return one layout per schema that a stream has in a time range."""
-        return [number for (number,) in self._read(_UNLIKE, stream, end, start)]
+        return [number for (number,) in self._read(_LAYOUTS_BY_SCHEMA, stream, end, start)]
 
-    def outlines(self, spans: Iterable[LayoutSpan]) -> Iterator[tuple[LayoutSpan, Schema | None]]:
+    def schemas(self, spans: Iterable[LayoutSpan]) -> Iterator[tuple[LayoutSpan, Schema | None]]:
         """Yield spans, each with the schema of its layout; None if it is damaged, which is reported."""
         for span in spans:
             try:
-                yield span, self.layouts.outline(span.layout)
+                yield span, self.layouts.schema(span.layout)
             except CorruptionError as error:  # affects the series it describes, not the whole store
-                self.damages.add(str(error))
+                self.corruption_log.add(str(error))
                 yield span, None
 
-    def keep_stream(self, name: StreamName, flushed: int) -> int:
+    def upsert_stream(self, name: StreamName, flushed: int) -> int:
         """Record up to which log position a stream is in blocks; return the stream's number."""
         rows = self._db.execute(
             "INSERT INTO stream (target, source, framed, flushed) VALUES (?, ?, ?, ?) "
@@ -178,72 +180,83 @@ class BlockStore:
     def write(self, stream: int, chunk: Chunk, *, small: bool) -> int:
         """Write a chunk and delete those it replaces; return its number."""
         for number in chunk.replaces:
-            self.remove_chunk(number)
+            self.delete_chunk(number)
         (first,) = self._db.execute("SELECT coalesce(max(number), 0) + 1 FROM blob").fetchone()
-        rows, places = pack_blobs([chunk.blob(band) for band in range(len(chunk.layout.bands))])
+        rows, locations = pack_blobs([chunk.blob(group) for group in range(len(chunk.layout.column_groups))])
         self._db.executemany("INSERT INTO blob VALUES (?, ?)", enumerate(rows, first))
         layout, times = self.layouts.number(chunk.layout), chunk.packed_times
-        self._written += 1  # even if rolled back: a head may already refer to this number
-        about = (stream, layout, chunk.start, chunk.end, chunk.rows, first, len(rows), small, times, places)
-        self._db.execute(
-            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (self._written, *about)
+        self._last_number += 1  # even if rolled back: a head may already refer to this number
+        fields = (
+            stream,
+            layout,
+            chunk.start,
+            chunk.end,
+            chunk.rows,
+            first,
+            len(rows),
+            small,
+            times,
+            locations,
         )
-        return self._written
+        self._db.execute(
+            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (self._last_number, *fields)
+        )
+        return self._last_number
 
-    def grown_up(self, chunks: Iterable[Chunk]) -> None:
+    def mark_merged(self, chunks: Iterable[Chunk]) -> None:
         """Mark chunks that have no neighbors to merge with as merged."""
         self._db.executemany(
             "UPDATE chunk SET small = 0 WHERE number = ?", [(chunk.number,) for chunk in chunks]
         )
 
-    def remove_chunk(self, number: int) -> None:
+    def delete_chunk(self, number: int) -> None:
         query = "SELECT first_blob, blobs FROM chunk WHERE number = ?"
         for first, count in self._db.execute(query, (number,)).fetchall():
-            if number not in self._stuck:
-                self._remove_values(number, first, first + count)
+            if number not in self._undeletable:
+                self._delete_values(number, first, first + count)
         self._db.execute("DELETE FROM chunk WHERE number = ?", (number,))
 
-    def _remove_values(self, chunk: int, first: int, stop: int) -> None:
+    def _delete_values(self, chunk: int, first: int, stop: int) -> None:
         """Delete the values of a chunk; if pages are damaged, the next attempt leaves them in place."""
         try:
             self._db.execute("DELETE FROM blob WHERE number >= ? AND number < ?", (first, stop))
         except sqlite3.Error as error:
             if is_corrupt(error):
-                near = self._read(_NEAR, first - A_PAGE, stop + A_PAGE)
-                self._stuck.update(number for (number,) in near)
-                self.damages.add(f"the values of chunk {chunk} cannot be removed from disk: {error}")
+                nearby = self._read(_NEARBY, first - ROWS_PER_PAGE, stop + ROWS_PER_PAGE)
+                self._undeletable.update(number for (number,) in nearby)
+                self.corruption_log.add(f"the values of chunk {chunk} cannot be removed from disk: {error}")
             raise
 
-    def remove_stream(self, stream: int) -> None:
+    def delete_stream(self, stream: int) -> None:
         for (number,) in self._db.execute("SELECT number FROM chunk WHERE stream = ?", (stream,)).fetchall():
-            self.remove_chunk(number)
+            self.delete_chunk(number)
         self._db.execute("DELETE FROM stream WHERE number = ?", (stream,))
 
-    def at(self, stream: int, time: int) -> Chunk | None:
+    def chunk_at(self, stream: int, time: int) -> Chunk | None:
         """Return the chunk whose first and last time enclose this time."""
         where = "stream = ? AND start <= ? ORDER BY start DESC LIMIT 1"
-        found = self._chunks(where, stream, time)
+        found = self._read_chunks(where, stream, time)
         if not found:  # nothing may be inserted where an unreadable chunk is
             for _, layout, _, stop, *_ in self._read(_CHUNK + where, stream, time):
                 if stop >= time:
                     self.layouts.layout(layout)
         return found[0] if found and found[0].end >= time else None
 
-    def between(self, stream: int, after: int, before: int) -> bool:
+    def has_chunk_between(self, stream: int, after: int, before: int) -> bool:
         """Report whether a chunk starts between two times."""
         query = "SELECT 1 FROM chunk WHERE stream = ? AND start > ? AND start < ? LIMIT 1"
         return bool(self._read(query, stream, after, before))
 
-    def overlapping(self, stream: int, start: int, end: int, apart: int = LATEST) -> list[Chunk]:
+    def overlapping(self, stream: int, start: int, end: int, separate_after: int = MAX_TIME) -> list[Chunk]:
         """Return the chunks that overlap a time range, and the one before them.
 
         Chunks that end after `separate_after` share no blobs with the others, so they can be cached alone.
         """
-        return self._chunks(_OVERLAPPING, stream, start, end, apart=apart)
+        return self._read_chunks(_OVERLAPPING, stream, start, end, separate_after=separate_after)
 
-    def reaching(self, stream: int, since: int, start: int, stop: int) -> list[Chunk]:
+    def overlapping_since(self, stream: int, since: int, start: int, stop: int) -> list[Chunk]:
         """Return the chunks that start at or after a time and overlap a time range."""
-        return self._chunks(_REACHING, stream, since, stop, start)
+        return self._read_chunks(_REACHING, stream, since, stop, start)
 
     def extents(self, stream: int, since: int, stop: int) -> list[Extent]:
         """Return the time spans of the chunks that start between two times."""
@@ -253,9 +266,9 @@ class BlockStore:
         """Return number, stream and last time of the oldest chunks."""
         return self._read("SELECT number, stream, stop FROM chunk ORDER BY stop LIMIT ?", count)
 
-    def small(self, stream: int, until: int) -> list[Chunk]:
+    def small_chunks(self, stream: int, until: int) -> list[Chunk]:
         """Return the unmerged chunks of a stream that end by a time, in order."""
-        return self._chunks("stream = ? AND small = 1 AND stop <= ? ORDER BY start", stream, until)
+        return self._read_chunks("stream = ? AND small = 1 AND stop <= ? ORDER BY start", stream, until)
 
     def first_small(self, stream: int) -> int | None:
         """Return the first time of a stream's unmerged chunks."""
@@ -263,11 +276,11 @@ class BlockStore:
         ((first,),) = self._read("SELECT min(start) FROM chunk WHERE stream = ? AND small = 1", stream)
         return first
 
-    def smalls(self) -> Iterator[tuple[int, int]]:
+    def small_starts(self) -> Iterator[tuple[int, int]]:
         """Yield every stream with the first time of its unmerged chunks."""
         yield from self._read("SELECT stream, min(start) FROM chunk WHERE small = 1 GROUP BY stream")
 
-    def weigh(self, stream: int, start: int, end: int) -> list[tuple[int, Layout]]:
+    def count_rows(self, stream: int, start: int, end: int) -> list[tuple[int, Layout]]:
         """Return the number of rows per layout of the chunks in a time range."""
         rows = self._read(
             "SELECT sum(count), layout FROM chunk WHERE stream = ? AND start <= ? AND stop >= ? "
@@ -276,9 +289,11 @@ class BlockStore:
             end,
             start,
         )
-        found = [(count, layout) for count, number in rows if (layout := self._layout(number)) is not None]
+        found = [
+            (count, layout) for count, number in rows if (layout := self._read_layout(number)) is not None
+        ]
         if found:
-            self.layouts.hold(found[-1][1])
+            self.layouts.pin(found[-1][1])
         return found
 
     def size(self) -> int:
@@ -291,9 +306,9 @@ class BlockStore:
         used: int = (pages - free) * page
         return used
 
-    def forget_layouts(self) -> None:
+    def delete_unused_layouts(self) -> None:
         with self.transaction():
-            self.layouts.sweep()
+            self.layouts.delete_unused()
         self.layouts.forget()
 
     def shrink(self, pages: int) -> None:
@@ -303,7 +318,7 @@ class BlockStore:
 
     def checkpoint(self) -> None:
         """Move SQLite's own log into the file."""
-        with self.database.writing:
+        with self.database.write_lock:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def verify(self) -> Iterator[str]:
@@ -313,25 +328,25 @@ class BlockStore:
         except sqlite3.Error as error:
             yield f"cannot read the blocks: {error}"
 
-    def _chunks(self, where: str, *values: int, apart: int = LATEST) -> list[Chunk]:
+    def _read_chunks(self, where: str, *values: int, separate_after: int = MAX_TIME) -> list[Chunk]:
         rows = self._read(_CHUNK + where, *values)
-        places = [(row[6], BlobIndex(row[8], row[7])) for row in rows]
-        older = sum(row[3] <= apart for row in rows)
-        shelves = BlobReader(self._read, places[:older]), BlobReader(self._read, places[older:])
-        blobs = [partial(shelf.blob, i) for shelf in shelves for i in range(len(shelf))]
+        locations = [(row[6], BlobIndex(row[8], row[7])) for row in rows]
+        older = sum(row[3] <= separate_after for row in rows)
+        readers = BlobReader(self._read, locations[:older]), BlobReader(self._read, locations[older:])
+        blobs = [partial(reader.blob, i) for reader in readers for i in range(len(reader))]
         return [
             Chunk(layout, start, stop, count, times, blob, number=number)
             for blob, (number, of, start, stop, count, times, *_) in zip(blobs, rows, strict=True)
-            if number <= self._newest and number not in self.unsettled
-            if (layout := self._layout(of)) is not None
+            if number <= self._max_number and number not in self.unpublished
+            if (layout := self._read_layout(of)) is not None
         ]
 
-    def _layout(self, number: int) -> Layout | None:
+    def _read_layout(self, number: int) -> Layout | None:
         """Return a layout, or None if it is damaged, which affects its chunks only."""
         try:
             return self.layouts.layout(number)
         except CorruptionError as error:
-            self.damages.add(str(error))
+            self.corruption_log.add(str(error))
             return None
 
 
@@ -340,11 +355,11 @@ def verify(connection: sqlite3.Connection) -> Iterator[str]:
     yield from (text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok")
     for kind, query in _SEALED.items():
         for number, content in connection.execute(query):
-            yield from (f"{kind} {number}: {wrong}" for wrong in codec.faults(content))
-    for chunk, first, count, places in connection.execute(_PLACES):
+            yield from (f"{kind} {number}: {fault}" for fault in codec.find_faults(content))
+    for chunk, first, count, locations in connection.execute(_LOCATIONS):
         rows = {number - first: row for number, row in connection.execute(_ROWS, (first, first + count))}
-        for wrong in dict.fromkeys(BlobIndex(places, count).faults(rows)):
-            yield f"values of chunk {chunk}: {wrong}"
+        for fault in dict.fromkeys(BlobIndex(locations, count).find_faults(rows)):
+            yield f"values of chunk {chunk}: {fault}"
 
 
 def _target(text: str) -> tuple[tuple[str, str], ...]:

@@ -15,7 +15,7 @@ from vigie.store.compression.codec import (
     unpack_times,
 )
 from vigie.store.compression.column_groups import fill_column_group, pack_column_groups
-from vigie.store.series.layout import ColumnCut, Columns, Layout, Layouts, cut_columns
+from vigie.store.series.layout import ColumnCut, Columns, Layout, Layouts, split_columns
 
 
 class Chunk(NamedTuple):
@@ -41,28 +41,28 @@ class Chunk(NamedTuple):
 
     def read(self, columns: Columns, first: int, last: int) -> tuple[Floats, bool]:
         """Return one row per column, and whether a cell may be absent."""
-        cuts, lines = cut_columns(self.layout, columns), np.empty((len(columns), last - first))
-        blobs = [self.blob(cut.band) for cut in cuts]
-        return lines, fill_lines(blobs, cuts, self.rows, first, last, lines)
+        cuts, vectors = split_columns(self.layout, columns), np.empty((len(columns), last - first))
+        blobs = [self.blob(cut.group) for cut in cuts]
+        return vectors, fill_vectors(blobs, cuts, self.rows, first, last, vectors)
 
 
-def fill_lines(
+def fill_vectors(
     blobs: Sequence[bytes], cuts: Sequence[ColumnCut], rows: int, first: int, last: int, out: Floats
 ) -> bool:
     """Write one row per column, and return whether a cell may be absent."""
     sparse, at = False, 0
     for blob, (_, height, wanted) in zip(blobs, cuts, strict=True):
         sparse = sparse or not is_dense(blob)
-        till = at + (height if wanted is None else len(wanted))
-        fill_column_group(blob, height, rows, wanted, first, last, out[at:till])
-        at = till
+        stop = at + (height if wanted is None else len(wanted))
+        fill_column_group(blob, height, rows, wanted, first, last, out[at:stop])
+        at = stop
     return sparse
 
 
 def compress_chunk(layouts: Layouts, layout: Layout, times: Times, values: Floats, level: int) -> Chunk:
-    ordered = layouts.ordered(layout)
-    lines = values.T if ordered is layout else values.T[layout.by_metric]
-    lines = np.ascontiguousarray(lines)
-    blobs = pack_column_groups(lines, ordered.bands, level)
+    order_by_metric = layouts.order_by_metric(layout)
+    vectors = values.T if order_by_metric is layout else values.T[layout.metric_order]
+    vectors = np.ascontiguousarray(vectors)
+    blobs = pack_column_groups(vectors, order_by_metric.column_groups, level)
     start, end = int(times[0]), int(times[-1])
-    return Chunk(ordered, start, end, len(times), pack_times(times), blobs.__getitem__)
+    return Chunk(order_by_metric, start, end, len(times), pack_times(times), blobs.__getitem__)

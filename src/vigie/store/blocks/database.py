@@ -14,7 +14,7 @@ from vigie.store.blocks.fair_lock import FairLock
 from vigie.store.blocks.fork_barrier import ForkBarrier
 from vigie.store.errors import CorruptionError, StoreError, WriteFailedError
 
-AHEAD = 1 << 30  # bytes of page cache
+READ_AHEAD_BYTES = 1 << 30  # bytes of page cache
 BUSY_SECONDS = 10.0  # how long another process (a backup, a check) may hold the file
 # Of a new file: with the default 4096 bytes, 5% of it would be unused space in pages.
 _SETTINGS = """
@@ -38,10 +38,10 @@ class BlockDatabase:
 
     def __init__(self, path: Path, schema: str) -> None:
         self._path = path
-        self.writing = FairLock()
-        self.reading = threading.RLock()
+        self.write_lock = FairLock()
+        self.read_lock = threading.RLock()
         self._depth = 0  # nested reads that share the snapshot
-        self.births = ForkBarrier(path.with_name("forks"))
+        self.fork_barrier = ForkBarrier(path.with_name("forks"))
         try:
             with ExitStack() as opened:
                 self.writer = opened.enter_context(closing(self._connect("rwc")))
@@ -60,12 +60,14 @@ class BlockDatabase:
         """Let the kernel prefetch the end of the file, which has the newest data, for the first queries."""
         with self._path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            os.posix_fadvise(file.fileno(), max(0, size - AHEAD), AHEAD, os.POSIX_FADV_WILLNEED)
+            os.posix_fadvise(
+                file.fileno(), max(0, size - READ_AHEAD_BYTES), READ_AHEAD_BYTES, os.POSIX_FADV_WILLNEED
+            )
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all that is done inside, or none of it."""
-        with self.writing:
+        with self.write_lock:
             try:
                 self.writer.execute("BEGIN IMMEDIATE")
                 try:
@@ -81,7 +83,7 @@ class BlockDatabase:
 
     def begin(self) -> None:
         """Start a snapshot: all reads until `end` see the same data."""
-        self.reading.acquire()
+        self.read_lock.acquire()
         self._depth += 1
         if self._depth == 1:
             with suppress(sqlite3.Error):  # the next read fails too, and reports it
@@ -93,24 +95,24 @@ class BlockDatabase:
         if self._depth == 0 and self._reader.in_transaction:
             with suppress(sqlite3.Error):  # caused by an earlier read; the transaction ends all the same
                 self._reader.execute("COMMIT")
-        self.reading.release()
+        self.read_lock.release()
 
     def read(self, query: str, *values: int | str | None) -> list[Any]:
-        with self.reading:
+        with self.read_lock:
             try:
                 return self._reader.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise CorruptionError(f"cannot read {self._path}: {error}") from error
 
-    def reborn(self) -> None:
+    def after_fork(self) -> None:
         """Continue in a forked child with its own locks and a read-only connection."""
         self._inherited = (self.writer, self._reader)  # neither used nor closed: they belong to the parent
-        self.writing, self.reading = FairLock(), threading.RLock()
+        self.write_lock, self.read_lock = FairLock(), threading.RLock()
         self._reader = self.writer = self._connect("ro")
         self._depth = 1  # never ends, so that every query here sees the same snapshot
         self._reader.execute("BEGIN")
         self._reader.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        self.births.ready()
+        self.fork_barrier.release()
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         address = f"{self._path.absolute().as_uri()}?mode={mode}"

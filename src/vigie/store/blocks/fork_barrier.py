@@ -21,7 +21,7 @@ class ForkBarrier:
         self._held = -1
 
     @contextmanager
-    def expected(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Hold the lock during a fork; the parent releases it at the end."""
         self._held = self._open()
         parent = os.getpid()
@@ -30,9 +30,9 @@ class ForkBarrier:
             yield
         finally:
             if os.getpid() == parent:
-                self.ready()
+                self.release()
 
-    def ready(self) -> None:
+    def release(self) -> None:
         """Release this process's share of the lock."""
         if self._held >= 0:
             os.close(self._held)
@@ -43,7 +43,7 @@ class ForkBarrier:
         handle = self._open()
         deadline = time.monotonic() + WAIT_SECONDS
         try:
-            while not _locked(handle) and time.monotonic() < deadline:
+            while not _try_lock(handle) and time.monotonic() < deadline:
                 time.sleep(STEP_SECONDS)
         finally:
             os.close(handle)
@@ -52,7 +52,7 @@ class ForkBarrier:
         return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
-def _locked(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

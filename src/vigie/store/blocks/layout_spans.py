@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BEFORE_ALL = -(1 << 63)
-KEPT = 4  # layouts per stream; a stream with stable series has one
+MAX_LISTED = 4  # layouts per stream; a stream with stable series has one
 
 
 class LayoutSpan(NamedTuple):
@@ -22,7 +22,7 @@ class LayoutSpans:
 
     def __init__(self) -> None:
         self.start = self.end = BEFORE_ALL  # of all chunks on disk
-        self.known_from = BEFORE_ALL  # layouts that ended before are not listed here
+        self.listed_from = BEFORE_ALL  # layouts that ended before are not listed here
         self._newest: dict[int, tuple[int, int]] = {}
 
     def __bool__(self) -> bool:
@@ -33,13 +33,13 @@ class LayoutSpans:
         self.end = max(self.end, end)
         first, last = self._newest.get(layout, (start, end))
         self._newest[layout] = (min(first, start), max(last, end))
-        if len(self._newest) > KEPT:
-            oldest = min(self._newest, key=lambda each: self._newest[each][1])
-            self.known_from = max(self.known_from, self._newest.pop(oldest)[1] + 1)
+        if len(self._newest) > MAX_LISTED:
+            oldest = min(self._newest, key=lambda layout: self._newest[layout][1])
+            self.listed_from = max(self.listed_from, self._newest.pop(oldest)[1] + 1)
 
     def newest(self) -> int | None:
         """Return the layout of the newest chunk."""
-        return max(self._newest, key=lambda each: self._newest[each][1], default=None)
+        return max(self._newest, key=lambda layout: self._newest[layout][1], default=None)
 
     def between(self, start: int, end: int) -> list[int]:
         """Return the listed layouts that overlap a time range."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pcodec import ChunkConfig, DeltaSpec, standalone  # type: ignore[import-untyped]
 
 from vigie.model.nan import ABSENT_BITS
-from vigie.store.compression.decimals import Whole, as_whole, fill_floats
+from vigie.store.compression.decimals import Integers, fill_floats, to_integers
 from vigie.store.errors import CorruptionError
 
 try:  # five times faster than zlib; no wheels for some processors
@@ -21,21 +21,24 @@ except ImportError:
 Floats = NDArray[np.float64]
 Times = NDArray[np.int64]
 
-ZLIB, PCODEC, DECIMAL, BAND, ROLLED = CODECS = (1, 2, 4, 8, 9)
+ZLIB, PCODEC, DECIMAL, COLUMN_GROUP, ROLLUP = CODECS = (1, 2, 4, 8, 9)
 DENSE = 1  # flag: no cell is absent
 _SEAL = struct.Struct("<BBI")
-FEW = 8  # shorter arrays are stored uncompressed
-_FLOAT, _WHOLE = b"f", b"i"  # first byte of uncompressed arrays; pcodec's own output starts with another byte
+MIN_COMPRESSED = 8  # shorter arrays are stored uncompressed
+_FLOAT, _INTEGER = (
+    b"f",
+    b"i",
+)  # first byte of uncompressed arrays; pcodec's own output starts with another byte
 QUICK, THOROUGH = 6, 8  # 8 takes 50% longer than 6, for 2% fewer bytes
-MANY = 4096  # values from which letting pcodec choose between values and deltas costs little
-_STEPS = {
+MIN_AUTO = 4096  # values from which letting pcodec choose between values and deltas costs little
+_DELTA_CONFIGS = {
     level: ChunkConfig(compression_level=level, delta_spec=DeltaSpec.try_consecutive(1))
     for level in (QUICK, THOROUGH)
 }
-_NUMBERS = {
+_PLAIN_CONFIGS = {
     level: ChunkConfig(compression_level=level, delta_spec=DeltaSpec.no_op()) for level in (QUICK, THOROUGH)
 }
-_EITHER = ChunkConfig(compression_level=THOROUGH)
+_AUTO_CONFIG = ChunkConfig(compression_level=THOROUGH)
 
 
 def bits(values: Floats) -> NDArray[np.uint64]:
@@ -53,38 +56,38 @@ def pack_floats(values: Floats, codec: int = PCODEC, level: int = THOROUGH) -> b
     """Return the sealed bytes of an array."""
     values = np.ascontiguousarray(values).reshape(-1)
     flag = 0 if absent(values).any() else DENSE
-    found = as_whole(values) if codec == PCODEC and flag and values.size else None
+    found = to_integers(values) if codec == PCODEC and flag and values.size else None
     if found is None:
-        return _pressed(values, codec, flag, level)
+        return _compress_values(values, codec, flag, level)
     whole, decimals = found
-    return seal(DECIMAL, DENSE, bytes([decimals]) + _pcodec(whole, level))
+    return seal(DECIMAL, DENSE, bytes([decimals]) + _compress_pcodec(whole, level))
 
 
-def compress(numbers: Floats | Whole, level: int) -> bytes:
+def compress(numbers: Floats | Integers, level: int) -> bytes:
     """Compress numbers without delta encoding; the caller seals the bytes."""
-    if numbers.size <= FEW:
-        kind = _FLOAT if numbers.dtype == np.float64 else _WHOLE
+    if numbers.size <= MIN_COMPRESSED:
+        kind = _FLOAT if numbers.dtype == np.float64 else _INTEGER
         return kind + numbers.tobytes() if numbers.size else b""
-    return bytes(standalone.simple_compress(np.ascontiguousarray(numbers).reshape(-1), _NUMBERS[level]))
+    return bytes(standalone.simple_compress(np.ascontiguousarray(numbers).reshape(-1), _PLAIN_CONFIGS[level]))
 
 
-def decompress(content: bytes) -> Floats | Whole:
+def decompress(content: bytes) -> Floats | Integers:
     if content[:1] == _FLOAT:
         return np.frombuffer(content, np.float64, offset=1)
-    return decompress_whole(content)  # or floats: pcodec stores the type
+    return decompress_integers(content)  # or floats: pcodec stores the type
 
 
-def decompress_whole(content: bytes) -> Whole:
-    if content[:1] == _WHOLE:
+def decompress_integers(content: bytes) -> Integers:
+    if content[:1] == _INTEGER:
         return np.frombuffer(content, np.int64, offset=1)
-    numbers: Whole = standalone.simple_decompress(content)
+    numbers: Integers = standalone.simple_decompress(content)
     return numbers
 
 
 def unpack_floats(blob: bytes) -> Floats:
     codec, _, content = unseal(blob)
     if codec != DECIMAL:
-        return _restored(codec, content).view(np.float64)
+        return _decompress_words(codec, content).view(np.float64)
     numbers = standalone.simple_decompress(content[1:])
     floats = np.empty(len(numbers))
     fill_floats(floats, numbers, decimals=content[0])
@@ -98,12 +101,12 @@ def is_dense(blob: bytes) -> bool:
 
 def pack_times(times: Times, codec: int = PCODEC) -> bytes:
     """Return the sealed bytes of a column of times."""
-    return _pressed(np.ascontiguousarray(times), codec, 0, THOROUGH, noise=False)
+    return _compress_values(np.ascontiguousarray(times), codec, 0, THOROUGH, noise=False)
 
 
 def unpack_times(blob: bytes) -> Times:
     codec, _, content = unseal(blob)
-    return _restored(codec, content).view(np.int64)
+    return _decompress_words(codec, content).view(np.int64)
 
 
 def pack_text(text: str) -> bytes:
@@ -115,7 +118,7 @@ def unpack_text(blob: bytes) -> str:
     return zlib.decompress(content).decode()
 
 
-def faults(blob: bytes) -> list[str]:
+def find_faults(blob: bytes) -> list[str]:
     """Return the defect of sealed bytes, empty if the checksum is right."""
     try:
         unseal(blob)
@@ -134,38 +137,38 @@ def unshuffle(content: bytes) -> NDArray[np.uint64]:
     return np.ascontiguousarray(planes.T).view(np.uint64).reshape(-1)
 
 
-def _pressed(
+def _compress_values(
     values: Floats | Times, codec: int, flag: int, level: int, *, noise: bool | None = None
 ) -> bytes:
     if codec == PCODEC and values.size:
-        return seal(PCODEC, flag, _pcodec(values, level, noise))
+        return seal(PCODEC, flag, _compress_pcodec(values, level, noise))
     return seal(ZLIB, flag, zlib.compress(shuffle(values.view(np.uint64)), 6))
 
 
-def _pcodec(values: Floats | Times, level: int, noise: bool | None = None) -> bytes:
-    return bytes(standalone.simple_compress(values, _config(values, level, noise)))
+def _compress_pcodec(values: Floats | Times, level: int, noise: bool | None = None) -> bytes:
+    return bytes(standalone.simple_compress(values, _choose_config(values, level, noise)))
 
 
-def _config(values: Floats | Times, level: int, noise: bool | None) -> ChunkConfig:
+def _choose_config(values: Floats | Times, level: int, noise: bool | None) -> ChunkConfig:
     """Choose the encoding: pcodec's own choice tries all and takes four times as long."""
     if level == QUICK:
-        return _STEPS[QUICK]
+        return _DELTA_CONFIGS[QUICK]
     if noise is None:
-        if len(values) >= MANY:
-            return _EITHER
+        if len(values) >= MIN_AUTO:
+            return _AUTO_CONFIG
         noise = _is_noise(values)
-    return _NUMBERS[THOROUGH] if noise else _STEPS[THOROUGH]
+    return _PLAIN_CONFIGS[THOROUGH] if noise else _DELTA_CONFIGS[THOROUGH]
 
 
 def _is_noise(values: Floats | Times) -> bool:
     """Report whether deltas are larger than distances from the mean."""
     with np.errstate(all="ignore"):
         numbers = values.astype(np.float64)
-        steps, spread = np.abs(np.diff(numbers)), np.abs(numbers - numbers.mean())
-        return len(steps) > 1 and bool(steps.mean() > spread.mean())
+        deltas, spread = np.abs(np.diff(numbers)), np.abs(numbers - numbers.mean())
+        return len(deltas) > 1 and bool(deltas.mean() > spread.mean())
 
 
-def _restored(codec: int, content: bytes) -> NDArray[np.uint64]:
+def _decompress_words(codec: int, content: bytes) -> NDArray[np.uint64]:
     if codec == ZLIB:
         return unshuffle(zlib.decompress(content))
     words: NDArray[np.uint64] = standalone.simple_decompress(content).view(np.uint64)

@@ -10,36 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
-MOST_DECIMALS = 4
-LEAST = 128  # values from which the conversion pays
-_GLANCE = 64  # values to try before all are converted
+MAX_DECIMALS = 4
+MIN_VALUES = 128  # values from which the conversion pays
+_TRIED = 64  # values to try before all are converted
 
 
-def as_whole(values: Floats) -> tuple[Whole, int] | None:
+def to_integers(values: Floats) -> tuple[Integers, int] | None:
     """Return integers and their number of decimals, if that represents every value bit for bit."""
-    if len(values) < LEAST:
+    if len(values) < MIN_VALUES:
         return None
-    few = values[:: -(-len(values) // _GLANCE)]
+    tried = values[:: -(-len(values) // _TRIED)]
     with np.errstate(all="ignore"):  # NaN and infinities fail the comparison
-        for decimals in range(MOST_DECIMALS + 1):
-            if _whole(few, decimals) is not None:
-                whole = _whole(values, decimals)
+        for decimals in range(MAX_DECIMALS + 1):
+            if _scale_exactly(tried, decimals) is not None:
+                whole = _scale_exactly(values, decimals)
                 if whole is not None:
                     return whole, decimals
     return None
 
 
-def whole_lines(lines: Floats) -> tuple[Whole, NDArray[np.bool_]]:
+def round_vectors(vectors: Floats) -> tuple[Integers, NDArray[np.bool_]]:
     """Return all vectors rounded to integers, and which of them that represents bit for bit."""
     with np.errstate(all="ignore"):
-        whole: Whole = np.rint(lines).astype(np.int64)
-    again = whole.astype(np.float64)
-    return whole, (again.view(np.uint64) == lines.view(np.uint64)).all(axis=1)
+        whole: Integers = np.rint(vectors).astype(np.int64)
+    restored = whole.astype(np.float64)
+    return whole, (restored.view(np.uint64) == vectors.view(np.uint64)).all(axis=1)
 
 
-def fill_floats(floats: Floats, numbers: Whole | Floats, decimals: int) -> None:
+def fill_floats(floats: Floats, numbers: Integers | Floats, decimals: int) -> None:
     """Convert integers with decimals back to floats; floats are copied."""
     if decimals:
         np.divide(numbers, 10.0**decimals, out=floats)
@@ -47,8 +47,8 @@ def fill_floats(floats: Floats, numbers: Whole | Floats, decimals: int) -> None:
         floats[...] = numbers
 
 
-def _whole(values: Floats, decimals: int) -> Whole | None:
-    whole: Whole = np.rint(values * 10.0**decimals).astype(np.int64)
-    again = np.empty_like(values)
-    fill_floats(again, whole, decimals)
-    return whole if (again.view(np.uint64) == values.view(np.uint64)).all() else None
+def _scale_exactly(values: Floats, decimals: int) -> Integers | None:
+    whole: Integers = np.rint(values * 10.0**decimals).astype(np.int64)
+    restored = np.empty_like(values)
+    fill_floats(restored, whole, decimals)
+    return whole if (restored.view(np.uint64) == values.view(np.uint64)).all() else None

@@ -30,7 +30,7 @@ class Head:
         self._columns: Columns | None = None
 
     @classmethod
-    def holding(cls, layout: Layout, times: Times, values: Floats, since: int) -> Head:
+    def from_rows(cls, layout: Layout, times: Times, values: Floats, since: int) -> Head:
         head = cls(layout, since)
         head.rows, head._times, head._values = len(times), times, values
         head.start, head.end = int(times[0]), int(times[-1])
@@ -39,7 +39,7 @@ class Head:
 
     def copy(self) -> Head:
         """Return a copy that appends do not change."""
-        return Head.holding(self.layout, self.times.copy(), self.values.copy(), self.since)
+        return Head.from_rows(self.layout, self.times.copy(), self.values.copy(), self.since)
 
     @property
     def times(self) -> Times:
@@ -55,7 +55,7 @@ class Head:
             return self._values[first:last, columns[0] : columns[-1] + 1].T.copy(), self.sparse
         return self._values[first:last, columns].T, self.sparse
 
-    def push(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
+    def try_append(self, layout: Layout, time: int, row: Floats, *, sparse: bool) -> bool:
         """Append a row of the same layout; return False if that needs more than a copy."""
         at = self.rows
         if at >= self.limit or layout is not self._source or self._columns is not None:
@@ -73,14 +73,14 @@ class Head:
             self.sparse = bool(absent(row).any())
         return True
 
-    def put(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
+    def insert(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
         """Insert a row of any layout at its time; return whether its time was free."""
         at = self.rows if not self.rows or time > self.end else int(np.searchsorted(self.times, time))
         if at < self.rows and self._times[at] == time:
             return False
-        columns = self._columns_of(layouts, layout)
+        columns = self._map_columns(layouts, layout)
         self.changes += 1
-        self._open_row(at, time)
+        self._make_row(at, time)
         if columns is None:
             self._values[at] = row
         else:
@@ -93,7 +93,7 @@ class Head:
 
     def extend(self, layouts: Layouts, layout: Layout, times: Times, rows: Floats, since: int) -> None:
         """Append many rows."""
-        columns = self._columns_of(layouts, layout)
+        columns = self._map_columns(layouts, layout)
         self.changes += 1
         self._reserve(self.rows + len(times))
         place = slice(self.rows, self.rows + len(times))
@@ -110,10 +110,10 @@ class Head:
 
     def fill(self, layouts: Layouts, layout: Layout, time: int, row: Floats, since: int) -> bool:
         """Insert a row, or fill the absent cells of the existing one; return whether a cell was filled."""
-        if self.put(layouts, layout, time, row, since):
+        if self.insert(layouts, layout, time, row, since):
             return True
         at = int(np.searchsorted(self.times, time))
-        columns = self._columns_of(layouts, layout)
+        columns = self._map_columns(layouts, layout)
         self.changes += 1
         line = self._values[at]
         wanted = np.arange(len(line)) if columns is None else columns
@@ -122,10 +122,10 @@ class Head:
         self.since = min(self.since, since)
         return bool(free.any())
 
-    def _columns_of(self, layouts: Layouts, layout: Layout) -> Columns | None:
+    def _map_columns(self, layouts: Layouts, layout: Layout) -> Columns | None:
         """Return the columns of a layout's series, None for the same order; new series get a column."""
         if layout is not self._source:
-            union = layouts.widened(self.layout, layout.series)
+            union = layouts.extend_layout(self.layout, layout.series)
             if union is not self.layout:
                 self._widen(union)
             self._source = layout
@@ -141,7 +141,7 @@ class Head:
         self._values, self.layout = wider, union
         self.sparse = self.sparse or self.rows > 0
 
-    def _open_row(self, at: int, time: int) -> None:
+    def _make_row(self, at: int, time: int) -> None:
         self._reserve(self.rows + 1)
         if at < self.rows:
             self._times[at + 1 : self.rows + 1] = self._times[at : self.rows].copy()

@@ -15,7 +15,9 @@ from vigie.store.series.layout import NAME, Target
 from vigie.store.series.matcher import CompiledMatcher, compile_matcher
 from vigie.store.series.schema import Schema
 
-MENTIONS = 4  # per stream and matching name, up to which the name index pays; above, all streams may match
+MAX_MENTIONS = (
+    4  # per stream and matching name, up to which the name index pays; above, all streams may match
+)
 
 
 class StreamMatch(NamedTuple):
@@ -26,7 +28,7 @@ class StreamMatch(NamedTuple):
     conditions: tuple[CompiledMatcher, ...]
 
 
-class _Own(NamedTuple):
+class _TargetLabels(NamedTuple):
     names: tuple[str, ...]
     labels: Mapping[str, str]
 
@@ -37,8 +39,8 @@ class Index:
     def __init__(self) -> None:
         self._streams: dict[Target, dict[str, Stream]] = {}
         self._by_name: dict[str, dict[Stream, None]] = {}
-        self._noted: dict[Stream, dict[Schema, None]] = {}
-        self._own: dict[Target, _Own] = {}
+        self._schemas_of: dict[Stream, dict[Schema, None]] = {}
+        self._target_labels: dict[Target, _TargetLabels] = {}
 
     def __iter__(self) -> Iterator[Stream]:
         for streams in self._streams.values():
@@ -50,43 +52,43 @@ class Index:
     def add(self, stream: Stream) -> None:
         target = stream.name.target
         self._streams.setdefault(target, {})[stream.name.source] = stream
-        self._noted[stream] = {}
-        if target not in self._own:
-            self._own[target] = _Own(tuple([name for name, _ in target]), dict(target))
+        self._schemas_of[stream] = {}
+        if target not in self._target_labels:
+            self._target_labels[target] = _TargetLabels(tuple([name for name, _ in target]), dict(target))
 
-    def note(self, stream: Stream, outline: Schema) -> None:
+    def add_schema(self, stream: Stream, schema: Schema) -> None:
         """Add the metric names of a schema to a stream."""
-        noted = self._noted[stream]
-        if outline not in noted:
-            noted[outline] = None
-            for name in outline.metrics:
+        known = self._schemas_of[stream]
+        if schema not in known:
+            known[schema] = None
+            for name in schema.metrics:
                 self._by_name.setdefault(name, {})[stream] = None
 
-    def outlines(self, stream: Stream) -> Collection[Schema]:
-        return self._noted.get(stream, ())
+    def schemas(self, stream: Stream) -> Collection[Schema]:
+        return self._schemas_of.get(stream, ())
 
-    def renew(self, stream: Stream, outlines: Iterable[Schema]) -> None:
+    def set_schemas(self, stream: Stream, schemas: Iterable[Schema]) -> None:
         """Replace the schemas of a stream; a stream without rows is removed."""
-        self._unname(stream)
+        self._remove_names(stream)
         if not stream.spans and not stream.pieces:
             self.remove(stream)
             return
-        for outline in outlines:
-            self.note(stream, outline)
+        for schema in schemas:
+            self.add_schema(stream, schema)
 
     def remove(self, stream: Stream) -> None:
-        self._unname(stream)
-        del self._noted[stream]
+        self._remove_names(stream)
+        del self._schemas_of[stream]
         streams = self._streams[stream.name.target]
         del streams[stream.name.source]
         if not streams:
             del self._streams[stream.name.target]
-            del self._own[stream.name.target]
+            del self._target_labels[stream.name.target]
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
         """Return the targets whose labels match."""
         conditions = [CompiledMatcher(matcher) for matcher in matchers]
-        return [target for target, own in self._own.items() if _fits(own.labels, conditions)]
+        return [target for target, own in self._target_labels.items() if _matches(own.labels, conditions)]
 
     def streams_of(self, target: Target) -> list[Stream]:
         return list(self._streams.get(target, {}).values())
@@ -94,13 +96,13 @@ class Index:
     def find(self, matchers: Sequence[Matcher]) -> Iterator[StreamMatch]:
         """Yield the streams that may match."""
         conditions = [compile_matcher(matcher) for matcher in matchers]
-        parted: dict[tuple[str, ...], _Parted] = {}  # by the label names of a target
+        split: dict[tuple[str, ...], _SplitConditions] = {}  # by the label names of a target
         for target, streams in self._candidates(conditions):
-            names, labels = self._own[target]
-            if names not in parted:
-                parted[names] = _parted(names, conditions)
-            own, rest = parted[names]
-            if _fits(labels, own):
+            names, labels = self._target_labels[target]
+            if names not in split:
+                split[names] = _split_conditions(names, conditions)
+            own, rest = split[names]
+            if _matches(labels, own):
                 for stream in streams:
                     yield StreamMatch(stream, labels, rest)
 
@@ -110,7 +112,7 @@ class Index:
         named = [condition for condition in conditions if condition.label == NAME]
         if named and not all(condition.test("") for condition in named):
             some = [self._by_name[name] for name in self._names(named)]
-            if len(some) == 1 or sum(map(len, some)) <= MENTIONS * len(self._noted):
+            if len(some) == 1 or sum(map(len, some)) <= MAX_MENTIONS * len(self._schemas_of):
                 targets: dict[Target, dict[Stream, None]] = {}
                 for stream in chain.from_iterable(some):
                     targets.setdefault(stream.name.target, {})[stream] = None
@@ -119,32 +121,32 @@ class Index:
 
     def _names(self, named: Sequence[CompiledMatcher]) -> list[str]:
         """Return the metric names that meet all conditions."""
-        listed = next((condition.among for condition in named if condition.among is not None), None)
+        listed = next((condition.values for condition in named if condition.values is not None), None)
         names = self._by_name if listed is None else [name for name in listed if name in self._by_name]
         return [name for name in names if all(condition.test(name) for condition in named)]
 
-    def _unname(self, stream: Stream) -> None:
-        for name in {name for outline in self._noted[stream] for name in outline.metrics}:
+    def _remove_names(self, stream: Stream) -> None:
+        for name in {name for schema in self._schemas_of[stream] for name in schema.metrics}:
             streams = self._by_name[name]
             del streams[stream]
             if not streams:
                 del self._by_name[name]
-        self._noted[stream] = {}
+        self._schemas_of[stream] = {}
 
 
-class _Parted(NamedTuple):
+class _SplitConditions(NamedTuple):
     """Conditions on target labels, and those on series labels."""
 
     own: tuple[CompiledMatcher, ...]
     rest: tuple[CompiledMatcher, ...]
 
 
-def _parted(names: Collection[str], conditions: Sequence[CompiledMatcher]) -> _Parted:
-    return _Parted(
+def _split_conditions(names: Collection[str], conditions: Sequence[CompiledMatcher]) -> _SplitConditions:
+    return _SplitConditions(
         tuple(condition for condition in conditions if condition.label in names),
         tuple(condition for condition in conditions if condition.label not in names),
     )
 
 
-def _fits(labels: Mapping[str, str], conditions: Iterable[CompiledMatcher]) -> bool:
+def _matches(labels: Mapping[str, str], conditions: Iterable[CompiledMatcher]) -> bool:
     return all(condition.test(labels.get(condition.label, "")) for condition in conditions)

@@ -21,7 +21,7 @@ def close(layouts: Layouts, head: Head) -> Chunk:
 
 def reopen(chunk: Chunk, since: int) -> Head:
     """Convert a chunk back to a head, to insert a late row."""
-    head = Head.holding(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
+    head = Head.from_rows(chunk.layout, chunk.times.copy(), np.ascontiguousarray(chunk.values), since)
     head.replaces = [*chunk.replaces, *([chunk.number] if chunk.number else [])]
     head.since = since if chunk.number else min(chunk.since, since)
     return head
@@ -31,7 +31,7 @@ def merge(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
     """Merge consecutive pieces into one chunk."""
     if len(pieces) == 1 and isinstance(pieces[0], Chunk):
         return pieces[0]
-    layout = layouts.ordered(layouts.union(piece.layout for piece in pieces))
+    layout = layouts.order_by_metric(layouts.union(piece.layout for piece in pieces))
     times = np.concatenate([piece.times for piece in pieces])
     values = absent_matrix(len(times), len(layout))
     at = 0

@@ -21,26 +21,33 @@ class Placement:
     """The streams of some tables; of tables with the same source, the first is used."""
 
     def __init__(self, found: Sequence[tuple[Stream, TableLayout]]) -> None:
-        self._held = [shape.table for _, shape in found]  # referenced, so that their ids stay unique
-        self._tables = {table.source: table for table in self._held}
-        places: dict[Stream, int] = {}
+        self._table_refs = [
+            table_layout.table for _, table_layout in found
+        ]  # referenced, so that their ids stay unique
+        self._tables = {table.source: table for table in self._table_refs}
+        positions: dict[Stream, int] = {}
         for i, (stream, _) in enumerate(found):
-            places.setdefault(stream, i)
-        self.streams = list(places)
-        self._places = list(places.values())
-        self._shapes = [found[i][1] for i in self._places]
-        self.layouts = [shape.layout for shape in self._shapes]
+            positions.setdefault(stream, i)
+        self.streams = list(positions)
+        self._positions = list(positions.values())
+        self._table_layouts = [found[i][1] for i in self._positions]
+        self.layouts = [table_layout.layout for table_layout in self._table_layouts]
         names = [stream.name for stream in self.streams]
-        self.form = RowSet(list(zip(names, self.layouts, strict=True)), recurs=True)
+        self.row_set = RowSet(list(zip(names, self.layouts, strict=True)), recurs=True)
         self._edges = list(pairwise(accumulate(map(len, self.layouts), initial=0)))
 
-    def is_older(self, route: Placement) -> bool:
+    def is_older(self, placement: Placement) -> bool:
         """Report whether another placement has another version of one of the tables."""
-        return any(route._tables.get(source, table) is not table for source, table in self._tables.items())
+        return any(
+            placement._tables.get(source, table) is not table for source, table in self._tables.items()
+        )
 
     def values(self, parts: Parts) -> Floats:
         """Return the values of a frame as one array, bit for bit."""
-        rows = [shape.row(parts[i][1]) for i, shape in zip(self._places, self._shapes, strict=True)]
+        rows = [
+            table_layout.row(parts[i][1])
+            for i, table_layout in zip(self._positions, self._table_layouts, strict=True)
+        ]
         return np.concatenate(rows) if len(rows) > 1 else rows[0]
 
     def rows(self, values: Floats) -> list[Floats]:
@@ -50,22 +57,22 @@ class Placement:
 class PlacementCache:
     """A few per target: not every table is in every frame."""
 
-    MOST = 16  # per target
+    MAX_PLACEMENTS = 16  # per target
 
     def __init__(self) -> None:
-        self._known: dict[Target, dict[tuple[int, ...], Placement]] = {}
+        self._placements: dict[Target, dict[tuple[int, ...], Placement]] = {}
 
     def get(self, target: Target, parts: Parts) -> Placement | None:
         """Return the placement of exactly these tables."""
-        known = self._known.get(target)
-        return None if known is None else known.get(tuple([id(table) for table, _ in parts]))
+        placements = self._placements.get(target)
+        return None if placements is None else placements.get(tuple([id(table) for table, _ in parts]))
 
-    def add(self, target: Target, parts: Parts, route: Placement) -> None:
+    def add(self, target: Target, parts: Parts, placement: Placement) -> None:
         """Add a placement, and drop those with older versions of its tables."""
-        known = self._known.get(target, {})
-        fresh = {numbers: other for numbers, other in known.items() if not other.is_older(route)}
-        fresh = {} if len(fresh) >= self.MOST else fresh
-        self._known[target] = {**fresh, tuple([id(table) for table, _ in parts]): route}
+        placements = self._placements.get(target, {})
+        fresh = {ids: other for ids, other in placements.items() if not other.is_older(placement)}
+        fresh = {} if len(fresh) >= self.MAX_PLACEMENTS else fresh
+        self._placements[target] = {**fresh, tuple([id(table) for table, _ in parts]): placement}
 
     def forget(self, target: Target) -> None:
-        self._known.pop(target, None)
+        self._placements.pop(target, None)

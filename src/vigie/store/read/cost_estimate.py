@@ -12,11 +12,11 @@ from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.heads.pieces import Piece
 from vigie.store.series.match_cache import MatchCache
 
-STREAMS_A_LOOK = 256  # per acquisition of the lock
+STREAMS_PER_LOCK = 256  # per acquisition of the lock
 
 
 def estimate_samples(
-    guard: threading.RLock,
+    lock: threading.RLock,
     index: Index,
     blocks: BlockStore,
     matchers: Sequence[Matcher],
@@ -28,32 +28,34 @@ def estimate_samples(
     matches, total = MatchCache(), 0
     found = index.find(matchers)  # reads the index when the first stream is taken
     while total <= enough:
-        with guard:
-            some = [(one, list(one.stream.pieces)) for one in islice(found, STREAMS_A_LOOK)]
+        with lock:
+            some = [(one, list(one.stream.pieces)) for one in islice(found, STREAMS_PER_LOCK)]
         if not some:
             break
         for one, pieces in some:
-            total += _in_memory(one, pieces, matches, start, end)
-            total += _on_disk(one, pieces, blocks, matches, start, end)
+            total += _count_in_memory(one, pieces, matches, start, end)
+            total += _count_on_disk(one, pieces, blocks, matches, start, end)
     return total
 
 
-def _in_memory(found: StreamMatch, pieces: Sequence[Piece], matches: MatchCache, start: int, end: int) -> int:
+def _count_in_memory(
+    found: StreamMatch, pieces: Sequence[Piece], matches: MatchCache, start: int, end: int
+) -> int:
     return sum(
-        _share(piece, start, end) * len(matches.columns(piece.layout, found.conditions))
+        _rows_inside(piece, start, end) * len(matches.columns(piece.layout, found.conditions))
         for piece in pieces
         if piece.start <= end and piece.end >= start
     )
 
 
-def _share(piece: Piece, start: int, end: int) -> int:
+def _rows_inside(piece: Piece, start: int, end: int) -> int:
     """Return the number of rows in a time range, if rows are evenly spaced."""
     inside = min(end, piece.end) - max(start, piece.start)
     length = piece.end - piece.start
     return piece.rows if inside >= length else min(piece.rows, piece.rows * inside // length + 1)
 
 
-def _on_disk(
+def _count_on_disk(
     found: StreamMatch,
     pieces: Sequence[Piece],
     blocks: BlockStore,
@@ -65,16 +67,16 @@ def _on_disk(
     begin = max(start, stream.spans.start)
     if not stream.number or begin >= stream.complete_from:
         return 0
-    pace = _pace(pieces)
-    if pace is None:  # no recent rows in memory to extrapolate from
-        rows = blocks.weigh(stream.number, start, end)
+    rate = _row_rate(pieces)
+    if rate is None:  # no recent rows in memory to extrapolate from
+        rows = blocks.count_rows(stream.number, start, end)
         return sum(count * len(matches.columns(layout, found.conditions)) for count, layout in rows)
-    till = min(end, stream.spans.end, stream.complete_from)
-    length = max(0, till - begin)
-    return (int(length * pace) + 1) * len(matches.columns(pieces[-1].layout, found.conditions))
+    stop = min(end, stream.spans.end, stream.complete_from)
+    length = max(0, stop - begin)
+    return (int(length * rate) + 1) * len(matches.columns(pieces[-1].layout, found.conditions))
 
 
-def _pace(pieces: Sequence[Piece]) -> float | None:
+def _row_rate(pieces: Sequence[Piece]) -> float | None:
     """Return rows per millisecond, from what is in memory."""
     rows = sum(piece.rows - 1 for piece in pieces)
     length = sum(piece.end - piece.start for piece in pieces)

@@ -22,20 +22,20 @@ from vigie.store.series.layout import NAME, Columns, Key, Layout, Target
 from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import Schema, only_names
 
-STREAMS_A_LOOK = 256  # per acquisition of the lock
+STREAMS_PER_LOCK = 256  # per acquisition of the lock
 
 Conditions = tuple[CompiledMatcher, ...]
-Guard = AbstractContextManager[object]
-Place = Layout | int | Schema  # in memory, its number on disk, or a schema where that is enough
+Lock = AbstractContextManager[object]
+LayoutRef = Layout | int | Schema  # in memory, its number on disk, or a schema where that is enough
 
 
-class StreamFit(NamedTuple):
+class SchemaMatch(NamedTuple):
     """What a schema tells about its matching series."""
 
     metrics: list[str]
     labels: frozenset[str]
-    surely: bool  # all series of these metrics match
-    whole: bool  # and there are no other metrics
+    exact: bool  # all series of these metrics match
+    complete: bool  # and there are no other metrics
 
 
 class Lookup:
@@ -46,174 +46,188 @@ class Lookup:
         index: Index,
         found: Sequence[StreamMatch],
         blocks: BlockStore,
-        guard: Guard,
+        lock: Lock,
         start: int,
         end: int,
     ) -> None:
-        self._index, self._found, self._blocks, self._guard = index, found, blocks, guard
+        self._index, self._found, self._blocks, self._lock = index, found, blocks, lock
         self._start, self._end = start, end
-        self._fits: dict[tuple[Schema, Conditions], StreamFit | None] = {}
-        self._columns: dict[tuple[Place, Conditions], Columns] = {}
-        self._fitting_places: dict[tuple[tuple[Place, ...], Conditions], list[tuple[Place, StreamFit]]] = {}
+        self._schema_matches: dict[tuple[Schema, Conditions], SchemaMatch | None] = {}
+        self._columns: dict[tuple[LayoutRef, Conditions], Columns] = {}
+        self._refs_cache: dict[
+            tuple[tuple[LayoutRef, ...], Conditions], list[tuple[LayoutRef, SchemaMatch]]
+        ] = {}
 
     def series(self) -> Iterator[tuple[Target, Key]]:
         """Yield matching series as target and key, some more than once."""
-        for one, places in self._fitting(None):
-            target = one.stream.name.target
-            for place, fit in places:
-                layout = self._layout(place)
-                for i in self._match(place, layout, fit, one.conditions).tolist():
+        for match, refs in self._matching_refs(None):
+            target = match.stream.name.target
+            for ref, schema_match in refs:
+                layout = self._layout(ref)
+                for i in self._match(ref, layout, schema_match, match.conditions).tolist():
                     yield target, layout.series[i]
 
     def label_names(self) -> set[str]:
         names: set[str] = set()
-        for one, places in self._fitting(NAME):
-            for place, fit in places:
-                if names >= fit.labels and names >= one.target.keys():
+        for match, refs in self._matching_refs(NAME):
+            for ref, schema_match in refs:
+                if names >= schema_match.labels and names >= match.target.keys():
                     continue
-                if fit.surely:
-                    names.update(fit.labels, one.target)
+                if schema_match.exact:
+                    names.update(schema_match.labels, match.target)
                     continue
-                layout = self._layout(place)
-                columns = self._match(place, layout, fit, one.conditions)
+                layout = self._layout(ref)
+                columns = self._match(ref, layout, schema_match, match.conditions)
                 if len(columns):
-                    names.update(layout.names_of_labels(columns), one.target)
+                    names.update(layout.names_of_labels(columns), match.target)
         return names
 
     def label_values(self, name: str) -> set[str]:
         values: set[str] = set()
-        asked: set[tuple[object, Conditions]] = set()
-        for one, places in self._fitting(name):
-            own = one.target.get(name)
+        visited: set[tuple[object, Conditions]] = set()
+        for match, refs in self._matching_refs(name):
+            own = match.target.get(name)
             if own is None:
-                for place, fit in places:
-                    if name in fit.labels and (place, one.conditions) not in asked:
-                        asked.add((place, one.conditions))
-                        values |= self._values(name, place, fit, one.conditions)
-            elif own not in values and any(self._any(one, *each) for each in places):
+                for ref, schema_match in refs:
+                    if name in schema_match.labels and (ref, match.conditions) not in visited:
+                        visited.add((ref, match.conditions))
+                        values |= self._values(name, ref, schema_match, match.conditions)
+            elif own not in values and any(self._has_any(match, *each) for each in refs):
                 values.add(own)
         return values
 
-    def _values(self, name: str, place: Place, fit: StreamFit, conditions: Conditions) -> set[str]:
-        if name == NAME and fit.surely:
-            return set(fit.metrics)
-        layout = self._layout(place)
-        return layout.values_of(name, self._match(place, layout, fit, conditions))
+    def _values(
+        self, name: str, ref: LayoutRef, schema_match: SchemaMatch, conditions: Conditions
+    ) -> set[str]:
+        if name == NAME and schema_match.exact:
+            return set(schema_match.metrics)
+        layout = self._layout(ref)
+        return layout.values_of(name, self._match(ref, layout, schema_match, conditions))
 
-    def _any(self, found: StreamMatch, place: Place, fit: StreamFit) -> bool:
-        return fit.surely or bool(len(self._match(place, self._layout(place), fit, found.conditions)))
+    def _has_any(self, found: StreamMatch, ref: LayoutRef, schema_match: SchemaMatch) -> bool:
+        return schema_match.exact or bool(
+            len(self._match(ref, self._layout(ref), schema_match, found.conditions))
+        )
 
-    def _match(self, place: Place, layout: Layout, fit: StreamFit, conditions: Conditions) -> Columns:
-        if fit.whole:
+    def _match(
+        self, ref: LayoutRef, layout: Layout, schema_match: SchemaMatch, conditions: Conditions
+    ) -> Columns:
+        if schema_match.complete:
             return np.arange(len(layout))
-        columns = self._columns.get((place, conditions))
+        columns = self._columns.get((ref, conditions))
         if columns is None:
-            columns = self._columns[place, conditions] = layout.match(conditions)
+            columns = self._columns[ref, conditions] = layout.match(conditions)
         return columns
 
-    def _fitting(self, label: str | None) -> Iterator[tuple[StreamMatch, list[tuple[Place, StreamFit]]]]:
+    def _matching_refs(
+        self, label: str | None
+    ) -> Iterator[tuple[StreamMatch, list[tuple[LayoutRef, SchemaMatch]]]]:
         """Yield each stream with its matching layouts, or schemas if only values of `label` are needed."""
-        for first in range(0, len(self._found), STREAMS_A_LOOK):
-            some = self._found[first : first + STREAMS_A_LOOK]
-            with self._guard:
-                places = [self._places(one, label) for one in some]
-            yield from zip(some, places, strict=True)
+        for first in range(0, len(self._found), STREAMS_PER_LOCK):
+            some = self._found[first : first + STREAMS_PER_LOCK]
+            with self._lock:
+                refs = [self._find_refs(match, label) for match in some]
+            yield from zip(some, refs, strict=True)
 
-    def _places(self, found: StreamMatch, label: str | None) -> list[tuple[Place, StreamFit]]:
+    def _find_refs(self, found: StreamMatch, label: str | None) -> list[tuple[LayoutRef, SchemaMatch]]:
         """Return the distinct layouts of a stream that may match."""
         stream, start, end = found.stream, self._start, self._end
-        places: dict[Place, None] = {
+        refs: dict[LayoutRef, None] = {
             piece.layout: None for piece in stream.pieces if piece.start <= end and piece.end >= start
         }
-        places.update(dict.fromkeys(self._stored(found, label)))
-        key = tuple(places), found.conditions
-        fitting = self._fitting_places.get(key)
-        if fitting is None:  # similar nodes have the same layouts
-            fitting = self._fitting_places[key] = self._fits_of(key[0], found.conditions)
-        return fitting
+        refs.update(dict.fromkeys(self._stored_refs(found, label)))
+        key = tuple(refs), found.conditions
+        matching = self._refs_cache.get(key)
+        if matching is None:  # similar nodes have the same layouts
+            matching = self._refs_cache[key] = self._match_refs(key[0], found.conditions)
+        return matching
 
-    def _may_have(self, found: StreamMatch, label: str | None) -> bool:
+    def _may_contain(self, found: StreamMatch, label: str | None) -> bool:
         """Report, from memory, whether a stream ever had matching series."""
-        fits = [self._fit(outline, found.conditions) for outline in self._index.outlines(found.stream)]
+        fits = [self._match_schema(schema, found.conditions) for schema in self._index.schemas(found.stream)]
         known = label is None or label in found.target
-        return any(fit is not None and (known or label in fit.labels) for fit in fits)
+        return any(
+            schema_match is not None and (known or label in schema_match.labels) for schema_match in fits
+        )
 
-    def _fits_of(self, places: Iterable[Place], conditions: Conditions) -> list[tuple[Place, StreamFit]]:
-        fitting = []
-        for place in places:
+    def _match_refs(
+        self, refs: Iterable[LayoutRef], conditions: Conditions
+    ) -> list[tuple[LayoutRef, SchemaMatch]]:
+        matching = []
+        for ref in refs:
             try:
-                outline = self._outline(place)
+                schema = self._schema(ref)
             except CorruptionError as error:
-                self._blocks.damages.add(str(error))
+                self._blocks.corruption_log.add(str(error))
                 continue
-            fit = self._fit(outline, conditions)
-            if fit is not None:
-                fitting.append((place, fit))
-        return fitting
+            schema_match = self._match_schema(schema, conditions)
+            if schema_match is not None:
+                matching.append((ref, schema_match))
+        return matching
 
-    def _fit(self, outline: Schema, conditions: Conditions) -> StreamFit | None:
-        key = (outline, conditions)
-        if key not in self._fits:
-            metrics = outline.match(conditions)
-            surely = only_names(conditions)
-            self._fits[key] = (
-                StreamFit(
+    def _match_schema(self, schema: Schema, conditions: Conditions) -> SchemaMatch | None:
+        key = (schema, conditions)
+        if key not in self._schema_matches:
+            metrics = schema.match(conditions)
+            exact = only_names(conditions)
+            self._schema_matches[key] = (
+                SchemaMatch(
                     metrics,
-                    outline.names_of_labels(metrics),
-                    surely,
-                    surely and len(metrics) == len(outline.metrics),
+                    schema.names_of_labels(metrics),
+                    exact,
+                    exact and len(metrics) == len(schema.metrics),
                 )
                 if metrics
                 else None
             )
-        return self._fits[key]
+        return self._schema_matches[key]
 
-    def _outline(self, place: Place) -> Schema:
-        if isinstance(place, Schema):
-            return place
-        return self._blocks.layouts.outline(place) if isinstance(place, int) else place.outline
+    def _schema(self, ref: LayoutRef) -> Schema:
+        if isinstance(ref, Schema):
+            return ref
+        return self._blocks.layouts.schema(ref) if isinstance(ref, int) else ref.schema
 
-    def _layout(self, place: Place) -> Layout:
-        assert not isinstance(place, Schema)  # a schema is used only where it is enough
-        if isinstance(place, Layout):
-            return place
+    def _layout(self, ref: LayoutRef) -> Layout:
+        assert not isinstance(ref, Schema)  # a schema is used only where it is enough
+        if isinstance(ref, Layout):
+            return ref
         try:
-            return self._blocks.layouts.layout(place)
+            return self._blocks.layouts.layout(ref)
         except MissingDataError:
             return Layout(())  # deleted in the meantime, with its last chunk
         except CorruptionError as error:
-            self._blocks.damages.add(str(error))
+            self._blocks.corruption_log.add(str(error))
             return Layout(())
 
-    def _stored(self, found: StreamMatch, label: str | None) -> Collection[Place]:
+    def _stored_refs(self, found: StreamMatch, label: str | None) -> Collection[LayoutRef]:
         """Return the layouts on disk, or schemas, or one layout per schema, where these are enough."""
         stream, spans = found.stream, found.stream.spans
         if not spans or (stream.pieces and self._start >= stream.complete_from):
             return ()
-        outlined = (label == NAME or label in found.target) and only_names(found.conditions)
-        if outlined and self._start <= spans.start and spans.end <= self._end:
-            return self._index.outlines(stream)
-        if self._start >= spans.known_from:
+        schema_is_enough = (label == NAME or label in found.target) and only_names(found.conditions)
+        if schema_is_enough and self._start <= spans.start and spans.end <= self._end:
+            return self._index.schemas(stream)
+        if self._start >= spans.listed_from:
             return spans.between(self._start, self._end)
-        if not self._may_have(found, label):
+        if not self._may_contain(found, label):
             return ()
-        if outlined:
-            return self._blocks.unlike_layouts(stream.number, self._start, self._end)
+        if schema_is_enough:
+            return self._blocks.layouts_by_schema(stream.number, self._start, self._end)
         return [span.layout for span in self._blocks.spans(stream.number, self._start, self._end)]
 
 
-def series(lookups: Iterable[Lookup], most: int | None = None) -> list[Labels]:
+def series(lookups: Iterable[Lookup], limit: int | None = None) -> list[Labels]:
     """Return distinct label sets, at most `limit`."""
     seen: dict[tuple[Target, Key], None] = {}
     for each in chain.from_iterable(lookup.series() for lookup in lookups):
-        if most is not None and len(seen) >= most:
+        if limit is not None and len(seen) >= limit:
             break
         seen[each] = None
-    shapes = {tuple(name for name, _ in target) for target in {target for target, _ in seen}}
-    made: list[Labels] = [dict(target + key) for target, key in seen]
-    if len(shapes) > 1:  # a label may be on the target in one, and on the series in another
-        return list({frozenset(labels.items()): labels for labels in made}.values())
-    return made
+    label_names_of_targets = {tuple(name for name, _ in target) for target in {target for target, _ in seen}}
+    label_sets: list[Labels] = [dict(target + key) for target, key in seen]
+    if len(label_names_of_targets) > 1:  # a label may be on the target in one, and on the series in another
+        return list({frozenset(labels.items()): labels for labels in label_sets}.values())
+    return label_sets
 
 
 def label_names(lookups: Iterable[Lookup]) -> list[str]:

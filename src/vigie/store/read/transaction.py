@@ -11,11 +11,11 @@ from vigie.store.blocks.database import BlockDatabase
 class ReadTransaction:
     """Held while bytes are fetched, not while they are decompressed."""
 
-    def __init__(self, guard: threading.RLock, database: BlockDatabase) -> None:
-        self._guard, self._database = guard, database
+    def __init__(self, lock: threading.RLock, database: BlockDatabase) -> None:
+        self._lock, self._database = lock, database
 
     def __enter__(self) -> None:
-        self._guard.acquire()
+        self._lock.acquire()
         self._database.begin()
 
     def __exit__(
@@ -24,4 +24,4 @@ class ReadTransaction:
         try:
             self._database.end()
         finally:
-            self._guard.release()
+            self._lock.release()

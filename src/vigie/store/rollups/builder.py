@@ -11,7 +11,7 @@ from vigie.store.heads.index import Index, StreamMatch
 from vigie.store.heads.stream import BEFORE_ALL, Stream
 from vigie.store.rollups.page_split import PagePiece, split_page
 from vigie.store.rollups.reader import RollupQuery, RollupReader
-from vigie.store.rollups.tier import BuiltPages, Guard, Tier, TierClaim
+from vigie.store.rollups.tier import BuiltPages, Lock, Tier, TierClaim
 from vigie.store.series.layout import Layouts
 from vigie.store.series.match_cache import MatchCache
 from vigie.store.throttle import MaintenanceThrottle
@@ -19,11 +19,11 @@ from vigie.store.wal.records import StreamName
 
 MINUTE = 60_000
 GRACE = 10 * MINUTE  # after which no more samples of a time are expected
-FEW = 256  # built per round, or more if there are many streams
-TURNS = 64  # in which every stream has one page built
-PAGES_A_COMMIT = 64
-STREAMS_A_LOOK = 256  # per acquisition of the lock
-BETWEEN = MINUTE  # from one round to the next
+MIN_PAGES = 256  # built per round, or more if there are many streams
+ROUNDS = 64  # in which every stream has one page built
+PAGES_PER_COMMIT = 64
+STREAMS_PER_LOCK = 256  # per acquisition of the lock
+INTERVAL = MINUTE  # from one round to the next
 
 Job = tuple[Stream, TierClaim]
 
@@ -44,143 +44,143 @@ class RollupBuilder:
         self._next = -(1 << 62)
 
     def maintain(
-        self, now: int, raw_since: int, guard: Guard, turn: Guard, pace: MaintenanceThrottle
+        self, now: int, raw_since: int, lock: Lock, work_lock: Lock, throttle: MaintenanceThrottle
     ) -> None:
         """Build pages that are due, and delete expired ones."""
-        if self._next - BETWEEN <= now < self._next:  # not if the clock was set back
+        if self._next - INTERVAL <= now < self._next:  # not if the clock was set back
             return
-        self._next = now + BETWEEN
-        for place, tier in enumerate(self._tiers):
-            jobs = self._due(tier, now, raw_since, guard)
-            for first in range(0, len(jobs), PAGES_A_COMMIT):
-                if not pace.goes_on():
+        self._next = now + INTERVAL
+        for level, tier in enumerate(self._tiers):
+            jobs = self._find_due(tier, now, raw_since, lock)
+            for first in range(0, len(jobs), PAGES_PER_COMMIT):
+                if not throttle.may_continue():
                     return
-                with turn:
-                    tier.remove_doomed()
-                    self._make(place, jobs[first : first + PAGES_A_COMMIT], guard, pace)
-            with turn:
-                tier.expire(now, guard)
+                with work_lock:
+                    tier.delete_pending()
+                    self._build(level, jobs[first : first + PAGES_PER_COMMIT], lock, throttle)
+            with work_lock:
+                tier.expire(now, lock)
 
-    def _due(self, tier: Tier, now: int, raw_since: int, guard: Guard) -> list[Job]:
-        with guard:
+    def _find_due(self, tier: Tier, now: int, raw_since: int, lock: Lock) -> list[Job]:
+        with lock:
             streams = list(self._raw)
-        most = max(FEW, len(streams) // TURNS)
+        limit = max(MIN_PAGES, len(streams) // ROUNDS)
         jobs: dict[Job, None] = {}
-        for first in range(0, len(streams), STREAMS_A_LOOK):
-            some = streams[first : first + STREAMS_A_LOOK]
+        for first in range(0, len(streams), STREAMS_PER_LOCK):
+            some = streams[first : first + STREAMS_PER_LOCK]
             if not tier.missing:
-                some = [each for each in some if each.roll_at.get(tier.kind.width, now) <= now]
-            with guard:
+                some = [each for each in some if each.next_rollup.get(tier.config.width, now) <= now]
+            with lock:
                 for stream in some:
-                    if self._is_known(stream):
-                        found = dict.fromkeys(_due_of(tier, stream, now, raw_since))
+                    if self._is_live(stream):
+                        found = dict.fromkeys(_due_pages(tier, stream, now, raw_since))
                         jobs.update(found)
-                        _note_next(tier, stream, bool(found), now)
-            if len(jobs) >= most:
+                        _schedule_next(tier, stream, bool(found), now)
+            if len(jobs) >= limit:
                 break
-        return list(jobs)[:most]
+        return list(jobs)[:limit]
 
-    def _make(self, place: int, jobs: Sequence[Job], guard: Guard, pace: MaintenanceThrottle) -> None:
-        tier, claims, batch = self._tiers[place], list[TierClaim](), list[BuiltPages]()
+    def _build(self, level: int, jobs: Sequence[Job], lock: Lock, throttle: MaintenanceThrottle) -> None:
+        tier, claims, batch = self._tiers[level], list[TierClaim](), list[BuiltPages]()
         numbers: dict[StreamName, int] = {}
         try:
             for stream, claim in jobs:
-                if not pace.goes_on():
+                if not throttle.may_continue():
                     break
-                with guard:
-                    if not self._is_known(stream) or _is_there(tier, claim):
+                with lock:
+                    if not self._is_live(stream) or _is_built(tier, claim):
                         continue
-                    ask = RollupQuery(StreamMatch(stream, {}, ()), MatchCache(), FIELDS, guard, prompt=False)
-                    runs, kept = self._runs(place, ask, claim)
+                    query = RollupQuery(StreamMatch(stream, {}, ()), MatchCache(), FIELDS, lock, eager=False)
+                    runs, kept = self._runs(level, query, claim)
                     claims.append(claim)
                     tier.claim(claim)
-                    stream.rolled = None
-                    position = self._position() if tier.is_right(claim.name) else None
-                made = split_page(self._layouts, runs, tier.kind.width)
-                batch.append(BuiltPages(claim, made.chunks, [*kept, *made.kept], position))
+                    stream.rollup_limit = None
+                    position = self._position() if tier.is_valid(claim.name) else None
+                page = split_page(self._layouts, runs, tier.config.width)
+                batch.append(BuiltPages(claim, page.chunks, [*kept, *page.kept], position))
             if batch:
                 numbers = tier.write(batch)
         finally:
-            with guard:
-                tier.settle(claims, batch, numbers)
+            with lock:
+                tier.publish(claims, batch, numbers)
 
-    def _is_known(self, stream: Stream) -> bool:
+    def _is_live(self, stream: Stream) -> bool:
         return self._raw.get(stream.name.target, stream.name.source) is stream
 
     def _runs(
-        self, place: int, ask: RollupQuery, claim: TierClaim
+        self, level: int, query: RollupQuery, claim: TierClaim
     ) -> tuple[list[list[PagePiece]], list[int]]:
         """Return consecutive pieces that may share a chunk of the page, and which stored chunks stay.
 
         A stored chunk followed by another one stays: they were split before. Its layout is not read again.
         """
-        tier = self._tiers[place]
+        tier = self._tiers[level]
         runs: list[list[PagePiece]] = [[]]
         stored = tier.extents(claim.name, claim.page)
         kept = [chunk.number for chunk, after in pairwise(stored) if chunk.end == after.start]
         at = claim.page
         for extent in stored:
-            runs[-1] += self._pieces(place, ask, at, extent.start)
+            runs[-1] += self._pieces(level, query, at, extent.start)
             if extent.number in kept:
                 runs.append([])
             else:
-                runs[-1] += self._stored(place, ask, extent)
+                runs[-1] += self._stored(level, query, extent)
             at = extent.end
-        runs[-1] += self._pieces(place, ask, at, claim.stop)
+        runs[-1] += self._pieces(level, query, at, claim.stop)
         return runs, kept
 
-    def _pieces(self, place: int, ask: RollupQuery, start: int, stop: int) -> Iterator[PagePiece]:
+    def _pieces(self, level: int, query: RollupQuery, start: int, stop: int) -> Iterator[PagePiece]:
         """Yield new pieces of a few hours each."""
-        finer = self._tiers[max(0, place - 1)].kind
-        step = max(self._tiers[place].kind.width, finer.every * finer.width)
+        finer = self._tiers[max(0, level - 1)].config
+        step = max(self._tiers[level].config.width, finer.every * finer.width)
         for at in range(start, stop, step):
-            till = min(at + step, stop)
-            yield PagePiece(at, till, self._reader.fetched(place, ask, at, till), None)
+            end = min(at + step, stop)
+            yield PagePiece(at, end, self._reader.fetch(level, query, at, end), None)
 
-    def _stored(self, place: int, ask: RollupQuery, extent: Extent) -> Iterator[PagePiece]:
+    def _stored(self, level: int, query: RollupQuery, extent: Extent) -> Iterator[PagePiece]:
         """Yield stored pieces, rebuilt if their layout is damaged."""
         start, stop = extent.start, extent.end
-        chunks = self._tiers[place].chunks(ask.found.stream.name, start, stop)
+        chunks = self._tiers[level].chunks(query.found.stream.name, start, stop)
         if not chunks:
-            yield from self._pieces(place, ask, start, stop)
+            yield from self._pieces(level, query, start, stop)
         for chunk in chunks:
-            yield PagePiece(start, stop, self._reader.fetched(place, ask, start, stop), chunk)
+            yield PagePiece(start, stop, self._reader.fetch(level, query, start, stop), chunk)
 
 
-def _due_of(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Job]:
+def _due_pages(tier: Tier, stream: Stream, now: int, raw_since: int) -> Iterator[Job]:
     """Yield the pages of a stream to build, each with its end."""
-    kind, name = tier.kind, stream.name
+    config, name = tier.config, stream.name
     if stream.end == BEFORE_ALL:
         return  # its first row was rejected
-    closed = min(now, max(stream.end, now - GRACE)) // kind.width * kind.width
-    stop = min(closed, -(-stream.end // kind.width) * kind.width)
+    closed = min(now, max(stream.end, now - GRACE)) // config.width * config.width
+    stop = min(closed, -(-stream.end // config.width) * config.width)
     for page in sorted(tier.missing.get(name, ())):
         if page < stop:
-            yield stream, TierClaim(name, page, min(stop, page + kind.page))
-    until = tier.until.get(name)
+            yield stream, TierClaim(name, page, min(stop, page + config.page))
+    until = tier.built_until.get(name)
     if until is None:
-        before_first = (_first_time(stream) - 1) // kind.width * kind.width
-        until = tier.until[name] = max(before_first, tier.page_at(raw_since))
-        stream.rolled = None
+        before_first = (_first_time(stream) - 1) // config.width * config.width
+        until = tier.built_until[name] = max(before_first, tier.page_at(raw_since))
+        stream.rollup_limit = None
     quiet = stream.end < now - GRACE
-    if stop > until and (quiet or stop - until >= kind.every * kind.width):
-        for page in range(tier.page_at(until + 1), stop, kind.page):
-            yield stream, TierClaim(name, page, min(stop, page + kind.page))
+    if stop > until and (quiet or stop - until >= config.every * config.width):
+        for page in range(tier.page_at(until + 1), stop, config.page):
+            yield stream, TierClaim(name, page, min(stop, page + config.page))
 
 
-def _note_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
+def _schedule_next(tier: Tier, stream: Stream, due: bool, now: int) -> None:
     """Set the next time to check a stream: when a page is full, or the stream is quiet."""
-    kind, until = tier.kind, tier.until.get(stream.name)
+    config, until = tier.config, tier.built_until.get(stream.name)
     soon = due or until is None or stream.end < now - GRACE
-    full = BEFORE_ALL if soon or until is None else until + kind.every * kind.width
-    stream.roll_at[kind.width] = min(full, stream.end + GRACE)
+    full = BEFORE_ALL if soon or until is None else until + config.every * config.width
+    stream.next_rollup[config.width] = min(full, stream.end + GRACE)
 
 
-def _is_there(tier: Tier, claim: TierClaim) -> bool:
+def _is_built(tier: Tier, claim: TierClaim) -> bool:
     name, page, stop = claim
     stored = tier.extents(name, page)
     if stored and stored[-1].end >= stop:
-        tier.until[name] = max(tier.until[name], stop)
+        tier.built_until[name] = max(tier.built_until[name], stop)
         return True
     return False
 

@@ -23,14 +23,16 @@ def pack_cells(cells: dict[str, Cells], shared: dict[str, Cells], names: Sequenc
     """Return two parts per field: where it differs from the prediction, and the values there."""
     parts = []
     for name in names:
-        here = cells[name]
-        guess = _guessed(name, cells, shared, here.shape)
-        differs = _words(here) != _words(np.broadcast_to(guess, here.shape))
+        values_of_field = cells[name]
+        prediction = _predict(name, cells, shared, values_of_field.shape)
+        differs = _bit_view(values_of_field) != _bit_view(np.broadcast_to(prediction, values_of_field.shape))
         if not differs.any():
             parts += [b"", b""]
             continue
-        here = _distance(here, guess) if name == "total" else here
-        values = np.ascontiguousarray(here[differs])
+        values_of_field = (
+            _subtract_prediction(values_of_field, prediction) if name == "total" else values_of_field
+        )
+        values = np.ascontiguousarray(values_of_field[differs])
         mask = _ALL if differs.all() else zlib.compress(np.packbits(differs).tobytes())
         parts += [mask, pack_times(values) if values.dtype == np.int64 else pack_floats(values)]
     return parts
@@ -50,14 +52,14 @@ def unpack_cells(
         if name not in needed:
             cells[name] = empty_buckets(name, 1, shape[1])
         elif not mask:
-            cells[name] = _guessed(name, cells, shared, (1, shape[1]))
+            cells[name] = _predict(name, cells, shared, (1, shape[1]))
         else:
             values = unpack_times(content) if name in ("first_at", "last_at") else unpack_floats(content)
-            cells[name] = _filled(name, mask, values, cells, shared, shape)
+            cells[name] = _fill(name, mask, values, cells, shared, shape)
     return cells
 
 
-def _filled(
+def _fill(
     name: str,
     mask: bytes,
     values: Floats | Times,
@@ -67,30 +69,30 @@ def _filled(
 ) -> Cells:
     if mask == _ALL:
         whole: Cells = values.reshape(shape)
-        return _arrived(whole, _guessed(name, cells, shared, shape)) if name == "total" else whole
+        return _add_prediction(whole, _predict(name, cells, shared, shape)) if name == "total" else whole
     differs = np.unpackbits(np.frombuffer(zlib.decompress(mask), np.uint8), count=shape[0] * shape[1])
     where = differs.astype(np.bool_).reshape(shape)
-    made: Cells = np.broadcast_to(_guessed(name, cells, shared, shape), shape).copy()
-    made[where] = _arrived(values, made[where]) if name == "total" else values
-    return made
+    cells_out: Cells = np.broadcast_to(_predict(name, cells, shared, shape), shape).copy()
+    cells_out[where] = _add_prediction(values, cells_out[where]) if name == "total" else values
+    return cells_out
 
 
-def _distance(totals: Floats, guess: Floats) -> Floats:
+def _subtract_prediction(totals: Floats, prediction: Floats) -> Floats:
     """Return distances of sums from the prediction, to 13 digits of the sum: the rest is rounding noise."""
     with np.errstate(all="ignore"):
         scale = 10.0 ** np.clip(12 - np.floor(np.log10(np.abs(totals))), 0, 15)
-        exact = totals - guess
+        exact = totals - prediction
         short = np.round(exact * scale) / scale
         return np.where(np.isfinite(short), short, np.where(np.isfinite(exact), exact, totals))
 
 
-def _arrived(distance: Floats | Times, guess: Floats) -> Floats:
+def _add_prediction(distance: Floats | Times, prediction: Floats) -> Floats:
     """Return the sums; an infinite one, or NaN, is stored as it is."""
     with np.errstate(all="ignore"):
-        return np.where(np.isfinite(distance) & np.isfinite(guess), guess + distance, distance)
+        return np.where(np.isfinite(distance) & np.isfinite(prediction), prediction + distance, distance)
 
 
-def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape: tuple[int, int]) -> Cells:
+def _predict(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape: tuple[int, int]) -> Cells:
     """Predict a field from the fields before it."""
     if name == "count":
         return shared[name].reshape(1, -1).astype(np.float64)
@@ -105,15 +107,15 @@ def _guessed(name: str, cells: dict[str, Cells], shared: dict[str, Cells], shape
         if name == "high":
             return np.fmax(cells["first"], cells["last"])
         if name == "total":
-            return np.where(some, _guessed_total(cells["count"], cells["first"], cells["last"]), 0.0)
+            return np.where(some, _predict_total(cells["count"], cells["first"], cells["last"]), 0.0)
     return empty_buckets(name, 1, shape[1])
 
 
-def _guessed_total(count: Floats, first: Floats, last: Floats) -> Floats:
+def _predict_total(count: Floats, first: Floats, last: Floats) -> Floats:
     """Return the sum of values evenly spaced between first and last."""
     with np.errstate(all="ignore"):
         return count * (first / 2 + last / 2)
 
 
-def _words(cells: Cells) -> Cells:
+def _bit_view(cells: Cells) -> Cells:
     return np.ascontiguousarray(cells).view(np.uint64)

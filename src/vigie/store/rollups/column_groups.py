@@ -16,40 +16,48 @@ from numpy.typing import NDArray
 
 from vigie.query.arrays import Flags
 from vigie.query.buckets import FIELDS, NOTHING, Buckets, Cells
-from vigie.store.compression.codec import ROLLED, THOROUGH, Floats, compress, decompress_whole, seal
-from vigie.store.compression.column_groups import TENS, pack_heads, units_of, unpack_heads, whole_or_tenths
-from vigie.store.compression.decimals import Whole
-from vigie.store.compression.magnitudes import compress_lines, decompress_lines
+from vigie.store.compression.codec import ROLLUP, THOROUGH, Floats, compress, decompress_integers, seal
+from vigie.store.compression.column_groups import (
+    POWERS_OF_TEN,
+    common_divisors,
+    pack_headers,
+    to_decimals,
+    unpack_headers,
+)
+from vigie.store.compression.decimals import Integers
+from vigie.store.compression.magnitudes import compress_vectors, decompress_vectors
 from vigie.store.rollups import cell_codec as rollup_cells
 from vigie.store.rollups.cell_codec import SHARED
 
-BITS = 22  # precision of sums, beyond that of count times the largest value
+SUM_BITS = 22  # precision of sums, beyond that of count times the largest value
 _LARGEST = 2.0**60  # of sums, so that computations with them fit 64 bits
 _VALUES = ("last", "first", "low", "high")
-_WAYS = ("last", "first", "low", "high", "total", "drops", "rest")
-_FLOATS = 1 << len(_WAYS)  # in place of the set of deltas: the series is not integers
-_AT = (1, 0, 0, 0, 0, 0, 0)  # first bucket of each delta: where a series starts is stored apart
-_PARTS = 3 + len(_WAYS)
+_DELTAS = ("last", "first", "low", "high", "total", "drops", "rest")
+_FLOATS = 1 << len(_DELTAS)  # in place of the set of deltas: the series is not integers
+_FIRST_BUCKET = (1, 0, 0, 0, 0, 0, 0)  # first bucket of each delta: where a series starts is stored apart
+_PARTS = 3 + len(_DELTAS)
 
-Heads = NDArray[np.uint8]  # per series: which deltas it has, and its decimals
+Headers = NDArray[np.uint8]  # per series: which deltas it has, and its decimals
 
 
 class _Page(NamedTuple):
     """All series of a page: headers, first values, units and deltas."""
 
-    heads: Heads
-    bases: Whole
-    units: Whole
-    ways: Sequence[Whole]
+    headers: Headers
+    bases: Integers
+    units: Integers
+    deltas: Sequence[Integers]
 
 
-def pack_columns(bands: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str, Cells]) -> list[bytes]:
+def pack_columns(
+    column_groups: Sequence[tuple[int, int]], buckets: Buckets, shared: dict[str, Cells]
+) -> list[bytes]:
     """Return the sealed bytes of each column group."""
-    height = bands[-1][1] if bands else 0
-    cells = {name: _high(getattr(buckets, name), height) for name in FIELDS}
-    page = _judged(cells)
-    alike = all(len(getattr(buckets, name)) == 1 for name in SHARED)
-    return [_packed(page, cells, shared, slice(*band), alike) for band in bands]
+    height = column_groups[-1][1] if column_groups else 0
+    cells = {name: _broadcast(getattr(buckets, name), height) for name in FIELDS}
+    page = _encode_page(cells)
+    same_times = all(len(getattr(buckets, name)) == 1 for name in SHARED)
+    return [_pack_group(page, cells, shared, slice(*group), same_times) for group in column_groups]
 
 
 def unpack_columns(
@@ -57,116 +65,118 @@ def unpack_columns(
 ) -> dict[str, Cells]:
     """Return the needed fields of a column group."""
     parts = msgpack.decode(content, type=list[bytes])
-    heads = unpack_heads(parts[0], shape[0], 2)
-    floats = heads[:, 0] == _FLOATS
+    headers = unpack_headers(parts[0], shape[0], 2)
+    floats = headers[:, 0] == _FLOATS
     rest = parts[_PARTS:]
     if floats.all():
         return rollup_cells.unpack_cells(rest, shared, shape, FIELDS, needed)
     whole = (int((~floats).sum()), shape[1])
-    beside, rest = (rest[: 2 * len(SHARED)], rest[2 * len(SHARED) :]) if len(rest) % 18 else ([], rest)
-    beside = beside or [b""] * 2 * len(SHARED)
-    cells = rollup_cells.unpack_cells(beside, shared, whole, SHARED, needed)
-    cells |= _whole_cells(parts[1:_PARTS], heads[~floats], cells["count"], needed)
+    shared_parts, rest = (rest[: 2 * len(SHARED)], rest[2 * len(SHARED) :]) if len(rest) % 18 else ([], rest)
+    shared_parts = shared_parts or [b""] * 2 * len(SHARED)
+    cells = rollup_cells.unpack_cells(shared_parts, shared, whole, SHARED, needed)
+    cells |= _decode_integers(parts[1:_PARTS], headers[~floats], cells["count"], needed)
     if not rest:
         return cells
     others = rollup_cells.unpack_cells(rest, shared, (shape[0] - whole[0], shape[1]), FIELDS, needed)
-    return {name: _together(name, cells, others, floats) for name in FIELDS}
+    return {name: _merge_cells(name, cells, others, floats) for name in FIELDS}
 
 
-def _judged(cells: dict[str, Floats]) -> _Page:
+def _encode_page(cells: dict[str, Floats]) -> _Page:
     count, some = cells["count"], cells["count"] > 0
-    numbers, decimals, units, fits = _numbers(cells, some)
+    numbers, decimals, units, fits = _to_integers(cells, some)
     last, first, low, high, sums, lost = np.split(numbers, len(_VALUES) + 2, axis=1)
     middle = _middle(first, last)
     drops = np.rint(lost / middle).astype(np.int64)
-    beyond, lacking = sums - _guess(count, first, last), _lacking(count, low, high)
-    ways = [
-        last - _before(last),
-        first - _before(last),
+    beyond, dropped = sums - _predict_total(count, first, last), _dropped_bits(count, low, high)
+    deltas = [
+        last - _previous(last),
+        first - _previous(last),
         np.minimum(first, last) - low,
         high - np.maximum(first, last),
-        (beyond + (1 << lacking >> 1)) >> lacking,
+        (beyond + (1 << dropped >> 1)) >> dropped,
         drops,
         lost - drops * middle,
     ]
-    ways = [np.where(some, way, 0) for way in ways]
-    has = np.zeros(len(last), dtype=np.int64)
-    for i, way in enumerate(ways):
-        has |= way.any(axis=1).astype(np.int64) << i
-    heads = np.stack([np.where(fits, has, _FLOATS), decimals], axis=1).astype(np.uint8)
-    return _Page(heads, last[:, 0], units, ways)
+    deltas = [np.where(some, delta, 0) for delta in deltas]
+    present_deltas = np.zeros(len(last), dtype=np.int64)
+    for i, delta in enumerate(deltas):
+        present_deltas |= delta.any(axis=1).astype(np.int64) << i
+    headers = np.stack([np.where(fits, present_deltas, _FLOATS), decimals], axis=1).astype(np.uint8)
+    return _Page(headers, last[:, 0], units, deltas)
 
 
-def _numbers(cells: dict[str, Floats], some: Flags) -> tuple[Whole, Whole, Whole, Flags]:
+def _to_integers(cells: dict[str, Floats], some: Flags) -> tuple[Integers, Integers, Integers, Flags]:
     """Return values, sums and reset losses as integers, with their decimals and common divisors.
 
     The last result tells which series are such numbers, and not too large.
     """
-    values = np.concatenate([_carried(cells[name], some) for name in _VALUES], axis=1)
-    numbers, decimals, fits = whole_or_tenths(values)
+    values = np.concatenate([_fill_forward(cells[name], some) for name in _VALUES], axis=1)
+    numbers, decimals, fits = to_decimals(values)
     with np.errstate(all="ignore"):  # series that are not integers are masked below
-        scale = TENS[decimals][:, np.newaxis]
+        scale = POWERS_OF_TEN[decimals][:, np.newaxis]
         sums = np.concatenate([cells["total"], cells["lost"]], axis=1) * scale
         size = np.abs(values * scale).max(axis=1) * cells["count"].max(axis=1)
         size = np.maximum(size, np.abs(sums).max(axis=1))
         # Samples between first and last, low and high may have more decimals, which shows in the sums.
-        beside = np.abs(sums - np.rint(sums)).max(axis=1)
-        fits &= (size < _LARGEST) & (beside <= 1e-9 + 1e-14 * size)
+        shared_parts = np.abs(sums - np.rint(sums)).max(axis=1)
+        fits &= (size < _LARGEST) & (shared_parts <= 1e-9 + 1e-14 * size)
     numbers[~fits], sums[~fits] = 0, 0
     numbers = np.concatenate([numbers, np.rint(sums).astype(np.int64)], axis=1)
-    units = units_of(numbers)
+    units = common_divisors(numbers)
     return numbers // units[:, np.newaxis], decimals, units, fits
 
 
-def _packed(
-    page: _Page, cells: dict[str, Floats], shared: dict[str, Cells], lines: slice, alike: bool
+def _pack_group(
+    page: _Page, cells: dict[str, Floats], shared: dict[str, Cells], vectors: slice, same_times: bool
 ) -> bytes:
-    heads, units = page.heads[lines], page.units[lines]
-    floats = heads[:, 0] == _FLOATS
+    headers, units = page.headers[vectors], page.units[vectors]
+    floats = headers[:, 0] == _FLOATS
     parts = [
-        pack_heads(heads),
-        compress(page.bases[lines][~floats], THOROUGH),
+        pack_headers(headers),
+        compress(page.bases[vectors][~floats], THOROUGH),
         compress(units[~floats], THOROUGH) if (units > 1).any() else b"",
     ]
-    for i, way in enumerate(page.ways):
-        chosen = ~floats & (heads[:, 0] >> i & 1).astype(np.bool_)
-        parts.append(compress_lines(way[lines][chosen][:, _AT[i] :], THOROUGH))
-    if not alike and not floats.all():
-        parts += rollup_cells.pack_cells(_some(cells, lines, ~floats), shared, SHARED)
+    for i, delta in enumerate(page.deltas):
+        selected = ~floats & (headers[:, 0] >> i & 1).astype(np.bool_)
+        parts.append(compress_vectors(delta[vectors][selected][:, _FIRST_BUCKET[i] :], THOROUGH))
+    if not same_times and not floats.all():
+        parts += rollup_cells.pack_cells(_select_cells(cells, vectors, ~floats), shared, SHARED)
     if floats.any():
-        parts += rollup_cells.pack_cells(_some(cells, lines, floats), shared, FIELDS)
-    return seal(ROLLED, 0, msgpack.encode(parts))
+        parts += rollup_cells.pack_cells(_select_cells(cells, vectors, floats), shared, FIELDS)
+    return seal(ROLLUP, 0, msgpack.encode(parts))
 
 
-def _whole_cells(
-    parts: Sequence[bytes], heads: Heads, count: Floats, needed: Collection[str]
+def _decode_integers(
+    parts: Sequence[bytes], headers: Headers, count: Floats, needed: Collection[str]
 ) -> dict[str, Cells]:
-    shape = (len(heads), count.shape[1])
-    bases = decompress_whole(parts[0])
+    shape = (len(headers), count.shape[1])
+    bases = decompress_integers(parts[0])
 
-    def way(name: str) -> Whole:
-        place = _WAYS.index(name)
-        return _spread(parts[2 + place], (heads[:, 0] >> place & 1).astype(np.bool_), shape, _AT[place])
+    def delta(name: str) -> Integers:
+        place = _DELTAS.index(name)
+        return _read_delta(
+            parts[2 + place], (headers[:, 0] >> place & 1).astype(np.bool_), shape, _FIRST_BUCKET[place]
+        )
 
-    last: Whole = np.cumsum(way("last"), axis=1) + bases[:, np.newaxis]
-    first = _before(last)
-    first += way("first")
+    last: Integers = np.cumsum(delta("last"), axis=1) + bases[:, np.newaxis]
+    first = _previous(last)
+    first += delta("first")
     whole = {"last": last, "first": first}
     if "low" in needed:
-        whole["low"] = np.minimum(first, last) - way("low")
+        whole["low"] = np.minimum(first, last) - delta("low")
     if "high" in needed:
-        whole["high"] = np.maximum(first, last) + way("high")
+        whole["high"] = np.maximum(first, last) + delta("high")
     if "total" in needed:
-        lacking = _lacking(count, whole["low"], whole["high"])
-        whole["total"] = _guess(count, first, last) + (way("total") << lacking)
+        dropped = _dropped_bits(count, whole["low"], whole["high"])
+        whole["total"] = _predict_total(count, first, last) + (delta("total") << dropped)
     if "lost" in needed:
-        whole["lost"] = way("rest")
-        if parts[2 + _WAYS.index("drops")]:
-            whole["lost"] = whole["lost"] + way("drops") * _middle(first, last)
+        whole["lost"] = delta("rest")
+        if parts[2 + _DELTAS.index("drops")]:
+            whole["lost"] = whole["lost"] + delta("drops") * _middle(first, last)
     if parts[1]:
-        units = decompress_whole(parts[1])[:, np.newaxis]
+        units = decompress_integers(parts[1])[:, np.newaxis]
         whole = {name: each * units for name, each in whole.items()}
-    scale = TENS[heads[:, 1]][:, np.newaxis]
+    scale = POWERS_OF_TEN[headers[:, 1]][:, np.newaxis]
     cells: dict[str, Cells] = {name: each / scale for name, each in whole.items()}
     none = count <= 0
     if none.any():
@@ -177,55 +187,55 @@ def _whole_cells(
     return cells
 
 
-def _together(name: str, cells: dict[str, Cells], others: dict[str, Cells], floats: Flags) -> Cells:
+def _merge_cells(name: str, cells: dict[str, Cells], others: dict[str, Cells], floats: Flags) -> Cells:
     one = cells.get(name, others[name])
-    made = np.empty((len(floats), one.shape[1]), dtype=one.dtype)
-    made[~floats], made[floats] = one, others[name]
-    return made
+    merged = np.empty((len(floats), one.shape[1]), dtype=one.dtype)
+    merged[~floats], merged[floats] = one, others[name]
+    return merged
 
 
-def _spread(part: bytes, chosen: Flags, shape: tuple[int, int], first: int) -> Whole:
+def _read_delta(part: bytes, selected: Flags, shape: tuple[int, int], first: int) -> Integers:
     """Return one delta of all series; zero for series without it."""
     if not part:
         return np.zeros((1, shape[1]), dtype=np.int64)
-    some = decompress_lines(part, int(np.count_nonzero(chosen)), shape[1] - first)
-    if not first and chosen.all():
+    some = decompress_vectors(part, int(np.count_nonzero(selected)), shape[1] - first)
+    if not first and selected.all():
         return some
-    lines = np.zeros(shape, dtype=np.int64)
-    lines[chosen, first:] = some
-    return lines
+    vectors = np.zeros(shape, dtype=np.int64)
+    vectors[selected, first:] = some
+    return vectors
 
 
-def _some(cells: dict[str, Floats], lines: slice, chosen: Flags) -> dict[str, Cells]:
-    return {name: np.ascontiguousarray(each[lines][chosen]) for name, each in cells.items()}
+def _select_cells(cells: dict[str, Floats], vectors: slice, selected: Flags) -> dict[str, Cells]:
+    return {name: np.ascontiguousarray(each[vectors][selected]) for name, each in cells.items()}
 
 
-def _high(cells: Cells, height: int) -> Cells:
+def _broadcast(cells: Cells, height: int) -> Cells:
     return np.broadcast_to(cells, (height, cells.shape[1]))
 
 
-def _guess(count: Floats, first: Whole, last: Whole) -> Whole:
+def _predict_total(count: Floats, first: Integers, last: Integers) -> Integers:
     """Return the sum of values evenly spaced between first and last."""
-    guess: Whole = count.astype(np.int64) * (first + last) // 2
-    return guess
+    prediction: Integers = count.astype(np.int64) * (first + last) // 2
+    return prediction
 
 
-def _middle(first: Whole, last: Whole) -> Whole:
-    middle: Whole = np.maximum(np.abs(first + last) // 2, 1)
+def _middle(first: Integers, last: Integers) -> Integers:
+    middle: Integers = np.maximum(np.abs(first + last) // 2, 1)
     return middle
 
 
-def _before(last: Whole) -> Whole:
+def _previous(last: Integers) -> Integers:
     return np.concatenate([last[:, :1], last[:, :-1]], axis=1)
 
 
-def _lacking(count: Floats, low: Whole, high: Whole) -> Whole:
+def _dropped_bits(count: Floats, low: Integers, high: Integers) -> Integers:
     """Return how many low bits of each sum are dropped."""
     largest = np.maximum(np.abs(low), np.abs(high)) * count
-    return np.maximum(np.frexp(largest)[1].astype(np.int64) - BITS, 0)
+    return np.maximum(np.frexp(largest)[1].astype(np.int64) - SUM_BITS, 0)
 
 
-def _carried(cells: Floats, some: Flags) -> Floats:
+def _fill_forward(cells: Floats, some: Flags) -> Floats:
     """Fill buckets without samples with the previous value, leading ones with the first."""
     if some.all():
         return cells

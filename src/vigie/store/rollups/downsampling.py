@@ -9,10 +9,10 @@ from vigie.query.arrays import Flags, Indices
 from vigie.query.buckets import FIELDS, Buckets, empty_buckets, stack_buckets
 from vigie.store.compression.codec import Floats, Times, absent, bits
 
-CELLS = 1 << 18  # processed at once: a few arrays of this size fit the processor's cache
+CELLS_PER_PART = 1 << 18  # processed at once: a few arrays of this size fit the processor's cache
 
 
-def grid(start: int, stop: int, width: int) -> Times:
+def bucket_ends(start: int, stop: int, width: int) -> Times:
     """Return the ends of the buckets between two times, which are multiples of the width."""
     return np.arange(start + width, stop + 1, width, dtype=np.int64)
 
@@ -22,13 +22,13 @@ def downsample(times: Times, values: Floats, ends: Times) -> Buckets:
     places = np.searchsorted(ends, times)
     filled = np.unique(places)
     starts = np.searchsorted(places, filled)
-    height = max(1, CELLS // max(1, len(times)))
+    height = max(1, CELLS_PER_PART // max(1, len(times)))
     pieces = [values[top : top + height] for top in range(0, max(1, len(values)), height)]
-    parts = [_rolled(times, np.ascontiguousarray(piece), ends[filled], starts) for piece in pieces]
-    return spread(stack_buckets(parts, [len(piece) for piece in pieces]), ends)
+    parts = [_downsample_part(times, np.ascontiguousarray(piece), ends[filled], starts) for piece in pieces]
+    return spread_buckets(stack_buckets(parts, [len(piece) for piece in pieces]), ends)
 
 
-def spread(buckets: Buckets, ends: Times) -> Buckets:
+def spread_buckets(buckets: Buckets, ends: Times) -> Buckets:
     """Return the same buckets among empty ones."""
     if len(ends) == len(buckets.ends):
         return buckets
@@ -41,22 +41,22 @@ def spread(buckets: Buckets, ends: Times) -> Buckets:
     return Buckets(ends, **cells)
 
 
-def _rolled(times: Times, values: Floats, ends: Times, starts: Indices) -> Buckets:
+def _downsample_part(times: Times, values: Floats, ends: Times, starts: Indices) -> Buckets:
     present = ~absent(values) & (bits(values) != np.uint64(STALE_BITS))
     if not len(times):
         return Buckets(ends, **{name: empty_buckets(name, 1, 0) for name in FIELDS})
     if present.all():
-        return _dense(times, values, ends, starts)
-    return _sparse(times, values, ends, starts, present)
+        return _downsample_dense(times, values, ends, starts)
+    return _downsample_sparse(times, values, ends, starts, present)
 
 
-def _dense(times: Times, values: Floats, ends: Times, starts: Indices) -> Buckets:
+def _downsample_dense(times: Times, values: Floats, ends: Times, starts: Indices) -> Buckets:
     stops = np.append(starts[1:], len(times)) - 1
     count = (stops - starts + 1).astype(np.float64)[np.newaxis]
     before = values[:, :-1]
     reset = values[:, 1:] < before
     reset[:, starts[1:] - 1] = False  # across buckets
-    return _finished(
+    return _build_buckets(
         ends,
         count,
         times[starts][np.newaxis],
@@ -66,11 +66,11 @@ def _dense(times: Times, values: Floats, ends: Times, starts: Indices) -> Bucket
         np.fmin.reduceat(values, starts, axis=1),
         np.fmax.reduceat(values, starts, axis=1),
         np.add.reduceat(values, starts, axis=1),
-        _lost(reset, before, starts),
+        _sum_resets(reset, before, starts),
     )
 
 
-def _sparse(times: Times, values: Floats, ends: Times, starts: Indices, present: Flags) -> Buckets:
+def _downsample_sparse(times: Times, values: Floats, ends: Times, starts: Indices, present: Flags) -> Buckets:
     places = np.arange(len(times))
     lasts = np.where(present, places, -1)
     known = np.maximum.accumulate(lasts, axis=1)
@@ -81,22 +81,22 @@ def _sparse(times: Times, values: Floats, ends: Times, starts: Indices, present:
     bucket_start = np.repeat(starts, np.diff(np.append(starts, len(times))))
     before = np.take_along_axis(values, np.maximum(known[:, :-1], 0), axis=1)
     reset = present[:, 1:] & (known[:, :-1] >= bucket_start[1:]) & (values[:, 1:] < before)
-    holes_nan = np.where(present, values, np.nan)
-    return _finished(
+    values_or_nan = np.where(present, values, np.nan)
+    return _build_buckets(
         ends,
         np.add.reduceat(present, starts, axis=1, dtype=np.float64),
         np.where(some, times[firsts], 0),
         np.where(some, times[lasts], 0),
         np.where(some, np.take_along_axis(values, lasts, axis=1), np.nan),
         np.where(some, np.take_along_axis(values, firsts, axis=1), np.nan),
-        np.fmin.reduceat(holes_nan, starts, axis=1),
-        np.fmax.reduceat(holes_nan, starts, axis=1),
+        np.fmin.reduceat(values_or_nan, starts, axis=1),
+        np.fmax.reduceat(values_or_nan, starts, axis=1),
         np.add.reduceat(np.where(present, values, 0.0), starts, axis=1),
-        _lost(reset, before, starts),
+        _sum_resets(reset, before, starts),
     )
 
 
-def _lost(reset: Flags, before: Floats, starts: Indices) -> Floats:
+def _sum_resets(reset: Flags, before: Floats, starts: Indices) -> Floats:
     if not reset.any():
         return np.zeros((1, len(starts)))
     lost = np.zeros((len(before), before.shape[1] + 1))
@@ -104,7 +104,7 @@ def _lost(reset: Flags, before: Floats, starts: Indices) -> Floats:
     return np.add.reduceat(lost, starts, axis=1)
 
 
-def _finished(
+def _build_buckets(
     ends: Times,
     count: Floats,
     first_at: Times,

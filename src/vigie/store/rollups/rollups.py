@@ -22,7 +22,7 @@ from vigie.store.heads.stream import Stream
 from vigie.store.retention import Retention
 from vigie.store.rollups.builder import MINUTE, RollupBuilder
 from vigie.store.rollups.reader import FetchRaw, Read, RollupQuery, RollupReader
-from vigie.store.rollups.tier import Guard, Notes, Tier, TierConfig
+from vigie.store.rollups.tier import InvalidPages, Lock, Tier, TierConfig
 from vigie.store.series.label_table import StoredLabelTable
 from vigie.store.series.layout import Layouts, Target
 from vigie.store.series.match_cache import MatchCache
@@ -32,7 +32,7 @@ from vigie.store.wal.records import StreamName
 HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
 FIVE_MINUTES = TierConfig("5m", 5 * MINUTE, 72, 24, Retention(90 * DAY))
 ONE_HOUR = TierConfig("1h", HOUR, 72, 24, Retention(730 * DAY))
-KINDS = (FIVE_MINUTES, ONE_HOUR)
+TIERS = (FIVE_MINUTES, ONE_HOUR)
 RAW = StreamName((), "raw since", framed=True)  # a name without a target, used by no stream
 
 
@@ -45,67 +45,67 @@ class RollupStore:
         layouts: Layouts,
         raw: Index,
         fetch_raw: FetchRaw,
-        damages: CorruptionLog,
+        corruption_log: CorruptionLog,
         max_bytes: int | None,
         position: Callable[[], int],
-        kinds: Sequence[TierConfig] = KINDS,
+        configs: Sequence[TierConfig] = TIERS,
     ) -> None:
         self._raw = raw
-        kinds = [kind._replace(retention=kind.retention.sharing(max_bytes)) for kind in kinds]
-        self.tiers = [Tier(directory, kind, layouts, damages) for kind in kinds]
-        self.raw_since = self.tiers[0].until.pop(RAW, -(1 << 62))
+        configs = [config._replace(retention=config.retention.quarter_of(max_bytes)) for config in configs]
+        self.tiers = [Tier(directory, config, layouts, corruption_log) for config in configs]
+        self.raw_since = self.tiers[0].built_until.pop(RAW, -(1 << 62))
         for tier in self.tiers:
-            if tier.blocks.salvaged:
-                tier.until.clear()  # so that lost pages are rebuilt
-        self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_make)
-        self._maker = RollupBuilder(self.tiers, layouts, raw, self._reader, position)
+            if tier.blocks.repaired:
+                tier.built_until.clear()  # so that lost pages are rebuilt
+        self._reader = RollupReader(self.tiers, layouts, raw, fetch_raw, self._can_build)
+        self._builder = RollupBuilder(self.tiers, layouts, raw, self._reader, position)
 
     def close(self) -> None:
         """Close the files; pages invalidated by late samples are found again in the log."""
         for tier in self.tiers:
             tier.blocks.close()
 
-    def note_row(self, stream: Stream, time: int) -> None:
-        if stream.rolled is None:
-            stream.rolled = max(tier.reach(stream.name) for tier in self.tiers)
-        if time <= stream.rolled:
-            self.note(stream.name, time)
+    def invalidate_if_late(self, stream: Stream, time: int) -> None:
+        if stream.rollup_limit is None:
+            stream.rollup_limit = max(tier.late_until(stream.name) for tier in self.tiers)
+        if time <= stream.rollup_limit:
+            self.invalidate_late(stream.name, time)
 
-    def note(self, name: StreamName, time: int) -> None:
+    def invalidate_late(self, name: StreamName, time: int) -> None:
         """Invalidate the pages of a late row, unless their raw data have expired."""
         for tier in self.tiers:
-            self._note(tier, name, time)
+            self._invalidate(tier, name, time)
 
-    def note_all(self, name: StreamName, times: Times, positions: Times) -> None:
+    def invalidate_late_rows(self, name: StreamName, times: Times, positions: Times) -> None:
         """Invalidate pages for rows replayed from the log; most were there when pages were built."""
         for tier in self.tiers:
-            for minute in np.unique((tier.late(name, times, positions) - 1) // MINUTE).tolist():
-                self._note(tier, name, minute * MINUTE + 1)
+            for minute in np.unique((tier.late_times(name, times, positions) - 1) // MINUTE).tolist():
+                self._invalidate(tier, name, minute * MINUTE + 1)
 
-    def _note(self, tier: Tier, name: StreamName, time: int) -> None:
+    def _invalidate(self, tier: Tier, name: StreamName, time: int) -> None:
         if tier is not self.tiers[0] or tier.page_at(time) >= self.raw_since:
-            tier.note(name, time)
+            tier.invalidate_late(name, time)
 
     @property
-    def newest_position(self) -> int:
+    def newest_log_position(self) -> int:
         """Return the last log position that pages refer to."""
-        return max((position for tier in self.tiers for position in tier.made.values()), default=0)
+        return max((position for tier in self.tiers for position in tier.built_positions.values()), default=0)
 
-    def notes(self) -> list[Notes]:
+    def invalid_pages(self) -> list[InvalidPages]:
         """Return the pages that are invalid and still on disk."""
-        return [tier.notes() for tier in self.tiers]
+        return [tier.invalid_pages() for tier in self.tiers]
 
-    def keep_notes(self, notes: Sequence[Notes], guard: Guard) -> None:
+    def save_invalid_pages(self, invalid_pages: Sequence[InvalidPages], lock: Lock) -> None:
         """Save which pages are invalid; called before their late rows leave the log."""
-        for tier, some in zip(self.tiers, notes, strict=True):
-            tier.keep_notes(some, guard)
+        for tier, some in zip(self.tiers, invalid_pages, strict=True):
+            tier.save_invalid_pages(some, lock)
 
-    def raw_expired(self, before: int) -> None:
+    def set_raw_since(self, before: int) -> None:
         """Record that raw data older than this may have been deleted."""
         if before > self.raw_since:
             self.raw_since = before
             with self.tiers[0].blocks.transaction():
-                self.tiers[0].blocks.keep_stream(RAW, before)
+                self.tiers[0].blocks.upsert_stream(RAW, before)
 
     def targets(self, matchers: Sequence[Matcher]) -> list[Target]:
         """Return the targets whose labels match."""
@@ -117,57 +117,57 @@ class RollupStore:
         for tier in self.tiers:  # also streams without a page, whose first may be in progress
             tier.forget([name for name in tier.names() if name.target in gone])
 
-    def remove_doomed(self) -> None:
+    def delete_pending(self) -> None:
         """Delete the pages of removed streams."""
         for tier in self.tiers:
-            tier.remove_doomed()
+            tier.delete_pending()
 
     def size(self) -> int:
         """Return the bytes in use on disk."""
         total = 0
         for tier in self.tiers:
-            with tier.blocks.database.writing:
+            with tier.blocks.database.write_lock:
                 total += tier.blocks.size()
         return total
 
     def since(self, width: int) -> int:
         """Return how far back buckets of a width go."""
-        tier = next(tier for tier in self.tiers if tier.kind.width == width)
+        tier = next(tier for tier in self.tiers if tier.config.width == width)
         starts = [stream.spans.start for stream in tier.index if stream.spans]
         return min(starts, default=self.raw_since)
 
     def verify(self) -> Iterator[str]:
         """Yield what is damaged, after reading every page."""
         for tier in self.tiers:
-            yield from (f"rollups of {tier.kind.name}: {wrong}" for wrong in tier.blocks.verify())
+            yield from (f"rollups of {tier.config.name}: {fault}" for fault in tier.blocks.verify())
 
     @contextmanager
-    def unwritten(self) -> Iterator[None]:
+    def block_writes(self) -> Iterator[None]:
         """Block writes to the files; taken before the store's lock, because a commit is slow."""
         with ExitStack() as held:
             for tier in self.tiers:
-                held.enter_context(tier.blocks.database.writing)
+                held.enter_context(tier.blocks.database.write_lock)
             yield
 
     @contextmanager
-    def unread(self) -> Iterator[None]:
+    def block_reads(self) -> Iterator[None]:
         """Block reads of the files."""
         with ExitStack() as held:
             for tier in self.tiers:
-                held.enter_context(tier.blocks.database.reading)
+                held.enter_context(tier.blocks.database.read_lock)
             yield
 
-    def reborn(self) -> None:
+    def after_fork(self) -> None:
         for tier in self.tiers:
-            tier.blocks.reborn()
+            tier.blocks.after_fork()
 
-    def maintain(self, now: int, guard: Guard, turn: Guard, pace: MaintenanceThrottle) -> None:
+    def maintain(self, now: int, lock: Lock, work_lock: Lock, throttle: MaintenanceThrottle) -> None:
         """Build pages that are due, a bounded number of them, and delete expired ones."""
-        self._maker.maintain(now, self.raw_since, guard, turn, pace)
+        self._builder.maintain(now, self.raw_since, lock, work_lock, throttle)
 
     def groups(
         self,
-        guard: Guard,
+        lock: Lock,
         matchers: Sequence[Matcher],
         start: int,
         end: int,
@@ -175,28 +175,28 @@ class RollupStore:
         wanted: Collection[str],
     ) -> Iterator[RollupGroup]:
         """Yield the buckets of matching series between two multiples of the width, one group per stream."""
-        place = [tier.kind.width for tier in self.tiers].index(width)
+        level = [tier.config.width for tier in self.tiers].index(width)
         matches = MatchCache()
-        with guard:
-            indexes = [self._raw, *(tier.index for tier in self.tiers[place::-1])]
+        with lock:
+            indexes = [self._raw, *(tier.index for tier in self.tiers[level::-1])]
             found = {one.stream.name: one for index in indexes for one in index.find(matchers)}
         tasks = (
-            self._fetched(guard, place, RollupQuery(one, matches, wanted, guard, prompt=True), start, end)
+            self._fetch(lock, level, RollupQuery(one, matches, wanted, lock, eager=True), start, end)
             for one in found.values()
         )
         yield from filter(None, parallel_map(tasks, worth=lambda: True))
 
-    def _can_make(self, tier: Tier, page: int) -> bool:
+    def _can_build(self, tier: Tier, page: int) -> bool:
         """Report whether all data that a page is built from still exists."""
-        place = self.tiers.index(tier)
-        return page >= (self.since(self.tiers[place - 1].kind.width) if place else self.raw_since)
+        level = self.tiers.index(tier)
+        return page >= (self.since(self.tiers[level - 1].config.width) if level else self.raw_since)
 
-    def _fetched(
-        self, guard: Guard, place: int, ask: RollupQuery, start: int, end: int
+    def _fetch(
+        self, lock: Lock, level: int, query: RollupQuery, start: int, end: int
     ) -> Callable[[], RollupGroup | None]:
         """Fetch the buckets of a stream's matching series; the result decompresses them in any thread."""
-        with guard:
-            return partial(_group, ask.found, self._reader.fetched(place, ask, start, end))
+        with lock:
+            return partial(_group, query.found, self._reader.fetch(level, query, start, end))
 
 
 def _group(found: StreamMatch, read: Callable[[], Read]) -> RollupGroup | None:

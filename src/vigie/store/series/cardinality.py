@@ -10,7 +10,7 @@ from vigie.store.series.layout import Layout, Target
 Pairs = Counter[tuple[str, str]]
 
 
-def pairs_of(live: Iterable[tuple[Target, Layout]]) -> Pairs:
+def count_label_pairs(live: Iterable[tuple[Target, Layout]]) -> Pairs:
     """Return the number of series per label pair, given target and layout of every stream."""
     pairs: Pairs = Counter()
     streams: Counter[Layout] = Counter()

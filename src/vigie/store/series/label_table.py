@@ -19,16 +19,16 @@ class StoredLabelTable(LabelTable):
         target: Mapping[str, str],
         layout: Layout,
         columns: Columns,
-        left_out: frozenset[str] = frozenset(),
+        dropped: frozenset[str] = frozenset(),
     ) -> None:
-        self._target, self._layout, self._columns, self._left_out = target, layout, columns, left_out
+        self._target, self._layout, self._columns, self._dropped = target, layout, columns, dropped
 
     def __len__(self) -> int:
         return len(self._columns)
 
     def __iter__(self) -> Iterator[Labels]:
-        target = {name: value for name, value in self._target.items() if name not in self._left_out}
-        own, series = self._left_out - self._target.keys(), self._layout.series
+        target = {name: value for name, value in self._target.items() if name not in self._dropped}
+        own, series = self._dropped - self._target.keys(), self._layout.series
         for column in self._columns.tolist():
             labels = target.copy()
             labels.update(series[column])
@@ -39,47 +39,47 @@ class StoredLabelTable(LabelTable):
     def row(self, place: int) -> Labels:
         labels = dict(self._target)
         labels.update(self._layout.series[self._columns[place]])
-        for name in self._left_out:
+        for name in self._dropped:
             labels.pop(name, None)
         return labels
 
-    def taken(self, rows: Columns) -> StoredLabelTable:
-        return StoredLabelTable(self._target, self._layout, self._columns[rows], self._left_out)
+    def take(self, rows: Columns) -> StoredLabelTable:
+        return StoredLabelTable(self._target, self._layout, self._columns[rows], self._dropped)
 
     def without(self, names: Iterable[str]) -> StoredLabelTable:
         """Drop some labels."""
-        return StoredLabelTable(self._target, self._layout, self._columns, self._left_out.union(names))
+        return StoredLabelTable(self._target, self._layout, self._columns, self._dropped.union(names))
 
     def names(self) -> set[str]:
         """Return the label names that a row may have."""
-        return (self._target.keys() | self._layout.label_names) - self._left_out
+        return (self._target.keys() | self._layout.label_names) - self._dropped
 
-    def kind(self, names: Iterable[str]) -> Hashable:
+    def sharing_key(self, names: Iterable[str]) -> Hashable:
         """Return a key that is equal for other rows only if these labels are, row by row."""
         own = tuple((name, self._target[name]) for name in names if name in self._target)
         # Similar nodes share the layout, and within a query the columns of its plan.
-        return self._layout, _Same(self._columns), self._left_out, own
+        return self._layout, _Identity(self._columns), self._dropped, own
 
     def column(self, name: str) -> tuple[Sequence[str], Codes | None]:
         """Return the values of a label and each row's index into them; None if all rows have the first."""
-        if name in self._left_out:
+        if name in self._dropped:
             return ("",), None
         if name in self._target:
             return (self._target[name],), None
         if name not in self._layout.label_names:
             return ("",), None
-        values, codes = self._layout.coded(name)
+        values, codes = self._layout.label_codes(name)
         return values, codes[self._columns].astype(np.intp, copy=False)
 
 
-class _Same:
+class _Identity:
     """Compares by identity, and keeps the object alive so that its id stays unique."""
 
-    def __init__(self, one: object) -> None:
-        self._one = one
+    def __init__(self, object_: object) -> None:
+        self._object = object_
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other._one is self._one
+        return isinstance(other, _Identity) and other._object is self._object
 
     def __hash__(self) -> int:
-        return id(self._one)
+        return id(self._object)

@@ -18,15 +18,13 @@ from vigie.store.series.matcher import CompiledMatcher
 from vigie.store.series.schema import NAME as NAME
 from vigie.store.series.schema import Schema, extend_schema
 
-MOST = 32  # selectors cached per layout: dashboards repeat them
+MAX_MATCHES = 32  # selectors cached per layout: dashboards repeat them
 
 
 Columns = NDArray[np.intp]
 Target = tuple[tuple[str, str], ...]
 Key = tuple[tuple[str, str], ...]  # a series without its target's labels: sorted pairs, including the name
-# Columns by the format of a store: more press a little better, fewer are unpacked faster.
-BANDS = {4: 48, 5: 32}
-BAND = BANDS[max(BANDS)]
+COLUMN_GROUP_SIZE = 32  # at least: more columns compress a little better, fewer are decompressed faster
 _T = TypeVar("_T")
 _FIRST = itemgetter(0)
 
@@ -34,11 +32,10 @@ _FIRST = itemgetter(0)
 class Layout:
     """An ordered set of series; interned, so that similar nodes share it."""
 
-    def __init__(self, series: tuple[Key, ...], band: int = BAND) -> None:
+    def __init__(self, series: tuple[Key, ...]) -> None:
         self.series = series
-        self._band = band
-        self.fits: dict[tuple[CompiledMatcher, ...], LayoutMatch] = {}  # by selector
-        self._coded: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
+        self.matches: dict[tuple[CompiledMatcher, ...], LayoutMatch] = {}  # by selector
+        self._label_codes: dict[str, tuple[list[str], NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
         return len(self.series)
@@ -53,46 +50,46 @@ class Layout:
         return [_value(key, NAME) for key in self.series]
 
     @cached_property
-    def by_metric(self) -> Columns:
+    def metric_order(self) -> Columns:
         """Return the order of columns sorted by metric."""
         return np.array(sorted(range(len(self)), key=self.names.__getitem__), dtype=np.intp)
 
     @cached_property
-    def bands(self) -> list[tuple[int, int]]:
+    def column_groups(self) -> list[tuple[int, int]]:
         """Return the columns of an ordered layout that are compressed together, as (first, stop).
 
-        A group has whole metrics, and at least COLUMN_GROUP columns.
+        A group has whole metrics, and at least COLUMN_GROUP_SIZE columns.
         """
-        bands: list[tuple[int, int]] = []
+        column_groups: list[tuple[int, int]] = []
         first = 0
         for stop in range(1, len(self)):
-            if stop - first >= self._band and self.names[stop] != self.names[stop - 1]:
-                bands.append((first, stop))
+            if stop - first >= COLUMN_GROUP_SIZE and self.names[stop] != self.names[stop - 1]:
+                column_groups.append((first, stop))
                 first = stop
         if first < len(self):
-            bands.append((first, len(self)))
-        return bands
+            column_groups.append((first, len(self)))
+        return column_groups
 
     def prepare(self) -> None:
         """Compute what the first query would need."""
-        self.coded(NAME)
-        self.bands  # noqa: B018 - fills the cache
+        self.label_codes(NAME)
+        self.column_groups  # noqa: B018 - fills the cache
 
     def match(self, conditions: Sequence[CompiledMatcher]) -> Columns:
         """Return the columns whose series meet all conditions."""
-        fits = None
+        matches = None
         for condition in conditions:
-            values, codes = self.coded(condition.label)
+            values, codes = self.label_codes(condition.label)
             if condition.exactly is not None:
                 some = codes == (values.index(condition.exactly) if condition.exactly in values else -1)
             else:
                 some = np.array([condition.test(value) for value in values], dtype=np.bool_)[codes]
-            fits = some if fits is None else fits & some
-        return np.arange(len(self)) if fits is None else np.flatnonzero(fits)
+            matches = some if matches is None else matches & some
+        return np.arange(len(self)) if matches is None else np.flatnonzero(matches)
 
     def values_of(self, label: str, columns: Columns) -> set[str]:
         """Return the distinct values of a label in these columns."""
-        values, codes = self.coded(label)
+        values, codes = self.label_codes(label)
         if len(columns) == len(self):
             return set(values) - {""}
         return {values[code] for code in np.unique(codes[columns]).tolist()} - {""}
@@ -108,7 +105,7 @@ class Layout:
         return frozenset().union(*{tuple(map(_FIRST, key)) for key in self.series})
 
     @cached_property
-    def outline(self) -> Schema:
+    def schema(self) -> Schema:
         """Return the metric and label names, without label values."""
         shapes = dict.fromkeys(
             [
@@ -121,45 +118,44 @@ class Layout:
             names[name] = names.get(name, frozenset()).union(labels)
         return extend_schema(names)
 
-    def coded(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
+    def label_codes(self, label: str) -> tuple[list[str], NDArray[np.int32]]:
         """Return the distinct values of a label, the empty one included, and each column's index."""
         if label != NAME and label not in self.label_names:  # labels only known to a query are not cached
             return [""], np.zeros(len(self), dtype=np.int32)
-        coded = self._coded.get(label)
-        if coded is None:
+        label_codes = self._label_codes.get(label)
+        if label_codes is None:
             numbers: dict[str, int] = {}
             values = self.names if label == NAME else [_value(key, label) for key in self.series]
             codes = [numbers.setdefault(value, len(numbers)) for value in values]
-            coded = self._coded[label] = (list(numbers), np.array(codes, dtype=np.int32))
-        return coded
+            label_codes = self._label_codes[label] = (list(numbers), np.array(codes, dtype=np.int32))
+        return label_codes
 
 
 class Layouts:
     """Interns layouts as long as they are referenced."""
 
-    def __init__(self, band: int = BAND) -> None:
-        self._band = band
+    def __init__(self) -> None:
         self._known: WeakValueDictionary[tuple[Key, ...], Layout] = WeakValueDictionary()
         self._ordered: WeakKeyDictionary[Layout, Layout] = WeakKeyDictionary()
 
     def of(self, series: tuple[Key, ...]) -> Layout:
         layout = self._known.get(series)
         if layout is None:
-            layout = self._known[series] = Layout(series, self._band)
+            layout = self._known[series] = Layout(series)
         return layout
 
-    def ordered(self, layout: Layout) -> Layout:
+    def order_by_metric(self, layout: Layout) -> Layout:
         """Return the layout with the same series, sorted by metric."""
         ordered = self._ordered.get(layout)
         if ordered is None:
-            order = layout.by_metric.tolist()
+            order = layout.metric_order.tolist()
             ordered = self.of(tuple([layout.series[i] for i in order]))
             ordered.names = [layout.names[i] for i in order]
             if ordered is not layout:  # a layout must not reference itself, or it would never be freed
                 self._ordered[layout] = ordered
         return ordered
 
-    def widened(self, layout: Layout, series: Iterable[Key]) -> Layout:
+    def extend_layout(self, layout: Layout, series: Iterable[Key]) -> Layout:
         """Return a layout with new series appended."""
         new = unique(key for key in series if key not in layout.column)
         if not new:
@@ -187,18 +183,18 @@ def _value(key: Key, label: str) -> str:
     return ""
 
 
-def key_of(metric: Metric, values: Sequence[str], taken: Mapping[str, str]) -> Key:
+def series_key(metric: Metric, values: Sequence[str], target_labels: Mapping[str, str]) -> Key:
     """Return a series' key; a label that the target has too becomes exported_*, an empty one is dropped."""
     labels = dict(zip(metric.labels, values, strict=True))
-    return key_of_labels({**labels, NAME: metric.name}, taken)
+    return label_key({**labels, NAME: metric.name}, target_labels)
 
 
-def key_of_labels(labels: Mapping[str, str], taken: Mapping[str, str]) -> Key:
+def label_key(labels: Mapping[str, str], target_labels: Mapping[str, str]) -> Key:
     """Return the key of a label set, relative to a target's labels."""
-    own = {name: value for name, value in labels.items() if value and name not in taken}
-    for name in sorted(set(labels) & set(taken)):
+    own = {name: value for name, value in labels.items() if value and name not in target_labels}
+    for name in sorted(set(labels) & set(target_labels)):
         exported = "exported_" + name
-        while exported in own or exported in taken:
+        while exported in own or exported in target_labels:
             exported = "exported_" + exported
         if labels[name]:
             own[exported] = labels[name]
@@ -218,20 +214,22 @@ def unique(items: Iterable[_T]) -> tuple[_T, ...]:
 class ColumnCut(NamedTuple):
     """The columns to read of one column group; None for all."""
 
-    band: int
+    group: int
     height: int
     wanted: Columns | None
 
 
-def cut_columns(layout: Layout, columns: Columns) -> list[ColumnCut]:
+def split_columns(layout: Layout, columns: Columns) -> list[ColumnCut]:
     """Split columns of an ordered layout by column group."""
-    cuts, bands = [], layout.bands
-    edges = columns.searchsorted([start for start, _ in bands] + [stop for _, stop in bands[-1:]]).tolist()
-    for band, (at, till) in enumerate(pairwise(edges)):
+    cuts, column_groups = [], layout.column_groups
+    edges = columns.searchsorted(
+        [start for start, _ in column_groups] + [stop for _, stop in column_groups[-1:]]
+    ).tolist()
+    for group, (at, till) in enumerate(pairwise(edges)):
         if at < till:
-            start, stop = bands[band]
+            start, stop = column_groups[group]
             whole = till - at == stop - start
-            cuts.append(ColumnCut(band, stop - start, None if whole else columns[at:till] - start))
+            cuts.append(ColumnCut(group, stop - start, None if whole else columns[at:till] - start))
     return cuts
 
 
@@ -251,15 +249,15 @@ class LayoutMatch:
     def cuts(self, layout: Layout) -> list[ColumnCut]:
         """Return the columns by group; the layout must be ordered."""
         if self._cuts is None:
-            self._cuts = cut_columns(layout, self.columns)
+            self._cuts = split_columns(layout, self.columns)
         return self._cuts
 
 
 def match_layout(layout: Layout, conditions: tuple[CompiledMatcher, ...]) -> LayoutMatch:
     """Return the columns of a layout that meet the conditions, cached."""
-    fits = layout.fits.get(conditions)
-    if fits is None:
-        if len(layout.fits) >= MOST:
-            layout.fits = {}  # replaced, not cleared: other threads may be reading it
-        fits = layout.fits[conditions] = LayoutMatch(layout, conditions)
-    return fits
+    matches = layout.matches.get(conditions)
+    if matches is None:
+        if len(layout.matches) >= MAX_MATCHES:
+            layout.matches = {}  # replaced, not cleared: other threads may be reading it
+        matches = layout.matches[conditions] = LayoutMatch(layout, conditions)
+    return matches

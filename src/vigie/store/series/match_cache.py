@@ -16,7 +16,7 @@ class MergedLayout(NamedTuple):
 
     layout: Layout
     columns: Columns
-    lines: Mapping[Layout, Columns | None]  # None for all, in the same order
+    rows: Mapping[Layout, Columns | None]  # None for all, in the same order
 
 
 class MatchCache:
@@ -37,22 +37,26 @@ class MatchCache:
         """Return how the matching columns of these layouts fit into one matrix."""
         key = (layouts, conditions)
         if key not in self._plans:
-            self._plans[key] = self._planned(layouts, conditions)
+            self._plans[key] = self._build_plan(layouts, conditions)
         return self._plans[key]
 
-    def _planned(self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]) -> MergedLayout:
+    def _build_plan(
+        self, layouts: tuple[Layout, ...], conditions: tuple[CompiledMatcher, ...]
+    ) -> MergedLayout:
         if len(layouts) == 1:
             return MergedLayout(layouts[0], self.columns(layouts[0], conditions), {layouts[0]: None})
         keys = {layout: match_layout(layout, conditions).keys for layout in layouts}
-        most = max(layouts, key=lambda layout: len(keys[layout]))
-        if all(some == keys[most] for some in keys.values()):
-            return MergedLayout(most, self.columns(most, conditions), dict.fromkeys(layouts))
-        together = unique(key for layout in (most, *layouts) for key in keys[layout])
-        line = {key: i for i, key in enumerate(together)}
-        lines = {
-            layout: None if some == together else np.array([line[key] for key in some], dtype=np.intp)
-            for layout, some in keys.items()
+        widest = max(layouts, key=lambda layout: len(keys[layout]))
+        if all(keys_of_layout == keys[widest] for keys_of_layout in keys.values()):
+            return MergedLayout(widest, self.columns(widest, conditions), dict.fromkeys(layouts))
+        merged_keys = unique(key for layout in (widest, *layouts) for key in keys[layout])
+        row = {key: i for i, key in enumerate(merged_keys)}
+        rows = {
+            layout: None
+            if keys_of_layout == merged_keys
+            else np.array([row[key] for key in keys_of_layout], dtype=np.intp)
+            for layout, keys_of_layout in keys.items()
         }
-        if len(together) == len(keys[most]):
-            return MergedLayout(most, self.columns(most, conditions), lines)
-        return MergedLayout(Layout(together), np.arange(len(together)), lines)
+        if len(merged_keys) == len(keys[widest]):
+            return MergedLayout(widest, self.columns(widest, conditions), rows)
+        return MergedLayout(Layout(merged_keys), np.arange(len(merged_keys)), rows)

@@ -11,7 +11,7 @@ import re2  # type: ignore[import-untyped]
 from vigie.query.storage import Matcher
 from vigie.store.errors import InvalidMatcherError
 
-MOST_ANSWERS = 10_000  # results per matcher
+MAX_CACHED = 10_000  # results per matcher
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
 
 
@@ -21,17 +21,17 @@ class CompiledMatcher:
     def __init__(self, matcher: Matcher) -> None:
         self.label = matcher.label
         self.exactly = matcher.value if matcher.operator == "=" else None
-        self.among = _listed(matcher)  # all matching values, if they can be listed
-        self._asked: dict[str, bool] = {}
-        self._judge = _judge(matcher)
+        self.values = _list_values(matcher)  # all matching values, if they can be listed
+        self._cache: dict[str, bool] = {}
+        self._build_test = _build_test(matcher)
 
     def test(self, value: str) -> bool:
         """Report whether a value matches."""
-        answer = self._asked.get(value)
+        answer = self._cache.get(value)
         if answer is None:
-            if len(self._asked) >= MOST_ANSWERS:
-                self._asked = {}
-            answer = self._asked[value] = self._judge(value)
+            if len(self._cache) >= MAX_CACHED:
+                self._cache = {}
+            answer = self._cache[value] = self._build_test(value)
         return answer
 
 
@@ -41,7 +41,7 @@ def compile_matcher(matcher: Matcher) -> CompiledMatcher:
     return CompiledMatcher(matcher)
 
 
-def _listed(matcher: Matcher) -> tuple[str, ...] | None:
+def _list_values(matcher: Matcher) -> tuple[str, ...] | None:
     if matcher.operator == "=":
         return (matcher.value,)
     if matcher.operator == "=~" and _LITERAL.fullmatch(matcher.value):
@@ -49,7 +49,7 @@ def _listed(matcher: Matcher) -> tuple[str, ...] | None:
     return None
 
 
-def _judge(matcher: Matcher) -> Callable[[str], bool]:
+def _build_test(matcher: Matcher) -> Callable[[str], bool]:
     wanted = matcher.value
     if matcher.operator == "=":
         return wanted.__eq__

@@ -35,15 +35,15 @@ _known: WeakValueDictionary[frozenset[tuple[str, frozenset[str]]], Schema] = Wea
 def extend_schema(metrics: Mapping[str, frozenset[str]]) -> Schema:
     """Return the interned schema."""
     key = frozenset(metrics.items())
-    outline = _known.get(key)
-    if outline is None:
-        outline = _known[key] = Schema(metrics)
-    return outline
+    schema = _known.get(key)
+    if schema is None:
+        schema = _known[key] = Schema(metrics)
+    return schema
 
 
-def to_lists(outline: Schema) -> list[tuple[str, list[str]]]:
+def to_lists(schema: Schema) -> list[tuple[str, list[str]]]:
     """Return a schema as sorted lists."""
-    return sorted((name, sorted(labels)) for name, labels in outline.metrics.items())
+    return sorted((name, sorted(labels)) for name, labels in schema.metrics.items())
 
 
 def from_lists(plain: Iterable[tuple[str, Sequence[str]]]) -> Schema:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vigie.model import Metric, Table
 from vigie.model.table import Series
 from vigie.store.errors import InvalidInputError
-from vigie.store.series.layout import NAME, Columns, Key, Layout, Layouts, key_of
+from vigie.store.series.layout import NAME, Columns, Key, Layout, Layouts, series_key
 
 
 class TableLayout(NamedTuple):
@@ -45,52 +45,54 @@ class TableLayouts:
         self._known: WeakValueDictionary[tuple[tuple[Series, ...], frozenset[str]], Layout]
         self._known = WeakValueDictionary()
 
-    def of(self, table: Table, taken: Mapping[str, str], before: TableLayout | None = None) -> TableLayout:
+    def of(
+        self, table: Table, target_labels: Mapping[str, str], previous: TableLayout | None = None
+    ) -> TableLayout:
         """Return the layout of a table for a target with these labels, given that of the previous version."""
-        key = (table.series, frozenset(taken))
+        key = (table.series, frozenset(target_labels))
         layout = self._known.get(key)
         if layout is not None:
             return TableLayout(table, layout, None)
-        shape = table_layout(self._layouts, table, taken, before)
-        if shape.kept is None:
-            self._known[key] = shape.layout
-        return shape
+        layout_of_table = build_table_layout(self._layouts, table, target_labels, previous)
+        if layout_of_table.kept is None:
+            self._known[key] = layout_of_table.layout
+        return layout_of_table
 
 
-def table_layout(
-    layouts: Layouts, table: Table, taken: Mapping[str, str], before: TableLayout | None = None
+def build_table_layout(
+    layouts: Layouts, table: Table, target_labels: Mapping[str, str], previous: TableLayout | None = None
 ) -> TableLayout:
     """Build the layout of a table, reusing the keys of the previous version."""
-    known = {} if before is None or before.kept is not None else before.keys()
+    known = {} if previous is None or previous.kept is not None else previous.keys()
     new = [one for one in table.series if one not in known]
-    made = dict(zip(new, _keys(new, taken), strict=True))
-    _check(made.values())
-    keys, first = {**known, **made}, dict[Key, int]()
+    new_keys = dict(zip(new, _keys(new, target_labels), strict=True))
+    _check(new_keys.values())
+    keys, first = {**known, **new_keys}, dict[Key, int]()
     for i, one in enumerate(table.series):
         first.setdefault(keys[one], i)
     kept = None if len(first) == len(table.series) else np.array(list(first.values()), dtype=np.intp)
     return TableLayout(table, layouts.of(tuple(first)), kept)
 
 
-def _keys(some: Iterable[Series], taken: Mapping[str, str]) -> Iterator[Key]:
+def _keys(some: Iterable[Series], target_labels: Mapping[str, str]) -> Iterator[Key]:
     orders: dict[int, list[tuple[str, int]]] = {}
     for metric, values in some:
         if len(metric.labels) != len(values):
             raise InvalidInputError(f"{metric.name} has labels {metric.labels}, but was given {values}")
         order = orders.get(id(metric))
         if order is None:
-            order = orders[id(metric)] = _order(metric, taken)
+            order = orders[id(metric)] = _order(metric, target_labels)
         if order:
             texts = (*values, metric.name)
             yield tuple([(name, text) for name, at in order if (text := texts[at])])
         else:
-            yield key_of(metric, values, taken)
+            yield series_key(metric, values, target_labels)
 
 
-def _order(metric: Metric, taken: Mapping[str, str]) -> list[tuple[str, int]]:
+def _order(metric: Metric, target_labels: Mapping[str, str]) -> list[tuple[str, int]]:
     """Return the sorted label names of a metric with their positions; empty if that is not the whole key."""
     names = (*metric.labels, NAME)
-    if len(set(names)) < len(names) or not taken.keys().isdisjoint(names):
+    if len(set(names)) < len(names) or not target_labels.keys().isdisjoint(names):
         return []
     return sorted((name, at) for at, name in enumerate(names))
 

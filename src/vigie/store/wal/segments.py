@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from vigie.store.errors import CorruptionError
 from vigie.store.series.layout import Layout, Layouts
-from vigie.store.wal.records import PlainRow, WalDecoder, WalDeletion, WalRows, unpacked
+from vigie.store.wal.records import PlainRecord, WalDecoder, WalDeletion, WalRows, decompress_record
 
 MAGIC = b"VIGLOG2\n"
 MARK = b"\xf5vg\n"  # before every record, to find the next one after damage
 LENGTH = struct.Struct("<I")
 HEADER = struct.Struct("<4sII")  # mark, length of the payload, checksum of length and payload
 SHIFT = 40  # a position is the segment number and, in the lower bits, the offset
-AT_ONCE = 256 << 20  # bytes of plain records: about a segment, because the cost is per stream
+BATCH_BYTES = 256 << 20  # bytes of plain records: about a segment, because the cost is per stream
 
 
 class SegmentDamage(NamedTuple):
@@ -33,73 +33,73 @@ class SegmentDamage(NamedTuple):
         return f"{self.path}: at byte {self.offset}, {self.lost} bytes lost: {self.reason}"
 
 
-Batch = list[PlainRow | SegmentDamage]
+Batch = list[PlainRecord | SegmentDamage]
 
 
-def number_of(path: Path) -> int:
+def segment_number(path: Path) -> int:
     return int(path.stem)
 
 
 def replay_segment(
-    paths: Sequence[Path], layouts: Layouts, damages: list[SegmentDamage]
+    paths: Sequence[Path], layouts: Layouts, damaged: list[SegmentDamage]
 ) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
     """Yield the rows and deletions of segments; a thread reads and decompresses ahead."""
     texts: dict[bytes, Layout] = {}
-    with ThreadPoolExecutor(1, thread_name_prefix="replay") as ahead:
+    with ThreadPoolExecutor(1, thread_name_prefix="replay") as executor:
         for path in paths:
             decoder = WalDecoder(layouts, texts)
-            batches = _batches(path)
-            coming = ahead.submit(next, batches, None)
-            while (batch := coming.result()) is not None:
-                coming = ahead.submit(next, batches, None)
-                yield from _decoded(path, decoder, batch, damages)
+            batches = _read_batches(path)
+            pending = executor.submit(next, batches, None)
+            while (batch := pending.result()) is not None:
+                pending = executor.submit(next, batches, None)
+                yield from _decode(path, decoder, batch, damaged)
             if decoder.lost:
-                damages.append(SegmentDamage(path, 0, 0, f"{decoder.lost} rows hang on a damaged record"))
+                damaged.append(SegmentDamage(path, 0, 0, f"{decoder.lost} rows hang on a damaged record"))
 
 
-def _decoded(
-    path: Path, decoder: WalDecoder, batch: Batch, damages: list[SegmentDamage]
+def _decode(
+    path: Path, decoder: WalDecoder, batch: Batch, damaged: list[SegmentDamage]
 ) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
     for record in batch:
         if isinstance(record, SegmentDamage):
-            damages.append(record)
-            decoder.broken()
+            damaged.append(record)
+            decoder.mark_gap()
             continue
         try:
             deletion = decoder.add(record)
         except CorruptionError as error:
-            damages.append(SegmentDamage(path, record.position & (1 << SHIFT) - 1, 0, str(error)))
-            decoder.broken()
+            damaged.append(SegmentDamage(path, record.position & (1 << SHIFT) - 1, 0, str(error)))
+            decoder.mark_gap()
             continue
         if deletion is not None:
-            yield from decoder.take()
+            yield from decoder.drain()
             yield record.position, deletion
-    yield from decoder.take()
+    yield from decoder.drain()
 
 
-def _batches(path: Path) -> Iterator[Batch]:
-    base = number_of(path) << SHIFT
+def _read_batches(path: Path) -> Iterator[Batch]:
+    base = segment_number(path) << SHIFT
     batch: Batch = []
     size = 0
-    for found in records_of(path):
+    for found in iter_records(path):
         if isinstance(found, SegmentDamage):
             batch.append(found)
             continue
         offset, payload = found
         try:
-            record = unpacked(base | offset, payload)
+            record = decompress_record(base | offset, payload)
         except CorruptionError as error:
             batch.append(SegmentDamage(path, offset, len(payload), str(error)))
             continue
         batch.append(record)
         size += len(record.content)
-        if size > AT_ONCE:
+        if size > BATCH_BYTES:
             yield batch
             batch, size = [], 0
     yield batch
 
 
-def records_of(path: Path) -> Iterator[tuple[int, bytes] | SegmentDamage]:
+def iter_records(path: Path) -> Iterator[tuple[int, bytes] | SegmentDamage]:
     """Yield every intact record with its offset, and the damage between them."""
     content = path.read_bytes()
     if not content:
@@ -113,7 +113,7 @@ def records_of(path: Path) -> Iterator[tuple[int, bytes] | SegmentDamage]:
             yield at, payload
             at += HEADER.size + len(payload)
             continue
-        after = _next(content, at + 1)
+        after = _find_next(content, at + 1)
         torn = after == len(content)
         reason = "the last record is torn or damaged" if torn else "a record is damaged"
         yield SegmentDamage(path, at, after - at, reason)
@@ -130,7 +130,7 @@ def _payload(content: bytes, at: int) -> bytes | None:
     return payload if zlib.crc32(payload, zlib.crc32(LENGTH.pack(length))) == checksum else None
 
 
-def _next(content: bytes, at: int) -> int:
+def _find_next(content: bytes, at: int) -> int:
     while (at := content.find(MARK, at)) >= 0:
         if _payload(content, at) is not None:
             return at

@@ -24,12 +24,12 @@ from vigie.store.wal.segments import (
     MARK,
     SHIFT,
     SegmentDamage,
-    number_of,
     replay_segment,
+    segment_number,
 )
 
 SEGMENT_BYTES = 64 << 20
-MOST_WAITING = 256 << 20  # bytes of values that may wait while the disk accepts none
+MAX_WAITING = 256 << 20  # bytes of values that may wait while the disk accepts none
 
 
 def segment_of(position: int) -> int:
@@ -45,20 +45,20 @@ class WriteAheadLog:
         directory: Path,
         layouts: Layouts,
         segment_bytes: int = SEGMENT_BYTES,
-        guard: threading.RLock | None = None,
+        lock: threading.RLock | None = None,
     ) -> None:
         self._layouts = layouts
         self._directory = directory
         self._limit = segment_bytes
-        self._guard = guard or threading.RLock()
-        self._turn = threading.Lock()  # one sync at a time
+        self._lock = lock or threading.RLock()
+        self._sync_lock = threading.Lock()  # one sync at a time
         self._file = -1  # none before `start`
         self._number = 0
         self._synced = 0  # bytes of the segment
         self._buffer = bytearray()
         self._unsynced: list[WalBatch | WalDeletion] = []
         self.waiting = 0  # bytes of unsynced values
-        self._spoiled = False
+        self._failed = False
         self._encoder = WalEncoder()
         directory.mkdir(exist_ok=True)
         sync_directory(directory.parent)
@@ -73,24 +73,24 @@ class WriteAheadLog:
         """Return the size of all segments."""
         return sum(path.stat().st_size for path in self.paths())
 
-    def replay(self, damages: list[SegmentDamage]) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
+    def replay(self, damaged: list[SegmentDamage]) -> Iterator[list[WalRows] | tuple[int, WalDeletion]]:
         """Yield rows in bulk, and deletions with their positions; damage is skipped and recorded."""
-        yield from replay_segment(self.paths(), self._layouts, damages)
-        for damage in damages:
+        yield from replay_segment(self.paths(), self._layouts, damaged)
+        for damage in damaged:
             if damage.lost and damage.offset + damage.lost == damage.path.stat().st_size:
                 os.truncate(damage.path, damage.offset)  # so that a torn end is reported once
 
     def start(self, at_least: int) -> None:
         """Start a new segment, with a number that was never used."""
-        known = [number_of(path) for path in self.paths()]
+        known = [segment_number(path) for path in self.paths()]
         number = max([at_least, self._number + 1, *(number + 1 for number in known)])
         file = self._create(number)
-        with self._guard:
-            self._begin(number, file)
+        with self._lock:
+            self._use_segment(number, file)
 
-    def rows(self, batch: WalBatch) -> int:
+    def append_rows(self, batch: WalBatch) -> int:
         """Append rows; return their position."""
-        if self.waiting > MOST_WAITING:
+        if self.waiting > MAX_WAITING:
             raise WriteFailedError(
                 f"{self.waiting} bytes wait for {self._directory}, which takes none; make room on that disk"
             )
@@ -98,22 +98,22 @@ class WriteAheadLog:
         self.waiting += batch.values.nbytes
         return self._encode(batch)
 
-    def deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> None:
+    def append_deletion(self, targets: Sequence[tuple[tuple[str, str], ...]]) -> None:
         record = WalDeletion(list(targets))
         self._unsynced.append(record)
         self._encode(record)
 
     def sync(self) -> None:
         """Return when everything appended before is durable."""
-        self._sync(renew=False)
+        self._sync(rotate=False)
 
-    def renew(self) -> None:
+    def rotate(self) -> None:
         """Sync, and continue in a new segment, so that the old one can be dropped."""
-        self._sync(renew=True)
+        self._sync(rotate=True)
 
     def drop_before(self, number: int) -> int:
         """Remove segments below a number; return how many."""
-        old = [path for path in self.paths() if number_of(path) < min(number, self._number)]
+        old = [path for path in self.paths() if segment_number(path) < min(number, self._number)]
         for path in old:
             path.unlink()
         return len(old)
@@ -130,24 +130,24 @@ class WriteAheadLog:
         """Return the segments, oldest first."""
         return sorted(self._directory.glob("*.log"))
 
-    def _sync(self, *, renew: bool) -> None:
-        with self._turn:
-            if self._spoiled:
-                self._go_on()
-            full = renew or self._synced + len(self._buffer) > self._limit
+    def _sync(self, *, rotate: bool) -> None:
+        with self._sync_lock:
+            if self._failed:
+                self._resume_in_new_segment()
+            full = rotate or self._synced + len(self._buffer) > self._limit
             new = self._create(self._number + 1) if full else -1
-            with self._guard:
+            with self._lock:
                 file, at, content = self._file, self._synced, self._buffer
                 records, self._unsynced = self._unsynced, []
                 waited, self.waiting = self.waiting, 0
                 self._synced, self._buffer = at + len(content), bytearray()
                 if full:
-                    self._begin(self._number + 1, new)
+                    self._use_segment(self._number + 1, new)
             try:
                 _write(file, content, at)
                 os.fdatasync(file)
             except OSError as error:
-                self._fail(file, at, records, waited)
+                self._restore_unsynced(file, at, records, waited)
                 raise WriteFailedError(f"cannot write to {self._directory}: {error.strerror}") from error
             finally:
                 if full:
@@ -156,9 +156,9 @@ class WriteAheadLog:
     def _encode(self, record: WalBatch | WalDeletion) -> int:
         position = self.position
         if isinstance(record, WalDeletion):
-            payloads: Iterator[bytes] = iter([self._encoder.deletion(record.targets)])
+            payloads: Iterator[bytes] = iter([self._encoder.encode_deletion(record.targets)])
         else:
-            payloads = self._encoder.rows(record)
+            payloads = self._encoder.encode_rows(record)
         for payload in payloads:
             position = self.position
             length = LENGTH.pack(len(payload))
@@ -175,29 +175,31 @@ class WriteAheadLog:
             raise WriteFailedError(f"cannot begin {path}: {error.strerror}") from error
         return file
 
-    def _begin(self, number: int, file: int) -> None:
+    def _use_segment(self, number: int, file: int) -> None:
         self._number, self._file, self._synced = number, file, 0
         self._buffer, self._encoder = bytearray(MAGIC), WalEncoder()
 
-    def _fail(self, file: int, at: int, records: list[WalBatch | WalDeletion], waited: int) -> None:
-        with self._guard:
+    def _restore_unsynced(
+        self, file: int, at: int, records: list[WalBatch | WalDeletion], waited: int
+    ) -> None:
+        with self._lock:
             self._unsynced[:0] = records
             self.waiting += waited
-            self._spoiled = True
+            self._failed = True
         try:
             os.ftruncate(file, at)  # so that half a record is not taken for damage
         except OSError:
             pass  # reported when the store is opened next
 
-    def _go_on(self) -> None:
+    def _resume_in_new_segment(self) -> None:
         """Start a segment that holds all unsynced records."""
         new = self._create(self._number + 1)
-        with self._guard:
+        with self._lock:
             old = self._file
-            self._begin(self._number + 1, new)
+            self._use_segment(self._number + 1, new)
             for record in self._unsynced:
                 self._encode(record)
-            self._spoiled = False
+            self._failed = False
         os.close(old)
 
 

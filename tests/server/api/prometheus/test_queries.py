@@ -162,7 +162,7 @@ def test_form_that_is_too_large_is_refused(server: Server) -> None:
 
 def test_client_that_leaves_takes_its_question_along(server: Server) -> None:
     server.readers.cancelled.clear()
-    with server.store._guard, socket.create_connection(("127.0.0.1", server.port)) as client:
+    with server.store._lock, socket.create_connection(("127.0.0.1", server.port)) as client:
         client.sendall(b"GET /api/v1/query?query=up HTTP/1.1\r\nHost: localhost\r\n\r\n")
         client.shutdown(socket.SHUT_RDWR)
         client.close()

@@ -82,7 +82,7 @@ def series(look: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> 
 
 def _series(look: LabelRequest, matchers: Sequence[Matcher], storage: Storage) -> list[Labels]:
     if look.limit is not None and isinstance(storage, ListableStorage):
-        return storage.some_series(matchers, look.start, look.end, look.limit + 1)  # one more, to say so
+        return storage.first_series(matchers, look.start, look.end, look.limit + 1)  # one more, to say so
     return storage.series(matchers, look.start, look.end)
 
 

@@ -107,7 +107,7 @@ def _meant(stored: Sequence[str]) -> Iterator[tuple[str, MetricMetadata]]:
 class CardinalitySource(Protocol):
     """A storage that can count series without naming them."""
 
-    def live_pairs(self) -> Counter[tuple[str, str]]:
+    def label_cardinality(self) -> Counter[tuple[str, str]]:
         """Return how many live series have each label and value."""
 
 
@@ -206,7 +206,7 @@ class Status:
 
 def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
     if isinstance(storage, CardinalitySource):
-        pairs = storage.live_pairs()
+        pairs = storage.label_cardinality()
     else:
         pairs = Counter(pair for labels in storage.series(EVERYTHING, start, end) for pair in labels.items())
     metrics = {value: count for (name, value), count in pairs.items() if name == "__name__"}

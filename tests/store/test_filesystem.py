@@ -92,7 +92,7 @@ def test_little_room_is_said_once_and_hardly_any_refuses_until_there_is_some(tmp
 def test_data_directory_on_a_network_file_system_is_refused(tmp_path: Path, kind: str) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"none / ext4 rw 0 0\ngarbage\nserver:/x {tmp_path}/far\\040away {kind} rw 0 0\n")
-    with pytest.raises(StoreError, match=f"lies on {kind} .mounted at {tmp_path}/far away"):
+    with pytest.raises(StoreError, match=f"is on {kind} .mounted at {tmp_path}/far away"):
         refuse_remote(tmp_path / "far away" / "vigie", mounts)
     refuse_remote(tmp_path / "near", mounts)
     assert os.path.exists("/proc/self/mounts")

@@ -76,10 +76,10 @@ class SpaceMonitor:
         text = f"{free} of {total} bytes are free on the file system of {self._directory}"
         short = free < total * self._limits.warn
         if short and not self._warned:
-            self._warn(f"{text}; make room, or keep less")
+            self._warn(f"{text}; free some space or reduce the retention")
         self._warned = short
         self._refusal = (
-            f"{text}, so nothing more is taken; make room there" if free < total * self._limits.refuse else ""
+            f"{text}, so writes are refused; free some space" if free < total * self._limits.refuse else ""
         )
 
     def check(self) -> None:

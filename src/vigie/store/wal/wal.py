@@ -92,7 +92,7 @@ class WriteAheadLog:
         """Append rows; return their position."""
         if self.waiting > MAX_WAITING:
             raise WriteFailedError(
-                f"{self.waiting} bytes wait for {self._directory}, which takes none; make room on that disk"
+                f"{self.waiting} bytes wait to be written to {self._directory}; free some space on that disk"
             )
         self._unsynced.append(batch)
         self.waiting += batch.values.nbytes
@@ -172,7 +172,7 @@ class WriteAheadLog:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_TRUNC, 0o644)
             sync_directory(self._directory)
         except OSError as error:
-            raise WriteFailedError(f"cannot begin {path}: {error.strerror}") from error
+            raise WriteFailedError(f"cannot create {path}: {error.strerror}") from error
         return file
 
     def _use_segment(self, number: int, file: int) -> None:

@@ -105,7 +105,7 @@ def _docstring(source: Source) -> str:
 
 
 def _when(source: Source) -> str:
-    when = "Read at its own cadence" if source.slow else "Read at every scrape"
+    when = "Read at its own interval" if source.slow else "Read at every scrape"
     if source.every:
         when += f", by the agent itself every {source.every:g} s at most"
     return when + ("." if source.default else f"; off unless asked for: `--with-sources {source.name}`.")

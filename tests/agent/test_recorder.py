@@ -22,7 +22,7 @@ VALUE = gauge("vigie_value", "V.", "where")
 
 def test_this_machine_replays_as_it_was_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agent", "--record", str(tmp_path)]) == 0
-    assert "read it before you send it" in capsys.readouterr().err
+    assert "Review the file" in capsys.readouterr().err
     flags = ["agent", "--once", "--replay", str(tmp_path)]
     assert main(flags) == 0
     first = parse(capsys.readouterr().out)

@@ -38,14 +38,18 @@ def test_source_without_samples_is_unavailable_with_a_reason() -> None:
     read = reading(Source("s", (), lambda _: iter(())))
     read.read()
     assert read.outcome is Outcome.UNAVAILABLE
-    assert "nothing of this kind" in read.reason
+    assert "not present" in read.reason
 
 
 @pytest.mark.parametrize(
     ("error", "outcome", "reason"),
     [
         (Unavailable("no such card"), Outcome.UNAVAILABLE, "no such card"),
-        (FileNotFoundError(errno.ENOENT, "x", "/proc/nope"), Outcome.UNAVAILABLE, "/proc/nope is not on"),
+        (
+            FileNotFoundError(errno.ENOENT, "x", "/proc/nope"),
+            Outcome.UNAVAILABLE,
+            "/proc/nope does not exist",
+        ),
         (
             PermissionError(errno.EACCES, "x", "/sys/secret"),
             Outcome.UNAVAILABLE,
@@ -128,4 +132,4 @@ def test_counter_below_nothing_is_garbage_and_costs_only_itself() -> None:
     read = reading(Source("s", (total, level), lambda _: iter([(total, (), -1), (level, (), -2)])))
     read.read()
     assert read.values.table.series == ((level, ()),)
-    assert read.host.notes == {"vigie_a_total": "a counter below nothing: -1"}
+    assert read.host.notes == {"vigie_a_total": "negative counter: -1"}

@@ -91,9 +91,7 @@ def test_one_command_gives_an_address_with_data_and_stops_cleanly(start: Callabl
 def test_linked_series_are_those_that_a_scrape_of_the_agent_gives(start: Callable[..., Up]) -> None:
     up = start(free_port())
     until(up.up, "up")
-    listen = until(lambda: re.search(r"(http://\S+)/metrics for Prometheus", up.said), "where the agent is")[
-        1
-    ]
+    listen = until(lambda: re.search(r"metrics: (http://\S+)/metrics", up.said), "where the agent is")[1]
     with urllib.request.urlopen(f"{listen}/metrics?fresh", timeout=60) as answer:
         scraped = set(parse(answer.read().decode()).values)
     found = up.ask("/api/v1/series?match[]=" + quote('{job="node"}'))["data"]

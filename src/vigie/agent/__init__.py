@@ -1,1 +1,1 @@
-"""One per node: reads the sources at their cadence and hands the frames on."""
+"""One per node: reads the sources at their intervals and passes frames on."""

@@ -1,4 +1,4 @@
-"""The agent: its parts put together, started, and stopped cleanly."""
+"""Builds, starts and stops the parts of the agent."""
 
 from __future__ import annotations
 
@@ -36,36 +36,36 @@ LINK_STOP_SECONDS = 5.0
 
 
 class AgentStartError(Exception):
-    """The agent cannot run as asked; the message says why and what to type."""
+    """The agent cannot start; the message says why and what to do."""
 
 
 class LinkHandle(Protocol):
-    """A way to a server."""
+    """The connection to one server."""
 
     def __call__(self, frame: Frame) -> None: ...
 
     def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
-        """Take which bindings have begun and ended, and all that is held now."""
+        """Add bindings that began or ended, and replace the set of current ones."""
 
     def record_event(self, event: Event) -> None: ...
 
     def state(self) -> dict[str, Any]: ...
 
     async def request(self, user: str, target: str) -> tuple[int, bytes]:
-        """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
+        """Return status and body of the server's response to a GET request by a local user."""
 
     async def run(self) -> None:
-        """Send what was taken until it is stopped."""
+        """Send queued entries until stopped."""
 
     def stop(self) -> None:
-        """Have it say goodbye and end."""
+        """Say goodbye and end."""
 
     def close(self) -> None:
-        """Keep what was not sent."""
+        """Save what was not sent."""
 
 
 class ExporterRelay(Protocol):
-    """What reads other exporters with each frame."""
+    """Reads other exporters with each frame."""
 
     def __call__(self, frame: Frame) -> None: ...
 
@@ -73,7 +73,7 @@ class ExporterRelay(Protocol):
 
 
 class AgentConfig(NamedTuple):
-    """What to run, resolved from the configuration."""
+    """Settings of the agent, resolved from the configuration."""
 
     node: str
     listen: str
@@ -85,7 +85,7 @@ class AgentConfig(NamedTuple):
     links: Sequence[LinkHandle] = ()
     relay: ExporterRelay | None = None
     socket: Path | None = None  # for commands on this machine
-    state_file: Path | None = None  # what was told is known there after a restart
+    state_file: Path | None = None  # state of events across restarts
 
 
 async def run(config: AgentConfig) -> None:
@@ -113,15 +113,15 @@ async def run(config: AgentConfig) -> None:
         tables=tables,
     )
     if config.sinks or config.links:
-        loop.tables = [handlers.agent_table, *tables]  # else nobody takes them: a scrape makes its own
+        loop.tables = [handlers.agent_table, *tables]  # otherwise unused: a scrape builds its own
     server = await _listen(handlers, host, port)
     commands = await _listen_on_socket(config, handlers)
     link_tasks = [asyncio.ensure_future(link.run()) for link in config.links]
     await loop.tick()
     _log_ready(config, server)
     gc.collect()
-    gc.freeze()  # what is here now stays: the collector need not walk it again
-    gc.set_threshold(20_000)  # a scrape makes and drops some 2,000 tuples, and no cycles
+    gc.freeze()  # objects from the start stay, so the collector need not traverse them
+    gc.set_threshold(20_000)  # a scrape creates about 2,000 tuples and no cycles
     ticking = asyncio.ensure_future(loop.run())
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait([ticking, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -130,7 +130,7 @@ async def run(config: AgentConfig) -> None:
     if commands:
         commands.close()
     if ticking.done():
-        ticking.result()  # it only ends by an error: let it be seen
+        ticking.result()  # it only ends with an error: raise it
     ticking.cancel()
     if config.relay:
         await config.relay.close()
@@ -142,7 +142,7 @@ async def run(config: AgentConfig) -> None:
 
 
 async def _stop_links(links: Sequence[LinkHandle], running: Sequence[asyncio.Future[None]]) -> None:
-    """Let every link end by itself within a moment; what is not acknowledged goes to the disk."""
+    """Stop every link within the deadline. Unacknowledged entries are saved to disk."""
     for link in links:
         link.stop()
     if running:
@@ -160,20 +160,20 @@ async def _listen(handlers: Handlers, host: str, port: int) -> asyncio.Server:
         if error.errno == errno.EADDRINUSE:
             who = listen.port_holder(port)
             raise AgentStartError(
-                f"port {port} is taken by {who}; choose another: vigie agent --listen {host}:{port + 1}"
+                f"port {port} is in use by {who}. Choose another: vigie agent --listen {host}:{port + 1}"
             ) from None
         raise AgentStartError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
 async def _listen_on_socket(config: AgentConfig, handlers: Handlers) -> unix_socket.UnixServer | None:
-    """Listen for commands, where that is possible; the agent does its work without them too."""
+    """Listen on the Unix socket if possible. The agent also runs without it."""
     if config.socket is None:
         return None
     gpus = GpuCommands(config.collector.readers)
     try:
         return await unix_socket.listen(UnixHandlers(handlers, config.links, gpus).answer, config.socket)
     except unix_socket.UnixSocketError as error:
-        log.warning("no socket for commands on this machine: %s", error)
+        log.warning("no Unix socket for local commands: %s", error)
         return None
 
 
@@ -183,6 +183,8 @@ def _log_ready(config: AgentConfig, server: asyncio.Server) -> None:
     working = [reader for reader in readers if reader.outcome is Outcome.OK]
     series = sum(len(reader.values.numbers) for reader in working)
     where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    log.info("watching %s: %d series from %d of %d sources", config.node, series, len(working), len(readers))
-    log.info("%s/metrics for Prometheus, %s/status for each source's state and reason", where, where)
+    log.info(
+        "monitoring %s: %d series from %d of %d sources", config.node, series, len(working), len(readers)
+    )
+    log.info("metrics: %s/metrics, status of each source: %s/status", where, where)
     notify(f"READY=1\nSTATUS={where}/metrics")

@@ -1,4 +1,4 @@
-"""Who holds what on this node: what the sources say, compared with what they current before."""
+"""Current bindings of this node, compared with the previous ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vigie.sources.core.tree import to_printable
 METRICS = (
     HOLDER := info(
         "vigie_holder_info",
-        "1 while somebody holds something; to join with series of the same instance and gpu.",
+        "1 while a resource is allocated. Join on instance and gpu.",
         "gpu",
         "resource",
         "kind",
@@ -21,23 +21,23 @@ METRICS = (
         "user",
     ),
 )
-MAX_NODE_BINDINGS = 2048  # bindings of one node
-WORD, FACT, FACTS = 253, 200, 8  # letters of a word, letters of a fact, facts of a binding
-MAX_ENDED = 1024  # that ended
-JITTER_MS = 1000  # by which a source may tell the same beginning differently
+MAX_NODE_BINDINGS = 2048  # per node
+WORD, FACT, FACTS = 253, 200, 8  # characters of a name, characters of a fact, facts of a binding
+MAX_ENDED = 1024  # most recently ended bindings
+JITTER_MS = 1000  # difference at which two start times still mean the same start
 
 Key = tuple[str, str, str]
 
 
 class BindingListener(Protocol):
-    """What wants to know who holds what."""
+    """Receives changes of bindings."""
 
     def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
-        """Take what has begun and ended, and all that is held now."""
+        """Take bindings that began or ended, and the set of current ones."""
 
 
 class BindingTracker:
-    """Tells, after each tick, which bindings have begun and which have ended."""
+    """Reports, after each tick, which bindings began and ended."""
 
     def __init__(self, readers: Sequence[SourceReader], listeners: Sequence[BindingListener] = ()) -> None:
         self._readers, self._listeners = readers, listeners
@@ -46,9 +46,9 @@ class BindingTracker:
         self._table = Table("bindings", 0, ())
 
     def __call__(self, frame: Frame) -> None:
-        """Look what has changed; a frame has just been made."""
+        """Compare with the previous tick, after a frame was built."""
         if any(reader.outcome is Outcome.PENDING for reader in self._readers):
-            return  # what a source has not current yet has not ended
+            return  # a source that was not read yet has no bindings yet
         current = self._read_sources()
         changes = [*self._end_missing(current, frame.time_ms), *self._add_new(current, frame.time_ms)]
         for listener in self._listeners:
@@ -62,7 +62,7 @@ class BindingTracker:
         return self._table, (1.0,) * len(series)
 
     def _read_sources(self) -> dict[Key, Binding]:
-        """Return what the sources say now; of two that say the same, the first."""
+        """Return the bindings of all sources. The first source wins for equal ones."""
         found: dict[Key, Binding] = {}
         for reader in self._readers:
             for binding in reader.bindings:
@@ -90,7 +90,7 @@ class BindingTracker:
         come = []
         for key, binding in current.items():
             held = self._held.get(key)
-            # One that was told as ended has a new beginning, or it would be taken for the old one.
+            # A binding that returns after its end needs a later start, to be distinct from the ended one.
             begin = binding.from_ms if binding.from_ms >= max(self._ended.get(key, 1), 1) else now
             new = binding._replace(from_ms=held.from_ms if held else begin)
             if new != held:
@@ -100,7 +100,7 @@ class BindingTracker:
 
 
 def _continues(held: Binding, current: Binding | None) -> bool:
-    """Tell whether what is current now is what was held before; one that began later is another."""
+    """Return whether this is the binding held before. A later start means another one."""
     return current is not None and current.from_ms <= held.from_ms + JITTER_MS
 
 
@@ -109,7 +109,7 @@ def _key(binding: Binding) -> Key:
 
 
 def _trim(binding: Binding) -> Binding:
-    """Return the binding with words that fit into a message."""
+    """Shorten texts to what fits into a message."""
     facts = list(binding.facts.items())[:FACTS]
     return binding._replace(
         resource=_trim_name(binding.resource),

@@ -1,4 +1,4 @@
-"""All the sources of this node, read on lanes so that one that is slow or hangs delays no other."""
+"""Reads the sources on lanes, so that a slow or hanging one does not delay the others."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SLOW_DEADLINE = 20.0
 
 
 class _LaneReads(NamedTuple):
-    """Sources to be read on a lane, by the call that does it."""
+    """Readers for one lane, by the call that reads."""
 
     lane: Lane
     calls: Mapping[Call, SourceReader]
 
 
 class Collector:
-    """Refreshes readers with a deadline each; one that hangs is left behind."""
+    """Reads sources, each within a deadline. One that hangs is abandoned."""
 
     def __init__(
         self, readers: list[SourceReader], *, quick: float = QUICK_DEADLINE, slow: float = SLOW_DEADLINE
@@ -31,20 +31,20 @@ class Collector:
         self.readers = readers
         self._quick = Lane("quick sources", quick)
         self._slow = Lane("slow sources", slow)
-        self._fresh = Lane("all sources", slow)  # for whoever wants everything at once
+        self._fresh = Lane("all sources", slow)  # for ?fresh and --once
         self._running: set[asyncio.Future[None]] = set()
 
     def values(self) -> list[TableValues]:
-        """Return what every source last gave."""
+        """Return the last values of every source."""
         return [reader.values for reader in self.readers]
 
     async def refresh_quick(self, readers: Iterable[SourceReader]) -> None:
         await self._read(_group_reads(self._quick, (one for one in readers if not one.source.slow)))
 
     def refresh_in_turn(self, readers: Sequence[SourceReader]) -> asyncio.Future[None]:
-        """Read the quick ones of these sources, then the slow ones; what is returned is done after all.
+        """Read the quick sources, then the slow ones. The result is done after all.
 
-        Not side by side: two threads that read fight for the interpreter's lock at every system call.
+        One after the other: threads that read compete for the GIL at every system call.
         """
         return self._read(
             _group_reads(self._quick, (one for one in readers if not one.source.slow)),
@@ -52,14 +52,14 @@ class Collector:
         )
 
     async def wait_for_quick(self) -> None:
-        """Wait for the quick sources whose reads has come already."""
+        """Wait for quick sources that are already being read."""
         await self._begin([_LaneReads(self._quick, {})])
 
     async def refresh_all(self, readers: Iterable[SourceReader]) -> None:
-        """Read all these sources, one after the other; those that another lane is reading are waited for.
+        """Read all these sources in sequence, and wait for those that another lane is reading.
 
-        They share a lane: two threads that both read small files fight for the interpreter's lock at
-        every system call, which doubles the CPU time.
+        They share one lane: two threads that read small files compete for the GIL at every system call,
+        which doubles the CPU time.
         """
         others = set(self._running)
         await self._read(_group_reads(self._fresh, readers))
@@ -67,7 +67,7 @@ class Collector:
             await asyncio.wait(others)
 
     def refresh_now(self) -> None:
-        """Read every source and wait for it, for callers without an event loop."""
+        """Read every source and wait, for callers without an event loop."""
         calls = {reader.read: reader for reader in self.readers}
         for late in run_all(self._fresh, list(calls)):
             calls[late].mark_hung(self._fresh.deadline)
@@ -76,13 +76,13 @@ class Collector:
         return self._begin([reads for reads in lane_reads if reads.calls])
 
     def _begin(self, lane_reads: Sequence[_LaneReads]) -> asyncio.Future[None]:
-        """Have the lanes take their turns, and return what is done when the last has ended."""
+        """Start the reads on their lanes and watch them. The result is done after the last one."""
         loop = asyncio.get_running_loop()
         done = loop.create_future()
         watchdogs = [_LaneWatchdog(reads) for reads in lane_reads]
         self._running.add(done)
         done.add_done_callback(lambda _: self._end_reads(done, watchdogs))
-        # Last, so that the lane's thread seldom finds the interpreter's lock taken when it wakes.
+        # Last, so that the lane's thread rarely finds the GIL taken when it wakes.
         _submit(lane_reads, lambda: _wake(loop, done))
         return done
 
@@ -92,7 +92,7 @@ class Collector:
             watchdog.stop()
 
     def close(self) -> None:
-        """Let go of the machine."""
+        """Release all files and libraries."""
         for lane in (self._quick, self._slow, self._fresh):
             lane.close()
         for reader in self.readers:
@@ -101,7 +101,7 @@ class Collector:
 
 
 class _LaneWatchdog:
-    """Looks at a lane whenever its present call should have ended, and leaves a late one behind."""
+    """Checks a lane when its current call should have ended, and abandons a late one."""
 
     def __init__(self, reads: _LaneReads) -> None:
         self._lane, self._calls = reads
@@ -114,7 +114,6 @@ class _LaneWatchdog:
         self._timer = asyncio.get_running_loop().call_later(self._lane.time_left(), self._check)
 
     def stop(self) -> None:
-        """Look no more."""
         self._timer.cancel()
 
 
@@ -125,7 +124,7 @@ def _group_reads(lane: Lane, readers: Iterable[SourceReader]) -> _LaneReads:
 def _submit(
     lane_reads: Sequence[_LaneReads], finished: Callable[[], None], before: Lane | None = None
 ) -> None:
-    """Have one lane after the other make its calls."""
+    """Run the reads of one lane after those of another."""
     if not lane_reads:
         finished()
         return
@@ -138,7 +137,7 @@ def _wake(loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:
     try:
         loop.call_soon_threadsafe(_finish, done)
     except RuntimeError:
-        pass  # the agent stopped while this source was still being read
+        pass  # the agent stopped while a source was being read
 
 
 def _finish(done: asyncio.Future[None]) -> None:

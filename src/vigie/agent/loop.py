@@ -1,4 +1,4 @@
-"""The loop: each source at its cadence, one frame for all that was due at a tick."""
+"""Reads each source at its interval, and builds one frame per tick."""
 
 from __future__ import annotations
 
@@ -15,34 +15,32 @@ from vigie.model import Frame, Table
 log = logging.getLogger(__name__)
 
 Consumer = Callable[[Frame], None]
-OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # what a part of the agent says of itself
+OwnTable = Callable[[], tuple[Table, tuple[float, ...]]]  # metrics of a part of the agent
 
-# Slow sources that need longer than this share of the cadence travel with the next frame.
+# Slow sources that take longer than this share of the interval are sent with the next frame.
 SLOW_WAIT_SECONDS = 0.5
 
-# What was not here at the last reads is looked for after so many seconds: a third of all sources find nothing
-# on a given machine.
+# Interval for sources that were unavailable in the last reads. On a given machine a third of
+# them are.
 ABSENT_SECONDS, ABSENT_READS = 5.0, 2
 
 
 class Loop:
-    """Reads sources when they are due and hands each tick's frame to its consumers."""
-
     def __init__(
         self, collector: Collector, clock: Clock, *, cadence: float, consumers: Sequence[Consumer] = ()
     ) -> None:
         self.frames = 0
-        self.tables: Sequence[OwnTable] = ()  # travel with every frame
+        self.tables: Sequence[OwnTable] = ()  # sent with every frame
         self._collector = collector
         self._clock = clock
         self._cadence = cadence
         self._consumers = consumers
         self._read_at = dict.fromkeys(collector.readers, float("-inf"))
         self._sent_at = dict.fromkeys(collector.readers, float("-inf"))
-        self._slow_read: asyncio.Future[None] | None = None  # done when the slow sources are read
+        self._slow_read: asyncio.Future[None] | None = None  # done after the slow sources are read
 
     async def run(self) -> None:
-        """Tick for ever, on multiples of the cadence so that frames of all nodes line up."""
+        """Tick forever, at multiples of the interval, so that frames of all nodes align."""
         while True:
             await self.tick()
             now = self._clock.wall()
@@ -50,14 +48,14 @@ class Loop:
             await self._clock.sleep(next_tick - now)
 
     async def tick(self) -> None:
-        """Read what is due and hand it on."""
+        """Read the sources that are due, and emit a frame."""
         time_ms = round(self._clock.wall() * 1000)
         due = self._find_due(self._clock.monotonic())
         reader = self._collector.refresh_in_turn(due)
         if self._slow_read is None or self._slow_read.done():
             self._slow_read = reader
         else:
-            await reader  # of quick ones alone
+            await reader  # quick ones only
         read, _ = await asyncio.wait([self._slow_read], timeout=self._cadence * SLOW_WAIT_SECONDS)
         if not read:
             await self._collector.wait_for_quick()
@@ -74,7 +72,7 @@ class Loop:
         return due
 
     def _interval(self, reader: SourceReader) -> float:
-        """Return how long a source is left alone; half a cadence less, for a tick that comes early."""
+        """Return the interval of a source, less half a tick for one that comes early."""
         seconds = max(reader.source.every, self._cadence)
         if reader.outcome is Outcome.UNAVAILABLE and reader.repeats >= ABSENT_READS:
             seconds = max(seconds, ABSENT_SECONDS)
@@ -89,7 +87,9 @@ class Loop:
         if not fresh:
             return
         self.frames += 1
-        own = [part for part in (table() for table in self.tables) if part[0].version]  # 0: nothing yet
+        own = [
+            part for part in (table() for table in self.tables) if part[0].version
+        ]  # version 0: no values yet
         frame = Frame(time_ms, (*fresh, *own))
         for consumer in self._consumers:
             consumer(frame)

@@ -1,4 +1,4 @@
-"""What the agent says of itself: how each source went, and what the agent costs."""
+"""Metrics of the agent: state of each source, and the agent's own cost."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from vigie.sources.core.tree import to_printable
 OUTCOME_METRICS = (
     SOURCE := info(
         "vigie_agent_source_info",
-        "1 while a source gives nothing: unavailable, error or hung, and why.",
+        "1 while a source has no data, with state (unavailable, error, hung) and reason.",
         "source",
         "state",
         "reason",
     ),
 )
-REASON = 200  # letters
-# The first two have node exporter's names: its dashboards ask for them.
+REASON = 200  # characters
+# The first two have node exporter's names, which its dashboards use.
 SOURCE_METRICS = (
-    gauge("node_scrape_collector_duration_seconds", "How long the last read of a source took.", "collector"),
-    gauge("node_scrape_collector_success", "1 when the last read of a source gave samples.", "collector"),
+    gauge("node_scrape_collector_duration_seconds", "Duration of the last read of a source.", "collector"),
+    gauge("node_scrape_collector_success", "1 if the last read of a source returned samples.", "collector"),
     AGE := gauge(
         "vigie_agent_source_age_seconds",
-        "How long ago a slow source was read, which a scrape does not do.",
+        "Age of the data of a slow source, which scrapes do not read.",
         "source",
     ),
 )
 AGENT_METRICS = (
-    info("vigie_agent_build_info", "The version of the agent and of its Python.", "version", "python"),
-    counter("vigie_agent_scrapes_total", "Scrapes answered since the agent started."),
-    counter("vigie_agent_frames_total", "Frames made since the agent started."),
-    counter("vigie_agent_read_seconds_total", "Time that reading the sources has taken."),
-    counter("vigie_agent_read_errors_total", "Reads of a source that failed or passed their deadline."),
-    gauge("vigie_agent_series", "Series that the sources gave at their last read."),
+    info("vigie_agent_build_info", "Version of the agent and of Python.", "version", "python"),
+    counter("vigie_agent_scrapes_total", "Scrapes served since the agent started."),
+    counter("vigie_agent_frames_total", "Frames built since the agent started."),
+    counter("vigie_agent_read_seconds_total", "Time spent reading sources."),
+    counter("vigie_agent_read_errors_total", "Reads that failed or exceeded their deadline."),
+    gauge("vigie_agent_series", "Series at the last read of each source."),
     *process_metrics.METRICS,
 )
 METRICS: tuple[Metric, ...] = SOURCE_METRICS + AGENT_METRICS
@@ -51,13 +51,13 @@ class SourceOutcomes:
         self._table = Table("outcomes", 0, ())
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return the sources that gave nothing at their last read."""
+        """Return the sources without data at their last read."""
         failing = {}
         for reader in self._readers:
             outcome, name = reader.outcome, reader.source.name
             if outcome not in (Outcome.OK, Outcome.PENDING):
                 previous = self._failing.get(name)
-                # The first reason stands as long as the state does: one that counts makes endless series.
+                # Keep the first reason of a state: a changing number in it would create new series.
                 reason = previous[1] if previous and previous[0] == outcome.value else reader.reason[:REASON]
                 failing[name] = outcome.value, reason
         if failing != self._failing:
@@ -70,7 +70,7 @@ class SourceOutcomes:
 
 
 class AgentMetrics:
-    """Makes the agent's own table, freshly at every scrape."""
+    """The agent's own table, built at every scrape."""
 
     def __init__(self, readers: Sequence[SourceReader]) -> None:
         self.scrapes = 0
@@ -80,7 +80,7 @@ class AgentMetrics:
         self._table = Table("agent", 1, tuple(self._series()))
 
     def values(self, now: float, frames: int) -> TableValues:
-        """Return the table as of this moment of the monotonic clock."""
+        """Return the values at this monotonic time."""
         readers = self._readers
         pending = Outcome.PENDING
         numbers = [ABSENT if r.outcome is pending else r.duration for r in readers]

@@ -1,4 +1,4 @@
-"""Records a machine: everything the sources read in one pass, scrubbed, as one readable archive."""
+"""Records a machine: everything the sources read, scrubbed, in one text archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def record(readers: Sequence[SourceReader], directory: Path) -> Iterator[str]:
-    """Write DIRECTORY/machine.txt, and yield lines that tell what was done."""
+    """Write DIRECTORY/machine.txt, and yield progress messages."""
     directory.mkdir(parents=True, exist_ok=True)
     recording = Recording()
     for reader in readers:
@@ -39,12 +39,12 @@ def record(readers: Sequence[SourceReader], directory: Path) -> Iterator[str]:
     os.replace(partial, path)
     ok = sum(reader.outcome is Outcome.OK for reader in readers)
     yield f"recorded {ok} of {len(readers)} sources into {path} ({len(text) // 1024} kB)"
-    yield f"replaced: {', '.join(replaced) or 'nothing'}; read it before you send it"
-    yield f"try it: vigie agent --once --replay {directory}"
+    yield f"replaced: {', '.join(replaced) or 'nothing'}. Review the file before you send it"
+    yield f"replay it: vigie agent --once --replay {directory}"
 
 
 class Recording:
-    """What was seen: files by their real paths, the links on the way, errors and calls."""
+    """What was read: files by real path, symbolic links, errors and results of calls."""
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
@@ -54,7 +54,7 @@ class Recording:
         self.calls: dict[str, Any] = {"page_size": SystemCalls.page_size, "ticks": SystemCalls.ticks}
 
     def format_archive(self) -> str:
-        """Return the archive; its format is told in vigie.sources.core.replay."""
+        """Return the archive. The format is documented in vigie.sources.core.replay."""
         calls = json.dumps(self.calls, indent=1)
         parts = [f"-- calls.json --\n{calls}\n"]
         parts += [f"-- {path} -> {target} --\n" for path, target in sorted(self.links.items())]
@@ -68,7 +68,7 @@ class Recording:
 
 
 class RecordingTree(Tree):
-    """Reads like any tree, and remembers what it gave."""
+    """A tree that records what it reads."""
 
     def __init__(self, top: str, name: str, recording: Recording, note: Note) -> None:
         super().__init__(top, None, note)
@@ -76,7 +76,7 @@ class RecordingTree(Tree):
         self._recording = recording
 
     def list_directory(self, path: str = "") -> list[str]:
-        """List, and remember what was there."""
+        """List a directory, and record its entries."""
         names = super().list_directory(path)
         real = self._resolve(path)
         self._recording.paths[self._key(real)] = True
@@ -89,14 +89,14 @@ class RecordingTree(Tree):
         return names
 
     def read_link(self, path: str) -> str:
-        """Read a link, and remember where it leads."""
+        """Read a link, and record its target."""
         target = super().read_link(path)
         real = self._resolve(os.path.dirname(path))
         self._recording.links[self._key(os.path.join(real, os.path.basename(path)))] = target
         return target
 
     def exists(self, path: str) -> bool:
-        """Look, and remember what was there."""
+        """Test a path, and record it."""
         found = super().exists(path)
         if found:
             real = self._resolve(path)
@@ -117,7 +117,7 @@ class RecordingTree(Tree):
         return f"{self._name}/{os.path.relpath(real, self.top)}"
 
     def _resolve(self, path: str) -> str:
-        """Walk the path, remember each link on the way, and return where it ends."""
+        """Resolve a path, and record each link on the way."""
         here = self.top
         todo = path.split("/")
         while todo:
@@ -134,7 +134,7 @@ class RecordingTree(Tree):
 
 
 class RecordingCalls(SystemCalls):
-    """Makes the calls, and remembers their answers."""
+    """System calls that record their results."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -146,17 +146,14 @@ class RecordingCalls(SystemCalls):
         return self._record("zone", super().time_zone())
 
     def uname(self) -> tuple[str, str, str, str, str]:
-        """Tell the kernel's name."""
         return self._record("uname", super().uname())
 
     def adjtimex(self) -> Timex:
-        """Tell the clock discipline."""
         result = super().adjtimex()
         self._recording.calls["adjtimex"] = result._asdict()
         return result
 
     def statvfs(self, path: str) -> Statvfs:
-        """Tell a file system's size."""
         result = super().statvfs(path)
         self._recording.calls.setdefault("statvfs", {})[path] = result
         return result

@@ -1,4 +1,4 @@
-"""Takes out of a recording what names a machine, a person or a place on a network."""
+"""Removes from a recording what identifies a machine, a person or a network."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SOCKETS = re.compile(r"^proc/(?:.*/)?net/(?:tcp|udp)6?$")
 PID_STAT = re.compile(r"^proc/\d+/stat$")
 UDEV_SERIAL = re.compile(r"^(E:[A-Z_]*(?:SERIAL|UUID|WWN|LABEL)[A-Z_]*=).*$", re.MULTILINE)
 
-# /proc/net/tcp: addresses are hex words before a port; the states and queues after them stay.
+# /proc/net/tcp: hexadecimal addresses before a port. States and queues after them stay.
 HEX_ADDRESS = re.compile(r"\b(?:[0-9A-F]{8}|[0-9A-F]{32}):(?=[0-9A-F]{4}\b)")
 
 
 def scrub(archive: str, hostname: str) -> tuple[str, list[str]]:
-    """Return the archive without names, and the kinds of thing that were replaced."""
+    """Return the scrubbed archive, and the kinds of data that were replaced."""
     replaced: list[str] = []
     text = _scrub_files(archive, replaced)
     rules: list[tuple[str, re.Pattern[str], Callable[[int], str]]] = [
@@ -43,7 +43,7 @@ def scrub(archive: str, hostname: str) -> tuple[str, list[str]]:
 def _replace_matches(
     text: str, pattern: re.Pattern[str], make: Callable[[int], str], kind: str, replaced: list[str]
 ) -> str:
-    """Replace each distinct match by a made-up one, the same for the same."""
+    """Replace each distinct match by a placeholder, the same for equal ones."""
     names: dict[str, str] = {}
     text = pattern.sub(lambda m: names.setdefault(m.group(), make(len(names) + 1)), text)
     if names:

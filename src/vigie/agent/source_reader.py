@@ -1,4 +1,4 @@
-"""One source on this node: its last values, how it went, what it cost."""
+"""Reads one source, and keeps its last values, outcome and cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Outcome(enum.Enum):
-    """How the last read ended."""
+    """Result of the last read."""
 
     PENDING = "not read yet"
     OK = "ok"
@@ -31,14 +31,14 @@ class Outcome(enum.Enum):
 
 
 class SourceReader:
-    """Reads one source, and keeps what came of it; a failing source costs only itself."""
+    """Reads one source. Its failures do not affect other sources."""
 
     def __init__(self, source: Source, host: Host, clock: Clock) -> None:
         self.source = source
         self.host = host
         self.outcome = Outcome.PENDING
         self.reason = ""
-        self.repeats = 0  # reads that ended so
+        self.repeats = 0  # consecutive reads with this outcome
         self.values = TableValues(Table(source.name, 0, ()), ())
         self.bindings: tuple[Binding, ...] = ()
         self.read_at = float("-inf")  # monotonic
@@ -48,16 +48,16 @@ class SourceReader:
         self._lock = threading.Lock()
         self._clock = clock
         self._layout = _Layout((), ())
-        # Counted here, because a late read and the watch over it may both lay out a table at once.
+        # Shared, because a late read and its watchdog may both build a table.
         self._versions = itertools.count(1)
 
     @property
     def busy(self) -> bool:
-        """Tell whether a read is under way; while it is, the source is not asked again."""
+        """Return whether a read is running. Until it ends, the source is not read again."""
         return self._lock.locked()
 
     def read(self) -> None:
-        """Read the source now, unless that is being done; never raises."""
+        """Read the source now, unless it is being read. Never raises."""
         if not self._lock.acquire(blocking=False):
             return
         began = time.perf_counter()
@@ -70,7 +70,7 @@ class SourceReader:
         except Unavailable as absent:
             self._fail(Outcome.UNAVAILABLE, str(absent))
         except FileNotFoundError as absent:
-            self._fail(Outcome.UNAVAILABLE, f"{absent.filename} is not on this machine")
+            self._fail(Outcome.UNAVAILABLE, f"{absent.filename} does not exist")
         except PermissionError as denied:
             self._fail(Outcome.UNAVAILABLE, f"no permission to read {denied.filename}")
         except Exception as error:  # noqa: BLE001 - whatever a source does, it costs only itself
@@ -85,19 +85,19 @@ class SourceReader:
             self._lock.release()
 
     def mark_hung(self, seconds: float) -> None:
-        """Note that the present read passed its deadline; its values are no longer true."""
+        """Mark the running read as hung, and drop the last values."""
         self.duration = seconds
-        self._fail(Outcome.HUNG, f"no answer within {seconds:g} s; asked again when it returns")
+        self._fail(Outcome.HUNG, f"timed out after {seconds:g}s; retried when it returns")
 
     def _store(self, samples: list[Sample]) -> None:
         if not samples and self.host.bindings:
             self._clear()
             return
         if not samples:
-            raise Unavailable("there is nothing of this kind on this machine")
+            raise Unavailable("not present on this machine")
         metrics, labels, numbers = zip(*samples, strict=True)
         try:
-            # OverflowError: a whole number too large for a float is garbage.
+            # OverflowError: an integer too large for a float is garbage.
             plain = math.isfinite(sum(numbers))
         except TypeError:
             self._store_present(samples)
@@ -115,28 +115,28 @@ class SourceReader:
     def _store_present(self, samples: list[Sample]) -> None:
         present = [sample for sample in samples if sample[2] is not None]
         if len(present) == len(samples):
-            raise TypeError("a value is neither a number nor None")
+            raise TypeError("value is neither a number nor None")
         if not present:
-            raise Unavailable("nothing that this source reads can be had here")
+            raise Unavailable("no values available")
         self._store(present)
 
     def _drop_negative_counters(self, samples: list[Sample]) -> bool:
-        """Keep the rest when a counter is below nothing, and tell whether one was."""
+        """Store the samples without negative counters, and return whether there were any."""
         good = [sample for sample in samples if sample[0].kind != "counter" or not (sample[2] or 0) < 0]
         if len(good) == len(samples):
             return False
         for metric, labels, value in samples:
             if metric.kind == "counter" and (value or 0) < 0:
-                self.host.note(format_series(metric, labels), f"a counter below nothing: {value}")
+                self.host.note(format_series(metric, labels), f"negative counter: {value}")
         if not good:
-            raise Unavailable("every counter of this source is below nothing")
+            raise Unavailable("all counters are negative")
         self._store(good)
         return True
 
     def _fail(self, outcome: Outcome, reason: str) -> None:
         self._clear()
         if outcome in (Outcome.ERROR, Outcome.HUNG):
-            self.errors += 1  # nobody let go of anything because we could not look
+            self.errors += 1  # bindings stay: a failed read does not end them
         else:
             self.bindings = ()
         self._set_outcome(outcome, reason)
@@ -157,14 +157,14 @@ class SourceReader:
 
 
 class _Layout:
-    """The order in which a source yields, and the order by family in which a table stands."""
+    """Maps the order in which a source yields samples to the table's order, by family."""
 
     def __init__(self, metrics: tuple[Metric, ...], labels: tuple[tuple[str, ...], ...]) -> None:
         self.metrics, self.labels = metrics, labels
         first: dict[tuple[Metric, tuple[str, ...]], int] = {}
         rank: dict[str, int] = {}
         for i, key in enumerate(zip(metrics, labels, strict=True)):
-            first.setdefault(key, i)  # a series that comes twice is kept once
+            first.setdefault(key, i)  # duplicates are dropped
             rank.setdefault(key[0].family, i)
         self.order = sorted(first.values(), key=lambda i: rank[metrics[i].family])
         self._in_order = self.order == list(range(len(metrics)))
@@ -173,7 +173,7 @@ class _Layout:
         )
 
     def arrange(self, numbers: Sequence[float]) -> tuple[float, ...]:
-        """Return the numbers in the table's order."""
+        """Return the values in the table's order."""
         if self._in_order:
             return tuple(numbers)
         return self._pick(numbers)

@@ -1,4 +1,4 @@
-"""The vocabulary everybody shares: it imports nothing of ours and does no I/O."""
+"""Shared vocabulary. Imports no other package and does no I/O."""
 
 from vigie.model.binding import Binding
 from vigie.model.event import Event, EventChange, Phase

@@ -1,4 +1,4 @@
-"""Who held what, from when to when."""
+"""Who used which resource, and when."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ GPU = "gpu:"
 
 
 class Binding(NamedTuple):
-    """A device or cgroup held by a job, user, container or environment for a while.
+    """A device or cgroup allocated to a job, user, container or environment for a time.
 
-    The resource is `gpu:INDEX`, `cgroup:PATH`, `node` for the whole machine, or `queue` for a job that
-    still waits. Facts are what else is known of the holder: name, account, command, reason, limit.
+    The resource is `gpu:INDEX`, `cgroup:PATH`, `node` for the whole machine, or `queue` for a pending
+    job. Facts describe the holder: name, account, command, reason, limit.
     """
 
     resource: str
     holder_kind: str
     holder: str
-    from_ms: int  # 0 when the source cannot tell: the agent then takes when it first saw it
+    from_ms: int  # 0 if the source does not know; the agent then uses the time of the first read
     to_ms: int | None = None
     user: str = ""
     source: str = ""
@@ -26,5 +26,5 @@ class Binding(NamedTuple):
 
     @property
     def gpu(self) -> str:
-        """Return the index of the GPU that is held, or nothing."""
+        """Return the GPU index, or an empty string."""
         return self.resource[len(GPU) :] if self.resource.startswith(GPU) else ""

@@ -1,4 +1,4 @@
-"""What is shown, as data: a dashboard of sections of panels, each a question in PromQL and why to look."""
+"""Dashboards as data: sections of panels, each with PromQL queries and a reason to look."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ UNITS = (
 
 
 class PanelQuery(NamedTuple):
-    """PromQL that may hold `$variables` and `$__rate_interval`; the legend names series: `{{gpu}}`.
+    """PromQL with `$variables` and `$__rate_interval`. The legend names series: `{{gpu}}`.
 
-    Its own unit, where it has one, goes before the panel's: columns of a table differ. With a state, what
-    it finds is trouble and is drawn so.
+    Its unit overrides the panel's, as columns of a table may differ. With a state, results are drawn in
+    the color of that state.
     """
 
     promql: str
@@ -40,7 +40,7 @@ class PanelQuery(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """The state that a value has reached when it is at least this one, or with `below` at most."""
+    """The state of a value that is at least this one, or at most with `below`."""
 
     value: float
     state: str
@@ -48,12 +48,11 @@ class Threshold(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One question, its unit, and in one sentence what a reader should look for.
+    """One or more queries, a unit, and one sentence on what to look for.
 
-    `needs` names the source without which there is nothing to show. A band is the median of all series
-    with their least and greatest, and the odd ones by name. A table has a row for each series of its last
-    values; of several queries each is a column, named by its legend, of the row with the same labels.
-    Heat has a row for each series, whose shades are its values over time.
+    `needs` names the source that provides the data. A band shows the median, minimum and maximum of all
+    series, and names the outliers. A table has one row per series, with the last value; with several
+    queries each is a column, titled by its legend. Heat has one row per series and shades its values.
     """
 
     title: str
@@ -70,11 +69,11 @@ class Panel(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """What a reader may choose: values of the label `by` of series `metric` selects, or a fixed choice.
+    """A choice of the reader: values of the label `by` of the series `metric` selects, or a fixed list.
 
-    `metric` is a selector that may hold earlier variables. Without a default it is all of them if several
-    may be chosen, else the first. In PromQL it is a pattern, so that a chosen value stands there escaped;
-    `optional` is for a label that some series lack.
+    `metric` is a selector and may use earlier variables. Without a default, all values are selected if
+    `multi` is set, else the first. PromQL gets a regular expression, so values are escaped. Set
+    `optional` for a label that some series lack.
     """
 
     name: str
@@ -88,19 +87,19 @@ class Variable(NamedTuple):
 
     @property
     def match_all(self) -> str:
-        """Return the pattern that stands for all values."""
+        """Return the regular expression that matches all values."""
         return ".*" if self.optional else ".+"
 
 
 class Section(NamedTuple):
-    """Panels that belong together."""
+    """A group of panels."""
 
     title: str
     panels: tuple[Panel, ...]
 
 
 class Dashboard(NamedTuple):
-    """Sections under a title; one that is not listed belongs to a page of its own."""
+    """Sections with a title. One that is not listed belongs to a page of the web UI."""
 
     slug: str
     title: str

@@ -1,4 +1,4 @@
-"""Something that happened, with a begin and, where it fits, an end."""
+"""Something that happened, with a begin and optionally an end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Phase(Enum):
-    """Whether an event is over at once, or lasts."""
+    """Whether an event is a single occurrence, or begins or ends a state."""
 
     ONCE = "once"
     BEGINS = "begins"
@@ -16,14 +16,14 @@ class Phase(Enum):
 
 
 class EventChange(NamedTuple):
-    """An event with its phase; a state is known by its kind and where, so its end needs no `what`."""
+    """An event and its phase. A state is identified by kind and location, so its end needs no `what`."""
 
     event: Event
     phase: Phase = Phase.ONCE
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """Return what two words about the same state have in common."""
+        """Return what identifies a state."""
         return self.event.kind, tuple(sorted(self.event.where.items()))
 
 

@@ -1,4 +1,4 @@
-"""The values of some tables at one time."""
+"""Values of some tables at one time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vigie.model.table import Table
 
 
 class Frame(NamedTuple):
-    """Everything that was due at one tick shares this one timestamp."""
+    """All tables due at one tick, with one timestamp."""
 
     time_ms: int
     parts: tuple[tuple[Table, tuple[float, ...]], ...]

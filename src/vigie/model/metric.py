@@ -1,10 +1,10 @@
-"""A metric is declared once, in its source's table; everything else is derived from that row."""
+"""A metric is declared once, in its source. Documentation and exposition are derived from it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
-# Only units that a conventional name spells as its last word (before `_total`) are told apart.
+# Only units that a conventional name has as its last word, before `_total`.
 UNITS = (
     "bytes",
     "seconds",
@@ -23,7 +23,7 @@ UNITS = (
 
 
 class Metric(NamedTuple):
-    """One row of a source's table; a `*` in the name stands for a word that the machine supplies."""
+    """One declared metric. A `*` in the name is replaced by a word from the machine."""
 
     name: str
     kind: str
@@ -32,14 +32,14 @@ class Metric(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Return the base unit that the name spells, or nothing."""
+        """Return the base unit in the name, or an empty string."""
         word = self.name[:-6] if self.name.endswith("_total") else self.name
         unit = word.rpartition("_")[2]
         return unit if unit in UNITS else ""
 
     @property
     def family(self) -> str:
-        """Return the name over the header: for the parts of a histogram or summary, that of the whole."""
+        """Return the name for HELP and TYPE: for parts of a histogram or summary, the common name."""
         if self.kind == "histogram" or (self.kind == "summary" and "quantile" not in self.labels):
             for part in ("_bucket", "_count", "_sum"):
                 if self.name.endswith(part):
@@ -47,11 +47,11 @@ class Metric(NamedTuple):
         return self.name
 
     def expand(self, word: str) -> Metric:
-        """Return the member of this family whose `*` is the given word."""
+        """Return the metric with `*` replaced by the word."""
         return self._replace(name=self.name.replace("*", word), help=self.help.replace("*", word))
 
     def matches(self, name: str) -> bool:
-        """Tell whether a series of this name falls under this row."""
+        """Return whether a series with this name belongs to this metric."""
         if "*" not in self.name:
             return name == self.name
         head, _, tail = self.name.partition("*")
@@ -59,25 +59,25 @@ class Metric(NamedTuple):
         return longer and name.startswith(head) and name.endswith(tail)
 
 
-# One reading: what, of which (label values in the metric's order), how much. None means "no sample".
+# Metric, label values in the metric's order, value. None means "no sample".
 Sample = tuple[Metric, tuple[str, ...], Optional[float]]
 
 
 def gauge(name: str, help: str, *labels: str) -> Metric:
-    """Declare a value that goes up and down."""
+    """Declare a value that can go up and down."""
     return Metric(name, "gauge", help, labels)
 
 
 def counter(name: str, help: str, *labels: str) -> Metric:
-    """Declare a value that only grows until its owner restarts."""
+    """Declare a value that only increases until a restart."""
     return Metric(name, "counter", help, labels)
 
 
 def untyped(name: str, help: str, *labels: str) -> Metric:
-    """Declare a value whose kind the convention leaves open."""
+    """Declare a value of unknown type."""
     return Metric(name, "untyped", help, labels)
 
 
 def info(name: str, help: str, *labels: str) -> Metric:
-    """Declare a constant 1 whose labels carry the facts."""
+    """Declare a constant 1 whose labels carry information."""
     return Metric(name, "info", help, labels)

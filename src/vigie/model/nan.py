@@ -1,16 +1,16 @@
-"""The three NaN bit patterns: they are told apart by their bits, never by isnan."""
+"""Three NaN bit patterns, compared by their bits, never with isnan."""
 
 from __future__ import annotations
 
 import struct
 
-NAN_BITS = 0x7FF8_0000_0000_0001  # a reading that really is "not a number"
-STALE_BITS = 0x7FF0_0000_0000_0002  # Prometheus's mark for "this series has ended"
-ABSENT_BITS = 0x7FF8_0000_0000_0ABE  # no reading; lives in frames and blocks only
+NAN_BITS = 0x7FF8_0000_0000_0001  # a measured value that is not a number
+STALE_BITS = 0x7FF0_0000_0000_0002  # Prometheus's stale marker: the series has ended
+ABSENT_BITS = 0x7FF8_0000_0000_0ABE  # no value; exists only in frames and blocks
 
 
 def float_from_bits(bits: int) -> float:
-    """Return the float64 that has exactly these bits."""
+    """Return the float64 with exactly these bits."""
     value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
     return value
 
@@ -26,10 +26,10 @@ ABSENT = float_from_bits(ABSENT_BITS)
 
 
 def is_absent(value: float) -> bool:
-    """Tell whether the value stands for "no reading"."""
+    """Return whether the value means "no sample"."""
     return value != value and float_to_bits(value) == ABSENT_BITS
 
 
 def is_stale(value: float) -> bool:
-    """Tell whether the value ends its series."""
+    """Return whether the value is Prometheus's stale marker."""
     return value != value and float_to_bits(value) == STALE_BITS

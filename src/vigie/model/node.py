@@ -1,4 +1,4 @@
-"""One machine of the cluster."""
+"""A machine of the cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Node(NamedTuple):
-    """A machine is known by its name; addresses are hints."""
+    """Identified by its name; addresses are hints."""
 
     name: str
     addresses: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ Series = tuple[Metric, tuple[str, ...]]
 
 
 class Table(NamedTuple):
-    """Names travel once a version; a frame then carries only the numbers, in this order."""
+    """Series names are sent once per version. A frame then carries only the values, in this order."""
 
     source: str
     version: int
@@ -18,8 +18,8 @@ class Table(NamedTuple):
 
 
 class TableValues(NamedTuple):
-    """A table and its numbers, swapped as one so that no reader sees half of each."""
+    """A table and its values, replaced together so that no thread sees a mix."""
 
     table: Table
     numbers: tuple[float, ...]
-    plain: bool = False  # whether every number is finite, so that it can be printed as it is
+    plain: bool = False  # every value is finite and can be formatted with %s

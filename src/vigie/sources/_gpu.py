@@ -27,7 +27,7 @@ METRICS = (
     CLOCK := gauge("vigie_gpu_clock_hertz", "Clock at which the GPU computes.", *GPU),
     MEMORY_CLOCK := gauge("vigie_gpu_memory_clock_hertz", "Clock of the GPU's memory.", *GPU),
     FAN := gauge("vigie_gpu_fan_ratio", "How hard the fan is driven, from 0 to 1.", *GPU),
-    THROTTLED := gauge("vigie_gpu_throttled", "1 while the GPU is held back, by reason.", *GPU, "reason"),
+    THROTTLED := gauge("vigie_gpu_throttled", "1 while throttled, by reason.", *GPU, "reason"),
     PCIE_GENERATION := gauge("vigie_gpu_pcie_generation", "Generation of PCIe that the link runs at.", *GPU),
     PCIE_GENERATION_MAX := gauge(
         "vigie_gpu_pcie_generation_max", "Generation of PCIe that the link could run at.", *GPU

@@ -1,1 +1,1 @@
-"""What agent and server both speak: codecs only, no sockets."""
+"""What agent and server exchange: codecs only, no sockets."""

@@ -1,4 +1,4 @@
-"""The names of what a server may ask of a node; who only needs these needs no WebSocket."""
+"""Names of the commands a server may send to a node. Imports no WebSocket library."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ PING = "ping"
 GPUS_RELEASE, GPUS_TAKE = "gpus_release", "gpus_take"
 REFUSABLE = (GPUS_RELEASE, GPUS_TAKE)
 
-# What is done when it is asked for; it returns whether that was done, and what is to be said.
+# Runs a command; returns whether it succeeded, and a message.
 CommandHandler = Callable[[Mapping[str, Any]], Awaitable[tuple[bool, str]]]

@@ -1,7 +1,7 @@
-"""What agent and server say to each other: one msgpack map in each binary WebSocket message.
+"""Messages between agent and server: one msgpack map per binary WebSocket message.
 
-A field or a kind of message that one side does not know is passed over, so that either may be newer. A
-field is never renamed and never changes its meaning; new ones have defaults.
+Unknown fields and message types are ignored, so either side may be newer. A field is never renamed and
+never changes its meaning; new fields have defaults.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from msgspec import Meta, Struct
 
 PROTOCOL = 1
 MAX_MESSAGE = 8 << 20
-RELAYED_PREFIX = "exporter/"  # so begins the source of a table that an exporter gave; its job follows
-MAX_TABLES = 1024  # numbers that a connection may have in use at once
-MAX_BINDINGS = 4096  # bindings of one node at one time
+RELAYED_PREFIX = "exporter/"  # prefix of the source of a relayed table; the exporter's job name follows
+MAX_TABLES = 1024  # table numbers that a connection may use at once
+MAX_BINDINGS = 4096  # current bindings of one node
 
 Name = Annotated[str, Meta(max_length=253)]
 Text = Annotated[str, Meta(max_length=4096)]
@@ -24,20 +24,20 @@ Number = Annotated[int, Meta(ge=0, lt=MAX_TABLES)]
 Sequence = Annotated[int, Meta(ge=1, lt=1 << 62)]
 Time = Annotated[int, Meta(gt=-(1 << 62), lt=1 << 62)]
 
-# Text that is no UTF-8 and numbers beyond bounds come as ValueError and ArithmeticError.
+# Invalid UTF-8 and out-of-range numbers raise ValueError and ArithmeticError.
 DECODE_ERRORS = (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError)
 
 
 class MalformedMessageError(Exception):
-    """Bytes that are no message of ours."""
+    """Not a message of this protocol."""
 
 
 class Hello(Struct, tag="hello", omit_defaults=True):
-    """The agent's first word: who it is and what its machine has."""
+    """First message of the agent: its identity and inventory."""
 
     protocol: int
     node: Name
-    start: Name  # made when the agent starts: sequences count within it
+    start: Name  # random, chosen at start: sequence numbers are relative to it
     version: Name = ""
     host: Name = ""
     addresses: Annotated[list[Name], Meta(max_length=256)] = []
@@ -47,12 +47,12 @@ class Hello(Struct, tag="hello", omit_defaults=True):
     labels: Labels = {}
     cadence: Annotated[float, Meta(ge=0.1, le=3600)] = 10.0
     wall_ms: Time = 0
-    uptime_ms: Time = 0  # a clock that nobody steps, since boot_id
-    listen: Name = ""  # where it can be scraped; nothing when only from its own machine
+    uptime_ms: Time = 0  # monotonic clock, since boot_id
+    listen: Name = ""  # address for scraping; empty if only reachable from its own machine
 
 
 class Welcome(Struct, tag="welcome", omit_defaults=True):
-    """The server's first word; a key comes when the agent showed the join token."""
+    """First message of the server. It contains a key if the agent authenticated with the join token."""
 
     protocol: int
     acknowledged: int = 0
@@ -61,7 +61,7 @@ class Welcome(Struct, tag="welcome", omit_defaults=True):
 
 
 class TableMessage(Struct, tag="table"):
-    """A table under a number of this connection; the layout is packed by `layouts`."""
+    """A table and its number on this connection. The layout is encoded by `table_codec`."""
 
     number: Number
     source: Name
@@ -70,27 +70,27 @@ class TableMessage(Struct, tag="table"):
 
 
 class DeltaMessage(Struct, tag="delta"):
-    """A table that is like the one under another number, but for some series."""
+    """A table as the difference to another one."""
 
     number: Number
     base: Number
     version: int
-    added: bytes  # a layout of what is new
-    places: list[int]  # where it stands in the new table
-    ended: list[int]  # where in the old table stood what is gone
+    added: bytes  # layout of the added series
+    places: list[int]  # their positions in the new table
+    ended: list[int]  # positions of the removed series in the old table
 
 
 class FrameMessage(Struct, tag="frame"):
-    """The values of some tables at one time, as little-endian float64, bit for bit."""
+    """Values of some tables at one time, as little-endian float64, bit for bit."""
 
     sequence: Sequence
     time_ms: Time
-    uptime_ms: Time  # the same moment on the clock that nobody steps, or 0
-    parts: list[tuple[int, bytes]]  # a table's number, its values
+    uptime_ms: Time  # the same time on the monotonic clock, or 0
+    parts: list[tuple[int, bytes]]  # table number, values
 
 
 class EventMessage(Struct, tag="event", omit_defaults=True):
-    """Something that happened on the node."""
+    """An event on the node."""
 
     sequence: Sequence
     kind: Name
@@ -102,7 +102,7 @@ class EventMessage(Struct, tag="event", omit_defaults=True):
 
 
 class BindingMessage(Struct, tag="binding", omit_defaults=True):
-    """Who held what on the node."""
+    """A binding on the node."""
 
     sequence: Sequence
     resource: Name
@@ -116,26 +116,26 @@ class BindingMessage(Struct, tag="binding", omit_defaults=True):
 
 
 class HeldBindings(Struct, tag="held"):
-    """All that is held on the node now, said anew on each connection: what is not in it has ended."""
+    """All current bindings of the node, sent on each connection. Bindings not in it have ended."""
 
     bindings: Annotated[list[BindingMessage], Meta(max_length=MAX_BINDINGS)]
 
 
 class InventoryMessage(Struct, tag="inventory"):
-    """What the machine has, when that is not any more what the hello said."""
+    """The hardware of the machine, sent when it differs from the hello."""
 
     has: Labels
 
 
 class Ack(Struct, tag="ack", omit_defaults=True):
-    """Everything up to a sequence is synced, but for what could not be taken and why."""
+    """Everything up to this sequence number is synced, except for what was rejected, with reasons."""
 
     sequence: int
     refused: list[tuple[int, str]] = []
 
 
 class Command(Struct, tag="command", omit_defaults=True):
-    """What the server asks; the agent has a closed list of what it does."""
+    """A request of the server. The agent accepts a closed list of names."""
 
     number: int
     name: Name
@@ -150,7 +150,7 @@ class CommandResult(Struct, tag="reply", omit_defaults=True):
 
 
 class DelegatedRequest(Struct, tag="ask"):
-    """A question of somebody on the node, for whom the agent vouches; always a GET, and never a change."""
+    """A GET request by a user of the node, vouched for by the agent. Never a change."""
 
     number: Annotated[int, Meta(ge=0, lt=1 << 62)]
     user: Name
@@ -158,7 +158,7 @@ class DelegatedRequest(Struct, tag="ask"):
 
 
 class DelegatedResponse(Struct, tag="answer"):
-    """What the server answers to a question."""
+    """The server's response to a delegated request."""
 
     number: int
     status: Annotated[int, Meta(ge=100, le=599)]
@@ -166,7 +166,7 @@ class DelegatedResponse(Struct, tag="answer"):
 
 
 class Goodbye(Struct, tag="goodbye", omit_defaults=True):
-    """The last word of either side, and why; a node that was removed does not come back by itself."""
+    """Last message of either side, with a reason. A removed node does not reconnect."""
 
     reason: Text = ""
     removed: bool = False
@@ -206,7 +206,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes) -> Message | None:
-    """Return the message, nothing for one of a kind that only a newer version knows, or raise Malformed."""
+    """Return the message, None for a type only a newer version knows, or raise MalformedMessageError."""
     try:
         return _decoder.decode(data)
     except DECODE_ERRORS as error:
@@ -215,5 +215,5 @@ def decode(data: bytes) -> Message | None:
         except DECODE_ERRORS:
             known = True
         if known:
-            raise MalformedMessageError(f"no message of this protocol: {error}") from None
+            raise MalformedMessageError(f"invalid message: {error}") from None
         return None

@@ -1,4 +1,4 @@
-"""Tables on the wire: metrics once, series by their metric's number, later versions as differences."""
+"""Encodes tables: metrics once, series by metric number, later versions as differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Layout(Struct, array_like=True):
 
 
 class TableDelta(NamedTuple):
-    """How a table follows from another."""
+    """The difference between two tables."""
 
     added: tuple[Series, ...]
     places: list[int]
@@ -37,14 +37,14 @@ def encode_layout(series: Iterable[Series]) -> bytes:
 
 
 def decode_layout(data: bytes) -> tuple[Series, ...]:
-    """Return the series, or raise Malformed."""
+    """Return the series, or raise MalformedMessageError."""
     try:
         layout = _decoder.decode(data)
     except DECODE_ERRORS as error:
-        raise MalformedMessageError(f"no layout: {error}") from None
+        raise MalformedMessageError(f"invalid layout: {error}") from None
     metrics = [Metric(*metric) for metric in layout.metrics]
     if any(not 0 <= number < len(metrics) for number, _ in layout.series):
-        raise MalformedMessageError("a layout whose series are of no metric of its own")
+        raise MalformedMessageError("layout refers to an unknown metric")
     for number, values in layout.series:
         if len(values) != len(metrics[number].labels):
             raise MalformedMessageError(
@@ -54,7 +54,7 @@ def decode_layout(data: bytes) -> tuple[Series, ...]:
 
 
 def diff_tables(old: tuple[Series, ...], new: tuple[Series, ...]) -> TableDelta | None:
-    """Return how the new table follows from the old one; nothing when that would not save much."""
+    """Return the difference, or None if sending the whole table is about as short."""
     before, after = set(old), set(new)
     kept = [series for series in old if series in after]
     if len(kept) * 2 < len(new) or kept != [series for series in new if series in before]:
@@ -65,12 +65,12 @@ def diff_tables(old: tuple[Series, ...], new: tuple[Series, ...]) -> TableDelta 
 
 
 def apply_delta(old: tuple[Series, ...], change: TableDelta) -> tuple[Series, ...]:
-    """Return the table that follows, or raise Malformed when it cannot."""
+    """Return the new table, or raise MalformedMessageError."""
     gone = set(change.ended)
     kept = iter([series for place, series in enumerate(old) if place not in gone])
     added = dict(zip(change.places, change.added, strict=False))
     length = len(old) - len(gone) + len(added)
     fits = len(change.places) == len(change.added) == len(added) and len(gone) == len(change.ended)
     if not fits or not all(0 <= p < length for p in added) or not all(0 <= p < len(old) for p in gone):
-        raise MalformedMessageError("a difference that does not fit its table")
+        raise MalformedMessageError("delta does not match its table")
     return tuple(added[place] if place in added else next(kept) for place in range(length))

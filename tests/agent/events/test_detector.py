@@ -59,7 +59,7 @@ def test_a_flap_between_two_frames_is_seen_in_the_count() -> None:
     node = Node()
     assert node.frame((DOWNED, PORT, 7)) == []
     (flap,) = node.frame((DOWNED, PORT, 9))
-    assert (flap.event.kind, flap.event.what) == ("ib_link_flap", "times that the link went down: 2")
+    assert (flap.event.kind, flap.event.what) == ("ib_link_flap", "link-down events: 2")
     assert node.frame((DOWNED, PORT, 9)) == []
     assert node.frame((DOWNED, PORT, 0)) == []  # the driver was loaded anew
     assert len(node.frame((DOWNED, PORT, 1))) == 1
@@ -70,7 +70,7 @@ def test_harmless_errors_are_told_once_an_hour_with_all_that_came() -> None:
     node.frame((corrected, ("0",), 0))
     node.now = HOUR_MS
     told = [said.event.what for value in range(1, 400) for said in node.frame((corrected, ("0",), value))]
-    assert told == ["memory errors that were corrected: 1", "memory errors that were corrected: 360"]
+    assert told == ["corrected memory errors: 1", "corrected memory errors: 360"]
 
 
 @pytest.mark.parametrize(("reason", "kinds"), [("hw_thermal", ["gpu_throttled"]), ("power_cap", [])])

@@ -93,7 +93,7 @@ def test_failing_handler_gives_500_and_the_connection_lives(caplog: pytest.LogCa
         assert await _answer(reader) == (200, b"/ok?")
 
     talk(scenario)
-    assert "while answering /fail" in caplog.text
+    assert "while handling /fail" in caplog.text
 
 
 def test_head_has_a_length_and_no_body() -> None:

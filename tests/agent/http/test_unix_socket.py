@@ -135,11 +135,11 @@ def test_socket_that_was_left_behind_is_replaced(tmp_path: Path) -> None:
 def test_living_agent_keeps_its_socket_and_a_file_its_place(tmp_path: Path) -> None:
     async def test() -> None:
         async with listening(tmp_path / "agent.sock"):
-            with pytest.raises(UnixSocketError, match="another agent answers"):
+            with pytest.raises(UnixSocketError, match="another agent listens"):
                 await listen(echo, tmp_path / "agent.sock")
             assert (await asyncio.to_thread(_agent_client.asked, [tmp_path / "agent.sock"], "/"))[0] == 200
         (tmp_path / "file").write_text("precious")
-        with pytest.raises(UnixSocketError, match="is no socket"):
+        with pytest.raises(UnixSocketError, match="is not a socket"):
             await listen(echo, tmp_path / "file")
         assert (tmp_path / "file").read_text() == "precious"
         with pytest.raises(UnixSocketError, match="too long"):

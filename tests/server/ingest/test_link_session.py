@@ -310,7 +310,7 @@ def test_what_was_dropped_while_the_server_was_away_is_told_when_it_is_back(tmp_
             await until(lambda: again.events("frames_dropped"))
             await n1.acknowledged()
             (told,) = again.events("frames_dropped")
-            assert "frames were dropped" in told.event.what
+            assert "frames dropped" in told.event.what
             assert told.event.where == {"node": "n1"}
             assert len(again.samples("load")) == 50 - n1.link.buffer.dropped
             await n1.stop()

@@ -62,7 +62,7 @@ def test_sample_out_of_bounds_is_refused_and_the_rest_is_kept(server: Server, ti
 
 def test_series_without_a_name_is_refused_and_the_rest_is_kept(server: Server) -> None:
     said = server.write(request_of(Samples({"job": "j"}, [NOW], [1.0]), series("good", [1.0])))
-    assert (said.status, b"no label __name__" in said.body) == (400, True)
+    assert (said.status, b"missing label __name__" in said.body) == (400, True)
     assert len(server.get("query", query="good", time=NOW / 1000).data["result"]) == 1
 
 

@@ -124,10 +124,10 @@ def test_what_a_sender_tells_of_a_metric_is_read(content: bytes, meant: MetricMe
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
-        (b"", "no label __name__"),
-        (encode_labels({"job": "node"}), "no label __name__"),
-        (encode_labels({"__name__": "m"}) * 2, "label __name__ twice"),
-        (encode_labels({"__name__": "m", "": "x"}), "a label without a name"),
+        (b"", "missing label __name__"),
+        (encode_labels({"job": "node"}), "missing label __name__"),
+        (encode_labels({"__name__": "m"}) * 2, "duplicate label __name__"),
+        (encode_labels({"__name__": "m", "": "x"}), "label without a name"),
     ],
 )
 def test_labels_that_name_no_series_cost_only_themselves(section: bytes, reason: str) -> None:

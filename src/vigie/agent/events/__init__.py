@@ -1,1 +1,1 @@
-"""What happened on this node: from sources and from numbers, told once."""
+"""Events on this node, from sources and from changes of values, reported once."""

@@ -1,4 +1,4 @@
-"""Events that are seen by comparing a frame with those before it."""
+"""Detects events by comparing a frame with the previous ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from vigie.agent.events.rules import BY_METRIC, CounterRule, Labels, StateRule
 from vigie.model import Event, EventChange, Frame, Phase, Table
 
-Key = tuple[str, tuple[str, ...]]  # a metric, and where
-MAX_COUNTERS = 4096  # beyond it those of series that are gone are dropped
+Key = tuple[str, tuple[str, ...]]  # metric name, location
+MAX_COUNTERS = 4096  # beyond it, counters of series that are gone are dropped
 
 
 class WatchedSeries(NamedTuple):
-    """One series that a row is about: where its value stands in the table, and that other_index it."""
+    """A series with a rule, its column in the table, and the column of the rule's other metric."""
 
     rule: CounterRule | StateRule
     where: Labels
@@ -23,28 +23,26 @@ class WatchedSeries(NamedTuple):
 
 
 class _CounterState:
-    """A count as it was last told; that of a GPU goes on while nobody can read it, as in a reset."""
+    """A counter as last reported. A GPU's counter continues after a time without data, such as a reset."""
 
     def __init__(self, value: float, where: Labels) -> None:
         self.reported, self.reported_ms = value, 0
-        self.survives_reset = "uuid" in where or "UUID" in where  # what has its name is the same one
+        self.survives_reset = "uuid" in where or "UUID" in where  # the uuid identifies the same device
 
 
 class ChangeDetector:
-    """Compares each frame with what was before."""
-
     def __init__(self) -> None:
         self._watched: dict[str, tuple[Table, list[WatchedSeries]]] = {}
         self._counters: dict[Key, _CounterState] = {}
         self._states: dict[Key, bool] = {}
 
     def __call__(self, frame: Frame) -> Iterator[EventChange]:
-        """Yield what has happened, by this frame."""
+        """Yield the changes in this frame."""
         for table, numbers in frame.parts:
             for one in self._watch(table):
                 value = numbers[one.column]
                 if value != value:
-                    continue  # absent: nothing is known
+                    continue  # absent
                 if isinstance(one.rule, CounterRule):
                     yield from self._check_counter(one.rule, one, value, frame.time_ms)
                     continue
@@ -60,7 +58,7 @@ class ChangeDetector:
         return kept[1]
 
     def _drop_gone(self) -> None:
-        """Drop what is known of series that are gone."""
+        """Drop the state of series that are gone."""
         here = {one.key for _, watched in self._watched.values() for one in watched}
         few = len(self._counters) <= MAX_COUNTERS
         self._counters = {
@@ -75,7 +73,7 @@ class ChangeDetector:
     ) -> Iterator[EventChange]:
         count = self._counters.setdefault(one.key, _CounterState(value, one.where))
         if value < count.reported:
-            count.reported = 0.0 if count.survives_reset else value  # it began anew
+            count.reported = 0.0 if count.survives_reset else value  # the counter was reset
         by = value - count.reported
         if by > 0 and now - count.reported_ms >= rule.min_interval_ms:
             count.reported, count.reported_ms = value, now
@@ -86,7 +84,7 @@ class ChangeDetector:
     def _check_state(
         self, rule: StateRule, one: WatchedSeries, holds: bool, now: int
     ) -> Iterator[EventChange]:
-        """Yield that it begins or ends, at the first look too: a state of before a restart may be over."""
+        """Yield begin or end. Also on the first frame: a state from before a restart may have ended."""
         before = self._states.get(one.key)
         self._states[one.key] = holds
         if holds and before is None and rule.only_after_good:

@@ -1,4 +1,4 @@
-"""Which numbers tell of events: a state that begins or ends, a count that rises; one row each."""
+"""Rules that turn values into events: a state that begins or ends, or a counter that increases."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 GPU_LABELS = ("gpu", "uuid", "UUID", "pci_bus_id")
 PORT_LABELS = ("device", "port")
 HOUR_MS = 3_600_000
-ACTIVE = 4  # the state of a port of InfiniBand that carries data
+ACTIVE = 4  # the port state in which InfiniBand transfers data
 
 Labels = dict[str, str]
 
 
 class CounterRule(NamedTuple):
-    """A count that rises is an event: at once, or at most once in a while for what is often harmless."""
+    """An increase of a counter is an event, reported at most once per `min_interval_ms`."""
 
     metric: str
     kind: str
@@ -26,7 +26,7 @@ class CounterRule(NamedTuple):
 
 
 class StateRule(NamedTuple):
-    """An event that lasts while `holds` is true of the value, and of `beside` at the same labels."""
+    """A state that lasts while `holds` is true for the value and `other_metric` with the same labels."""
 
     metric: str
     kind: str
@@ -35,12 +35,12 @@ class StateRule(NamedTuple):
     where_labels: tuple[str, ...]
     holds: Callable[[float, float], bool]
     other_metric: str = ""
-    only_after_good: bool = False  # what was never good is how it is meant to be: a port without a cable
+    only_after_good: bool = False  # ignore what was never good, such as a port without a cable
     applies: Callable[[Labels], bool] = lambda _: True
 
 
 def _is_harmful(labels: Labels) -> bool:
-    """Tell whether a reason to be held back is trouble, and not a limit that somebody set."""
+    """Return whether a throttle reason means a problem, as opposed to a configured limit."""
     return any(word in labels.get("reason", "") for word in ("thermal", "slowdown", "brake"))
 
 
@@ -51,7 +51,7 @@ def _is_uncorrected(labels: Labels) -> bool:
 RULES: tuple[CounterRule | StateRule, ...] = (
     StateRule(
         "node_infiniband_state_id",
-        *("ib_link_down", "critical", "the port carries no data any more", PORT_LABELS),
+        *("ib_link_down", "critical", "port no longer active", PORT_LABELS),
         holds=lambda state, _: state != ACTIVE,
         only_after_good=True,
     ),
@@ -59,24 +59,24 @@ RULES: tuple[CounterRule | StateRule, ...] = (
         "node_infiniband_link_downed_total",
         "ib_link_flap",
         "warning",
-        "times that the link went down: {by:g}",
+        "link-down events: {by:g}",
         PORT_LABELS,
     ),
     StateRule(
         "vigie_gpu_throttled",
-        *("gpu_throttled", "warning", "the GPU is held back", (*GPU_LABELS, "reason")),
+        *("gpu_throttled", "warning", "throttled", (*GPU_LABELS, "reason")),
         holds=lambda value, _: value == 1,
         applies=_is_harmful,
     ),
     StateRule(
         "vigie_gpu_nvlink_up",
-        *("nvlink_down", "critical", "a link of NVLink is down", (*GPU_LABELS, "link")),
+        *("nvlink_down", "critical", "NVLink down", (*GPU_LABELS, "link")),
         holds=lambda value, _: value == 0,
         only_after_good=True,
     ),
     StateRule(
         "vigie_gpu_pcie_width",
-        *("pcie_downgrade", "warning", "the GPU uses fewer lanes of PCIe than it has", GPU_LABELS),
+        *("pcie_downgrade", "warning", "PCIe link runs below its maximum width", GPU_LABELS),
         holds=lambda width, most: 0 < width < most,
         other_metric="vigie_gpu_pcie_width_max",
     ),
@@ -85,20 +85,20 @@ RULES: tuple[CounterRule | StateRule, ...] = (
         *(
             "gpu_ras_errors",
             "critical",
-            "errors of the hardware that were not corrected: {by:g}",
+            "uncorrected hardware errors: {by:g}",
             (*GPU_LABELS, "block"),
         ),
         applies=_is_uncorrected,
     ),
     CounterRule(
         "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
-        *("gpu_ecc", "critical", "memory errors that were not corrected: {by:g}", GPU_LABELS),
+        *("gpu_ecc", "critical", "uncorrectable memory errors: {by:g}", GPU_LABELS),
     ),
     CounterRule(
         "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
         "gpu_ecc",
         "info",
-        "memory errors that were corrected: {by:g}",
+        "corrected memory errors: {by:g}",
         GPU_LABELS,
         HOUR_MS,
     ),
@@ -107,7 +107,7 @@ RULES: tuple[CounterRule | StateRule, ...] = (
         *(
             "gpu_row_remapped",
             "critical",
-            "rows of memory remapped after an uncorrected error: {by:g}",
+            "rows remapped after uncorrectable errors: {by:g}",
             GPU_LABELS,
         ),
     ),
@@ -116,7 +116,7 @@ RULES: tuple[CounterRule | StateRule, ...] = (
         *(
             "gpu_row_remapped",
             "warning",
-            "rows of memory remapped after corrected errors: {by:g}",
+            "rows remapped after corrected errors: {by:g}",
             GPU_LABELS,
         ),
     ),
@@ -125,7 +125,7 @@ RULES: tuple[CounterRule | StateRule, ...] = (
         *(
             "gpu_row_remap_failed",
             "critical",
-            "a bad row of memory could not be remapped: isolate the GPU",
+            "row remap failed",
             GPU_LABELS,
         ),
         holds=lambda value, _: value == 1,
@@ -135,18 +135,18 @@ RULES: tuple[CounterRule | StateRule, ...] = (
         *(
             "nvlink_recovery",
             "warning",
-            "times that NVLink recovered from errors: {by:g}",
+            "NVLink recoveries from errors: {by:g}",
             GPU_LABELS,
             HOUR_MS,
         ),
     ),
     CounterRule(
         "node_edac_uncorrectable_errors_total",
-        *("memory_error", "critical", "memory errors that were not corrected: {by:g}", ("controller",)),
+        *("memory_error", "critical", "uncorrectable memory errors: {by:g}", ("controller",)),
     ),
     CounterRule(
         "node_edac_correctable_errors_total",
-        *("memory_error", "warning", "memory errors that were corrected: {by:g}", ("controller",), HOUR_MS),
+        *("memory_error", "warning", "corrected memory errors: {by:g}", ("controller",), HOUR_MS),
     ),
 )
 BY_METRIC = {rule.metric: rule for rule in RULES}

@@ -1,4 +1,4 @@
-"""What the agent knows again after a restart: how far sources have read, and which states are open."""
+"""State across restarts: read positions of the sources, and open states."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PersistentState = dict[str, dict[str, str]]
 
 
 class EventStateFile:
-    """One small file, written whole whenever it changes; without a path nothing is kept."""
+    """A small file, replaced atomically on each change. Without a path nothing is saved."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._log_change = ChangeLogger(f"memory of the agent in {path}")
+        self._log_change = ChangeLogger(f"agent state in {path}")
         self._written = ""
 
     def load(self) -> tuple[PersistentState, list[Event]]:
-        """Return what was kept; a file that cannot be read is as none, and said."""
+        """Return the saved state. An unreadable file is logged and counts as empty."""
         if self._path is None:
             return {}, []
         try:
@@ -38,11 +38,11 @@ class EventStateFile:
         except FileNotFoundError:
             return {}, []
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("%s cannot be read (%s): events may be told again", self._path, error)
+            log.warning("cannot read %s (%s): events may be reported twice", self._path, error)
             return {}, []
 
     def save(self, persistent: Mapping[str, Mapping[str, str]], states: Sequence[Event]) -> None:
-        """Keep this, unless it is what is kept."""
+        """Save the state if it changed."""
         if self._path is None:
             return
         rows = [{**state._asdict(), "where": dict(state.where)} for state in states]
@@ -54,7 +54,9 @@ class EventStateFile:
             self._written = text
             self._log_change("")
         except OSError as error:
-            self._log_change(f"cannot be written ({error.strerror}): after a restart events are told again")
+            self._log_change(
+                f"cannot be written ({error.strerror}): events may be reported twice after a restart"
+            )
 
     def _replace(self, path: Path, text: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

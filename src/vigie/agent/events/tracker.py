@@ -1,4 +1,4 @@
-"""What happened on this node, event once: sources may repeat each other, states begin and end."""
+"""Reports each event on this node once: sources may overlap, and states begin and end."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ METRICS = (
     EVENTS := counter("vigie_agent_events_total", "Events since the agent started, by kind.", "kind"),
     XIDS := counter(
         "vigie_xid_errors_total",
-        "XIDs of NVIDIA's driver since the agent started.",
+        "XID errors since the agent started.",
         *("pci_bus_id", "xid"),
     ),
 )
 MAX_OPEN, MAX_SERIES = 1024, 512
-WORD, SENTENCE, WORDS = 253, 1000, 32  # letters of a word, letters of a sentence, words about where
+WORD, SENTENCE, WORDS = 253, 1000, 32  # characters of a name, characters of a sentence, labels of a location
 
-# Words about where that stand in the sentence too, and what is written before each.
+# Labels that are added to the sentence, and the prefix of each.
 PLACES = {
     "gpu": "GPU",
     "pci_bus_id": "",
@@ -47,14 +47,14 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class EventListener(Protocol):
-    """What wants to know what happened."""
+    """Receives events."""
 
     def record_event(self, event: Event) -> None:
-        """Take an event; one that was event before comes again when it has ended, or more is known."""
+        """Take an event. It is reported again when it ends, or when more is known."""
 
 
 class EventTracker:
-    """Tells, after each tick, what has happened since the last."""
+    """Reports, after each tick, the events since the previous one."""
 
     def __init__(
         self, readers: Sequence[SourceReader], listeners: Sequence[EventListener], state_file: EventStateFile
@@ -70,8 +70,8 @@ class EventTracker:
             reader.host.persistent.update(persistent.get(reader.source.name, {}))
 
     def __call__(self, frame: Frame) -> None:
-        """Take what the sources have changes, and what the numbers say; a frame has just been made."""
-        # Before what they changes is taken: a position may be kept only when all before it is event.
+        """Collect events from the sources and from the values of a frame."""
+        # Read before collecting: a position may be saved only after all events before it are reported.
         persistent = {r.source.name: kept for r in self._readers if (kept := dict(r.host.persistent))}
         self._collect()
         for change in self._detector(frame):
@@ -79,7 +79,7 @@ class EventTracker:
         self._state_file.save(persistent, list(self._open.values()))
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return how often what happened, as series; what was just changes counts."""
+        """Return the event counters, including events not collected yet."""
         self._collect()
         counts: dict[Series, int] = {(EVENTS, (kind,)): times for kind, times in self._kinds.items()}
         counts.update({(XIDS, where): times for where, times in self._xids.items()})
@@ -140,9 +140,9 @@ class EventTracker:
 
 
 def _trim(change: EventChange) -> EventChange:
-    """Return the change with words that fit into a message, and its place in the sentence.
+    """Shorten texts to what fits into a message, and add the location to the sentence.
 
-    A server knows an event by node, kind, begin and sentence: two cards may fail at one moment.
+    A server identifies an event by node, kind, begin and sentence: two GPUs may fail at the same time.
     """
     event = change.event
     where = {_trim_name(name): _trim_name(text) for name, text in list(event.where.items())[:WORDS] if text}
@@ -156,5 +156,5 @@ def _trim_name(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return the text without what a terminal would obey: a process may have any name."""
+    """Replace control characters: a process may have any name."""
     return "".join(letter if letter.isprintable() else "?" for letter in to_printable(text))

@@ -1,1 +1,1 @@
-"""Exporters that run on this node beside the agent: found, read, and passed on over the link."""
+"""Exporters on this node: found, read, and relayed to the server."""

@@ -1,19 +1,19 @@
-"""The exporters that an agent looks for on its own node, and by what they are known."""
+"""Exporters that the agent looks for, and how it recognizes them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-AGENT_PREFIX = "vigie_agent_"  # an agent, this one or another, is no foreign exporter
+AGENT_PREFIX = "vigie_agent_"  # an agent is not an exporter to relay
 
 
 class Exporter(NamedTuple):
-    """What may run on a port of this node; its name is the job of its series."""
+    """An exporter that may listen on a port. Its name is the job label of its series."""
 
     name: str
     port: int
-    signature: str  # how a line begins that only it has
+    signature: str  # start of a line that only this exporter has
 
 
 SIGNATURES = {
@@ -32,12 +32,12 @@ def parse_exporters(entries: Iterable[str]) -> list[Exporter]:
         name, _, port = entry.partition("=")
         if name not in SIGNATURES or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
             known = ", ".join(SIGNATURES)
-            raise ValueError(f"{entry!r} should be NAME=PORT with one of these names: {known}")
+            raise ValueError(f"invalid exporter {entry!r}: use NAME=PORT with one of {known}")
         found.append(Exporter(name, int(port), SIGNATURES[name]))
     return found
 
 
 def is_exporter(exporter: Exporter, text: str) -> bool:
-    """Tell whether the exporter that is looked for says this."""
+    """Return whether the text is from this exporter."""
     lines = "\n" + text
     return f"\n{exporter.signature}" in lines and f"\n{AGENT_PREFIX}" not in lines

@@ -1,4 +1,4 @@
-"""GET /metrics of a port of this machine, within a deadline and a bound."""
+"""GET /metrics from a local port, with a deadline and a size limit."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import asyncio
 MAX_BYTES = 16 << 20
 MAX_HEAD_BYTES = 64 << 10
 HOST = "127.0.0.1"
-# HTTP/1.0: the answer ends where the connection does, and nothing comes in chunks.
+# HTTP/1.0: the response ends with the connection and is never chunked.
 REQUEST = (
     "GET /metrics HTTP/1.0\r\nHost: {}:{}\r\nAccept: text/plain;version=0.0.4\r\nUser-Agent: vigie\r\n\r\n"
 )
 
 
 class ExporterUnreachableError(Exception):
-    """Nobody is there, or nobody who gives metrics; the message says which."""
+    """No response, or not metrics; the message says which."""
 
 
 async def fetch(port: int, seconds: float) -> str:
-    """Return what is said on a port, or raise NoAnswer."""
+    """Return the exposition, or raise ExporterUnreachableError."""
     try:
         async with asyncio.timeout(seconds):
             return _parse_response(await _exchange(port))
     except TimeoutError:
-        raise ExporterUnreachableError(f"no whole answer within {seconds:g} s") from None
+        raise ExporterUnreachableError(f"timed out after {seconds:g}s") from None
     except OSError as error:
         raise ExporterUnreachableError(error.strerror or str(error)) from None
 
@@ -36,7 +36,7 @@ async def _exchange(port: int) -> bytes:
         while chunk := await reader.read(1 << 16):
             answer += chunk
             if len(answer) > MAX_BYTES + MAX_HEAD_BYTES:
-                raise ExporterUnreachableError(f"it says more than {MAX_BYTES} bytes")
+                raise ExporterUnreachableError(f"response exceeds {MAX_BYTES} bytes")
         return bytes(answer)
     finally:
         writer.close()
@@ -46,10 +46,10 @@ def _parse_response(answer: bytes) -> str:
     head, end, body = answer.partition(b"\r\n\r\n")
     status = head.split(b"\r\n", 1)[0].split(b" ", 2)
     if not end or len(status) < 2 or not status[0].startswith(b"HTTP/1."):
-        raise ExporterUnreachableError("it does not speak HTTP")
+        raise ExporterUnreachableError("not HTTP")
     if status[1] != b"200":
-        raise ExporterUnreachableError(f"it answers {status[1][:20].decode('ascii', 'replace')}")
+        raise ExporterUnreachableError(f"HTTP status {status[1][:20].decode('ascii', 'replace')}")
     try:
         return body.decode()
     except UnicodeDecodeError:
-        raise ExporterUnreachableError("what it says is not UTF-8") from None
+        raise ExporterUnreachableError("response is not UTF-8") from None

@@ -1,4 +1,4 @@
-"""What an exporter says, as a table and its values; names that stay the same are not read anew."""
+"""Parses an exporter's exposition into a table and values. Unchanged names are not parsed again."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from vigie.model.nan import NAN
 from vigie.model.table import Series
 from vigie.sources.core.text_format import parse
 
-# A series, its value, and the time that some give: we give all of a scrape the one of the scrape.
+# Series, value, and an optional timestamp, which is ignored: a scrape has one time.
 SAMPLE = re.compile(r"([^{ \t]+(?:[ \t]*\{.*\})?)[ \t]+([^ \t}]+)(?:[ \t]+-?[0-9]+)?[ \t]*")
-HELP = "Of an exporter that does not say what it is."
+HELP = "No description."
 
 
 class RelayedExposition:
-    """The series of one exporter, of which there may be some before its own."""
+    """The series of one exporter, after the relay's own."""
 
     def __init__(self, source: str, before: Sequence[Series]) -> None:
         self._source, self._own_series = source, tuple(before)
@@ -26,7 +26,7 @@ class RelayedExposition:
         self._table = self._next_table(())
 
     def read(self, text: str) -> tuple[Table, tuple[float, ...]]:
-        """Return the table, and the values behind those that stand before; raise ValueError if it is bad."""
+        """Return the table and the exporter's values, or raise ValueError."""
         lines = text.split("\n")
         found = [_split(line) for line in lines if line and line[0] != "#"]
         texts = tuple(series for series, _ in found)
@@ -37,7 +37,7 @@ class RelayedExposition:
         return self._table, tuple(values[place] for place in self._order)
 
     def _build_table(self, lines: Sequence[str]) -> None:
-        """Take the series in the order of their families: each has its place among the lines as its value."""
+        """Order the series by family. The line number replaces each value, to map values later."""
         places = iter(range(len(lines)))
         plain = [
             f"{_split(line)[0]} {next(places)}" if line and line[0] != "#" else line.rstrip("\r")
@@ -53,7 +53,7 @@ class RelayedExposition:
         return Table(self._source, self._version, (*self._own_series, *series))
 
     def clear(self) -> Table:
-        """Return a table of what stands before, alone."""
+        """Return a table with only the relay's own series."""
         if self._texts:
             self._texts, self._order, self._table = (), (), self._next_table(())
         return self._table

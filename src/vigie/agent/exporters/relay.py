@@ -1,6 +1,6 @@
-"""Finds the exporters of this node, reads them with each frame, and passes on what they say.
+"""Finds exporters on this node, reads them with each frame, and relays their series.
 
-They are read over loopback and travel over the link, so that a node needs no open port for them either.
+They are read over loopback and sent over the link, so the node needs no open port for them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from vigie.wire.messages import RELAYED_PREFIX
 
 log = logging.getLogger(__name__)
 
-PROBE_SECONDS = 60.0  # between two looks at a port on which nobody listens
-OTHER_PROGRAM_SECONDS = 600.0  # between two looks at one on which somebody else does
+PROBE_SECONDS = 60.0  # between two probes of a closed port
+OTHER_PROGRAM_SECONDS = 600.0  # between two probes of a port with another program
 DEADLINE = 5.0
-MAX_FAILURES = 30  # failures in a row
+MAX_FAILURES = 30  # consecutive
 REPORT = (
-    gauge("up", "1 if the exporter could be read, 0 if not."),
-    gauge("scrape_duration_seconds", "How long reading the exporter took."),
-    gauge("scrape_samples_scraped", "Samples that the exporter gave."),
+    gauge("up", "1 if the exporter could be read, 0 otherwise."),
+    gauge("scrape_duration_seconds", "Duration of reading the exporter."),
+    gauge("scrape_samples_scraped", "Samples read from the exporter."),
 )
 Part = tuple[Table, tuple[float, ...]]
 
 
 class Relay:
-    """Takes each frame of the agent, and gives one of the same time with what the exporters say."""
+    """For each frame of the agent, emits one with the same time and the exporters' values."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Relay:
         self._reading: asyncio.Task[None] | None = None
 
     def __call__(self, frame: Frame) -> None:
-        """Read the exporters now, unless the last time still goes on."""
+        """Start reading, unless the previous read is still running."""
         if self._consumers and (self._reading is None or self._reading.done()):
             self._reading = asyncio.ensure_future(self._read(frame.time_ms))
 
@@ -63,7 +63,7 @@ class Relay:
 
 
 class _ExporterPort:
-    """A port on which an exporter may be."""
+    """A port that may have an exporter."""
 
     def __init__(self, exporter: Exporter, clock: Callable[[], float]) -> None:
         self._exporter, self._clock = exporter, clock
@@ -76,7 +76,7 @@ class _ExporterPort:
         self._log_change = ChangeLogger(f"{exporter.name} on port {exporter.port}")
 
     async def read(self) -> Part | None:
-        """Return what the exporter says, or nothing as long as there is none."""
+        """Return the exporter's table and values, or None without an exporter."""
         begun = self._clock()
         if not self._found and begun < self._next_probe:
             return None
@@ -84,7 +84,7 @@ class _ExporterPort:
             text = await fetch(self._exporter.port, DEADLINE)
             if not is_exporter(self._exporter, text):
                 return self._ignore_other()
-            # Beside the loop: a large one takes its time.
+            # In a thread: parsing a large exposition takes time.
             table, values = await asyncio.to_thread(self._exposition.read, text)
         except (ExporterUnreachableError, ValueError) as error:
             return self._record_failure(str(error), begun)
@@ -94,7 +94,7 @@ class _ExporterPort:
     def _record_success(self, count: int) -> None:
         if not self._found:
             name, port, _ = self._exporter
-            log.info("%s found on port %d: its %d samples go to the server, too", name, port, count)
+            log.info("found %s on port %d: relaying %d samples", name, port, count)
         self._found, self._failures = True, 0
         self._log_change("")
 
@@ -109,11 +109,11 @@ class _ExporterPort:
         return self._exposition.clear(), (0.0, self._clock() - begun, 0.0)
 
     def _ignore_other(self) -> Part | None:
-        """Return nothing: something else is there, or ourselves."""
+        """Remember that another program, or an agent, has this port."""
         self._next_probe = self._clock() + OTHER_PROGRAM_SECONDS
         return self._forget() if self._found else None
 
     def _forget(self) -> Part:
-        """Return an empty table, by which everything ends."""
+        """Return an empty table, which ends all series."""
         self._found, self._failures = False, 0
         return Table(self._exposition.clear().source, 0, ()), ()

@@ -1,4 +1,4 @@
-"""Commands about the GPUs: let go of the driver or stop the profiling counters for a while, and go on."""
+"""Commands for GPUs: release the driver or pause profiling for a time, and resume."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from vigie.sources.core.tree import to_printable
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
 COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
 MAX_SECONDS = 7 * 86_400.0
-MAX_CALLER = 200  # letters of who asks
+MAX_CALLER = 200  # characters of the caller's name
 
 
 class GpuCommands:
-    """Answers commands about the driver that the sources of this agent share."""
+    """Runs commands on the driver that the agent's sources share."""
 
     def __init__(self, readers: Sequence[SourceReader]) -> None:
         self._hosts = [reader.host for reader in readers if reader.host.nvml]
 
     async def answer(self, request: Request, peer: UnixPeer) -> Response:
-        """Do what is asked, and say what came of it."""
+        """Run the command and return its result."""
         value = parse_qs(request.query).get("seconds", [None])[0]
         return await self._run(request.path, value, lambda: peer.name or f"uid {peer.uid}")
 
     def handlers(self) -> dict[str, CommandHandler]:
-        """Return what a server may ask for."""
+        """Return the commands a server may send."""
         return {GPUS_RELEASE: partial(self._handle, RELEASE), GPUS_TAKE: partial(self._handle, TAKE)}
 
     async def _handle(self, path: str, arguments: Mapping[str, Any]) -> tuple[bool, str]:
@@ -48,13 +48,17 @@ class GpuCommands:
 
     async def _run(self, path: str, value: Any, by: Callable[[], str]) -> Response:
         if not self._hosts:
-            return Response(404, b"this agent reads no GPU\n")
+            return Response(404, b"this agent monitors no GPU\n")
         seconds = _parse_seconds(value) if path in (RELEASE, PAUSE) else 0.0
         if seconds is None:
-            return Response(400, f"seconds should be above 0 and at most {MAX_SECONDS:g}\n".encode())
+            return Response(
+                400, f"invalid seconds: use a number above 0 and at most {MAX_SECONDS:g}\n".encode()
+            )
         do: dict[str, Callable[[float, str], Response]]
         do = {RELEASE: self._release, TAKE: self._take, PAUSE: self._pause, RESUME: self._resume}
-        return await asyncio.to_thread(lambda: do[path](seconds, by()))  # a name may come from far away
+        return await asyncio.to_thread(
+            lambda: do[path](seconds, by())
+        )  # looking up the name may query a network directory
 
     def _release(self, seconds: float, by: str) -> Response:
         host, driver = self._hosts[0], self._hosts[0].nvml
@@ -63,18 +67,18 @@ class GpuCommands:
         if refused:
             return Response(409, f"{refused}\n".encode())
         host.report_event("gpus_released", driver.released, severity="info")
-        return Response(200, f"{driver.released}; no handle of the driver is open\n".encode())
+        return Response(200, f"{driver.released}; no driver handle is open\n".encode())
 
     def _take(self, *_: object) -> Response:
         driver = self._hosts[0].nvml
         assert driver
         driver.resume()
-        return Response(200, b"the driver is used again from the next reading on\n")
+        return Response(200, b"the driver is used again from the next read\n")
 
     def _pause(self, seconds: float, by: str) -> Response:
         host, profiler = self._profiler()
         if host is None or profiler is None:
-            return Response(409, b"no counters of this agent come from DCGM\n")
+            return Response(409, b"this agent has no DCGM profiling counters\n")
         try:
             message = profiler.pause(seconds, by)
         except Unavailable as why:
@@ -89,7 +93,7 @@ class GpuCommands:
                 profiler.resume()
         except Unavailable as why:
             return Response(409, f"{why}\n".encode())
-        return Response(200, b"the counters count again\n")
+        return Response(200, b"profiling resumed\n")
 
     def _profiler(self) -> tuple[Host | None, Profiler | None]:
         for host in self._hosts:

@@ -1,4 +1,4 @@
-"""The agent's few pages: /metrics, /status, /healthz."""
+"""Handlers of /metrics, /status and /healthz."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vigie.model.table import TableValues
 from vigie.wire.exposition.negotiation import accepts_gzip, choose_format
 from vigie.wire.exposition.renderer import Format, Renderer
 
-try:  # five times as quick as zlib, and no larger; it has no wheels for rarer processors
+try:  # five times as fast as zlib at the same size; no wheels for rare architectures
     from isal import isal_zlib as zlib
 except ImportError:
     import zlib  # type: ignore[no-redef]
@@ -28,15 +28,13 @@ except ImportError:
 # A source read within this many seconds is not read again for a scrape.
 FRESH_SECONDS = 1.0
 INDEX = b"""vigie agent
-/metrics   what it measures, for Prometheus (?fresh reads every source now, slow ones too)
-/status    each source: ok, or why not; what it costs, how old its data are
+/metrics   metrics for Prometheus (?fresh also reads slow sources now)
+/status    state, reason, cost and age of each source
 /healthz   200 while the agent runs
 """
 
 
 class Handlers:
-    """Answers the agent's requests."""
-
     def __init__(
         self,
         node: str,
@@ -66,31 +64,31 @@ class Handlers:
         }
 
     async def answer(self, request: Request) -> Response:
-        """Return the page that was asked for."""
+        """Return the response, after checking access."""
         if request.path != "/healthz" and (refusal := self._check_access(request)):
             return refusal
         return await self.answer_owner(request)
 
     async def answer_owner(self, request: Request) -> Response:
-        """Return the page to somebody who need not show anything."""
+        """Return the response without checking access."""
         route = self._routes.get(request.path)
         if route is None:
-            return Response(404, b"there is no such page; / lists those there are\n")
+            return Response(404, b"not found: / lists the paths\n")
         return await route(request)
 
     def _check_access(self, request: Request) -> Response | None:
         if self._token is not None:
             given = request.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
-                why = b"this agent wants its scrape token: Authorization: Bearer ...\n"
+                why = b"scrape token required: Authorization: Bearer ...\n"
                 return Response(401, why, headers=(("WWW-Authenticate", "Bearer"),))
         elif self._loopback and not _is_loopback(request.headers.get("host", "localhost")):
-            # A page elsewhere can point its own name at 127.0.0.1 and read us through a browser.
-            return Response(403, b"this agent answers to localhost and 127.0.0.1 only\n")
+            # DNS rebinding: a web site can resolve its own name to 127.0.0.1 and read us through a browser.
+            return Response(403, b"only localhost and 127.0.0.1 are allowed\n")
         return None
 
     def agent_table(self) -> tuple[Table, tuple[float, ...]]:
-        """Return what the agent says of itself, as of now."""
+        """Return the agent's own metrics."""
         values = self._metrics_table.values(self._clock.monotonic(), self._loop.frames)
         return values.table, values.numbers
 
@@ -115,7 +113,7 @@ class Handlers:
         return Response(200, body, form.content_type, headers)
 
     async def _refresh(self, *, everything: bool) -> None:
-        # Scrapers that come together share one reading.
+        # Concurrent scrapes share one read.
         under_way = self._refreshing.get(everything)
         if under_way is not None:
             await under_way
@@ -136,7 +134,7 @@ class Handlers:
         await self._collector.refresh_quick(
             reader
             for reader in readers
-            # What is not on this machine is looked for by the loop, not by every scrape.
+            # The loop looks for unavailable sources; a scrape does not.
             if reader.read_at <= before and reader.outcome is not Outcome.UNAVAILABLE
         )
 
@@ -149,7 +147,7 @@ class Handlers:
 
 
 def compress_if_accepted(body: bytes) -> bytes:
-    """Compress at the quickest level."""
+    """Compress at the fastest level."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     return packer.compress(body) + packer.flush()
 

@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server for a few read-only paths; bounded in size, time and connections."""
+"""A small HTTP/1.1 server for a few read-only paths, bounded in size, time and connections."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What goes back."""
-
     status: int
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
@@ -36,7 +34,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class BadRequestError(Exception):
-    """A request that is answered with a status and a sentence, and then hung up on."""
+    """A request that is rejected with a status and closes the connection."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -44,14 +42,14 @@ class BadRequestError(Exception):
 
 
 async def serve(handler: Handler, host: str, port: int) -> asyncio.Server:
-    """Listen, and answer each request with the handler."""
+    """Listen, and pass each request to the handler."""
     connections: set[HttpConnection] = set()
     loop = asyncio.get_running_loop()
     return await loop.create_server(lambda: HttpConnection(handler, connections), host, port)
 
 
 class HttpConnection(asyncio.Protocol):
-    """One client: its requests are answered in turn, one at a time."""
+    """One client. Its requests are handled one at a time."""
 
     def __init__(self, handler: Handler, connections: set[HttpConnection]) -> None:
         self._handler = handler
@@ -63,7 +61,7 @@ class HttpConnection(asyncio.Protocol):
         self._idle: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection, unless there are too many."""
+        """Accept the connection, unless there are too many."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         if len(self._connections) >= MAX_CONNECTIONS:
@@ -73,13 +71,11 @@ class HttpConnection(asyncio.Protocol):
         self._restart_timer()
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Forget the client."""
         self._connections.discard(self)
         if self._idle:
             self._idle.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Collect the head of a request."""
         self._received += data
         if self._response_task is None:
             self._next()
@@ -87,7 +83,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()
 
     def pause_writing(self) -> None:
-        """Answer no more while the client does not read its answers."""
+        """Stop handling requests while the client does not read."""
         self._paused = True
         self._transport.pause_reading()
 
@@ -98,8 +94,8 @@ class HttpConnection(asyncio.Protocol):
             self._next()
 
     def _restart_timer(self) -> None:
-        # One timer a connection, moved only here: a client that is silent, sends its request a
-        # byte at a time, or does not read its answer is cut off.
+        # One timer per connection, restarted only here: cuts off a client that is silent, sends its
+        # request a byte at a time, or does not read its response.
         if self._idle:
             self._idle.cancel()
         self._idle = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._transport.abort)
@@ -108,7 +104,7 @@ class HttpConnection(asyncio.Protocol):
         head, found, rest = self._received.partition(b"\r\n\r\n")
         if not found:
             if len(head) > MAX_HEAD_BYTES:
-                self._refuse(BadRequestError(431, "the request's head is too long"))
+                self._refuse(BadRequestError(431, "request head too large"))
             return
         self._received = rest
         try:
@@ -121,12 +117,12 @@ class HttpConnection(asyncio.Protocol):
     async def _answer(self, method: str, request: Request, keep: bool) -> None:
         try:
             response = await self._handler(request)
-        except Exception:  # one bad answer must not end the agent
-            log.exception("while answering %s", request.path)
-            response = Response(500, b"vigie could not answer; its log says why\n")
+        except Exception:  # a failing handler must not end the agent
+            log.exception("while handling %s", request.path)
+            response = Response(500, b"internal error, see the log\n")
         self._response_task = None
         if self._transport.is_closing():
-            return  # the client left meanwhile
+            return  # the client has disconnected
         self._transport.write(_encode_response(response, method == "HEAD", keep))
         if not keep:
             self._transport.close()
@@ -141,22 +137,22 @@ class HttpConnection(asyncio.Protocol):
 
 
 def parse(head: bytes) -> tuple[str, Request, bool]:
-    """Return the method, the request, and whether the connection stays open."""
+    """Return the method, the request, and whether to keep the connection open."""
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise BadRequestError(400, "this is not an HTTP/1.1 request")
+        raise BadRequestError(400, "not an HTTP/1.1 request")
     method, target, version = words
     if method not in ("GET", "HEAD"):
-        raise BadRequestError(405, "only GET and HEAD are answered here")
+        raise BadRequestError(405, "only GET and HEAD are allowed")
     headers = {}
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip():
-            raise BadRequestError(400, "a header is malformed")
+            raise BadRequestError(400, "malformed header")
         headers[name.lower()] = value.strip()
     if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-        raise BadRequestError(413, "no body is taken here")
+        raise BadRequestError(413, "request bodies are not allowed")
     path, _, query = target.partition("?")
     last = headers.get("connection", "").lower()
     keep = last != "close" if version == "HTTP/1.1" else last == "keep-alive"

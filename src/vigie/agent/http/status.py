@@ -1,4 +1,4 @@
-"""The /status document: each source, how it went, why, what it cost, how old its data are."""
+"""The /status document: state, reason, cost and age of each source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vigie.agent.source_reader import Outcome, SourceReader
 
 
 def build_status(node: str, readers: Sequence[SourceReader], now: float) -> dict[str, Any]:
-    """Return the document, ready for JSON."""
+    """Return the document as JSON types."""
     return {
         "node": node,
         "version": vigie.__version__,
@@ -29,5 +29,5 @@ def _build_source(reader: SourceReader, now: float) -> dict[str, Any]:
         "duration_seconds": None if pending else round(reader.duration, 6),
         "seconds_total": round(reader.seconds, 6),
         "errors_total": reader.errors,
-        "read": "at its own cadence" if reader.source.slow else "at every scrape",
+        "read": "at its own interval" if reader.source.slow else "at every scrape",
     }

@@ -1,4 +1,4 @@
-"""What the agent answers on its Unix socket: its own pages to its owner, the server's answers to anybody."""
+"""Handlers on the Unix socket: the agent's own paths for its owner, the server's API for local users."""
 
 from __future__ import annotations
 
@@ -21,26 +21,24 @@ NAME_SECONDS = 5.0
 
 class ServerLink(Protocol):
     def state(self) -> dict[str, Any]:
-        """Return how the link is doing."""
+        """Return the state of the link, for people."""
 
     async def request(self, user: str, target: str) -> tuple[int, bytes]:
-        """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
+        """Return status and body of the server's response to a GET request by a local user."""
 
 
 class UnixHandlers:
-    """Answers commands on this machine."""
-
     def __init__(
         self, pages: Handlers, links: Sequence[ServerLink], driver: GpuCommands | None = None
     ) -> None:
         self._handlers, self._links, self._gpus = pages, links, driver
 
     async def answer(self, request: Request, peer: UnixPeer) -> Response:
-        """Answer whoever the kernel says it is."""
+        """Handle a request of a user identified by the kernel."""
         if request.path.startswith(SERVER_PREFIX):
             return await self._forward(request, peer)
         if not peer.is_owner:
-            why = f"this is for root and uid {os.geteuid()}, and you are uid {peer.uid}\n"
+            why = f"requires root or uid {os.geteuid()}, you are uid {peer.uid}\n"
             return Response(403, why.encode())
         if request.path == "/links":
             links = [link.state() for link in self._links]
@@ -51,14 +49,14 @@ class UnixHandlers:
 
     async def _forward(self, request: Request, peer: UnixPeer) -> Response:
         if not self._links:
-            return Response(503, b"this agent has no server: vigie agent --server URL\n")
+            return Response(503, b"no server configured: vigie agent --server URL\n")
         try:
-            # Names may come from a directory on the network.
+            # Names may come from a network directory.
             name = await asyncio.wait_for(asyncio.to_thread(lambda: peer.name), NAME_SECONDS)
         except TimeoutError:
-            return Response(503, f"the name of uid {peer.uid} cannot be looked up now\n".encode())
+            return Response(503, f"cannot look up the name of uid {peer.uid} now\n".encode())
         if not name:
-            return Response(403, f"uid {peer.uid} has no name on this machine\n".encode())
+            return Response(403, f"uid {peer.uid} has no user name on this machine\n".encode())
         query = f"?{request.query}" if request.query else ""
         target = f"/{request.path.removeprefix(SERVER_PREFIX)}{query}"
         status, body = await self._links[0].request(name, target)

@@ -1,1 +1,1 @@
-"""The way to a server: what is said on it, what waits for it, and who dials."""
+"""The connection to a server: messages, buffer, and reconnecting."""

@@ -1,4 +1,4 @@
-"""What the server has not acknowledged: in memory, then on disk, the oldest dropped first."""
+"""Unacknowledged entries: in memory, then on disk, the oldest dropped first."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from vigie.common.spool import Spool, SpoolRecord
 from vigie.wire.messages import MalformedMessageError
 
 MAX_MEMORY_BYTES = 8 << 20
-SEGMENT_BYTES = 1 << 20  # bytes of entries that go to the disk together
-SEGMENT_NAME_BYTES = 8 << 20  # of the names of their series, which may change with each
-WINDOW = 64  # entries that may be on their way at once
+SEGMENT_BYTES = 1 << 20  # of entries written to disk together
+SEGMENT_NAME_BYTES = 8 << 20  # of their series names, which may change with each frame
+WINDOW = 64  # unacknowledged entries
 
 
 class _Sent(NamedTuple):
@@ -31,7 +31,7 @@ class _Sent(NamedTuple):
 
 
 class LinkBuffer:
-    """Live entries go first, then those that waited; each stays until it is acknowledged."""
+    """Live entries are sent first, then the backlog. Each is kept until it is acknowledged."""
 
     def __init__(self, spool: Spool | None, boot_id: str, memory: int = MAX_MEMORY_BYTES) -> None:
         self._usage = BufferMemory()
@@ -41,35 +41,34 @@ class LinkBuffer:
         self._max_bytes = memory
         self._live: deque[Entry] = deque()
         self._waiting: deque[Entry] = deque()
-        self._segment: deque[Entry] = deque()  # the oldest of the disk, being sent
+        self._segment: deque[Entry] = deque()  # the oldest on disk, being sent
         self._record: SpoolRecord | None = None
         self._sent: dict[int, _Sent] = {}
         self._sequence = 0
-        self._log_change = ChangeLogger("what waits for the server")
+        self._log_change = ChangeLogger("link buffer")
 
     @property
     def bytes(self) -> int:
-        """Return how much memory is taken."""
+        """Return the memory in use."""
         return self._usage.bytes
 
     @property
     def dropped(self) -> int:
-        """Return how many entries were given up because there was no room."""
+        """Return how many entries were dropped because the buffer was full."""
         return self._dropped + (self._spool.dropped if self._spool else 0)
 
     @property
     def disk_bytes(self) -> int:
-        """Return how many bytes wait on disk."""
         return self._spool.bytes if self._spool else 0
 
     @property
     def in_memory(self) -> int:
-        """Return how many entries wait in memory, those on their way too."""
+        """Return how many entries are in memory, including those in flight."""
         return len(self._live) + len(self._waiting) + len(self._segment) + len(self._sent)
 
     @property
     def has_waiting(self) -> bool:
-        """Tell whether something that is not new waits to be sent, and could be."""
+        """Return whether the backlog has entries to send and the window is open."""
         waits = self._waiting or self._segment or (self._record is None and self.disk_bytes)
         return bool(waits) and len(self._sent) < WINDOW
 
@@ -79,18 +78,18 @@ class LinkBuffer:
         return len(self._sent)
 
     def put(self, entry: Entry) -> None:
-        """Take a new entry; when memory is full, the oldest go to the disk."""
+        """Add a new entry. When memory is full, the oldest are moved to disk."""
         self._live.append(entry)
         self._usage.add(entry)
         while self.bytes > self._max_bytes and (self._waiting or len(self._live) > 1):
             self._spill()
 
     def next_live(self) -> tuple[int, Entry] | None:
-        """Return the next new entry with its sequence, as sent."""
+        """Return the next live entry with its sequence number, marked as sent."""
         return self._send_from(self._live, from_disk=False)
 
     def next_waiting(self) -> tuple[int, Entry] | None:
-        """Return the oldest entry that waited, with its sequence, as sent."""
+        """Return the oldest entry of the backlog with its sequence number, marked as sent."""
         if not self._segment and self._record is None:
             self._open_segment()
         return self._send_from(self._segment, from_disk=True) or self._send_from(
@@ -98,7 +97,7 @@ class LinkBuffer:
         )
 
     def acknowledge(self, sequence: int) -> int:
-        """Be done with everything up to a sequence; return how many entries that were."""
+        """Drop everything up to a sequence number; return the number of entries."""
         done = [number for number in self._sent if number <= sequence]
         for number in done:
             entry, from_disk = self._sent.pop(number)
@@ -111,12 +110,12 @@ class LinkBuffer:
         return len(done)
 
     def disconnect(self) -> None:
-        """Let what is new wait; what is on its way may have arrived, which the next welcome tells."""
+        """Move live entries to the backlog. Those in flight may have arrived; the next welcome tells."""
         self._waiting.extend(self._live)
         self._live.clear()
 
     def reconnect(self, acknowledged: int) -> None:
-        """Be done with what the server had synced; everything else is sent again."""
+        """Drop what the server has synced, and queue the rest again."""
         self.acknowledge(acknowledged)
         back = [sent.entry for sent in self._sent.values() if not sent.from_disk]
         self._waiting = deque(sorted([*back, *self._waiting], key=get_time))
@@ -125,7 +124,7 @@ class LinkBuffer:
         self._record = None
 
     def close(self) -> None:
-        """Put everything on disk, for the next start."""
+        """Write everything to disk for the next start."""
         self.disconnect()
         self.reconnect(0)
         while self._spool and self._waiting:

@@ -1,24 +1,26 @@
-"""How much memory entries take that wait: their values, and the tables that they alone still use."""
+"""Memory used by buffered entries: their values, and tables that nothing else uses."""
 
 from __future__ import annotations
 
 from vigie.agent.link.entries import EncodedFrame, Entry, estimate_size
 from vigie.model import Table
 
-BYTES_PER_SERIES = 350  # bytes of a series in a table: its labels and their tuples, as measured
+BYTES_PER_SERIES = 350  # of one series in a table: labels and tuples, measured
 
 
 def estimate_names(table: Table) -> int:
-    """Return about how much memory the names of a table take."""
+    """Estimate the memory of a table's names."""
     return BYTES_PER_SERIES * len(table.series)
 
 
 class BufferMemory:
-    """Counts each table once; the newest of a source is there anyway, and costs nothing here."""
+    """Counts each table once. The newest table of a source is in memory anyway and counts nothing."""
 
     def __init__(self) -> None:
         self.bytes = 0
-        self._references: dict[int, int] = {}  # entries of a table, by its id(); they keep it, so ids stay
+        self._references: dict[
+            int, int
+        ] = {}  # entries per table, by id(); they keep the table, so ids stay unique
         self._newest: dict[str, Table] = {}
         self._charged: dict[int, int] = {}
 
@@ -29,7 +31,7 @@ class BufferMemory:
             self._references[id(table)] = self._references.get(id(table), 0) + 1
 
     def remove(self, entry: Entry) -> None:
-        """Take an entry out of account."""
+        """Subtract an entry."""
         self.bytes -= estimate_size(entry)
         for table in _tables(entry):
             self._references[id(table)] -= 1

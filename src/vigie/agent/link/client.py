@@ -1,4 +1,4 @@
-"""Dials the server and keeps it supplied: live entries first, then what waited, each until acknowledged."""
+"""Connects to the server and sends entries: live first, then the backlog, each until acknowledged."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ log = logging.getLogger(__name__)
 
 OPEN_SECONDS = 10.0
 PING_SECONDS = 20.0
-ACK_SECONDS = 60.0  # so long an entry may be on its way before the connection is made anew
+ACK_SECONDS = 60.0  # time to acknowledge an entry before reconnecting
 STOP_SECONDS, LAST_WORD_SECONDS = 3.0, 0.5
 FIRST_WAIT, LONGEST_WAIT = 0.25, 16.0
-BACKOFF = 1.5  # each wait than the one before, so that it is a third of the time that the server was away
+BACKOFF = 1.5  # factor, so that the wait is a third of the outage so far
 INVENTORY_SECONDS = 30.0
-BACKLOG_RATE = 20.0  # entries a second
+BACKLOG_RATE = 20.0  # entries per second
 AUTH_STATUSES = (401, 403)
 
 
 class LinkRejectedError(Exception):
-    """The server does not want us; the message is its reason."""
+    """The server rejected the link; the message is its reason."""
 
 
 class NodeRemovedError(Exception):
-    """The node is no member any more; the message is the server's."""
+    """The node was removed; the message is the server's."""
 
 
 class ServerPeer(NamedTuple):
-    """A server and what it is candidates."""
+    """A server and how to authenticate to it."""
 
     url: str
     credentials: LinkCredentials
@@ -80,7 +80,7 @@ class LinkCounters:
 
 
 class LinkClient:
-    """One agent's way to one server."""
+    """The link of one agent to one server."""
 
     def __init__(
         self,
@@ -96,22 +96,22 @@ class LinkClient:
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._log_change = ChangeLogger(f"link to {self.url}")
-        self._attempt = 0  # which of the credentials is tried next
-        self._dropped = 0  # as told to the server
+        self._attempt = 0  # index of the credential to try next
+        self._dropped = 0  # as reported to the server
         self._progress = 0.0
-        self.wait = FIRST_WAIT  # before the next connection
+        self.wait = FIRST_WAIT  # before reconnecting
         self._removed = False
         self._flow = FlowControl(time.monotonic())
-        self._held: Sequence[Binding] | None = None  # nothing: it is not known yet
+        self._held: Sequence[Binding] | None = None  # None: not known yet
         self._held_due = self._backlog_sent = False
         self._requests = DelegatedRequests()
-        self._inventory: dict[str, str] = {}  # as told to the server
+        self._inventory: dict[str, str] = {}  # as reported to the server
         self._inventory_due = 0.0
 
     def __call__(self, frame: Frame) -> None:
         if self._removed:
             return
-        # The frame was begun a moment ago: by how much, the wall clock tells unless it was stepped meanwhile.
+        # Age of the frame by the wall clock, bounded in case the clock was stepped.
         age = min(max(time.time_ns() // 1_000_000 - frame.time_ms, 0), 60_000)
         self.buffer.put(encode_frame(frame, uptime_ms() - age))
         self._wake.set()
@@ -123,7 +123,7 @@ class LinkClient:
         self._wake.set()
 
     def replace_held(self, changes: Sequence[Binding], held: Sequence[Binding]) -> None:
-        """Take which bindings have begun and ended, and all that is held now."""
+        """Add bindings that began or ended, and replace the set of current ones."""
         if self._removed:
             return
         self._held = held
@@ -132,7 +132,7 @@ class LinkClient:
         self._wake.set()
 
     def state(self) -> dict[str, Any]:
-        """Return how the link is doing, for people."""
+        """Return the state of the link, for people."""
         waiting = self.buffer.bytes + self.buffer.disk_bytes
         trouble = self._log_change.text
         return {
@@ -143,44 +143,44 @@ class LinkClient:
         }
 
     async def request(self, user: str, target: str) -> tuple[int, bytes]:
-        """Return status and body of the server's answer to a GET of a user, for whom we vouch."""
+        """Return status and body of the server's response to a GET request by a local user."""
         return await self._requests.request(user, target)
 
     async def run(self) -> None:
-        """Connect, and again whenever the connection ends, until it is stopped."""
+        """Connect and reconnect until stopped."""
         while not self._stopping.is_set():
             before = self.counters.acknowledged
             try:
                 why = await self._connect()
-                # A server that welcomes us and takes nothing, as on a full disk, is not dialled at once.
+                # Back off from a server that connects but acknowledges nothing, as with a full disk.
                 progressed = self.counters.acknowledged > before
                 self.wait = FIRST_WAIT if progressed else min(self.wait * BACKOFF, LONGEST_WAIT)
             except NodeRemovedError as error:
                 self._removed = True
-                self._log_change(f"{error}; nothing more is sent there")
+                self._log_change(f"{error}; nothing more is sent")
                 return
-            except Exception as error:  # a fault of ours must not silence this node for good
-                log.exception("the link to %s was cut by a fault of ours", self.url)
-                why, self.wait = f"internal: {error}", LONGEST_WAIT
+            except Exception as error:  # an internal error must not stop the link for good
+                log.exception("internal error in the link to %s", self.url)
+                why, self.wait = f"internal error: {error}", LONGEST_WAIT
             finally:
                 self.buffer.disconnect()
             if self._stopping.is_set():
                 return
             self._log_change(why)
-            # Jitter: a thousand agents whose server comes back must not all come at once.
+            # Jitter: a thousand agents must not reconnect at the same moment.
             await self._wait_for_stop(self.wait * random.uniform(0.5, 1.0))  # noqa: S311 - not a secret
 
     def stop(self) -> None:
-        """Send what can still be sent in a moment, say goodbye, and keep the rest on disk."""
+        """Send what is possible within a moment, say goodbye, and keep the rest on disk."""
         self._stopping.set()
         self._wake.set()
 
     def close(self) -> None:
-        """Put on disk what was not acknowledged."""
+        """Write unacknowledged entries to disk."""
         self.buffer.close()
 
     async def _connect(self) -> str:
-        """Return why the connection, or the attempt at one, ended."""
+        """Return why the connection, or the attempt, ended."""
         try:
             candidates = self._peer.credentials.candidates()
             token = candidates[self._attempt % len(candidates)]
@@ -202,7 +202,7 @@ class LinkClient:
         except InvalidStatus as error:
             body = (error.response.body or b"")[:300].decode(errors="replace").strip()
             self._attempt += error.response.status_code in AUTH_STATUSES
-            return f"the server answers {error.response.status_code}: {body or 'nothing more'}"
+            return f"HTTP {error.response.status_code} from the server: {body or 'no reason given'}"
         except LinkRejectedError as error:
             self._attempt += 1
             return str(error)
@@ -230,9 +230,9 @@ class LinkClient:
         if isinstance(welcome, Goodbye):
             raise LinkRejectedError(welcome.reason)
         if not isinstance(welcome, Welcome):
-            raise MalformedMessageError("the server does not say welcome; is it a vigie server?")
+            raise MalformedMessageError("unexpected first message: is this a vigie server?")
         if welcome.key or not self._peer.credentials.is_saved(candidates):
-            self._save_key(welcome.key or candidates)  # without a new one, it was a key that we showed
+            self._save_key(welcome.key or candidates)  # no new key: we authenticated with a valid one
         self.buffer.reconnect(welcome.acknowledged)
         self._flow = FlowControl(time.monotonic())
         self._attempt = 0
@@ -245,8 +245,8 @@ class LinkClient:
     def _save_key(self, key: str) -> None:
         try:
             self._peer.credentials.save(key)
-        except OSError as error:  # a node without a disk joins anew each time
-            log.warning("link to %s: the key of this node cannot be kept: %s", self.url, error)
+        except OSError as error:  # a node without a disk joins again each time
+            log.warning("link to %s: cannot save the key of this node: %s", self.url, error)
 
     async def _exchange(self, socket: ClientConnection) -> str:
         self._progress = time.monotonic()
@@ -256,7 +256,7 @@ class LinkClient:
         receiving = asyncio.ensure_future(self._receive(socket))
         try:
             await asyncio.wait([sending, receiving], return_when=asyncio.FIRST_COMPLETED)
-            # The last word of the server may still be unread when sending fails.
+            # The server's goodbye may still be unread when sending fails.
             await asyncio.wait([receiving], timeout=LAST_WORD_SECONDS)
         finally:
             self._requests.disconnect()
@@ -266,11 +266,11 @@ class LinkClient:
         for outcome in ended:
             if isinstance(outcome, Exception):
                 raise outcome
-        return "the connection has ended"
+        return "connection closed"
 
     async def _send(self, socket: ClientConnection) -> None:
         tables = SentTables()
-        due = time.monotonic()  # when the backlog may go on
+        due = time.monotonic()  # when the backlog may continue
         until = float("inf")
         while True:
             now = time.monotonic()
@@ -301,7 +301,7 @@ class LinkClient:
             await self._wait_for_work(min(max(due - now, 0.01), 1.0) if soon else 1.0)
 
     async def _send_held(self, socket: ClientConnection) -> None:
-        """Tell all that is held: once a connection, and again behind what waited, which is older."""
+        """Send all current bindings: once per connection, and again after the backlog, which is older."""
         due = self._held_due or (self._backlog_sent and not self.buffer.has_waiting)
         if due and self._held is not None:
             self._held_due = self._backlog_sent = False
@@ -310,7 +310,7 @@ class LinkClient:
             )
 
     async def _send_inventory(self, socket: ClientConnection, now: float) -> None:
-        """Tell what the machine has when that has changed: a driver may be loaded after we began."""
+        """Send the inventory if it changed: a driver may be loaded later."""
         if now >= self._inventory_due:
             self._inventory_due = now + INVENTORY_SECONDS
             before, self._inventory = self._inventory, self._node.inventory()
@@ -328,7 +328,7 @@ class LinkClient:
                 self._commands.start(message, lambda reply: socket.send(messages.encode(reply)))
             elif isinstance(message, Goodbye):
                 raise (NodeRemovedError if message.removed else LinkRejectedError)(
-                    message.reason or "the server says goodbye"
+                    message.reason or "closed by the server"
                 )
 
     def _acknowledge(self, ack: Ack) -> None:
@@ -337,20 +337,20 @@ class LinkClient:
         self._flow.acknowledge(ack.sequence, self._progress)
         if ack.refused:
             self.counters.refused += len(ack.refused)
-            self._log_change(f"{len(ack.refused)} entries could not be stored: {ack.refused[0][1]}")
+            self._log_change(f"the server rejected {len(ack.refused)} entries: {ack.refused[0][1]}")
         self._wake.set()
 
     def _check_progress(self, now: float) -> None:
         if not self.buffer.in_flight:
             self._progress = now
         elif now - self._progress > ACK_SECONDS:
-            raise TimeoutError(f"nothing was acknowledged for {ACK_SECONDS:g} s")
+            raise TimeoutError(f"no acknowledgement for {ACK_SECONDS:g}s")
 
     def _report_dropped(self) -> None:
         lost = self.buffer.dropped - self._dropped
         if lost:
             self._dropped = self.buffer.dropped
-            what = f"{lost} frames were dropped: the server was away for longer than the buffer lasts"
+            what = f"{lost} frames dropped: the outage was longer than the buffer lasts"
             self.record_event(Event("frames_dropped", time.time_ns() // 1_000_000, what, severity="warning"))
 
     async def _wait_for_work(self, seconds: float) -> None:
@@ -370,17 +370,16 @@ class LinkClient:
 
 
 class _Dial(connect):
-    """A connection that is not led elsewhere: the token is for this server alone."""
+    """Connects without following redirects: the token is for this server only."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
-        """Follow none."""
         return exc
 
 
 async def _receive_message(socket: ClientConnection) -> messages.Message | None:
     data = await socket.recv()
     if isinstance(data, str):
-        raise MalformedMessageError("the server speaks text, which is not our protocol")
+        raise MalformedMessageError("unexpected text message from the server")
     return messages.decode(data)
 
 
@@ -388,5 +387,5 @@ def _format_address(url: str) -> str:
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme)
     if scheme is None or not parts.hostname:
-        raise ValueError(f"{redact_url(url)!r} should be an address such as http://head:8000")
+        raise ValueError(f"invalid URL {redact_url(url)!r}: use for example http://head:8000")
     return f"{scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}/link"

@@ -1,4 +1,4 @@
-"""What a server may ask of this node: a closed list, of which the node's configuration may refuse each."""
+"""Commands that a server may run on this node: a closed list. The configuration can refuse each."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from vigie.wire.messages import Command, CommandResult
 
 log = logging.getLogger(__name__)
 
-MAX_RUNNING = 4  # commands that are being done
+MAX_RUNNING = 4  # concurrent commands
 
 
 class CommandRunner:
-    """Does what servers ask for, as far as this node wants."""
+    """Runs the server's commands, unless the configuration refuses them."""
 
     def __init__(
         self, handlers: Mapping[str, CommandHandler] | None = None, refused: Collection[str] = ()
@@ -28,14 +28,14 @@ class CommandRunner:
         self._running: set[asyncio.Future[None]] = set()
 
     def start(self, command: Command, answer: Callable[[CommandResult], Awaitable[None]]) -> None:
-        """Have a command done and answered beside everything else."""
+        """Run a command in the background and send its result."""
         task = asyncio.ensure_future(self._run(command, answer))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
     async def _run(self, command: Command, answer: Callable[[CommandResult], Awaitable[None]]) -> None:
         result = await self._execute(command)
-        with contextlib.suppress(ConnectionClosed):  # the server's last word comes behind it
+        with contextlib.suppress(ConnectionClosed):  # the server's goodbye follows
             await answer(result)
 
     async def _execute(self, command: Command) -> CommandResult:
@@ -43,17 +43,17 @@ class CommandRunner:
             return CommandResult(command.number, uptime_ms=uptime_ms())
         handler = self._handlers.get(command.name)
         if command.name in self._refused:
-            why = f"this node refuses {command.name} (link.refuse in its configuration)"
+            why = f"{command.name} is refused by this node (link.refuse)"
         elif handler is None:
-            why = f"this agent does not know {command.name!r}"
+            why = f"unknown command {command.name!r}"
         elif len(self._running) > MAX_RUNNING:
-            why = f"this agent does {MAX_RUNNING} things at a time: ask again"
+            why = f"already running {MAX_RUNNING} commands: try again"
         else:
             try:
                 done, text = await handler(command.arguments)
-            except Exception as error:  # whatever it is, somebody waits for an answer
-                log.exception("while doing %s for the server", command.name)
-                done, text = False, f"it failed: {error}"
+            except Exception as error:  # the server waits for a result
+                log.exception("while running %s for the server", command.name)
+                done, text = False, f"failed: {error}"
             return (
                 CommandResult(command.number, text=text)
                 if done

@@ -1,4 +1,4 @@
-"""What the agent shows to a server: the key of its node, or else the join token that gets it one."""
+"""The agent's credentials: the key of its node, or the join token to get one."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from vigie.common.token_file import load_or_create_token
 
 
 class NoCredentialsError(Exception):
-    """There is nothing to show; the message says what to type."""
+    """No credentials; the message says what to do."""
 
 
 class WrongCertificateError(Exception):
-    """The server is not the one whose fingerprint was given."""
+    """The server's certificate does not match the fingerprint."""
 
 
 class LinkCredentials(NamedTuple):
-    """Where the node's key is kept, and where a join token may be tokens."""
+    """Files of the node's key and the join token."""
 
     key_file: Path
     token: Secret = Secret(variable="VIGIE_TOKEN")
-    token_argument: str = ""  # on the command line
+    token_argument: str = ""  # from the command line
 
     def candidates(self) -> list[str]:
-        """Return what may be shown, the best first; read anew each time, so that it can be changed."""
+        """Return the credentials to try, the best first. Files are read each time, so they can change."""
         tokens = []
         try:
             tokens.append(load_or_create_token(self.key_file))
@@ -39,20 +39,20 @@ class LinkCredentials(NamedTuple):
             tokens.append(token)
         if not tokens:
             raise NoCredentialsError(
-                "there is neither a key nor a join token; on the server: vigie nodes join, "
-                "and here: --token-file FILE, or VIGIE_TOKEN in the environment"
+                "no node key and no join token. On the server: vigie nodes join. "
+                "Here: --token-file FILE, or VIGIE_TOKEN in the environment"
             )
         return tokens
 
     def is_saved(self, key: str) -> bool:
-        """Tell whether the file has this key."""
+        """Return whether the file contains this key."""
         try:
             return load_or_create_token(self.key_file) == key
         except (OSError, ValueError):
             return False
 
     def save(self, key: str) -> None:
-        """Write the key of this node, for its owner's eyes only; it replaces the old one as a whole."""
+        """Write the key, readable by its owner only, atomically."""
         self.key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial = self.key_file.with_name(f".{self.key_file.name}.{os.getpid()}")
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -64,19 +64,19 @@ class LinkCredentials(NamedTuple):
 
 
 def credentials_directory(data: Path, url: str) -> Path:
-    """Return where the key and the backlog for a server are kept."""
+    """Return the directory of a server's key and backlog."""
     return data / "link" / re.sub(r"[^A-Za-z0-9.-]+", "_", url.partition("://")[2]).strip("_")
 
 
 def pinned_context(host: str, port: int, fingerprint: str, seconds: float) -> ssl.SSLContext:
-    """Return a context that trusts only the certificate with this fingerprint; it asks the server for it.
+    """Return a context that trusts only the certificate with this fingerprint, fetched from the server.
 
-    Nothing secret is sent meanwhile, and whoever answers later must have the key of that certificate.
+    Nothing secret is sent before. Whoever answers later must have the key of that certificate.
     """
     certificate = ssl.get_server_certificate((host, port), timeout=seconds)
     tokens = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
     if tokens != fingerprint.lower().replace(":", "").removeprefix("sha256"):
-        raise WrongCertificateError(f"its certificate has fingerprint {tokens}, not {fingerprint}")
+        raise WrongCertificateError(f"certificate has fingerprint {tokens}, expected {fingerprint}")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -1,4 +1,4 @@
-"""What waits for the server: frames, events and bindings, alone in memory or many in one piece on disk."""
+"""Buffered entries: frames, events and bindings, single in memory or as a segment on disk."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vigie.model import Binding, Event, Frame, Table
 from vigie.wire import messages, table_codec
 from vigie.wire.messages import DECODE_ERRORS, MalformedMessageError
 
-OVERHEAD_BYTES = 200  # bytes of an entry in memory beside its values
+OVERHEAD_BYTES = 200  # memory of an entry without its values
 PART_BYTES = 100
-MAX_SEGMENT = 32 << 20  # bytes of a piece, unpacked
+MAX_SEGMENT = 32 << 20  # bytes, decompressed
 
 
 class EncodedFrame(NamedTuple):
-    """A frame whose numbers are bytes already; its moment also on the clock that nobody steps."""
+    """A frame with encoded values, and its time on the monotonic clock."""
 
     time_ms: int
     uptime_ms: int
@@ -32,26 +32,26 @@ Entry = EncodedFrame | Event | Binding
 
 
 def estimate_size(entry: Entry) -> int:
-    """Return about how much memory an entry takes."""
+    """Estimate the memory of an entry."""
     if isinstance(entry, EncodedFrame):
         return OVERHEAD_BYTES + sum(len(data) + PART_BYTES for _, data in entry.parts)
     return OVERHEAD_BYTES * 4
 
 
 def get_time(entry: Entry) -> int:
-    """Return when what the entry tells began."""
+    """Return the time at which the entry's fact began."""
     if isinstance(entry, EncodedFrame):
         return entry.time_ms
     return entry.begin_ms if isinstance(entry, Event) else entry.from_ms
 
 
 def encode_frame(frame: Frame, uptime_ms: int) -> EncodedFrame:
-    """Return a frame as it waits."""
+    """Encode a frame for the buffer."""
     return EncodedFrame(frame.time_ms, uptime_ms, tuple((table, pack_values(n)) for table, n in frame.parts))
 
 
 def pack_values(numbers: Iterable[float]) -> bytes:
-    """Return numbers as little-endian float64, bit for bit."""
+    """Encode values as little-endian float64, bit for bit."""
     values = array("d", numbers)
     if sys.byteorder == "big":
         values.byteswap()
@@ -59,7 +59,7 @@ def pack_values(numbers: Iterable[float]) -> bytes:
 
 
 def build_message(entry: Entry, sequence: int, number: dict[int, int]) -> messages.Message:
-    """Return what is sent for an entry; `number` gives that of a table by its id()."""
+    """Build the message for an entry. `number` maps the id() of a table to its number."""
     if isinstance(entry, EncodedFrame):
         parts = [(number[id(table)], data) for table, data in entry.parts]
         return messages.FrameMessage(sequence, entry.time_ms, entry.uptime_ms, parts)
@@ -71,7 +71,7 @@ def build_message(entry: Entry, sequence: int, number: dict[int, int]) -> messag
 
 
 def build_binding_message(binding: Binding, sequence: int) -> messages.BindingMessage:
-    """Return what is sent for a binding."""
+    """Build the message for a binding."""
     return messages.BindingMessage(sequence, *binding[:-1], facts=dict(binding.facts))
 
 
@@ -81,7 +81,7 @@ def parse_binding(message: messages.BindingMessage) -> Binding:
 
 class _Segment(Struct):
     boot_id: str
-    tables: list[tuple[str, int, bytes]]  # source, version, layout; frames name them by their index
+    tables: list[tuple[str, int, bytes]]  # source, version, layout; frames refer to them by index
     entries: list[messages.FrameMessage | messages.EventMessage | messages.BindingMessage]
 
 
@@ -90,7 +90,7 @@ _decoder = msgspec.msgpack.Decoder(_Segment)
 
 
 def encode_segment(entries: Sequence[Entry], boot_id: str) -> bytes:
-    """Return many entries, with the tables that they need, as one piece for the disk."""
+    """Encode entries, with the tables they need, as one segment."""
     tables: dict[int, Table] = {}
     for entry in entries:
         if isinstance(entry, EncodedFrame):
@@ -105,19 +105,19 @@ def encode_segment(entries: Sequence[Entry], boot_id: str) -> bytes:
 
 
 def decode_segment(data: bytes, boot_id: str) -> list[Entry]:
-    """Return the entries of a piece, or raise Malformed; uptimes of another boot mean nothing."""
+    """Decode a segment, or raise MalformedMessageError. Uptimes of another boot are dropped."""
     try:
         unpacker = zlib.decompressobj()
         body = _decoder.decode(unpacker.decompress(data, MAX_SEGMENT))
     except (zlib.error, *DECODE_ERRORS) as error:
-        raise MalformedMessageError(f"no piece of ours: {error}") from None
+        raise MalformedMessageError(f"invalid segment: {error}") from None
     tables = [
         Table(source, version, table_codec.decode_layout(layout)) for source, version, layout in body.tables
     ]
     try:
         return list(_entries(body, tables, same_boot=body.boot_id == boot_id))
     except IndexError:
-        raise MalformedMessageError("a frame of a table that is not there") from None
+        raise MalformedMessageError("frame refers to an unknown table") from None
 
 
 def _entries(body: _Segment, tables: list[Table], *, same_boot: bool) -> Iterator[Entry]:

@@ -1,18 +1,18 @@
-"""How much of what waited may be on its way at once: more while the server is quick, less while it is slow.
+"""Limits how much of the backlog is in flight: more while the server is fast, less while it is slow.
 
-A thousand agents whose server comes back share its one queue: what each puts there delays the live
-entries of all the others. So nothing goes before a live entry has come through in good time.
+After an outage, a thousand agents share the server's queue, and the backlog of each delays the live
+entries of all. So the backlog waits until a live entry was acknowledged in good time.
 """
 
 from __future__ import annotations
 
 QUICK_SECONDS, SLOW_SECONDS = 1.5, 3.0  # a server that keeps up acknowledges within a second
-HOLD_SECONDS = 15.0  # then it is tried in any case
+HOLD_SECONDS = 15.0  # start anyway after this time
 MAX_WINDOW = 32
 
 
 class FlowControl:
-    """The entries of one connection, from sending to acknowledgement."""
+    """Entries of one connection, from sending to acknowledgement."""
 
     def __init__(self, now: float) -> None:
         self.window = 0
@@ -21,26 +21,26 @@ class FlowControl:
         self._sent: dict[int, float] = {}
 
     def start_if_idle(self, now: float) -> None:
-        """Begin with the backlog, if no live entry has come for long."""
+        """Start with the backlog if no live entry was sent for long."""
         if not self.window and now - self._started > HOLD_SECONDS:
             self.window = 1
 
     def record_live(self, sequence: int, now: float) -> None:
-        """Take note of a live entry that is on its way, while that still tells something."""
+        """Record that a live entry was sent, until the window opens."""
         if not self.window:
             self._live[sequence] = now
 
     @property
     def may_send(self) -> bool:
-        """Tell whether one more may be sent."""
+        """Return whether the window is open."""
         return len(self._sent) < self.window
 
     def record_sent(self, sequence: int, now: float) -> None:
-        """Take note of an entry that is on its way."""
+        """Record that an entry of the backlog was sent."""
         self._sent[sequence] = now
 
     def acknowledge(self, sequence: int, now: float) -> None:
-        """Take note that all up to a sequence have arrived, and learn from how long the oldest took."""
+        """Record an acknowledgement, and adjust the window to the longest delay."""
         live = [number for number in self._live if number <= sequence]
         if live and now - min(self._live.pop(number) for number in live) < SLOW_SECONDS:
             self.window = self.window or 1

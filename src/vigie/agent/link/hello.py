@@ -1,4 +1,4 @@
-"""What the agent tells the server of its node."""
+"""Identity of the agent and its node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vigie.wire.messages import PROTOCOL, Hello
 
 
 class NodeDescription(NamedTuple):
-    """Who this agent is, from its start to its end."""
+    """Constant while the agent runs."""
 
     node: str
     cadence: float
@@ -23,11 +23,11 @@ class NodeDescription(NamedTuple):
     start: str
     boot_id: str
     machine_id: str
-    listen: str = ""  # where a Prometheus elsewhere could scrape us
+    listen: str = ""  # where another Prometheus could scrape this agent
     sysfs: Path = Path("/sys")
 
     def hello(self, address: str) -> Hello:
-        """Return the first word on a connection that has this address on our side."""
+        """Build the first message, for a connection with this local address."""
         return Hello(
             PROTOCOL,
             self.node,
@@ -46,17 +46,17 @@ class NodeDescription(NamedTuple):
         )
 
     def inventory(self) -> dict[str, str]:
-        """Return what the machine has now."""
+        """Return the current hardware."""
         return build_inventory(self.sysfs)
 
 
 def describe_node(node: str, cadence: float, labels: Mapping[str, str], listen: str = "") -> NodeDescription:
-    """Return who this agent is; to be called once, at its start."""
+    """Read the identity of this agent, once at its start."""
     boot_id = format_item(Path("/proc/sys/kernel/random/boot_id"))
     machine_id = format_item(Path("/etc/machine-id"))
     return NodeDescription(node, cadence, labels, secrets.token_hex(8), boot_id, machine_id, listen)
 
 
 def uptime_ms() -> int:
-    """Return the time on the clock that nobody steps; it is the same for all processes of one boot."""
+    """Return the monotonic clock. All processes of one boot share it."""
     return time.monotonic_ns() // 1_000_000

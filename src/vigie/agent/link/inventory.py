@@ -1,4 +1,4 @@
-"""What the machine has, as the kernel lists it; no driver is asked, as one that hangs would hang the link."""
+"""Hardware inventory from sysfs. No driver is called, as a hanging one would block the link."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import re
 from pathlib import Path
 
-# GPUs by the driver that has them: one that could not be started, or is given to a guest, is not there.
+# GPUs by their kernel driver. A GPU that failed to start, or is passed to a guest, has none.
 GPU_DRIVERS = ("nvidia", "amdgpu")
-SCREENS = "0x0300"  # of AMD's, these are mostly part of a processor
+SCREENS = "0x0300"  # display class; AMD's are mostly part of a CPU
 PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
 
 
 def build_inventory(sysfs: Path = Path("/sys")) -> dict[str, str]:
-    """Return it; what cannot be known, such as GPUs without a driver, is left out."""
+    """Build the inventory. Unknown entries, such as GPUs without a driver, are omitted."""
     system = os.uname()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     found = {
@@ -36,7 +36,7 @@ def _count_gpus(sysfs: Path) -> dict[str, str]:
 
 
 def _find_devices(driver: Path) -> int | None:
-    """Return how many GPUs a driver has; nothing if it is not there, or has none but screens."""
+    """Count the GPUs of a driver, or return None if it has none but displays."""
     try:
         devices = [name for name in os.listdir(driver) if PCI.fullmatch(name)]
     except OSError:
@@ -47,7 +47,7 @@ def _find_devices(driver: Path) -> int | None:
 
 
 def format_item(path: Path) -> str:
-    """Return the one line of a file of the kernel, or nothing."""
+    """Return the content of a one-line file, or an empty string."""
     try:
         return path.read_text().strip()[:64]
     except (OSError, UnicodeDecodeError):

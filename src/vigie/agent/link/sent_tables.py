@@ -1,4 +1,4 @@
-"""The tables that the other side of one connection knows, by their numbers."""
+"""Tables known to the server on one connection, by number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vigie.wire.messages import MAX_MESSAGE, MAX_TABLES, DeltaMessage, Message, 
 
 log = logging.getLogger(__name__)
 
-MAX_VERSIONS = 4  # of one source that are known at once: what waited is sent between what is new
+MAX_VERSIONS = 4  # per source: the backlog alternates with live frames
 
 
 class _SentTable(NamedTuple):
@@ -23,15 +23,17 @@ class _SentTable(NamedTuple):
 
 
 class SentTables:
-    """Gives each table a number at its first use; the ones longest unused give theirs back."""
+    """Assigns each table a number at its first use. The least recently used are reassigned."""
 
     def __init__(self) -> None:
-        self._sent: OrderedDict[int, _SentTable] = OrderedDict()  # by id(); the table is kept, so ids stay
+        self._sent: OrderedDict[int, _SentTable] = (
+            OrderedDict()
+        )  # by id(); the table is kept, so ids stay unique
         self._newest: dict[str, Table] = {}
         self._skipped: set[str] = set()  # sources
 
     def encode_entry(self, entry: Entry, sequence: int) -> Iterator[bytes]:
-        """Yield what has to be sent for an entry: tables not known yet, then the entry itself."""
+        """Yield the messages for an entry: unknown tables, then the entry."""
         number: dict[int, int] = {}
         if isinstance(entry, EncodedFrame):
             for table, _ in entry.parts:
@@ -44,7 +46,7 @@ class SentTables:
         yield messages.encode(build_message(entry, sequence, number))
 
     def _announce(self, table: Table) -> bytes | None:
-        """Return what makes a table known; nothing for one that no message can hold."""
+        """Encode a table, or return None if it exceeds the size of a message."""
         number, gone = self._number(table.source)
         data = messages.encode(self._message(table, number))
         if len(data) > MAX_MESSAGE:
@@ -57,7 +59,7 @@ class SentTables:
         return data
 
     def _number(self, source: str) -> tuple[int, int | None]:
-        """Return a number for a table of a source, and the key of the one that has it until then."""
+        """Return a number for a new table, and the key of the table that loses it."""
         same = [key for key, known in self._sent.items() if known.table.source == source]
         if len(same) < MAX_VERSIONS and len(self._sent) < MAX_TABLES:
             return len(self._sent), None
@@ -76,6 +78,6 @@ class SentTables:
         if source not in self._skipped:
             self._skipped.add(source)
             log.warning(
-                "%s is not sent: the names of its series take %d bytes, and %d are the most",
+                "source %s is not sent: its series names take %d bytes, the limit is %d",
                 *(source, size, MAX_MESSAGE),
             )

@@ -47,19 +47,17 @@ def _fell_off(story: Scenario, incident: ScriptedIncident) -> Told:
 def _row_remap_events(story: Scenario, incident: ScriptedIncident) -> Told:
     yield _xid(story, incident, 48, incident.begin)
     yield _xid(story, incident, 63, incident.begin + 0.1)
-    what = "rows of memory remapped after an uncorrected error: 1"
+    what = "rows remapped after uncorrectable errors: 1"
     yield _open_event(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
 
 
 def _throttle_events(story: Scenario, incident: ScriptedIncident) -> Told:
     where = {**_gpu(story, incident), "reason": "hw_power_brake"}
-    yield _open_event(
-        story, incident, "gpu_throttled", "the GPU is held back: hw_power_brake", where, "warning"
-    )
+    yield _open_event(story, incident, "gpu_throttled", "throttled: hw_power_brake", where, "warning")
 
 
 def _slow_pcie(story: Scenario, incident: ScriptedIncident) -> Told:
-    what = "the GPU uses fewer lanes of PCIe than it has"
+    what = "PCIe link runs below its maximum width"
     yield _open_event(story, incident, "pcie_downgrade", what, _gpu(story, incident), "warning")
 
 
@@ -67,7 +65,7 @@ def _link_flap_events(story: Scenario, incident: ScriptedIncident) -> Told:
     for begin in falls(story, incident.node, incident.device):
         where = {"node": incident.node, "device": incident.device, "port": "1"}
         end = story.at(begin + DOWN_MINUTES)
-        what = "the port carries no data any more"
+        what = "port no longer active"
         yield incident.node, Event("ib_link_down", story.at(begin), what, where, end, "critical")
 
 

@@ -1,1 +1,1 @@
-"""The text format and OpenMetrics."""
+"""Text format 0.0.4 and OpenMetrics."""

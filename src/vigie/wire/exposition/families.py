@@ -1,4 +1,4 @@
-"""A family stands once in an exposition, though two sources give it: GPUs of two vendors in one machine."""
+"""Merges metric families that several sources expose, such as those of GPUs of two vendors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vigie.model.table import TableValues
 
 
 class FamilyTable:
-    """Puts tables that share a family together; which do is looked at when a table changes."""
+    """Merges tables that share a family. Recomputed only when a table changes."""
 
     def __init__(self) -> None:
         self._tables: tuple[Table, ...] = ()
@@ -18,7 +18,7 @@ class FamilyTable:
         self._merged = Table("", 0, ())
 
     def merge(self, parts: list[TableValues]) -> list[TableValues]:
-        """Return the parts such that no two have a family in common."""
+        """Return the tables such that no two share a family."""
         tables = tuple([part.table for part in parts])
         if tables != self._tables:
             self._tables = tables

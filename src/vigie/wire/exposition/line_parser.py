@@ -1,4 +1,4 @@
-"""One line of an exposition, read with care: text 0.0.4 and OpenMetrics 1.0, as Prometheus reads them."""
+"""Parser of one exposition line: text 0.0.4 and OpenMetrics 1.0, as Prometheus parses them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ESCAPE = re.compile(r'\\([\\"n])')
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER_BYTES = b"0123456789.+- eEiInNfFtTyYaA"
 MAX_TIMESTAMP_MS = 1 << 61
-MAX_QUOTED = 60  # characters of a line that an error repeats
+MAX_QUOTED = 60  # characters of a line quoted in an error
 
 
 class ParseError(ValueError):
-    """What an exporter said is no exposition; the message says where and why."""
+    """Invalid exposition; the message says where and why."""
 
 
 class ExpositionLine(NamedTuple):
-    """A sample: the text that names the series with one space behind it, the series, and what follows."""
+    """A sample: the text of the series with one trailing space, the series, value and timestamp."""
 
     text: str
     series: Series
@@ -39,20 +39,20 @@ class ExpositionLine(NamedTuple):
 
 
 def parse_line(line: str, openmetrics: bool) -> ExpositionLine:
-    """Return the sample that a line holds, or raise ParseError."""
+    """Return the sample in a line, or raise ParseError."""
     series, end = _parse_series(line)
     rest = _REST.match(line, end)
     if rest is None or not (rest.group(1) or line[end - 1] == "}"):
         raise ParseError(f"no value in {quote(line)}")
     _, value, time, exemplar = rest.groups()
     if exemplar and not openmetrics:
-        raise ParseError(f"something behind the value in {quote(line)}")
+        raise ParseError(f"unexpected text after the value in {quote(line)}")
     time_ms = None if time is None else parse_timestamp(time, openmetrics)
     return ExpositionLine(line[:end].strip(" \t") + " ", series, parse_value(value), time_ms)
 
 
 def parse_value(text: str) -> float:
-    """Return the value; Python alone would also take digits of other scripts, spaces and underscores."""
+    """Return the value. float() alone would accept digits of other scripts, spaces and underscores."""
     try:
         value = float(text)
     except ValueError:
@@ -63,25 +63,25 @@ def parse_value(text: str) -> float:
 
 
 def parse_values(texts: list[str]) -> list[float] | None:
-    """Return many values at once, or None where one of them needs a closer look."""
+    """Parse many values at once, or return None if one needs the slow path."""
     try:
         values = list(map(float, texts))
     except ValueError:
         return None
     if not _is_plain(" ".join(texts)):
         return None
-    if math.isfinite(sum(values)):  # an infinite sum of finite values is looked at for nothing, but rare
+    if math.isfinite(sum(values)):  # finite values may have an infinite sum: rare, and only slower
         return values
     return [_normalize(text, value) for text, value in zip(texts, values, strict=True)]
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether the text holds nothing that only Python takes for a part of a number."""
+    """Return whether the text has only characters that a number may have."""
     return not text.encode().translate(None, _NUMBER_BYTES)
 
 
 def _normalize(text: str, value: float) -> float:
-    """Return the one NaN that stands for a real one, and infinity only where it is spelt out."""
+    """Return the canonical NaN for any NaN, and infinity only if it is written as such."""
     if value != value:
         return NAN
     if math.isinf(value) and "f" not in text.lower():
@@ -90,21 +90,21 @@ def _normalize(text: str, value: float) -> float:
 
 
 def parse_timestamp(text: str, openmetrics: bool) -> int:
-    """Return a timestamp in milliseconds; OpenMetrics gives it in seconds."""
+    """Return the timestamp in milliseconds. OpenMetrics uses seconds."""
     if openmetrics:
         seconds = parse_value(text)
         time = MAX_TIMESTAMP_MS if seconds - seconds != 0 else round(seconds * 1000)
     elif _WHOLE.fullmatch(text):
         time = int(text)
     else:
-        raise ParseError(f"{quote(text)} is not a time in milliseconds")
+        raise ParseError(f"{quote(text)} is not a timestamp in milliseconds")
     if abs(time) >= MAX_TIMESTAMP_MS:
-        raise ParseError(f"{quote(text)} is not a time")
+        raise ParseError(f"{quote(text)} is not a timestamp")
     return time
 
 
 def parse_timestamps(texts: list[str], openmetrics: bool) -> list[int]:
-    """Return many timestamps at once."""
+    """Parse many timestamps at once."""
     together = "".join(texts)
     if not openmetrics and together.isascii() and together.isdecimal() and max(map(len, texts)) < 19:
         return list(map(int, texts))
@@ -112,13 +112,13 @@ def parse_timestamps(texts: list[str], openmetrics: bool) -> list[int]:
 
 
 def quote(text: str) -> str:
-    """Return the beginning of a text as an error may repeat it."""
+    """Return the quoted beginning of a text, for error messages."""
     return repr(text[:MAX_QUOTED]) + ("..." if len(text) > MAX_QUOTED else "")
 
 
 def _parse_series(line: str) -> tuple[Series, int]:
     head = _HEAD.match(line)
-    assert head is not None  # it matches nothing, too
+    assert head is not None  # it also matches an empty string
     name, brace = head.groups()
     if not brace:
         if name is None:
@@ -132,7 +132,7 @@ def _parse_series(line: str) -> tuple[Series, int]:
 
 
 def _parse_labels(line: str, at: int, name: str | None) -> tuple[str | None, dict[str, str], int]:
-    """Return name, labels and where they end; a quoted text without a value is the name."""
+    """Return name, labels and end offset. A quoted string without a value is the name."""
     labels: dict[str, str] = {}
     while (close := _CLOSE.match(line, at)) is None:
         match = _LABEL.match(line, at)
@@ -146,14 +146,12 @@ def _parse_labels(line: str, at: int, name: str | None) -> tuple[str | None, dic
         elif value is None and plain is None and name is None:
             name = label
         else:
-            raise ParseError(
-                f"{quote(label)} is no label, or there is another of this name, in {quote(line)}"
-            )
+            raise ParseError(f"invalid or duplicate label {quote(label)} in {quote(line)}")
     return name, labels, close.end()
 
 
 def unescape(text: str) -> str:
-    """Return a text without its backslashes; one before any other letter stays."""
+    """Replace escape sequences. A backslash before another character stays."""
     if "\\" not in text:
         return text
     return _ESCAPE.sub(lambda match: "\n" if match.group(1) == "n" else match.group(1), text)

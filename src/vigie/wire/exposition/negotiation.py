@@ -1,4 +1,4 @@
-"""Which format and encoding a client gets."""
+"""Content negotiation: exposition format and compression."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vigie.wire.exposition.renderer import OPENMETRICS, TEXT, Format
 
 @lru_cache(maxsize=32)  # a scraper sends the same headers every time
 def choose_format(accept: str) -> Format:
-    """Return the format that the Accept header likes best; plain text when it does not say.
+    """Return the preferred format, plain text by default.
 
     >>> choose_format("application/openmetrics-text;version=1.0.0,text/plain;q=0.5").name
     'openmetrics'
@@ -23,13 +23,13 @@ def choose_format(accept: str) -> Format:
 
 @lru_cache(maxsize=32)
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Tell whether the Accept-Encoding header allows gzip."""
+    """Return whether the Accept-Encoding header allows gzip."""
     liked = parse_accept(accept_encoding)
     return liked.get("gzip", liked.get("*", 0.0)) > 0
 
 
 def parse_accept(header: str) -> Mapping[str, float]:
-    """Return the q of each entry of an Accept header, lower-cased; garbled entries count for nothing."""
+    """Return the q value of each entry of an Accept header, in lower case. Invalid values count as 0."""
     liked: dict[str, float] = {}
     for entry in header.lower().split(","):
         name, *parameters = (part.strip() for part in entry.split(";"))

@@ -1,4 +1,4 @@
-"""The text formats that a Prometheus reads: 0.0.4 and OpenMetrics 1.0."""
+"""Renders text format 0.0.4 and OpenMetrics 1.0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPENMETRICS = Format("openmetrics", "application/openmetrics-text; version=1.0.0
 
 
 class Renderer:
-    """Renders tables; everything but the numbers is rendered once per table version."""
+    """Renders tables. Everything but the values is rendered once per table version."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], tuple[Table, str]] = {}
@@ -45,7 +45,7 @@ class Renderer:
 
 
 def build_template(table: Table, form: Format) -> str:
-    """Return the table's text with %s in place of each number."""
+    """Return the table's text with %s in place of each value."""
     blocks = []
     for family, series in groupby(table.series, key=lambda pair: pair[0].family):
         for place, (metric, labels) in enumerate(series):
@@ -68,8 +68,8 @@ def _format_header(metric: Metric, form: Format) -> str:
 
 
 def _openmetrics_family(metric: Metric) -> tuple[str, str]:
-    # OpenMetrics takes the suffix off the family's name. A counter without it cannot be one there,
-    # and renaming the series would split it in two, so it is honestly "unknown".
+    # OpenMetrics drops the suffix from the family name. A counter without it is invalid there,
+    # and renaming would split the series in two, so its type is "unknown".
     for kind, suffix in (("counter", "_total"), ("info", "_info")):
         if metric.kind == kind:
             if metric.name.endswith(suffix):
@@ -83,7 +83,7 @@ def _escape(text: str) -> str:
 
 
 def _fill_special_values(lines: str, numbers: tuple[float, ...]) -> str:
-    """Spell infinities and NaN as the formats want, and leave absent values out."""
+    """Format infinities and NaN as the formats require, and omit absent values."""
     kept = []
     places = iter(numbers)
     for line in lines.split("\n"):

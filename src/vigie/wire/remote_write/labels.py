@@ -1,4 +1,4 @@
-"""Labels as they stand in a remote write TimeSeries, and a bounded memory of those seen."""
+"""Labels of a remote write TimeSeries, and a bounded cache of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_SERIES = 200_000
 
 
 class LruCache(Generic[K, V]):
-    """A dictionary of two generations, each of at most half of the entries."""
+    """Two generations, each of at most half the entries."""
 
     def __init__(self, most: int) -> None:
         self.newer: dict[K, V] = {}
@@ -23,7 +23,7 @@ class LruCache(Generic[K, V]):
         self._half = max(1, most // 2)
 
     def get(self, key: K) -> V | None:
-        """Return what is known, and remember it a while longer."""
+        """Return the value and keep it for another generation."""
         found = self.newer.get(key)
         if found is None:
             found = self._older.get(key)
@@ -32,26 +32,26 @@ class LruCache(Generic[K, V]):
         return found
 
     def put(self, key: K, value: V) -> None:
-        """Remember; when the newer half is full, the older one goes."""
+        """Add an entry. When the newer generation is full, the older one is dropped."""
         if len(self.newer) >= self._half and key not in self.newer:
-            # Emptied in place, because readers in a hurry hold on to the newer one.
+            # Cleared in place, because callers keep a reference to the newer generation.
             self._older = dict(self.newer)
             self.newer.clear()
         self.newer[key] = value
 
 
 class InvalidLabelsError(Exception):
-    """Labels that are well formed and yet cannot name a series."""
+    """Well-formed labels that cannot name a series."""
 
 
 class LabelCache(LruCache[bytes, Mapping[str, str]]):
-    """The labels last seen, by their bytes."""
+    """Decoded labels by their encoded bytes."""
 
     def __init__(self, most: int = MAX_SERIES) -> None:
         super().__init__(most)
 
     def labels(self, section: bytes) -> Mapping[str, str]:
-        """Return the labels, the same object for the same bytes while they are remembered."""
+        """Return the labels: the same object for the same bytes while cached."""
         found = self.get(section)
         if found is None:
             found = decode_labels(section)
@@ -60,29 +60,29 @@ class LabelCache(LruCache[bytes, Mapping[str, str]]):
 
 
 def encode_labels(labels: Mapping[str, str]) -> bytes:
-    """Return the labels as they stand in a TimeSeries, sorted by name; an empty one is none."""
+    """Return the labels as in a TimeSeries, sorted by name. Empty labels are omitted."""
     return b"".join(_encode_label(name, value) for name, value in sorted(labels.items()) if value)
 
 
 def _encode_label(name: str, value: str) -> bytes:
-    # A lone surrogate, which a source may take from a file name, has no UTF-8.
+    # A lone surrogate, possible in file names, has no UTF-8 encoding.
     key, text = name.encode("utf-8", "replace"), value.encode("utf-8", "replace")
     content = b"\x0a" + encode_varint(len(key)) + key + b"\x12" + encode_varint(len(text)) + text
     return b"\x0a" + encode_varint(len(content)) + content
 
 
 def decode_labels(section: bytes) -> dict[str, str]:
-    """Return the labels that these bytes hold, or raise Malformed or Refused."""
+    """Return the labels, or raise MalformedProtobufError or InvalidLabelsError."""
     found: dict[str, str] = {}
     for _, _, start, stop in iter_fields(section, 0, len(section)):
         name, value = _decode_label(section, start, stop)
         if not name:
-            raise InvalidLabelsError("a label without a name")
+            raise InvalidLabelsError("label without a name")
         if name in found:
-            raise InvalidLabelsError(f"label {name} twice")
+            raise InvalidLabelsError(f"duplicate label {name}")
         found[name] = value
     if not found.get(NAME):
-        raise InvalidLabelsError(f"no label {NAME}")
+        raise InvalidLabelsError(f"missing label {NAME}")
     return {name: found[name] for name in sorted(found) if found[name]}
 
 
@@ -91,9 +91,9 @@ def _decode_label(data: bytes, at: int, end: int) -> tuple[str, str]:
     for number, wire, start, stop in iter_fields(data, at, end):
         if number <= 2:
             if wire != BYTES:
-                raise MalformedProtobufError(f"a label's field {number} of wire type {wire}")
+                raise MalformedProtobufError(f"field {number} of a label has wire type {wire}")
             try:
                 pair[number - 1] = sys.intern(data[start:stop].decode())
             except UnicodeDecodeError:
-                raise MalformedProtobufError("a label that is not UTF-8") from None
+                raise MalformedProtobufError("label is not UTF-8") from None
     return pair[0], pair[1]

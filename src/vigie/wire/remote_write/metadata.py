@@ -1,4 +1,4 @@
-"""What a sender of remote write 1.0 tells of a metric.
+"""Metric metadata in remote write 1.0.
 
 MetricMetadata { MetricType type = 1; string metric_family_name = 2; string help = 4; string unit = 5; }
 """
@@ -14,7 +14,7 @@ TEXT_FIELDS = {2: "name", 4: "help", 5: "unit"}
 
 
 class MetricMetadata(NamedTuple):
-    """One metric's name, kind, help and unit; what is not told is empty."""
+    """Name, kind, help and unit of a metric. Missing fields are empty."""
 
     name: str = ""
     kind: str = KINDS[0]
@@ -23,7 +23,7 @@ class MetricMetadata(NamedTuple):
 
 
 def decode_metadata(body: bytes, at: int, end: int) -> MetricMetadata:
-    """Return what is told between two places, or raise Malformed; what is unknown is passed over."""
+    """Decode the bytes between two offsets, or raise MalformedProtobufError. Unknown fields are ignored."""
     found: dict[str, str] = {}
     for number, wire, start, stop in iter_fields(body, at, end):
         if number == 1 and wire == VARINT:

@@ -1,4 +1,4 @@
-"""The little of protobuf's wire format that remote write needs: varints, and fields one after the other."""
+"""The part of protobuf's wire format that remote write needs: varints and length-delimited fields."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ WORD = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class MalformedProtobufError(Exception):
-    """Bytes that are not what they should be; the message says what is wrong, and where."""
+    """Invalid protobuf; the message says what and where."""
 
 
-@lru_cache(maxsize=1024)  # lengths are small numbers, and the samples of a frame share one time
+@lru_cache(maxsize=1024)  # lengths are small, and the samples of a frame share one timestamp
 def encode_varint(number: int) -> bytes:
-    """Return an unsigned or, in two's complement, a negative 64-bit number as a varint."""
+    """Encode an unsigned, or in two's complement a negative, 64-bit number."""
     number &= WORD
     out = bytearray()
     while number > 127:
@@ -26,7 +26,7 @@ def encode_varint(number: int) -> bytes:
 
 
 def decode_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return the unsigned 64-bit number at a place, and the place after it."""
+    """Return the unsigned 64-bit number at an offset, and the offset after it."""
     number = shift = 0
     for place in range(at, min(end, at + 10)):
         byte = data[place]
@@ -36,18 +36,18 @@ def decode_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
                 break
             return number, place + 1
         shift += 7
-    raise MalformedProtobufError(f"byte {at}: a number that does not end, or does not fit into 64 bits")
+    raise MalformedProtobufError(f"byte {at}: unterminated varint, or longer than 64 bits")
 
 
 def to_signed(number: int) -> int:
-    """Return the signed 64-bit number that an unsigned one stands for."""
+    """Return the signed value of an unsigned 64-bit number."""
     return number - (WORD + 1) if number >> 63 else number
 
 
 def iter_fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the number, wire type, and first and last place of each field's content."""
+    """Yield number, wire type, start and end of each field."""
     while at < end:
-        # Nearly all fields are short: one byte says which, and one how long.
+        # Fast path: most fields have a one-byte tag and a one-byte length.
         if at + 2 <= end and 7 < data[at] < 128 and data[at] & 7 == BYTES and data[at + 1] < 128:
             start = at + 2
             stop = start + data[at + 1]
@@ -65,12 +65,12 @@ def iter_fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int,
         elif wire in (FIXED64, FIXED32):
             stop = start + (8 if wire == FIXED64 else 4)
         else:
-            raise MalformedProtobufError(f"byte {at}: wire type {wire} is not in use")
+            raise MalformedProtobufError(f"byte {at}: unknown wire type {wire}")
         if not tag >> 3:
-            raise MalformedProtobufError(f"byte {at}: there is no field 0")
+            raise MalformedProtobufError(f"byte {at}: field number 0")
         if stop > end:
             raise MalformedProtobufError(
-                f"byte {at}: a field of {stop - start} bytes where {end - start} are left"
+                f"byte {at}: field of {stop - start} bytes, but only {end - start} are left"
             )
         yield tag >> 3, wire, start, stop
         at = stop

@@ -1,11 +1,11 @@
-"""Prometheus remote write 1.0: a WriteRequest in protobuf, both ways, and snappy around it.
+"""Prometheus remote write 1.0: WriteRequest in protobuf, compressed with snappy.
 
     WriteRequest { repeated TimeSeries timeseries = 1; repeated MetricMetadata metadata = 3; }
     TimeSeries   { repeated Label labels = 1; repeated Sample samples = 2; exemplars = 3; histograms = 4; }
     Label        { string name = 1; string value = 2; }
     Sample       { double value = 1; int64 timestamp = 2; }
 
-Values pass bit for bit: a stale marker and a NaN stay what they are.
+Values are copied bit for bit, so stale markers and NaN survive.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ from vigie.wire.remote_write.protobuf import (
     to_signed,
 )
 
-# What Prometheus and others write for a sample: its field, 16 bytes long, the value, a time of 6 bytes.
+# The sample that Prometheus and others send: tag, 16 bytes long, value, timestamp of 6 bytes.
 COMMON_SAMPLE = struct.Struct("<HBdB")
 COMMON_SAMPLE_BYTES = COMMON_SAMPLE.size + 6
 DOUBLE = struct.Struct("<d")
-SAMPLE_HEADS = [b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)]  # by the bytes of a time
+SAMPLE_HEADS = [
+    b"\x12" + bytes([10 + digits]) + b"\x09" for digits in range(11)
+]  # by the length of the timestamp
 
 Series = tuple[Mapping[str, str], Sequence[int], Sequence[float]]  # labels, times in ms, values
 
 
 class DecodedWriteRequest(NamedTuple):
-    """What a request holds: its series, what is not taken, what it tells of metrics, what is refused."""
+    """A decoded request: series, counts of ignored parts, metadata, and rejected samples."""
 
     series: list[Series]
     exemplars: int
@@ -49,12 +51,12 @@ class DecodedWriteRequest(NamedTuple):
 
 
 def encode(series: Iterable[Series]) -> bytes:
-    """Return a WriteRequest; labels are sorted by name."""
+    """Encode a WriteRequest. Labels are sorted by name."""
     return b"".join(encode_series(encode_labels(labels), times, values) for labels, times, values in series)
 
 
 def encode_series(section: bytes, times: Sequence[int], values: Sequence[float]) -> bytes:
-    """Return one TimeSeries of a WriteRequest, given its labels as they stand on the wire."""
+    """Encode one TimeSeries, given its encoded labels."""
     if len(times) == 1:
         samples = _encode_sample(times[0], values[0])
     else:
@@ -68,32 +70,32 @@ def _encode_sample(time: int, value: float) -> bytes:
 
 
 def compress(body: bytes) -> bytes:
-    """Return a body as remote write sends it: one snappy block."""
+    """Compress a body into one snappy block."""
     return bytes(cramjam.snappy.compress_raw(body))
 
 
 def decompress(body: bytes, most: int) -> bytes:
-    """Undo `compress`, unless that would give more than so many bytes."""
+    """Decompress a body, unless the result would exceed `most` bytes."""
     length, _ = decode_varint(body, 0, len(body))
     if length > most:
-        raise MalformedProtobufError(f"{length} bytes when decompressed, and {most} are the most")
+        raise MalformedProtobufError(f"{length} bytes decompressed, the limit is {most}")
     try:
         return bytes(cramjam.snappy.decompress_raw(body))
     except cramjam.DecompressionError as error:
-        raise MalformedProtobufError(f"no snappy block: {error}") from None
+        raise MalformedProtobufError(f"invalid snappy block: {error}") from None
 
 
 def decode(body: bytes, cache: LabelCache) -> DecodedWriteRequest:
-    """Return what a decompressed WriteRequest holds, or raise Malformed.
+    """Decode a decompressed WriteRequest, or raise MalformedProtobufError.
 
-    The same labels give the same object each time, as long as the cache keeps them.
+    Equal labels give the same object while they are cached.
     """
     reader = _Reader(body, cache)
     series, at, end = reader.series, 0, len(body)
     known, times = cache.newer, reader.times
     while at < end:
-        # The short way: a series of known labels and one usual sample. Its labels were walked when they
-        # were first seen, so what follows them can only be the sample that stands there.
+        # Fast path: a series with cached labels and one common sample. The labels were validated when they
+        # were cached, so the bytes after them can only be the sample.
         if body[at] == 0x0A and at + COMMON_SAMPLE_BYTES < end:
             start = at + 2
             length = body[at + 1]
@@ -114,7 +116,7 @@ def decode(body: bytes, cache: LabelCache) -> DecodedWriteRequest:
 
 
 class _Reader:
-    """Takes a request apart, field by field, whatever their order."""
+    """Decodes a request field by field, in any order."""
 
     def __init__(self, body: bytes, cache: LabelCache) -> None:
         self.series: list[Series] = []
@@ -125,7 +127,7 @@ class _Reader:
         self._body, self._cache = body, cache
 
     def read_field(self, at: int) -> int:
-        """Take one field of the request, and return the place after it."""
+        """Decode one field, and return the offset after it."""
         number, wire, start, stop = next(iter_fields(self._body, at, len(self._body)))
         if number == 1:
             _expect(wire == BYTES, at)
@@ -173,4 +175,4 @@ class _Reader:
 
 def _expect(right: bool, at: int) -> None:
     if not right:
-        raise MalformedProtobufError(f"byte {at}: a field of another type than remote write 1.0 has there")
+        raise MalformedProtobufError(f"byte {at}: unexpected wire type for remote write 1.0")

@@ -6,8 +6,8 @@ import posixpath
 import re
 from typing import NamedTuple
 
+from vigie.model.node import normalize_pci_bus_id
 from vigie.sources._attributes import label, look_again
-from vigie.sources._gpu import pci_bus_id
 from vigie.sources.core.host import Host
 
 TOP = "class/drm"
@@ -87,7 +87,7 @@ def _card(host: Host, index: str, path: str) -> AmdCard:
 
 def _address(host: Host, path: str) -> str:
     try:
-        return pci_bus_id(posixpath.basename(host.sys.read_link(path)))
+        return normalize_pci_bus_id(posixpath.basename(host.sys.read_link(path)))
     except OSError:
         return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from vigie.sources._gpu import pci_bus_id
+from vigie.model.node import normalize_pci_bus_id
 from vigie.sources.core.source import Unavailable
 
 INSTALL = "for what sysfs does not tell: pip install amdsmi, of the version of the ROCm that is here"
@@ -40,7 +40,8 @@ class AmdsmiSession:
     def _found(self) -> list[tuple[str, Any]]:
         address = self._package.amdsmi_get_gpu_device_bdf
         return [
-            (pci_bus_id(address(handle)), handle) for handle in self._package.amdsmi_get_processor_handles()
+            (normalize_pci_bus_id(address(handle)), handle)
+            for handle in self._package.amdsmi_get_processor_handles()
         ]
 
     def ask(self, function: str, address: str) -> Any:

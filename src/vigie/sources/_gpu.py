@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from vigie.model import gauge, info
 
 GPU = ("gpu", "uuid", "vendor", "model")
@@ -41,14 +39,3 @@ METRICS = (
         *(*GPU, "pid", "instance"),
     ),
 )
-
-PCI = re.compile(r"^(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})(?:\.([0-7]))?$")
-
-
-def pci_bus_id(text: str) -> str:
-    """Return a PCI address as NVML spells it (00000000:C1:00.0), whoever spelled it; or the text."""
-    match = PCI.match(text)
-    if match is None:
-        return text
-    domain, bus, device, function = match.groups()
-    return f"{int(domain or '0', 16):08X}:{int(bus, 16):02X}:{int(device, 16):02X}.{function or 0}"

@@ -8,7 +8,7 @@ from re import Pattern
 from typing import Callable, NamedTuple, Optional
 
 from vigie.model import Phase
-from vigie.sources._gpu import pci_bus_id
+from vigie.model.node import normalize_pci_bus_id
 from vigie.sources.core.xids import describe_xid, get_severity
 
 LONGEST = 1000  # letters of a line that are looked at
@@ -194,6 +194,6 @@ def match_line(line: str) -> LogMatch | None:
 def _finding(rule: LogPattern, groups: Groups) -> LogMatch:
     where = {name: text for name, text in groups.items() if text and name not in FACTS}
     if "pci_bus_id" in where:
-        where["pci_bus_id"] = pci_bus_id(where["pci_bus_id"])
+        where["pci_bus_id"] = normalize_pci_bus_id(where["pci_bus_id"])
     severity = rule.severity or get_severity(int(where["xid"]))
     return LogMatch(rule.kind, rule.say(groups), where, severity, rule.phase)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from ctypes import byref, c_uint
 
 from vigie.model import Metric, Sample, counter, gauge
+from vigie.model.node import normalize_pci_bus_id
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.fields import TOO_HOT, FieldRow
@@ -136,7 +137,7 @@ def _tell_xids(host: Host) -> None:
             xid=str(xid),
             gpu=str(gpu.index),
             uuid=gpu.uuid,
-            pci_bus_id=_gpu.pci_bus_id(gpu.pci),
+            pci_bus_id=normalize_pci_bus_id(gpu.pci),
         )
 
 

@@ -34,6 +34,8 @@ from vigie.agent.link.entries import EncodedFrame, pack_values
 from vigie.model import ABSENT, Binding, Event
 from vigie.model import Frame as ModelFrame
 from vigie.server.api.prometheus.queries import now_ms
+from vigie.sources._gpu import INFO
+from vigie.sources._kernel_patterns import match_line
 from vigie.wire import messages
 from vigie.wire.messages import Ack, Command, FrameMessage, Goodbye, Hello, Welcome
 
@@ -271,13 +273,13 @@ def test_driver_that_is_loaded_later_is_told_on_the_same_connection(tmp_path: Pa
 
 def test_fault_of_ours_does_not_end_a_link_for_good(tmp_path: Path) -> None:
     class Faulty(CommandRunner):
-        def take(self, command: Command, _: object) -> None:
+        def start(self, command: Command, _: object) -> None:
             raise IndexError(f"no place for {command.name}")
 
     async def test() -> None:
         async with serving(tmp_path / "s") as place:
             n1 = Agent(place, tmp_path, introduction("n1"), commands=Faulty())
-            await until(lambda: "internal: no place for ping" in n1.link.state()["trouble"])
+            await until(lambda: "internal error: no place for ping" in n1.link.state()["trouble"])
             assert not n1._running.done()
             await n1.stop()
 
@@ -369,5 +371,37 @@ def test_series_of_a_node_that_is_lost_or_removed_end_where_they_are_passed_on(
             await until(lambda: elsewhere.ended)
             assert elsewhere.ended == ["node"]
             await n1.stop()
+
+    run(test())
+
+
+KERNEL_LINE = "NVRM: Xid (PCI:0000:c1:00): 79, pid=1234, name=python, GPU has fallen off the bus."
+GPU_TABLE = table("nvidia", (INFO, ("3", "GPU-1", "nvidia", "H100", "00000000:C1:00.0", "570")))
+
+
+def kernel_xid(begin_ms: int) -> Event:
+    """Return the event that the kernel log source reports: it knows only the PCI address."""
+    match = match_line(KERNEL_LINE)
+    assert match is not None
+    assert "gpu" not in match.where
+    return Event(match.kind, begin_ms, match.what, match.where, None, match.severity)
+
+
+def test_xid_of_the_kernel_log_is_stored_with_the_index_of_its_gpu(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with serving(tmp_path / "server") as place, agent(place, tmp_path, "n1") as n1:
+            n1.link.record_event(kernel_xid(1000))  # before the server knows of any GPU
+            await n1.acknowledged()
+            n1.send(1.0, table=GPU_TABLE)
+            n1.link.record_event(kernel_xid(2000))
+            await n1.acknowledged()
+            n1.send(1.0)  # a GPU that is lost is in no table any more
+            n1.link.record_event(kernel_xid(3000))
+            await n1.acknowledged()
+            await until(lambda: all(kept.event.where.get("gpu") == "3" for kept in place.events("xid")))
+            assert [kept.event.begin_ms for kept in place.events("xid")] == [3000, 2000, 1000]
+            n1.link.record_event(Event("link_down", 4000, "down", {"pci_bus_id": "00000000:02:00.0"}))
+            await n1.acknowledged()
+            assert "gpu" not in place.events("link_down")[0].event.where
 
     run(test())

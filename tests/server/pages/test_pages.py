@@ -25,7 +25,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     place.samples += [*gpu(0, 0.9), *gpu(1, 0.0), *gpu(2, 0.0)]
     place.job("17", "ada", [("n1", 0), ("n1", 1)], name="train", partition="train", limit="1-00:00:00")
     place.job("18", "bob", [], name="later", partition="train", reason="Resources", gpus="4")
-    where = {"node": "n1", "pci_bus_id": "0000:01:00", "xid": "48"}
+    where = {"node": "n1", "gpu": "1", "pci_bus_id": "00000000:01:00.0", "xid": "48"}
     place.events.append(Event("xid", NOW - 5 * MINUTE, "XID 48: a memory error.", where, None, "critical"))
     with serving_place(place) as (asked, _):
         yield asked
@@ -104,7 +104,7 @@ def test_cell_tells_its_holder_and_leaves_out_what_nobody_measures(small: Asked)
     assert first["power_limit"] is None
 
 
-def test_event_that_knows_only_the_slot_is_laid_at_the_gpu_that_sits_there(small: Asked) -> None:
+def test_event_of_a_gpu_is_an_incident_there_and_on_its_page(small: Asked) -> None:
     (row,) = small.page("pages/incidents")["incidents"]
     assert row["where"] == {"node": "n1", "gpu": "1"}
     assert row["summary"] == "n1:1 reported XID 48: a memory error. Affects job train."
@@ -112,6 +112,8 @@ def test_event_that_knows_only_the_slot_is_laid_at_the_gpu_that_sits_there(small
     assert row["affects"] == {"jobs": [{"id": "17", "name": "train"}], "users": ["ada"], "gpus": 2}
     cells = small.page("pages/cluster")["nodes"][0]["cells"]
     assert [cell["health"] for cell in cells] == ["ok", "critical", "ok"]
+    assert [event["where"]["xid"] for event in small.page("pages/gpus/n1/1")["health"]["xids"]] == ["48"]
+    assert small.page("pages/gpus/n1/0")["health"]["xids"] == []
 
 
 def test_jobs_are_listed_by_state(small: Asked) -> None:

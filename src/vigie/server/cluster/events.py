@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from vigie.model import Event
+from vigie.model.node import normalize_pci_bus_id
 from vigie.server.cluster.database import DAY_MS, ClusterDatabase, SqliteStore, wall_clock
 
 KEEP_DAYS = 90.0
@@ -92,6 +93,17 @@ class EventStore(SqliteStore):
         self._changed_rows += 1
         self._prune_if_due()
 
+    def add_gpu_indexes(self, node: str, gpus: Mapping[str, str]) -> None:
+        """Complete the events of a node that were stored before its GPUs were known."""
+        with self._database.transaction() as connection:
+            for row in connection.execute("select id, place from events where node = ?", [node]).fetchall():
+                place = json.loads(row["place"])
+                located = add_gpu_index(place, gpus)
+                if located != place:
+                    connection.execute(
+                        "update events set place = ? where id = ?", (json.dumps(located), row["id"])
+                    )
+
     def find(
         self, wanted: EventFilter = ANY, limit: int = 100, before: tuple[int, int] | None = None
     ) -> list[StoredEvent]:
@@ -130,6 +142,12 @@ class EventStore(SqliteStore):
     def _select(self, condition: str, values: list[Any], limit: int) -> list[StoredEvent]:
         statement = f"select {FIELDS} from events where {condition} limit ?"  # noqa: S608 - our own words only
         return [_from_row(row) for row in self._query(statement, [*values, limit])]
+
+
+def add_gpu_index(where: Mapping[str, str], gpus: Mapping[str, str]) -> dict[str, str]:
+    """Return a place with the index of the GPU at its PCI address, if it has one and lacks the other."""
+    gpu = gpus.get(normalize_pci_bus_id(where.get("pci_bus_id", "")), "")
+    return {"gpu": gpu, **where} if gpu else dict(where)
 
 
 def _from_row(row: sqlite3.Row) -> StoredEvent:

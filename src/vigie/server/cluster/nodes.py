@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -12,11 +13,13 @@ from msgspec import Struct, structs
 
 from vigie.model import Event
 from vigie.server.cluster.database import ClusterDatabase
+from vigie.server.cluster.events import add_gpu_index
 from vigie.server.staleness.gaps import late_after, lost_after
 from vigie.wire.messages import DECODE_ERRORS, Hello
 
 ADDED, UP, LATE, LOST, STOPPED, REMOVED = "added", "up", "late", "lost", "stopped", "removed"
 SAVE_MS = 30_000  # how old `last_seen_ms` may be on disk
+MAX_GPUS = 256  # of one node
 CLOCK_MS = 10_000  # a clock further off than this is corrected
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}")
 HARDWARE = {"cpus": "CPUs", "memory_bytes": "bytes of memory", "gpus": "GPUs"}  # expected to stay
@@ -39,6 +42,7 @@ class NodeRecord(Struct):
     listen: str = ""  # where its agent can be scraped
     labels: dict[str, str] = {}
     inventory: dict[str, str] = {}
+    gpus: dict[str, str] = {}  # indexes by PCI address, also of GPUs that are lost
     expected: dict[str, str] = {}
     boot_ms: int = 0  # when, by our clock, the node's uptime was 0
     clock_offset_ms: int = 0
@@ -120,6 +124,23 @@ class NodeStore:
             found = list(_missing_hardware(node, missing))
             self._save(node)
         self._record_all(name, found)
+
+    def set_gpus(self, name: str, gpus: Mapping[str, str]) -> bool:
+        """Store the indexes of a node's GPUs by PCI address; tell whether that is new."""
+        with self._guard:
+            node = self._nodes[name]
+            merged = dict(itertools.islice({**gpus, **node.gpus, **gpus}.items(), MAX_GPUS))
+            changed = merged != node.gpus
+            if changed:
+                node.gpus = merged
+                self._save(node)
+        return changed
+
+    def add_gpu_index(self, name: str, where: Mapping[str, str]) -> dict[str, str]:
+        """Return a place with the index of its GPU: the kernel's log knows only the PCI address."""
+        with self._guard:
+            node = self._nodes.get(name)
+            return add_gpu_index(where, node.gpus if node else {})
 
     def set_boot_time(self, name: str, boot_ms: int) -> None:
         """Store when, by our clock, a node's uptime was 0."""
@@ -252,7 +273,7 @@ class NodeStore:
 
 def node_facts(node: NodeRecord) -> dict[str, Any]:
     found = structs.asdict(node)
-    for inner in ("start", "boot_ms", "gone_ms", "machine_id", "boot_id", "clock_offset_ms"):
+    for inner in ("start", "boot_ms", "gone_ms", "machine_id", "boot_id", "clock_offset_ms", "gpus"):
         del found[inner]
     return {**found, "missing": node.missing, "clock_offset_seconds": node.clock_offset_ms / 1000}
 

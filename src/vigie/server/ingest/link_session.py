@@ -20,7 +20,7 @@ from vigie.server.auth.delegated_auth import DelegatedAuth
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
-from vigie.server.ingest.link_tables import LinkTables, SharedTables
+from vigie.server.ingest.link_tables import LinkTables, SharedTables, gpus_by_pci_bus_id
 from vigie.server.ingest.link_writer import LinkWriter, Outcome, StoreUnavailableError
 from vigie.server.ingest.node_clock import NodeClock
 from vigie.server.metrics import LinkMetrics
@@ -162,7 +162,7 @@ class LinkSession:
             if isinstance(message, FrameMessage):
                 await self._store(message.sequence, partial(self._append, self._frames(message)))
             elif isinstance(message, TableMessage | DeltaMessage):
-                self._tables.announce(message)
+                self._learn_gpus(self._tables.announce(message))
             elif isinstance(message, EventMessage):
                 await self._store(message.sequence, partial(self._note, message))
             elif isinstance(message, BindingMessage):
@@ -234,8 +234,15 @@ class LinkSession:
         self._shared.activity.add_frame(self.hello.node, time_ms, self.hello.cadence, relayed)
         self._shared.counts.frames += 1
 
+    def _learn_gpus(self, table: Table) -> None:
+        """Store which GPU sits at which PCI address, if the table says so."""
+        gpus = gpus_by_pci_bus_id(table)
+        node = self.hello.node
+        if gpus and self._shared.nodes.set_gpus(node, gpus):
+            self._shared.writer.run_later(partial(self._shared.events.add_gpu_indexes, node, gpus))
+
     def _note(self, message: EventMessage) -> None:
-        where = {**message.where, "node": self.hello.node}
+        where = self._shared.nodes.add_gpu_index(self.hello.node, {**message.where, "node": self.hello.node})
         event = ModelEvent(
             message.kind, message.begin_ms, message.what, where, message.end_ms, message.severity
         )

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from vigie.model import Table
+from vigie.model.node import normalize_pci_bus_id
 from vigie.model.table import Series
 from vigie.server.ingest.metadata import MetadataCache, families_of
 from vigie.server.staleness.activity import JOB
@@ -15,6 +16,7 @@ from vigie.wire import table_codec
 from vigie.wire.messages import RELAYED_PREFIX, DeltaMessage, MalformedMessageError, TableMessage
 from vigie.wire.table_codec import TableDelta
 
+GPU_INFO = "vigie_gpu_info"
 EXPORTER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LAYOUTS = 4096
 MAX_SERIES = 1_000_000  # of all tables of one connection
@@ -90,8 +92,8 @@ class LinkTables:
             self._plans[numbers] = plan
         return plan
 
-    def announce(self, message: TableMessage | DeltaMessage) -> None:
-        """Take a table, or raise Malformed."""
+    def announce(self, message: TableMessage | DeltaMessage) -> Table:
+        """Store a table and return it, or raise MalformedMessageError."""
         self._plans.clear()
         if isinstance(message, TableMessage):
             table = Table(message.source, message.version, self._alike.series(message.layout))
@@ -105,3 +107,15 @@ class LinkTables:
         if self._series > MAX_SERIES:
             raise MalformedMessageError(f"more than {MAX_SERIES} series")
         self._tables[message.number] = table
+        return table
+
+
+def gpus_by_pci_bus_id(table: Table) -> dict[str, str]:
+    """Return the indexes of the GPUs that a table describes."""
+    return {
+        normalize_pci_bus_id(labels["pci_bus_id"]): labels["gpu"]
+        for metric, values in table.series
+        if metric.name == GPU_INFO
+        for labels in [dict(zip(metric.labels, values, strict=True))]
+        if labels.get("pci_bus_id") and labels.get("gpu")
+    }

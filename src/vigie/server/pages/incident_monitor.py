@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vigie.findings.core.finding import HOUR_MS, LABELS, MINUTE_MS
@@ -14,13 +14,11 @@ from vigie.findings.core.history import KEEP_MS, STEP_MS, History, history_queri
 from vigie.findings.core.incident import Incident, build_incidents
 from vigie.findings.core.occurrence import Occurrence, from_events
 from vigie.findings.core.registry import all_findings
-from vigie.model import Event
 from vigie.query.errors import QueryError
 from vigie.server.cluster.bindings import StoredBinding
 from vigie.server.pages.cluster_state import ClusterState
 from vigie.server.pages.query_batch import BatchQuery, BatchRunner, QuerySpan
 from vigie.server.pages.snapshot import Snapshot
-from vigie.sources._gpu import pci_bus_id
 
 log = logging.getLogger(__name__)
 
@@ -83,9 +81,8 @@ class IncidentMonitor:
 
     def _told(self, seen: list[Occurrence], snapshot: Snapshot) -> list[Incident]:
         at_ms = snapshot.at_ms
-        cards = {(card.node, pci_bus_id(card.pci_bus_id)): card.gpu for card in snapshot.cards.values()}
         found = self._known.events(self._kinds, at_ms - KEEP_MS, at_ms)
-        happened = [_placed(kept.event, cards) for kept in found]
+        happened = [kept.event for kept in found]
         seen = [one._replace(end_ms=at_ms) if _is_back(one, snapshot) else one for one in seen] + [
             sighting
             for sighting in from_events(self._findings, happened, at_ms)
@@ -155,15 +152,6 @@ def _is_back(one: Occurrence, snapshot: Snapshot) -> bool:
     """Tell whether the node that samples of the last minutes call lost is there again."""
     node = one.labels.get("instance", "")
     return one.finding.while_silent and one.end_ms is None and snapshot.is_up(node)
-
-
-def _placed(event: Event, cards: Mapping[tuple[str, str], str]) -> Event:
-    """Return an event with the index of its GPU; the kernel's log knows only where the card sits."""
-    where = event.where
-    if where.get("gpu") or not where.get("pci_bus_id"):
-        return event
-    gpu = cards.get((where.get("node", ""), pci_bus_id(where["pci_bus_id"])), "")
-    return event._replace(where={**where, "gpu": gpu}) if gpu else event
 
 
 class JobLookup:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Callable, NamedTuple, Optional, Union
 
 from vigie.model import Metric, Phase, Sample
-from vigie.sources._gpu import pci_bus_id
+from vigie.model.node import normalize_pci_bus_id
 from vigie.sources._number_lists import format_number_list
 from vigie.sources._nvml.driver import OVER, NvmlDriver
 from vigie.sources._nvml.gpu import HOST_LABEL, LOST, Columns, FieldRows, GpuPart, NvmlGpu, Series
@@ -189,7 +189,7 @@ def tell_lost(host: Host) -> None:
             severity="critical",
             gpu=str(gpu.index),
             uuid=gpu.uuid,
-            pci_bus_id=pci_bus_id(gpu.pci),
+            pci_bus_id=normalize_pci_bus_id(gpu.pci),
         )
         known[gpu.uuid] = gpu.lost
 

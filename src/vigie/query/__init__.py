@@ -1,1 +1,1 @@
-"""Asks: PromQL over the embedded store, or over a Prometheus-compatible URL."""
+"""PromQL over the embedded store, or over a Prometheus-compatible URL."""

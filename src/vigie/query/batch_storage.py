@@ -1,4 +1,4 @@
-"""Selections of one round that are read together: each stream of the store once, and not once a question."""
+"""Reads the selections of a batch of queries together: each stream once, not once per query."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from vigie.query.matchers import matchers_of
 from vigie.query.parser.grammar import nodes
 from vigie.query.storage import Labels, Load, Matcher, QueryableStorage, SeriesGroup, Storage, StorageView
 
-LONGEST_MS = 600_000  # longer ranges are read for themselves, a few streams at a time
+LONGEST_MS = 600_000  # longer ranges are read alone, a few streams at a time
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
-Further = tuple[Matcher, ...]  # what a selector demands beside names
+Further = tuple[Matcher, ...]  # matchers other than those of the name
 
 
 class BatchedSelection(NamedTuple):
-    """Metrics that are asked for at one time under the same further conditions, and how far back."""
+    """Metrics selected at one time with the same further matchers, and how far back."""
 
     names: frozenset[str]
     reach: int
 
 
 class _Stream(NamedTuple):
-    """A group that was read, and where its rows stand among those of all groups."""
+    """A group that was read, and the position of its rows among those of all groups."""
 
     group: SeriesGroup
     everything: ConcatLabelTable | None
     first: int
 
     def cut(self, rows: Indices, start: int, end: int) -> SeriesGroup | None:
-        """Return some rows in a span."""
+        """Return some rows in a time range."""
         times = self.group.times
         low, high = int(times.searchsorted(start)), int(times.searchsorted(end, side="right"))
         if low >= high:
@@ -51,11 +51,11 @@ class _Stream(NamedTuple):
         return SeriesGroup(labels, times[low:high], self.group.values[rows, low:high])
 
 
-Read = dict[str, dict[int, tuple[_Stream, Indices]]]  # by name and number of the stream
+Read = dict[str, dict[int, tuple[_Stream, Indices]]]  # by name and stream number
 
 
 class BatchStorage(StorageView):
-    """A store, asked at one time; what several questions need of it is read once."""
+    """A view of a store at one time, which reads what several queries need once."""
 
     def __init__(
         self, storage: QueryableStorage, wishes: dict[Further, BatchedSelection], at: int, most: int
@@ -100,7 +100,7 @@ class BatchStorage(StorageView):
 
 
 def batch_reads(storage: Storage, expressions: Iterable[Expr], at: int, lookback: int, most: int) -> Storage:
-    """Return a store that reads once what these questions need at one time, and holds so many samples."""
+    """Return a view that reads once what these queries need at one time, holding at most `limit` samples."""
     if not isinstance(storage, QueryableStorage):
         return storage
     reaches: dict[Further, dict[str, int]] = defaultdict(dict)
@@ -125,7 +125,7 @@ def _selectors(expressions: Iterable[Expr], lookback: int) -> Iterator[tuple[Vec
 
 
 def _names(matchers: Sequence[Matcher]) -> tuple[frozenset[str], Further]:
-    """Return the names that matchers demand, if they can be listed, and what else they demand."""
+    """Return the metric names that matchers select, if they can be listed, and the other matchers."""
     further = tuple(matcher for matcher in matchers if matcher.label != NAME)
     named = [matcher for matcher in matchers if matcher.label == NAME]
     if len(named) == 1:

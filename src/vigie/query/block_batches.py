@@ -1,7 +1,7 @@
-"""Many blocks at one step: what becomes of them is made at once, and not once for each.
+"""Processes many small blocks in one numpy call instead of one per block.
 
-The blocks of a hundred nodes differ in their times. For a function of ranges each is cut to its range, and
-those of equally many samples stand in one matrix.
+The blocks of many nodes differ in their times. For a range function each is cut to its range, and those with
+equally many samples are stacked into one matrix.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from vigie.query.vectors import Vector, concat_vectors, empty
 from vigie.query.windows import PIECE, RangeFunction, Window, apply_function
 
 T = TypeVar("T")
-Placed = tuple[int, SampleBlock]  # which of all blocks it is
-FEW = 1 << 14  # samples of a block; more are not worth being copied
+Placed = tuple[int, SampleBlock]  # index among all blocks
+FEW = 1 << 14  # samples of a block; larger ones are not worth copying
 
 
 def batches(things: Iterable[T], size: Callable[[T], int], enough: int) -> Iterator[list[T]]:
-    """Yield the things in lists that are as large as that or a little larger, but for the last."""
+    """Yield lists of at least this total size, except for the last."""
     batch, total = list[T](), 0
     for thing in things:
         batch.append(thing)
@@ -38,7 +38,7 @@ def batches(things: Iterable[T], size: Callable[[T], int], enough: int) -> Itera
 def newest_of_many(
     blocks: Sequence[SampleBlock], reference: int, lookback: int, semantics: Semantics
 ) -> Vector:
-    """Return the newest value of every series, unless it is too old or the end of its series."""
+    """Return the newest value of every series, unless it is too old or stale."""
     oldest = reference - lookback + (1 if semantics.left_open else 0)
     chosen: list[SampleBlock] = []
     columns: list[Floats] = []
@@ -64,7 +64,7 @@ def apply_to_many(
     parameters: Sequence[Floats],
     check: Callable[[], None],
 ) -> Vector:
-    """Return what becomes of the blocks that have samples enough, in their order."""
+    """Apply a range function to the blocks that have enough samples, in their order."""
     begins = ends - length
     side: Literal["left", "right"] = "right" if semantics.left_open else "left"
     bundles: dict[int, list[Placed]] = {}

@@ -1,7 +1,7 @@
-"""Buckets: what the samples of a series came to in each of the equal spans of time, and wider spans of them.
+"""Buckets: aggregates of a series over equal time ranges, and over ranges of several buckets.
 
-A bucket is named by its end, and holds the samples after its begin up to and including its end, like a
-range of Prometheus 3: so a range that begins and ends where buckets do holds exactly their samples.
+A bucket is identified by its end and is left-open, like a range of Prometheus 3: a range that starts and ends
+at bucket boundaries holds exactly their samples.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from vigie.query.arrays import Flags, Floats, Indices, Times
 
 Cells = NDArray[Any]
-FEW = 32  # buckets with something to sum that are looked at one by one
+FEW = 32  # non-empty columns up to which summing one by one is faster
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """One row for each series, or a single one where it is the same for all; one column for each bucket.
+    """One row per series, or a single row if all are equal; one column per bucket.
 
-    `lost` is what the counter had before each of its resets within the bucket, so that its increase is
-    last - first + lost. Without samples the count is 0, total and lost too, and the other values are NaN.
+    `lost` is the sum of the values before each counter reset in the bucket, so that the increase is
+    last - first + lost. Without samples, count, total and lost are 0, and the other values NaN.
     """
 
     ends: Times
@@ -64,13 +64,13 @@ NOTHING: dict[str, float | int] = {
 
 
 def empty_buckets(field: str, rows: int, buckets: int) -> Cells:
-    """Return a field's cells where there are no samples."""
+    """Return the cells of a field for buckets without samples."""
     whole = field in ("first_at", "last_at")
     return np.full((rows, buckets), NOTHING[field], dtype=np.int64 if whole else np.float64)
 
 
 def stack_buckets(parts: list[Buckets], heights: list[int]) -> Buckets:
-    """Return the series of all parts, so many of each, which have the same buckets."""
+    """Concatenate series that have the same buckets; `heights` are their numbers."""
     if len(parts) == 1:
         return parts[0]
     width = len(parts[0].ends)
@@ -86,7 +86,7 @@ def stack_buckets(parts: list[Buckets], heights: list[int]) -> Buckets:
 
 
 def spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str] = FIELDS) -> Buckets:
-    """Return, for each pair, the buckets from low (in) to high (out) as one, with at least these fields."""
+    """Merge, for each pair, the buckets from low (in) to high (out), with at least these fields."""
     filled = buckets.count > 0
     after, before = _next_filled(filled), _last_filled(filled)
     start, stop = after[:, low], before[:, high - 1]
@@ -121,7 +121,7 @@ def spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str]
 def _lost(
     buckets: Buckets, filled: Flags, before: Indices, start: Indices, low: Indices, high: Indices
 ) -> Floats:
-    """Return what resets took away, within buckets and from one to the next that has samples."""
+    """Sum the reset losses, within buckets and between consecutive buckets with samples."""
     inner = _sum(buckets.lost, low, high)
     previous = np.full_like(before, -1)
     previous[:, 1:] = before[:, :-1]
@@ -140,13 +140,13 @@ def _lost(
 
 
 def _within(between: Floats, start: Indices, low: Indices, high: Indices) -> Floats:
-    """Return the sum over each span but for its first bucket with samples, which follows one outside."""
+    """Sum over each span except for its first bucket with samples, whose predecessor is outside."""
     inside: Floats = _sum(between, low, high) - _pick(between, start)
     return inside
 
 
 def _next_filled(filled: Flags) -> Indices:
-    """Return, for each bucket, the first at or after it that has samples; their number if none has."""
+    """Return, for each bucket, the first at or after it with samples; the number of buckets if none."""
     width = filled.shape[1]
     places = np.where(filled, np.arange(width), width)
     following: Indices = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
@@ -154,7 +154,7 @@ def _next_filled(filled: Flags) -> Indices:
 
 
 def _last_filled(filled: Flags) -> Indices:
-    """Return, for each bucket, the last up to it that has samples; -1 if none has."""
+    """Return, for each bucket, the last at or before it with samples; -1 if none."""
     places = np.where(filled, np.arange(filled.shape[1]), -1)
     preceding: Indices = np.maximum.accumulate(places, axis=1)
     return preceding
@@ -170,7 +170,7 @@ def _pick(cells: Cells, places: Indices) -> Cells:
 
 
 def _sum(cells: Floats, low: Indices, high: Indices) -> Floats:
-    """Return the sum over each span; where most buckets hold nothing, only the others are looked at."""
+    """Sum over each span; if most columns are zero, only the others are added."""
     columns = np.flatnonzero(cells.any(axis=0))
     if len(columns) > FEW:
         return _reduce(np.add, cells, low, high)
@@ -182,6 +182,6 @@ def _sum(cells: Floats, low: Indices, high: Indices) -> Floats:
 
 
 def _reduce(operation: np.ufunc, cells: Floats, low: Indices, high: Indices) -> Floats:
-    padded = np.concatenate([cells, cells[:, :1]], axis=1)  # so that an end may lie after the last
+    padded = np.concatenate([cells, cells[:, :1]], axis=1)  # so that an end may be after the last
     reduced: Floats = operation.reduceat(padded, np.column_stack([low, high]).ravel(), axis=1)[:, ::2]
     return reduced

@@ -1,4 +1,4 @@
-"""The two ways to ask: at one time, or at many steps."""
+"""The query engine: instant and range queries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SUBQUERY_STEP_MS = 60_000
 
 
 class ResultSeries(NamedTuple):
-    """The points of one series of an answer; times are milliseconds."""
+    """The samples of one series of a result; times in milliseconds."""
 
     labels: Labels
     times: Times
@@ -36,7 +36,7 @@ class ResultSeries(NamedTuple):
 
 
 class QueryResult(NamedTuple):
-    """What a query gives: `kind` is vector, matrix, scalar or string, as in Prometheus's API."""
+    """The result of a query; `kind` is vector, matrix, scalar or string, as in Prometheus's API."""
 
     kind: str
     series: list[ResultSeries]
@@ -45,12 +45,12 @@ class QueryResult(NamedTuple):
 
 
 class Engine:
-    """Answers PromQL over a store."""
+    """Evaluates PromQL over a store."""
 
     def __init__(
         self,
         storage: Storage,
-        limits: QueryLimits = QueryLimits(),  # noqa: B008 - it cannot be changed
+        limits: QueryLimits = QueryLimits(),  # noqa: B008 - immutable
         semantics: Semantics = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
         lookback: int = LOOKBACK_MS,
@@ -65,7 +65,7 @@ class Engine:
         self._shared = shared
 
     def instant(self, query: str, at: int) -> QueryResult:
-        """Return the answer at one time, in milliseconds."""
+        """Evaluate a query at one time, in milliseconds."""
         expression = parse(query)
         scope = self._scope(np.array([at], dtype=np.int64), at, at)
         inner = unwrap(expression)
@@ -77,12 +77,12 @@ class Engine:
         return answer._replace(warnings=tuple(scope.warnings))
 
     def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
-        """Return the answer at every step from start to end, in milliseconds."""
+        """Evaluate a query at every step from start to end, in milliseconds."""
         scope, value = self._stepped(query, start, end, step)
         return QueryResult("matrix", _matrix(value, scope.times), warnings=tuple(scope.warnings))
 
     def vector(self, query: str, start: int, end: int, step: int) -> tuple[Times, Vector]:
-        """Return the same as numbers under labels, in no order; a step of 0 is one time, start."""
+        """Evaluate a range query without ordering its series; with step 0, an instant query at start."""
         if step:
             scope, value = self._stepped(query, start, end, step)
         else:
@@ -165,7 +165,7 @@ def _points(vector: Vector, times: Times) -> list[ResultSeries]:
 
 
 def _in_step(vector: Vector, times: Times) -> list[ResultSeries]:
-    """Return series that have samples at the same steps; they share their times, as who writes them sees."""
+    """Return series with samples at the same steps; they share their times array, which encoders exploit."""
     steps, values = vector.present[0], vector.values
     if not steps.any():
         return []
@@ -181,7 +181,7 @@ def _matrix(value: Vector | Floats, times: Times) -> list[ResultSeries]:
 
 
 def _raw(scope: EvalContext, expression: Range) -> list[ResultSeries]:
-    """Return the samples of a range vector as they are."""
+    """Return the samples of a range vector."""
     found: Sequence[ResultSeries] = [
         ResultSeries(labels, window.times[low:high], values[low:high])
         for block, window in windows(scope, expression, evaluate)

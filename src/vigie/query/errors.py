@@ -1,38 +1,38 @@
-"""What can go wrong with a query, in the kinds that Prometheus's API tells apart."""
+"""Query errors, with the error types of Prometheus's API."""
 
 from __future__ import annotations
 
 
 class QueryError(Exception):
-    """A query without an answer; `kind` is the errorType and `status` the HTTP status of Prometheus's API."""
+    """Base class; `kind` is the errorType and `status` the HTTP status of Prometheus's API."""
 
     kind = "internal"
     status = 500
 
 
 class BadDataError(QueryError):
-    """The question itself is wrong: it cannot be parsed, or its parameters make no sense."""
+    """The query cannot be parsed, or its parameters are invalid."""
 
     kind = "bad_data"
     status = 400
 
 
 class ExecutionError(QueryError):
-    """The question is well formed, but the data do not allow an answer, or it is too big."""
+    """The query is valid, but cannot be evaluated on this data, or is too big."""
 
     kind = "execution"
     status = 422
 
 
 class TooManySamplesError(ExecutionError):
-    """The question would hold more samples than it may."""
+    """The query would hold more samples than allowed."""
 
     def __init__(self) -> None:
         super().__init__("query processing would load too many samples into memory in query execution")
 
 
 class QueryTimeoutError(QueryError):
-    """The answer took longer than allowed."""
+    """The query took longer than allowed."""
 
     kind = "timeout"
     status = 503

@@ -1,4 +1,4 @@
-"""What an expression is evaluated in: the store, the steps and the rules."""
+"""The context of an evaluation: storage, steps, limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vigie.query.subexpression_cache import SubexpressionCache
 
 @dataclass(frozen=True)
 class EvalContext:
-    """The steps of the expression, in milliseconds; `start` and `end` are those of the whole query."""
+    """The steps of an expression, in milliseconds; `start` and `end` are those of the whole query."""
 
     storage: Storage
     times: Times
@@ -27,21 +27,21 @@ class EvalContext:
     semantics: Semantics
     lookback: int
     default_step: int
-    step: int = 0  # of the whole query; 0 if it is asked at one time
+    step: int = 0  # of the whole query; 0 for an instant query
     warnings: list[str] = field(default_factory=list)  # of the whole query
-    shared: SubexpressionCache | None = None  # with other questions of the same round
+    shared: SubexpressionCache | None = None  # with other queries of the same batch
 
     def warn(self, text: str) -> None:
-        """Tell the asker something about the answer, once."""
+        """Add a warning to the result, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def at(self, times: Times) -> EvalContext:
-        """Return the same scope with other steps."""
+        """Return the same context with other steps."""
         return replace(self, times=times)
 
     def references(self, at: AtModifier | None, offset: timedelta | None) -> Times:
-        """Return, for each step, the time that a selector with these modifiers looks at."""
+        """Return, for each step, the time that a selector with these modifiers evaluates at."""
         times = self.times if at is None else np.full(len(self.times), self._fixed(at), dtype=np.int64)
         return times - to_ms(offset) if offset else times
 
@@ -55,5 +55,4 @@ class EvalContext:
 
 
 def to_ms(duration: timedelta) -> int:
-    """Return a duration in whole milliseconds."""
     return duration // timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""Walks the tree of a query; every node gives its value at all steps at once."""
+"""Evaluates the tree of a query; every node gives its value at all steps at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vigie.query.windows import RangeFunction, apply
 
 
 def evaluate(expression: tree.Expr, scope: EvalContext) -> Value:
-    """Return the value of an expression at every step of the scope."""
+    """Evaluate an expression at every step of the context."""
     expression = unwrap(expression)
     scope.budget.check_time()
     if scope.shared is None:
@@ -62,7 +62,7 @@ def _evaluated(expression: tree.Expr, scope: EvalContext) -> Value:
 
 
 def _decides(expression: tree.BinaryExpr, left: Value) -> bool:
-    """Tell whether nothing can come of an operator, whatever stands on its right."""
+    """Report whether the result is empty, whatever the right operand is."""
     return str(expression.op) != "or" and isinstance(left, Vector) and not len(left.labels)
 
 
@@ -90,7 +90,7 @@ def _negated(value: Value) -> Value:
 
 def _aggregated(expression: tree.AggregateExpr, scope: EvalContext) -> Vector:
     fold = FOLDS.get(str(expression.op))
-    # The numbers of one step are held soonest all together; their groups are then made only once.
+    # For one step, holding all samples is fastest, and groups are computed once.
     stream = plan_streaming(expression.expr, scope, evaluate) if fold and len(scope.times) > 1 else None
     if fold and stream:
         grouper = Grouper(expression.modifier)
@@ -106,7 +106,7 @@ def _aggregated(expression: tree.AggregateExpr, scope: EvalContext) -> Vector:
 
 
 def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: EvalContext) -> Vector | None:
-    """Return an aggregation that rollups answer group by group, if they do."""
+    """Aggregate over rollups group by group, if they can answer the expression."""
     inner, grouper = unwrap(expression.expr), Grouper(expression.modifier)
 
     def finish(vector: Vector) -> PartialAggregation | None:
@@ -197,7 +197,7 @@ def _absent_over_time(argument: tree.Expr, scope: EvalContext) -> Vector:
 
 
 def _required(selector: tree.Expr | None) -> dict[str, str]:
-    """Return the labels that a selector demands; one that it mentions twice is left out."""
+    """Return the labels of equality matchers; a label with several matchers is left out."""
     if not isinstance(selector, tree.VectorSelector):
         return {}
     labels: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Label sets that stand together: made one by one when they are asked for, grouped without being made."""
+"""Label sets as columns, so that they can be grouped without being built one by one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vigie.query.storage import Labels
 NAME = "__name__"
 Codes = NDArray[np.intp]
 Column = tuple[Sequence[str], Codes | None]
-FEW = 32  # rows of a part that are numbered one by one sooner than as an array
+FEW = 32  # rows of a part up to which encoding one by one is faster than as an array
 
 
 class LabelTable(Sequence[Labels]):
-    """What a store may give in place of a list of label sets, if it knows their columns."""
+    """A sequence of label sets, backed by columns."""
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> LabelTable:
@@ -28,19 +28,19 @@ class LabelTable(Sequence[Labels]):
 
     @abstractmethod
     def without(self, names: Iterable[str]) -> LabelTable:
-        """Return the rows without some labels."""
+        """Drop some labels."""
 
     @abstractmethod
     def names(self) -> set[str]:
-        """Return the names of the labels that a row may have."""
+        """Return the label names that a row may have."""
 
     @abstractmethod
     def column(self, name: str) -> tuple[Sequence[str], Codes | None]:
-        """Return the values of a label and for each row which it has; None if all have the first."""
+        """Return the values of a label and each row's index into them; None if all rows have the first."""
 
     @abstractmethod
     def sharing_key(self, names: Iterable[str]) -> Hashable:
-        """Return what is the same for other rows only if these labels are, row by row."""
+        """Return a key that is equal for other rows only if these labels are, row by row."""
 
     @abstractmethod
     def row(self, place: int) -> Labels: ...
@@ -70,14 +70,14 @@ def take_rows(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labe
 
 
 def drop_names(labels: Sequence[Labels]) -> Sequence[Labels]:
-    """Return the label sets without the metric's name."""
+    """Drop the metric name."""
     if isinstance(labels, LabelTable):
         return labels.without((NAME,))
     return [{name: value for name, value in each.items() if name != NAME} for each in labels]
 
 
 def metric_names(labels: Sequence[Labels]) -> set[str]:
-    """Return the metric names that occur; an absent one is empty."""
+    """Return the distinct metric names; an absent one is empty."""
     if isinstance(labels, LabelTable):
         values, codes = labels.column(NAME)
         return set(values[:1]) if codes is None else {values[code] for code in np.unique(codes).tolist()}
@@ -85,7 +85,7 @@ def metric_names(labels: Sequence[Labels]) -> set[str]:
 
 
 def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes | None]:
-    """Return the values of a label and for each row which it has; None if all have the first."""
+    """Return the values of a label and each row's index into them; None if all rows have the first."""
     if isinstance(labels, LabelTable):
         return labels.column(name)
     numbers: dict[str, int] = {"": 0}
@@ -94,7 +94,7 @@ def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes
 
 
 class _Parts:
-    """Rows that follow one another, and the columns that somebody asked for."""
+    """Concatenated tables, with cached columns."""
 
     def __init__(self, parts: Sequence[LabelTable]) -> None:
         self.parts = parts
@@ -113,14 +113,14 @@ class _Parts:
         return self._names
 
     def column(self, name: str) -> Column:
-        """Return the values of a label and for each row which it has."""
+        """Return the values of a label and each row's index into them."""
         if name not in self._columns:
             self._columns[name] = self._numbered(name)
         return self._columns[name]
 
     def _numbered(self, name: str) -> Column:
         numbers: dict[str, int] = {}
-        whole: list[int] = []  # for each part the value that all its rows have
+        whole: list[int] = []  # per part, the code that all its rows have
         varied: list[tuple[int, Sequence[str], Codes]] = []
         for place, part in enumerate(self.parts):
             values, codes = part.column(name)
@@ -139,7 +139,7 @@ class _Parts:
 
 
 def _renumbered(values: Sequence[str], codes: Codes, numbers: dict[str, int]) -> Codes | list[int]:
-    """Return the codes of a part as those of all; a part has values that none of its rows has."""
+    """Return the codes of a part as codes of the whole; a part may have unused values."""
     if len(codes) <= FEW:
         return [numbers.setdefault(values[code], len(numbers)) for code in codes.tolist()]
     if len(values) <= len(codes):
@@ -151,7 +151,7 @@ def _renumbered(values: Sequence[str], codes: Codes, numbers: dict[str, int]) ->
 
 
 class ConcatLabelTable(LabelTable):
-    """Some rows of parts that follow one another, but for a few labels that are left out."""
+    """Some rows of concatenated tables, without dropped labels."""
 
     def __init__(
         self, parts: _Parts, rows: Codes | None = None, left_out: frozenset[str] = frozenset()
@@ -160,14 +160,14 @@ class ConcatLabelTable(LabelTable):
 
     @classmethod
     def of(cls, parts: Sequence[LabelTable]) -> ConcatLabelTable:
-        """Return the rows of all parts."""
+        """Concatenate tables."""
         first = parts[0]
         if isinstance(first, ConcatLabelTable):
             rows = [
                 part._rows for part in parts if isinstance(part, ConcatLabelTable) and part._is_beside(first)
             ]
             known = [some for some in rows if some is not None]
-            if len(known) == len(parts):  # columns that were made for one question are there for the next
+            if len(known) == len(parts):  # reuse the columns computed for an earlier query
                 return cls(first._parts, np.concatenate(known), first._left_out)
         return cls(_Parts(parts))
 

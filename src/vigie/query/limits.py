@@ -1,4 +1,4 @@
-"""How much a query may cost, and the errors it gets when it costs more."""
+"""Limits of a query, and its budget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vigie.query.errors import QueryTimeoutError, TooManySamplesError
 
 
 class QueryLimits(NamedTuple):
-    """What one query may use: samples held in memory, points in each series of its answer, and seconds."""
+    """Per query: samples in memory, points per series of the result, and seconds."""
 
     samples: int = 50_000_000
     points: int = 11_000
@@ -19,20 +19,20 @@ class QueryLimits(NamedTuple):
 
 
 class QueryBudget:
-    """What is left of the limits for one query."""
+    """Tracks what one query has used."""
 
     def __init__(self, limits: QueryLimits, clock: Callable[[], float]) -> None:
         self.limits = limits
         self._clock = clock
         self._deadline = clock() + limits.seconds
         self.total = 0  # samples counted so far
-        self.peak = 0  # the most that were held at once
+        self.peak = 0  # highest number held at once
         self._kept = 0
         self._passing = 0
         self._guard = threading.Lock()
 
     def spend(self, samples: int) -> None:
-        """Count samples that the query loads or makes."""
+        """Count samples that the query loads or creates."""
         with self._guard:
             self._kept += samples
             self._note(samples)
@@ -40,7 +40,7 @@ class QueryBudget:
 
     @contextmanager
     def held(self, samples: int) -> Iterator[None]:
-        """Count samples that are let go again."""
+        """Count samples that are released at the end."""
         with self._guard:
             self._passing += samples
             self._note(samples)

@@ -1,4 +1,4 @@
-"""Whether a series fits the matchers of a selector; patterns are RE2 and always match the whole value."""
+"""Matches series against selectors; regular expressions are RE2 and fully anchored."""
 
 from __future__ import annotations
 
@@ -20,23 +20,19 @@ Test = Callable[[str], bool]
 
 
 class MatchTest(Protocol):
-    """What a pattern found."""
-
-    def group(self, index: int | str) -> str | None:
-        """Return the text of one group."""
+    def group(self, index: int | str) -> str | None: ...
 
 
 class RegexPattern(Protocol):
     groups: int
     groupindex: dict[str, int]
 
-    def fullmatch(self, text: str) -> MatchTest | None:
-        """Return the match of the whole text, or nothing."""
+    def fullmatch(self, text: str) -> MatchTest | None: ...
 
 
 @lru_cache(maxsize=1024)
 def pattern(text: str) -> RegexPattern:
-    """Return a pattern that must match the whole value; a dot also stands for a newline."""
+    """Compile an anchored pattern; a dot also matches a newline."""
     options = re2.Options()
     options.log_errors = False
     try:
@@ -47,7 +43,7 @@ def pattern(text: str) -> RegexPattern:
 
 
 def value_test(matcher: Matcher) -> Test:
-    """Return a function that tells whether a label's value fits one matcher."""
+    """Return a function that tests a label value."""
     wanted = matcher.value
     if matcher.operator == "=":
         return lambda value: value == wanted
@@ -60,19 +56,19 @@ def value_test(matcher: Matcher) -> Test:
 
 
 def series_test(matchers: Sequence[Matcher]) -> Callable[[Labels], bool]:
-    """Return a function that tells whether a label set fits all matchers."""
+    """Return a function that tests a label set."""
     tests = [(matcher.label, value_test(matcher)) for matcher in matchers]
     return lambda labels: all(test(labels.get(label, "")) for label, test in tests)
 
 
 def matchers_of(selector: VectorSelector) -> list[Matcher]:
-    """Return the conditions of a selector, its name among them."""
+    """Return the matchers of a selector, including its name."""
     named = [Matcher(NAME, "=", selector.name)] if selector.name else []
     return named + [Matcher(each.name, _operator(each), each.value) for each in selector.matchers.matchers]
 
 
 def one_metric(matchers: list[Matcher]) -> bool:
-    """Tell whether all series have the same name, so that none become alike when they lose it."""
+    """Report whether all series have the same name, so that dropping it creates no duplicates."""
     return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
 
 

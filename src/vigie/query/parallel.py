@@ -1,4 +1,4 @@
-"""Does a few things at a time, as many as there are processors, and gives the results in order."""
+"""Runs tasks in a few threads, and yields their results in order."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TypeVar
 T = TypeVar("T")
 MOST = 8  # threads
 
-# One pool for each process: the threads of a parent do not exist in a forked child.
+# One pool per process: the threads of a parent do not exist in a forked child.
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def parallel_map(tasks: Iterable[Callable[[], T]], worth: Callable[[], bool]) -> Iterator[T]:
-    """Yield the results of the tasks in order; only a few are taken in advance, so that few are held.
+    """Yield the results of tasks in order, submitting only a few ahead.
 
-    Threads are used as long as that is worth it: small tasks would only wait for each other.
+    Threads are used only while `worth` returns true: small tasks would contend for the interpreter's lock.
     """
     workers = min(os.cpu_count() or 1, MOST)
     waiting: deque[Future[T]] = deque()

@@ -20,7 +20,7 @@ Range = MatrixSelector | SubqueryExpr
 
 
 def unwrap(expression: Expr) -> Expr:
-    """Return what stands inside parentheses."""
+    """Strip parentheses."""
     while isinstance(expression, ParenExpr):
         expression = expression.expr
     return expression
@@ -54,7 +54,7 @@ def _subquery(
     first = -(-begin // step) * step
     if scope.semantics.left_open and first == begin:
         first += step
-    scope.budget.spend(max(0, (end - first) // step + 1))  # before there are so many times
+    scope.budget.spend(max(0, (end - first) // step + 1))  # before the times are allocated
     inner = scope.at(np.arange(first, end + 1, step, dtype=np.int64))
     vector = evaluate(query.expr, inner)
     assert isinstance(vector, Vector)

@@ -1,4 +1,4 @@
-"""The same questions, asked of a Prometheus-compatible URL: Prometheus, VictoriaMetrics, Mimir, Thanos."""
+"""Forwards queries to a Prometheus-compatible URL: Prometheus, VictoriaMetrics, Mimir, Thanos."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ ERRORS: dict[str, type[QueryError]] = {
 
 
 class BackendUnavailableError(QueryError):
-    """The engine that should answer cannot be asked."""
+    """The remote engine cannot be reached."""
 
     kind = "unavailable"
     status = 503
 
 
 class RemoteEngine:
-    """Asks an engine elsewhere; a path in its URL, such as /prometheus, stays in front of every request."""
+    """A client of a remote engine; the path of its URL, such as /prometheus, prefixes every request."""
 
     def __init__(
         self,
@@ -57,21 +57,21 @@ class RemoteEngine:
         self._idle: list[HttpClient] = []
 
     def instant(self, query: str, at: int) -> QueryResult:
-        """Return the answer at one time, in milliseconds."""
+        """Evaluate a query at one time, in milliseconds."""
         return _answer(self._ask("query", query=query, time=_seconds(at)))
 
     def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
-        """Return the answer at every step from start to end, in milliseconds."""
+        """Evaluate a query at every step from start to end, in milliseconds."""
         times = {"start": _seconds(start), "end": _seconds(end), "step": _seconds(step)}
         return _answer(self._ask("query_range", query=query, **times))
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
-        """Return the label sets of the series that have samples between the two times."""
+        """Return the label sets of series with samples between the two times."""
         found: list[Labels] = self._look_up("series", matchers, start, end)
         return found
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
+        """Return their sorted label names."""
         found: list[str] = self._look_up("labels", matchers, start, end)
         return found
 
@@ -83,14 +83,13 @@ class RemoteEngine:
     async def forward(
         self, method: str, path: str, query: str, body: bytes, content_type: str
     ) -> tuple[int, str, bytes]:
-        """Pass a request on as it is, and return status, content type and body."""
+        """Forward a request unchanged; return status, content type and body."""
         where = f"{path}?{query}" if query else path
         headers = {"Content-Type": content_type} if content_type else {}
         reply = await asyncio.to_thread(self._request, method, where, body, headers)
         return reply.status, reply.headers.get("content-type", "application/json"), reply.body
 
     def close(self) -> None:
-        """Close the connections that are kept open."""
         while self._idle:
             self._idle.pop().close()
 
@@ -102,7 +101,7 @@ class RemoteEngine:
         return _data(self._request("GET", where, b"", {}))["data"]
 
     def _ask(self, path: str, **parameters: str) -> dict[str, Any]:
-        # By POST: a query may be longer than a URL may be.
+        # By POST: a query may be longer than a URL.
         body = urlencode(parameters).encode()
         return _data(self._request("POST", f"/api/v1/{path}", body, {"Content-Type": FORM}))
 
@@ -133,7 +132,6 @@ class RemoteEngine:
 
 
 def selector(matchers: Sequence[Matcher]) -> str:
-    """Return the matchers as PromQL."""
     return (
         "{"
         + ",".join(f"{m.label}{m.operator}{json.dumps(m.value, ensure_ascii=False)}" for m in matchers)

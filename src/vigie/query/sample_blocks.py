@@ -1,4 +1,4 @@
-"""Turns what the store gives into blocks without holes: every series has a sample at every time."""
+"""Splits series groups into blocks in which every series has a sample at every time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ class SampleBlock(NamedTuple):
 
 
 def is_stale(values: Floats) -> Flags:
-    """Tell which values are the mark that their series has ended."""
     stale: Flags = values.view(np.uint64) == STALE_BITS
     return stale
 
 
 def blocks_of(groups: Sequence[SeriesGroup], *, keep_stale: bool) -> Iterator[SampleBlock]:
-    """Yield blocks with the samples of the groups; marks of the end are samples only if asked for."""
+    """Yield the blocks of several groups; stale markers are kept only on request."""
     for group in join_blocks(groups):
         yield from blocks_in(group, keep_stale=keep_stale)
 
@@ -48,7 +47,7 @@ def blocks_in(group: SeriesGroup, *, keep_stale: bool) -> Iterator[SampleBlock]:
 
 
 def split_by_holes(group: SeriesGroup, present: Flags) -> Iterator[SampleBlock]:
-    """Yield one block for the rows of each pattern of holes."""
+    """Yield one block per pattern of holes."""
     if not len(present):
         return
     full = present.all(axis=1)
@@ -71,12 +70,12 @@ def _block(group: SeriesGroup, rows: Indices, columns: Flags | slice) -> SampleB
 
 
 def join_blocks(groups: Sequence[SeriesGroup]) -> list[SeriesGroup]:
-    """Return groups in which no series spans two."""
+    """Return groups in which every series is in one group only."""
     groups = [group for group in groups if len(group.labels) and len(group.times)]
     if not groups:
         return []
     if max(group.times[0] for group in groups) <= min(group.times[-1] for group in groups):
-        return groups  # all overlap in time, so no series can go on from one to another
+        return groups  # all overlap in time, so no series continues in another group
     parts: dict[Key, list[tuple[int, int]]] = {}
     for number, group in enumerate(groups):
         for row, labels in enumerate(group.labels):
@@ -91,7 +90,7 @@ def join_blocks(groups: Sequence[SeriesGroup]) -> list[SeriesGroup]:
 
 
 def _bundled(groups: list[SeriesGroup], rows: list[list[int]]) -> SeriesGroup:
-    chosen = list(zip(*rows, strict=True))  # for each group the rows it gives
+    chosen = list(zip(*rows, strict=True))  # the rows of each group
     labels = take_rows(groups[0].labels, np.array(chosen[0], dtype=np.intp))
     times = np.concatenate([group.times for group in groups])
     values = np.concatenate(

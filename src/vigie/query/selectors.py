@@ -1,4 +1,4 @@
-"""Vector selectors: for each step the newest sample that is not too old and not the end of its series."""
+"""Vector selectors: at each step the newest sample that is neither too old nor stale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vigie.query.vectors import Vector, empty, stack_vectors
 
 
 def select(scope: EvalContext, selector: VectorSelector, references: Times, reach: int) -> list[SeriesGroup]:
-    """Return the samples that a selector can see which looks back this far from its reference times."""
+    """Return the samples a selector needs for these reference times."""
     start, end = int(references.min()) - reach, int(references.max())
     groups = scope.storage.select(matchers_of(selector), start, end)
     scope.budget.spend(sum(group.values.size for group in groups))
@@ -32,7 +32,7 @@ def select_instant(scope: EvalContext, selector: VectorSelector) -> Vector:
 
 
 def sample_times(scope: EvalContext, selector: VectorSelector) -> Vector:
-    """Return, in seconds, when the samples were taken that the selector gives."""
+    """Return the times of a selector's samples, in seconds."""
     parts = []
     for vector, times in _looked_up(scope, selector):
         seconds = np.broadcast_to(times / 1000, vector.values.shape)
@@ -60,7 +60,7 @@ def _looked_up(scope: EvalContext, selector: VectorSelector) -> Iterator[tuple[V
 
 
 def newest_samples(block: SampleBlock, references: Times, scope: EvalContext) -> tuple[Vector, Times]:
-    """Return the newest value at each reference time, and when it was taken."""
+    """Return the newest value at each reference time, and its time."""
     found = np.searchsorted(block.times, references, side="right") - 1
     place = np.maximum(found, 0)
     times = block.times[place]

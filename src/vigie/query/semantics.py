@@ -1,4 +1,4 @@
-"""Where Prometheus 2 and 3 answer differently: the one parameter that says which of them we follow."""
+"""The differences between Prometheus 2 and 3."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ class Semantics(Enum):
 
     @property
     def left_open(self) -> bool:
-        """Tell whether a sample exactly at the start of a range lies outside it."""
+        """Report whether a sample exactly at the start of a range is outside."""
         return self is Semantics.PROMETHEUS_3
 
     @property
     def caps_before_zero(self) -> bool:
-        """Tell whether rate limits how far it extrapolates before it looks where the counter was zero."""
+        """Report whether rate limits the extrapolation before it checks for zero."""
         return self is Semantics.PROMETHEUS_3
 
 

@@ -1,8 +1,8 @@
-"""Vectors made group by group, several at a time, where no step needs the whole of them.
+"""Evaluates an expression group by group, in several threads, where no step needs the whole vector.
 
-A selector of one metric, a function over its ranges, and arithmetic with numbers on either look at each
-series alone. Their groups are read, unpacked and computed by a few threads, and an aggregation keeps only
-its sums of them: a question over half a million series never holds them all.
+A selector of one metric, a range function of it, and arithmetic with numbers on either treat each series
+alone. Their groups are read, decompressed and computed by a few threads, and an aggregation keeps only
+partial results: a query over half a million series never holds them all.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from vigie.query.windows import RangeFunction, apply, window_of
 T = TypeVar("T")
 Make = Callable[[Sequence[SampleBlock]], list[Vector]]
 
-BIG = 1 << 17  # samples of a group from which on another thread is worth its while
-AT_ONCE = 1024  # small groups that are worked on together, at most
-ENOUGH = 1 << 20  # samples of them
+BIG = 1 << 17  # samples of a group from which threads pay
+AT_ONCE = 1024  # small groups processed together
+ENOUGH = 1 << 20  # samples of these groups
 
 
 class StreamingPlan(NamedTuple):
-    """Which samples are read, and what becomes of each block of them."""
+    """The samples to read, and the function of each block."""
 
     matchers: list[Matcher]
     references: Times
     reach: int
     keep_stale: bool
-    make: Make  # what becomes of blocks, in their order; one without samples may be left out
+    make: Make  # vectors of blocks, in order; blocks without samples may be left out
 
 
 def plan_streaming(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
-    """Return how an expression is made group by group, if it can be."""
+    """Return how to evaluate an expression group by group; None if that is not possible."""
     if not isinstance(scope.storage, ScannableStorage) or not len(scope.times):
         return None
     return _of(unwrap(expression), scope, evaluate)
 
 
 def parts(stream: StreamingPlan, scope: EvalContext, finish: Callable[[Vector], T]) -> Iterator[T]:
-    """Yield what is made of each block, in the order in which the store gives them."""
+    """Yield a result per block, in the order of the store."""
     assert isinstance(scope.storage, ScannableStorage)
     start, end = int(stream.references.min()) - stream.reach, int(stream.references.max())
     loads = scope.storage.scan(stream.matchers, start, end)

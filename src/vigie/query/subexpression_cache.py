@@ -1,4 +1,4 @@
-"""What questions of one round have in common: an expression that several have is evaluated once."""
+"""Evaluates expressions that several queries of a batch share once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from vigie.query.arrays import Times
 from vigie.query.parser.grammar import nodes
 from vigie.query.vectors import Value, Vector
 
-MOST = 1 << 23  # cells that are kept
-Place = tuple[str, bytes]  # what is evaluated, and at which steps
+MOST = 1 << 23  # cached cells
+Place = tuple[str, bytes]  # expression and steps
 
 
 class SubexpressionCache:
-    """Keeps the values of expressions that come more than once.
+    """Caches the values of repeated expressions.
 
-    A side of an operator that cannot change the answer is not evaluated in a round: nobody sees its error.
+    An operand that cannot change the result is not evaluated, so an error in it is not reported.
     """
 
     def __init__(self, expressions: Iterable[Expr]) -> None:
@@ -28,7 +28,7 @@ class SubexpressionCache:
         self._left = MOST
 
     def value(self, expression: Expr, times: Times, evaluate: Callable[[], Value]) -> Value:
-        """Return the value of an expression, which may be known."""
+        """Return the value of an expression, from the cache or evaluated."""
         text = _text(expression)
         if text not in self._often:
             return evaluate()
@@ -44,5 +44,5 @@ class SubexpressionCache:
 
 
 def _text(expression: Expr) -> str:
-    """Return what only equal expressions share; str() leaves out the colon of x[5m:], and milliseconds."""
+    """Return a text that only equal expressions share; str() drops the colon of x[5m:], and milliseconds."""
     return expression.prettify()

@@ -1,4 +1,4 @@
-"""Instant vectors over all steps of a query: label sets beside one matrix of numbers."""
+"""Instant vectors at all steps of a query: label sets and a matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Key = frozenset[tuple[str, str]]
 
 
 class Vector(NamedTuple):
-    """Rows are series, columns are steps; where `present` is false there is no sample, whatever the value."""
+    """Rows are series, columns are steps; where `present` is false there is no sample."""
 
     labels: Sequence[Labels]
     values: Floats
@@ -29,27 +29,27 @@ class Vector(NamedTuple):
         return Vector(take_rows(self.labels, chosen), self.values[chosen], self.present[chosen])
 
     def without_empty_rows(self) -> Vector:
-        """Return only the series that have a sample at some step."""
+        """Drop series without samples."""
         some: Flags = np.logical_or.reduce(self.present, axis=1)
         return self if some.all() else self.rows(some)
 
     def steps_with_any(self) -> Flags:
-        """Tell at which steps some series has a sample."""
+        """Return the steps at which some series has a sample."""
         steps: Flags = np.logical_or.reduce(self.present, axis=0)
         return steps
 
     def map(self, function: Callable[[Floats], Floats]) -> Vector:
-        """Return new numbers under the labels without the metric's name."""
+        """Apply a function to the values, and drop the metric name."""
         with np.errstate(all="ignore"):
             return Vector(self.labels, function(self.values), self.present).without_names()
 
     def without_names(self) -> Vector:
-        """Return the same numbers without the metric's name, which they no longer measure."""
+        """Drop the metric name."""
         bare = Vector(drop_names(self.labels), self.values, self.present)
         return bare if len(metric_names(self.labels)) <= 1 else bare.merged()
 
     def merged(self) -> Vector:
-        """Join rows of the same labels; two of them with a sample at the same step are an error."""
+        """Merge rows with equal labels; two samples at the same step are an error."""
         places: dict[Key, list[int]] = {}
         for row, labels in enumerate(self.labels):
             places.setdefault(key_of(labels), []).append(row)
@@ -66,7 +66,7 @@ class Vector(NamedTuple):
         return result
 
     def refuse_duplicates(self) -> Vector:
-        """Return the vector itself, unless two of its series have the same labels."""
+        """Raise if two series have the same labels."""
         if len({key_of(labels) for labels in self.labels}) < len(self.labels):
             raise ExecutionError(SAME_LABELSET)
         return self
@@ -76,18 +76,16 @@ Value = Vector | Floats | str
 
 
 def empty(steps: int) -> Vector:
-    """Return a vector without series."""
     return Vector([], np.empty((0, steps)), np.empty((0, steps), dtype=np.bool_))
 
 
 def single(values: Floats, labels: Labels | None = None, present: Flags | None = None) -> Vector:
-    """Return a vector of one series."""
     flags = np.ones(len(values), dtype=np.bool_) if present is None else present
     return Vector([labels or {}], values[np.newaxis], flags[np.newaxis]).without_empty_rows()
 
 
 def stack_vectors(parts: Iterable[Vector], steps: int) -> Vector:
-    """Return the rows of all parts, one after the other."""
+    """Concatenate the rows of all parts."""
     parts = [part for part in parts if len(part.labels)]
     if not parts:
         return empty(steps)
@@ -99,7 +97,7 @@ def stack_vectors(parts: Iterable[Vector], steps: int) -> Vector:
 
 
 def concat_vectors(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
-    """Return the label sets of all parts; where a store knows their columns, so does the result."""
+    """Concatenate label sets; the result is a table if all parts are."""
     known = [part for part in parts if isinstance(part, LabelTable)]
     if len(known) == len(parts):
         return known[0] if len(known) == 1 else ConcatLabelTable.of(known)
@@ -107,12 +105,12 @@ def concat_vectors(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
 
 
 def key_of(labels: Labels) -> Key:
-    """Return what two equal label sets have in common."""
+    """Return a hashable key of a label set."""
     return frozenset(labels.items())
 
 
 def drop_name(labels: Labels) -> dict[str, str]:
-    """Return the labels without the metric's name."""
+    """Drop the metric name."""
     rest = dict(labels)
     rest.pop(NAME, None)
     return rest

@@ -1,4 +1,4 @@
-"""Range windows: which samples of a block lie in the range that ends at each step."""
+"""Range windows: the samples of a block in the range that ends at each step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vigie.query.sample_blocks import SampleBlock
 from vigie.query.semantics import Semantics
 from vigie.query.vectors import Vector, empty
 
-# Cells that a function works on at once: a few arrays of this size stay in the processor's cache.
+# Cells processed at once: a few arrays of this size fit the processor's cache.
 PIECE = 1 << 17
 
 
@@ -21,9 +21,9 @@ PIECE = 1 << 17
 class Window:
     """Values of some series, and for each step the columns low (in) to high (out) of its range.
 
-    The times are those of all series; where series of several blocks stand together, they are a row for each
-    block, and `of` tells which block each series is of.
-    `begins` and `ends` are the range's limits in milliseconds; `now` is the step itself, which differs
+    The times are those of all series; if blocks with different times are stacked, there is one row of times
+    per block, and `of` is the block of each series.
+    `begins` and `ends` are the limits of the range in milliseconds; `now` is the step itself, which differs
     from the end under an offset or @.
     """
 
@@ -39,7 +39,7 @@ class Window:
 
     @property
     def counts(self) -> Indices:
-        """Return how many samples each step's range holds."""
+        """Return the number of samples in each step's range."""
         return self.high - self.low
 
     def part(self, rows: slice, steps: Indices | slice) -> Window:
@@ -56,31 +56,31 @@ class Window:
         )
 
     def times_at(self, columns: Indices) -> Times:
-        """Return when the samples in these columns were taken, for all series or for each."""
+        """Return the times of these columns, for all series or for each."""
         times: Times = self.times[..., columns]
         return times if self.of is None else times[self.of]
 
     def first(self) -> Floats:
-        """Return the first value of every range."""
+        """Return the first value of each range."""
         return np.take(self.values, self.low, axis=1)
 
     def last(self) -> Floats:
-        """Return the last value of every range."""
+        """Return the last value of each range."""
         return np.take(self.values, self.high - 1, axis=1)
 
     def reduce(self, operation: np.ufunc, values: Floats | None = None, shorter: int = 0) -> Floats:
-        """Return the operation over each range, which holds a sample at least; or over all but its last."""
+        """Reduce each range, which has at least one sample, or all but its last samples."""
         source = self.values if values is None else values
         if len(self.low) == 1 and self.high[0] - shorter == source.shape[1]:
             whole: Floats = operation.reduceat(source, self.low, axis=1)
             return whole
         bounds = np.column_stack([self.low, self.high - shorter]).ravel()
-        padded = np.concatenate([source, source[:, :1]], axis=1)  # so that an end may lie after the last
+        padded = np.concatenate([source, source[:, :1]], axis=1)  # so that an end may be after the last
         reduced: Floats = operation.reduceat(padded, bounds, axis=1)[:, ::2]
         return reduced
 
     def cube(self, source: Floats | None = None) -> tuple[Floats, Flags]:
-        """Return all samples as [series, step, place in the range], and which places are filled."""
+        """Return all samples as [series, step, index in the range], and which cells are filled."""
         places = np.arange(int(self.counts.max()))
         filled = places < self.counts[:, np.newaxis]
         columns = np.where(filled, self.low[:, np.newaxis] + places, 0)
@@ -88,7 +88,7 @@ class Window:
 
 
 def window_of(block: SampleBlock, ends: Times, now: Times, length: int, semantics: Semantics) -> Window:
-    """Return the window of this length, in milliseconds, over a block."""
+    """Return the windows of this length, in milliseconds, over a block."""
     begins = ends - length
     low = np.searchsorted(block.times, begins, side="right" if semantics.left_open else "left")
     high = np.searchsorted(block.times, ends, side="right")
@@ -99,14 +99,14 @@ Kernel = Callable[[Window, Sequence[Floats]], Floats]
 
 
 class RangeFunction(NamedTuple):
-    """A function of ranges that hold at least so many samples; `cubic` if it lays out each range."""
+    """A function of ranges with at least this many samples; `cubic` if it uses the cube of all samples."""
 
     kernel: Kernel
     least: int = 1
     cubic: bool = False
     keeps_name: bool = False
-    range_at: int = 0  # which of the arguments is the range
-    together: bool = True  # whether series with other times may stand beside one another
+    range_at: int = 0  # index of the range argument
+    together: bool = True  # whether blocks with different times may be stacked
 
 
 def apply(
@@ -116,7 +116,7 @@ def apply(
     parameters: Sequence[Floats],
     check: Callable[[], None],
 ) -> Vector:
-    """Apply a function of ranges in pieces, each after a check whether there is time for it."""
+    """Apply a range function piece by piece, checking the time limit."""
     enough = window.counts >= function.least
     if not enough.any():
         return empty(len(window.now))
@@ -133,7 +133,7 @@ def apply_function(
     parameters: Sequence[Floats],
     check: Callable[[], None],
 ) -> Floats:
-    """Return the function's values; only those of some steps mean anything."""
+    """Return the function's values; only those of `steps` are valid."""
     values = np.zeros((len(window.values), len(window.now)))
     for rows, columns in _pieces(window, steps, function.cubic):
         check()
@@ -148,7 +148,7 @@ def apply_function(
 
 
 def _pieces(window: Window, steps: Indices, cubic: bool) -> Iterator[tuple[slice, Indices]]:
-    """Yield rows and steps that are worked on together; in a cube each step costs its whole range."""
+    """Yield rows and steps to process together; in a cube each step costs its whole range."""
     cost = int(window.counts.max()) if cubic else 1
     width = max(1, min(len(steps), PIECE // cost))
     height = max(1, PIECE // max(width * cost, window.values.shape[1]))

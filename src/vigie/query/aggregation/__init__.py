@@ -1,1 +1,1 @@
-"""sum, topk and their kin, over all steps at once or part by part."""
+"""Aggregation operators, over a whole vector or part by part."""

@@ -1,4 +1,4 @@
-"""Aggregations over an evaluated vector, or over its parts as they come."""
+"""Aggregates an evaluated vector, or its parts as they arrive."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from vigie.query.functions.quantiles import quantile
 from vigie.query.storage import Labels
 from vigie.query.vectors import Key, Value, Vector, empty, key_of
 
-Kept = State | Vector  # a vector where every series is a group of its own: most stay so to the end
+Kept = State | Vector  # a vector while every series is a group of its own
 
 
 class PartialAggregation(NamedTuple):
-    """What an aggregation keeps of one part of its vector."""
+    """The state of an aggregation for one part of its vector."""
 
     labels: Sequence[Labels]
     kept: Kept
 
 
 def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None, spend: Spend) -> Vector:
-    """Return the aggregation of an evaluated vector; `spend` is told of numbers that come on top."""
+    """Aggregate an evaluated vector; `spend` counts the samples that are created."""
     operator = str(expression.op)
     steps = vector.values.shape[1]
     if operator in FOLDS:
@@ -50,7 +50,7 @@ def aggregate(expression: AggregateExpr, vector: Vector, parameter: Value | None
 
 
 def start(fold: Fold, vector: Vector, grouper: Grouper) -> PartialAggregation | None:
-    """Return what is kept of one part, if it has any series."""
+    """Aggregate one part; None if it has no series."""
     if not len(vector.labels):
         return None
     groups = grouper.of(vector.labels)
@@ -75,19 +75,18 @@ def merge(fold: Fold, parts: Iterable[PartialAggregation | None], steps: int) ->
 
 
 class _Whole:
-    """What an aggregation keeps of the parts so far."""
+    """Merges parts one by one."""
 
     def __init__(self, fold: Fold) -> None:
         self._fold = fold
         self._rows: dict[Key, int] = {}
         self._names: list[Labels] = []
-        self._kept: list[Kept] = []  # in the order of the rows, in pieces that follow one another
-        self._starts: list[int] = []  # the first row of each piece
-        # Where the groups of a part stand that has the same ones as another: nodes of a kind share the list.
+        self._kept: list[Kept] = []  # consecutive pieces, in the order of the rows
+        self._starts: list[int] = []  # first row of each piece
+        # Rows of the groups of a part, by its label list: similar nodes share that list.
         self._known: dict[int, tuple[Sequence[Labels], Indices]] = {}
 
     def add(self, part: PartialAggregation) -> None:
-        """Put one more part to the others."""
         _, known = self._known.get(id(part.labels), (None, None))
         if known is not None:
             self._join(known, self._state(part.kept))
@@ -108,7 +107,7 @@ class _Whole:
             self._known[id(part.labels)] = part.labels, rows
 
     def _append(self, keys: Sequence[Key], labels: Sequence[Labels], kept: Kept) -> Indices:
-        """Put groups behind the others that are not among them, and return where."""
+        """Append new groups; return their rows."""
         first = len(self._rows)
         self._rows.update(zip(keys, range(first, first + len(keys)), strict=True))
         self._names += labels
@@ -117,7 +116,7 @@ class _Whole:
         return np.arange(first, first + len(keys))
 
     def ended(self) -> Vector:
-        """Return the aggregation of all parts that were added, made some rows at a time."""
+        """Return the aggregation of all parts."""
         alone = [each for each in self._kept if isinstance(each, Vector)]
         if len(alone) == len(self._kept):
             values = self._fold.alone(np.concatenate([each.values for each in alone]))

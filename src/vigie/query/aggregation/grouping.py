@@ -1,4 +1,4 @@
-"""Which series an aggregation puts together, and what the result is called."""
+"""Groups the series of an aggregation, and labels the groups."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vigie.query.storage import Labels
 from vigie.query.vectors import NAME
 
 MOST_KINDS = 1000
-FEW = 16  # series whose labels are made sooner than columns of them are numbered
+FEW = 16  # series up to which building labels is faster than encoding columns
 
 
 class Grouping(NamedTuple):
-    """Rows sorted by group: group i holds order[starts[i]:starts[i + 1]] and is called labels[i]."""
+    """Rows sorted by group: group i holds order[starts[i]:starts[i + 1]] and has labels[i]."""
 
     labels: Sequence[Labels]
     order: Indices
@@ -29,25 +29,24 @@ class Grouping(NamedTuple):
         return np.split(self.order, self.starts[1:]) if len(self.labels) else []
 
     def sizes(self) -> Indices:
-        """Return how many rows each group has."""
+        """Return the number of rows of each group."""
         return np.diff(np.append(self.starts, len(self.order)))
 
     def numbers(self) -> Indices:
-        """Return for each row the number of its group."""
+        """Return the group number of each row."""
         of_row = np.empty(len(self.order), dtype=np.intp)
         of_row[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes())
         return of_row
 
 
 class Grouper:
-    """Groups the parts of one vector; nodes that have the same series are grouped once."""
+    """Groups the parts of one vector; nodes with the same series are grouped once."""
 
     def __init__(self, modifier: AggModifier | None) -> None:
         self._modifier = modifier
         self._known: dict[Hashable, Grouping] = {}
 
     def of(self, series: Sequence[Labels]) -> Grouping:
-        """Return the groups of one part."""
         if self._modifier is None or not isinstance(series, LabelTable):
             return group_rows(series, self._modifier)
         kind = series.sharing_key(_names(series, self._modifier))
@@ -60,7 +59,7 @@ class Grouper:
 
 
 def group_rows(series: Sequence[Labels], modifier: AggModifier | None) -> Grouping:
-    """Return the groups that `by` or `without` make; without either there is one."""
+    """Group by the labels of `by` or `without`; one group if there is neither."""
     if modifier is None:
         return Grouping([{}] if len(series) else [], np.arange(len(series)), np.zeros(1, dtype=np.intp))
     if isinstance(series, LabelTable) and len(series) > FEW:
@@ -78,7 +77,7 @@ def group_rows(series: Sequence[Labels], modifier: AggModifier | None) -> Groupi
 
 
 def _sorted(labels: Sequence[Labels], of_row: Indices) -> Grouping:
-    if len(labels) == len(of_row):  # every series is a group of its own, numbered as it came
+    if len(labels) == len(of_row):  # every series is its own group, in order
         return Grouping(labels, of_row, of_row.copy())
     order = np.argsort(of_row, kind="stable")
     starts = np.searchsorted(of_row[order], np.arange(len(labels)))
@@ -86,14 +85,14 @@ def _sorted(labels: Sequence[Labels], of_row: Indices) -> Grouping:
 
 
 def _by_columns(series: LabelTable, modifier: AggModifier) -> Grouping:
-    """Group without making a label set for each row: label by label, as whole columns of numbers."""
+    """Group by encoded columns, without building a label set per row."""
     columns = [series.column(name) for name in _names(series, modifier)]
     varied = [(values, codes) for values, codes in columns if codes is not None]
-    if not varied:  # such as all of one node
+    if not varied:  # such as all series of one node
         return Grouping([_kept(series[0], modifier)], np.arange(len(series)), np.zeros(1, dtype=np.intp))
     combined = np.zeros(len(series), dtype=np.intp)
     for values, codes in varied:
-        # Numbered anew each time, so that the product of many labels cannot overflow.
+        # Renumbered each time, so that the product of many labels cannot overflow.
         combined = np.unique(combined * len(values) + codes, return_inverse=True)[1].ravel()
     _, firsts, of_row = np.unique(combined, return_index=True, return_inverse=True)
     appearance = np.argsort(firsts)
@@ -103,7 +102,7 @@ def _by_columns(series: LabelTable, modifier: AggModifier) -> Grouping:
 
 
 def _called(firsts: LabelTable, modifier: AggModifier) -> Sequence[Labels]:
-    """Return the names of groups, of which the first series are given."""
+    """Return the labels of groups, given their first series."""
     if modifier.type == AggModifierType.By:
         return MatrixLabelTable({name: firsts.column(name) for name in modifier.labels}, len(firsts))
     return [_kept(labels, modifier) for labels in firsts]

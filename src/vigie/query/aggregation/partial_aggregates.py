@@ -1,4 +1,4 @@
-"""Aggregations that can be made part by part: what is kept of each part, and how two are put together."""
+"""Aggregations that can be computed part by part: start with one part, merge states, finish."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from vigie.query.functions.compensated_sum import add_lost, two_sum
 from vigie.query.functions.over_time import SMALL
 from vigie.query.vectors import Vector
 
-CACHED = 1 << 13  # numbers of an array: what is larger, the C library asks of the kernel each time
-State = tuple[Floats, ...]  # how many samples there were, and whatever else; a row for each group
+CACHED = 1 << 13  # elements of an array; larger ones are allocated by mmap each time
+State = tuple[Floats, ...]  # number of samples, and further arrays; one row per group
 
 
 class Fold(ABC):
-    """How an operator is made of parts."""
+    """Computes an aggregation operator part by part."""
 
     @abstractmethod
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Return what is kept of one part."""
+        """Return the state of one part."""
 
     @abstractmethod
     def joined(self, one: State, other: State) -> State:
-        """Return what is kept of two parts."""
+        """Return the merged state of two parts."""
 
     @abstractmethod
     def ended(self, state: State) -> Floats:
@@ -39,8 +39,6 @@ class Fold(ABC):
 
 
 class CountFold(Fold):
-    """How many series there are."""
-
     def begun(self, vector: Vector, groups: Grouping) -> State:
         return (counts_of(vector, groups),)
 
@@ -60,10 +58,10 @@ class GroupFold(CountFold):
 
 
 class SumFold(Fold):
-    """The sum, with what rounding lost along the way added at the end, as Prometheus does."""
+    """Kahan-Babuska summation, as in Prometheus."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Add up the rows; numbers of one sign lose nothing that counts, and are added the quick way."""
+        """Sum the rows; numbers of one sign need no compensation."""
         values = _filled(vector, 0.0)
         if not (values < 0).any():
             total = reduce(np.add, values, groups)
@@ -80,10 +78,10 @@ class SumFold(Fold):
 
 
 class AverageFold(SumFold):
-    """The mean, which is a number even where the sum is too large to be one."""
+    """The mean, finite even where the sum overflows."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Add up the rows; where that is too much, made small as well."""
+        """Sum the rows; where the sum overflows, also sum scaled values."""
         state = super().begun(vector, groups)
         if np.isinf(state[1]).any():
             return *state, reduce(np.add, _filled(vector, 0.0) * SMALL, groups)
@@ -99,23 +97,21 @@ class AverageFold(SumFold):
 
 
 def _small_sum(state: State) -> Floats:
-    """Return the sum of what was made small; NaN stands for what the sum itself says."""
+    """Return the scaled sum; NaN means that the plain sum did not overflow."""
     _, total, _, small = state
     return np.where(np.isnan(small), total * SMALL, small)
 
 
 class ExtremeFold(Fold):
-    """The smallest or the largest; NaN only if there is nothing else."""
+    """The minimum or maximum; NaN only if there is nothing else."""
 
     def __init__(self, operation: np.ufunc) -> None:
         self._operation = operation
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Find it in one part."""
         return counts_of(vector, groups), reduce(self._operation, _filled(vector, np.nan), groups)
 
     def joined(self, one: State, other: State) -> State:
-        """Choose of two."""
         return one[0] + other[0], self._operation(one[1], other[1])
 
     def ended(self, state: State) -> Floats:
@@ -123,21 +119,20 @@ class ExtremeFold(Fold):
 
 
 class VarianceFold(Fold):
-    """The population variance, from counts, means and sums of squares off the mean."""
+    """The population variance, from counts, means and sums of squared distances."""
 
     def begun(self, vector: Vector, groups: Grouping) -> State:
-        """Return all three of one part."""
         counts = counts_of(vector, groups)
         mean = reduce(np.add, _filled(vector, 0.0), groups) / counts
         off = np.where(vector.present, vector.values - mean[groups.numbers()], 0.0)
         return counts, np.where(counts > 0, mean, 0.0), reduce(np.add, off * off, groups)
 
     def joined(self, one: State, other: State) -> State:
-        """Put two parts together, each around its own mean."""
+        """Merge by Chan's formula."""
         counts = one[0] + other[0]
         apart = other[1] - one[1]
         share = np.where(counts > 0, other[0] / counts, 0.0)
-        # A part without samples at a step must not spoil the other's infinity or NaN.
+        # A part without samples at a step must not turn the other's infinity into NaN.
         mean = np.where(other[0] == 0, one[1], np.where(one[0] == 0, other[1], one[1] + apart * share))
         both = (one[0] > 0) & (other[0] > 0)
         return counts, mean, one[2] + other[2] + np.where(both, apart * apart * one[0] * share, 0.0)
@@ -146,13 +141,11 @@ class VarianceFold(Fold):
         return state[2] / state[0]
 
     def alone(self, values: Floats) -> Floats:
-        """Return that nothing varies, but for what is not finite."""
+        """Return 0, or NaN for values that are not finite."""
         return values - values
 
 
 class DeviationFold(VarianceFold):
-    """The population standard deviation."""
-
     def ended(self, state: State) -> Floats:
         return np.sqrt(super().ended(state))
 
@@ -170,13 +163,13 @@ FOLDS: dict[str, Fold] = {
 
 
 def reduce(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
-    """Return the operation over the rows of each group."""
+    """Reduce the rows of each group."""
     if len(groups.starts) == 1:
         whole: Floats = operation.reduce(values, axis=0)[np.newaxis]
         return whole
-    if len(groups.starts) == len(values):  # every series is a group of its own, numbered as it came
+    if len(groups.starts) == len(values):  # every series is its own group, in order
         return values.copy()
-    # Rows that already stand in the order of their groups need not be copied.
+    # Rows already sorted by group are not copied.
     sorted_already = (np.diff(groups.order) > 0).all()
     some: Floats = operation.reduceat(
         values if sorted_already else values[groups.order], groups.starts, axis=0
@@ -185,7 +178,7 @@ def reduce(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
 
 
 def everywhere(number: float, shape: tuple[int, ...]) -> Floats:
-    """Return one number in every place, which nobody can change; what is small is made once for all."""
+    """Return a read-only constant array; small ones are cached."""
     return _made_once(number, shape) if math.prod(shape) <= CACHED else np.broadcast_to(number, shape)
 
 

@@ -1,4 +1,4 @@
-"""Aggregations that choose among series, or count their values: topk, limitk, limit_ratio, count_values."""
+"""Aggregations that select series or count values: topk, limitk, limit_ratio, count_values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vigie.query.functions.number_format import format_number
 from vigie.query.storage import Labels
 from vigie.query.vectors import Key, Vector, empty, key_of
 
-Spend = Callable[[int], None]  # counts numbers that are made, and raises when they are too many
+Spend = Callable[[int], None]  # counts created samples, and raises when there are too many
 
 
 def _topk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
@@ -33,8 +33,8 @@ def _limitk(vector: Vector, groups: Grouping, parameter: Floats) -> Vector:
 
 
 def _ranked(vector: Vector, groups: Grouping, parameter: Floats, keys: Floats) -> Vector:
-    """Keep, at each step, the k series of each group with the lowest keys; NaN come after all others."""
-    wanted = _counts(parameter)  # refused even where there is nothing to choose from
+    """Keep, at each step, the k series of each group with the lowest keys; NaN come last."""
+    wanted = _counts(parameter)  # checked even if there are no series
     if not len(vector.labels):
         return vector
     present = np.zeros_like(vector.present)
@@ -46,13 +46,13 @@ def _ranked(vector: Vector, groups: Grouping, parameter: Floats, keys: Floats) -
         np.put_along_axis(kept, by_key, chosen, axis=0)
         present[members] = kept & vector.present[members]
         order.append(members[by_key[:, 0]] if by_key.shape[1] else members)
-    # The order of the first step is that of an instant query, the only one whose answer is ordered.
+    # The order of the first step is that of an instant query, the only kind whose result is ordered.
     ranked = Vector(vector.labels, vector.values, present).rows(np.concatenate(order))
     return ranked.without_empty_rows()
 
 
 def _order(keys: Floats, present: Flags) -> Indices:
-    """Return, for each step, the rows from best to worst: numbers, then NaN, then what is absent."""
+    """Return, for each step, the rows from best to worst: numbers, NaN, absent."""
     return np.lexsort((keys, np.isnan(keys), ~present), axis=0)
 
 
@@ -63,7 +63,7 @@ def _counts(parameter: Floats) -> Floats:
 
 
 def _limit_ratio(vector: Vector, _: Grouping, parameter: Floats) -> Vector:
-    """Keep about this share of the series, always the same ones; a negative share keeps the others."""
+    """Keep this share of the series, chosen by a hash of their labels; a negative share keeps the others."""
     if np.isnan(parameter).any():
         raise ExecutionError("Ratio value is NaN")
     share = np.clip(parameter, -1.0, 1.0)
@@ -73,7 +73,7 @@ def _limit_ratio(vector: Vector, _: Grouping, parameter: Floats) -> Vector:
 
 
 def _place(labels: Labels) -> float:
-    """Return a number from 0 to 1 that depends on the labels alone."""
+    """Return a hash of the labels, from 0 to 1."""
     text = json.dumps(sorted(labels.items()))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest()) / 2**48
 
@@ -87,7 +87,7 @@ CHOOSERS: dict[str, Callable[[Vector, Grouping, Floats], Vector]] = {
 
 
 def count_values(vector: Vector, label: str, modifier: AggModifier | None, spend: Spend) -> Vector:
-    """Return, for each group and each value, how many series have it, with the value as a label."""
+    """Count, per group, the series with each value; the value becomes a label."""
     if not valid_label_name(label):
         raise ExecutionError(f'invalid label name "{label}"')
     steps = vector.values.shape[1]
@@ -95,11 +95,11 @@ def count_values(vector: Vector, label: str, modifier: AggModifier | None, spend
         return empty(steps)
     groups = group_rows(vector.labels, modifier)
     at_row, at_step = np.nonzero(vector.present)
-    # Bits are told apart, because -0 is spelled otherwise than 0; all NaN get the same label.
+    # Compare bits, because -0 is formatted differently from 0; all NaN get the same label.
     bits, of_value = np.unique(vector.values[at_row, at_step].view(np.uint64), return_inverse=True)
     both = groups.numbers()[at_row] * len(bits) + of_value.ravel()
     kinds, of_kind = np.unique(both, return_inverse=True)
-    spend(len(kinds) * steps)  # before there is a row for each
+    spend(len(kinds) * steps)  # before the rows are created
     rows: dict[Key, int] = {}
     names: list[Labels] = []
     of_row = np.empty(len(kinds), dtype=np.intp)

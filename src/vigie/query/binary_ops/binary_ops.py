@@ -13,7 +13,7 @@ from vigie.query.vectors import Value, Vector, stack_vectors
 
 
 def combine(expression: BinaryExpr, left: Value, right: Value) -> Value:
-    """Return the result of an operator on two evaluated sides."""
+    """Apply a binary operator to two evaluated operands."""
     operator = str(expression.op)
     modifier = expression.modifier
     as_bool = modifier is not None and modifier.return_bool
@@ -50,7 +50,7 @@ def _join_of(expression: BinaryExpr) -> VectorMatch:
 
 
 def with_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool, swapped: bool) -> Vector:
-    """Return an operator's result between every series and a number for each step."""
+    """Apply an operator to every series and a scalar per step."""
     sides = (scalar, vector.values) if swapped else (vector.values, scalar)
     values, kept = apply_operator(operator, *sides, as_bool=as_bool)
     if kept is None:

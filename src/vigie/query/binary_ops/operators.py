@@ -1,4 +1,4 @@
-"""The arithmetic and the comparisons behind binary operators."""
+"""Arithmetic and comparison operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vigie.query.arrays import Flags, Floats
 
 
 def _power(base: Floats, exponent: Floats) -> Floats:
-    # numpy takes the square root instead, which knows no answer for minus infinity.
+    # numpy computes a square root instead, which is NaN for minus infinity.
     return np.where(np.isneginf(base) & (exponent == 0.5), np.inf, np.power(base, exponent))
 
 
@@ -39,7 +39,7 @@ SETS = ("and", "or", "unless")
 def apply_operator(
     operator: str, left: Floats, right: Floats, *, as_bool: bool
 ) -> tuple[Floats, Flags | None]:
-    """Return the values, and for a comparison that filters which of them stay."""
+    """Return the values, and for a filtering comparison which of them stay."""
     with np.errstate(all="ignore"):
         if operator in ARITHMETIC:
             return ARITHMETIC[operator](left, right), None

@@ -1,4 +1,4 @@
-"""Numbers for what must be equal in two series that match: equal numbers stand for equal labels."""
+"""Match signatures: series get equal numbers if the labels that must match are equal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vigie.query.storage import Labels
 def number_signatures(
     left: Sequence[Labels], right: Sequence[Labels], names: Sequence[str], *, on: bool
 ) -> tuple[Indices, Indices]:
-    """Return a number for each series of two vectors: of the labels with these names, or of all others."""
+    """Number the series of two vectors by the labels with these names, or by all others."""
     if on and (isinstance(left, LabelTable) or isinstance(right, LabelTable)):
         return _by_columns(left, right, names)
     known: dict[object, int] = {}
@@ -35,12 +35,12 @@ def _keys(series: Sequence[Labels], names: Sequence[str], *, on: bool) -> list[o
 def _by_columns(
     left: Sequence[Labels], right: Sequence[Labels], names: Sequence[str]
 ) -> tuple[Indices, Indices]:
-    """Return the same, found label by label, as whole columns, without making a label set for each row."""
+    """Compute signatures by encoded columns, without building a label set per row."""
     combined: Indices = np.zeros(len(left) + len(right), dtype=np.intp)
     for name in names:
         numbers: dict[str, int] = {}
         codes = np.concatenate([_codes(series, name, numbers) for series in (left, right)])
-        # Numbered anew each time, so that the product of many labels cannot overflow.
+        # Renumbered each time, so that the product of many labels cannot overflow.
         combined = np.unique(combined * len(numbers) + codes, return_inverse=True)[1].ravel()
     return combined[: len(left)], combined[len(left) :]
 
@@ -52,24 +52,23 @@ def _codes(series: Sequence[Labels], name: str, numbers: dict[str, int]) -> Indi
 
 
 def are_distinct(numbers: Indices) -> bool:
-    """Tell whether no number comes twice."""
     return not len(numbers) or int(np.bincount(numbers).max()) == 1
 
 
 def pairs(many: Indices, one: Indices) -> tuple[Indices, Indices]:
-    """Return the rows of either side that have the same number, pair by pair."""
+    """Return the rows of both sides with the same signature, as pairs."""
     order = np.argsort(one, kind="stable")
     ranked = one[order]
     first = ranked.searchsorted(many)
     counts = ranked.searchsorted(many, side="right") - first
     rows = np.repeat(np.arange(len(many)), counts)
-    # The place of each pair among those of its row.
+    # The index of each pair among those of its row.
     within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     return rows, order[np.repeat(first, counts) + within]
 
 
 def overlapping(numbers: Indices, present: Flags) -> list[int]:
-    """Return two rows that have the same number and a sample at the same step, or nothing."""
+    """Return two rows with the same signature and a sample at the same step, or an empty list."""
     if are_distinct(numbers):
         return []
     groups: dict[int, list[int]] = {}
@@ -84,7 +83,7 @@ def overlapping(numbers: Indices, present: Flags) -> list[int]:
 
 
 def first_of_each(numbers: Indices, present: Flags, wanted: Indices) -> Flags:
-    """Return, for each wanted number, at which steps some row of that number has a sample."""
+    """Return, for each wanted signature, the steps at which some row with it has a sample."""
     most = int(max(numbers.max(initial=-1), wanted.max(initial=-1))) + 1
     steps = np.zeros((most, present.shape[1]), dtype=np.bool_)
     if are_distinct(numbers):

@@ -1,4 +1,4 @@
-"""Vector matching: which series of two vectors belong together, and what their result is called."""
+"""Vector matching: pairs the series of two vectors, and labels the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vigie.query.vectors import NAME, Vector, drop_name, empty, key_of
 
 
 class VectorMatch(NamedTuple):
-    """How two vectors are combined: the operator, on or ignoring which labels, and who may have many."""
+    """The operator, its matching labels, and its cardinality."""
 
     operator: str
     as_bool: bool = False
@@ -28,7 +28,7 @@ class VectorMatch(NamedTuple):
 
 
 def match_vectors(how: VectorMatch, left: Vector, right: Vector) -> Vector:
-    """Return the operator's result for every pair of matching series."""
+    """Apply the operator to every pair of matching series."""
     swapped = how.grouping == "OneToMany"
     many, one = (right, left) if swapped else (left, right)
     many_keys, one_keys = number_signatures(many.labels, one.labels, how.labels, on=how.on)
@@ -51,8 +51,8 @@ def match_vectors(how: VectorMatch, left: Vector, right: Vector) -> Vector:
 
 
 def _are_unlike(how: VectorMatch, labels: Sequence[Labels], rows: Indices, keys: Indices) -> bool:
-    """Tell whether the results surely have labels that differ, without looking at each."""
-    if how.grouping == "OneToOne":  # a result has the labels that had to be equal, and maybe its name
+    """Report whether the results are known to have distinct labels, without building them."""
+    if how.grouping == "OneToOne":  # a result has the matching labels, and maybe its name
         return are_distinct(keys) and not (how.on and NAME in how.labels)
     one_name = not _loses_name(how) or (isinstance(labels, LabelTable) and len(metric_names(labels)) <= 1)
     return not how.included and one_name and are_distinct(rows)
@@ -65,7 +65,6 @@ def _loses_name(how: VectorMatch) -> bool:
 def _results(
     how: VectorMatch, many: Sequence[Labels], one: Sequence[Labels], many_rows: Indices, one_rows: Indices
 ) -> Sequence[Labels]:
-    """Return the labels of each pair's result."""
     if isinstance(many, LabelTable) and not how.included:
         rows = many.take(many_rows)
         rows = rows.without((NAME,)) if _loses_name(how) else rows
@@ -79,7 +78,6 @@ def _results(
 
 
 def _result(how: VectorMatch, many: Labels, one: Labels) -> Labels:
-    """Return the labels of a pair's result."""
     if _loses_name(how):
         many = drop_name(many)
     if how.grouping == "OneToOne":
@@ -91,7 +89,7 @@ def _result(how: VectorMatch, many: Labels, one: Labels) -> Labels:
 
 
 def _refuse_two_of_one(one: Vector, keys: Indices, relevant: Flags, side: str) -> None:
-    """Raise if two series of the side that must be unique meet in one signature at one step."""
+    """Raise if two series of the "one" side have the same signature at one step."""
     rows = overlapping(keys, one.present & relevant)
     if rows:
         found = ", ".join(_spelled(one.labels[row]) for row in rows)
@@ -102,7 +100,7 @@ def _refuse_two_of_one(one: Vector, keys: Indices, relevant: Flags, side: str) -
 
 
 def _refuse_ambiguous(how: VectorMatch, keys: Indices, labels: list[Labels], present: Flags) -> None:
-    """Raise if two results of one signature cannot be told apart."""
+    """Raise if two results of one signature have the same labels."""
     if how.grouping == "OneToOne":
         if overlapping(keys, present):
             raise ExecutionError(

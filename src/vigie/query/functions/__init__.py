@@ -1,1 +1,1 @@
-"""PromQL's functions."""
+"""PromQL functions."""

@@ -1,4 +1,4 @@
-"""Sums of ranges that keep what rounding would lose, as Prometheus's do."""
+"""Kahan-Babuska summation of ranges, as in Prometheus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vigie.query.windows import Window
 
 
 def compensated_sum(window: Window) -> Floats:
-    """Return the sum of each range; numbers of one sign lose nothing that counts and are added quickly."""
+    """Sum each range; numbers of one sign need no compensation."""
     total = window.reduce(np.add)
     values = window.values
     mixed = np.flatnonzero((values < 0).any(axis=1) & (values > 0).any(axis=1))
@@ -19,19 +19,19 @@ def compensated_sum(window: Window) -> Floats:
 
 
 def two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded sum, and what rounding took from it."""
+    """Return the rounded sum, and its rounding error."""
     total = one + other
     back = total - one
     return total, (one - (total - back)) + (other - back)
 
 
 def add_lost(total: Floats, lost: Floats) -> Floats:
-    """Return sums with what rounding took from them, unless they are infinite or none."""
+    """Add rounding errors to sums, unless they are infinite or NaN."""
     return np.where(np.isfinite(total) & np.isfinite(lost), total + lost, total)
 
 
 def _kept(values: Floats, low: Indices, high: Indices) -> Floats:
-    """Return the sums, with what each addition lost added at the end."""
+    """Sum with compensation."""
     longest = int((high - low).max(initial=0))
     if len(low) * longest.bit_length() < longest:
         return np.column_stack(
@@ -41,7 +41,7 @@ def _kept(values: Floats, low: Indices, high: Indices) -> Floats:
 
 
 def _of_one(values: Floats) -> Floats:
-    """Return the sum of a long range: of its numbers by twos, of those sums by twos, and so on."""
+    """Sum one long range pairwise."""
     lost = np.zeros(len(values))
     while (width := values.shape[1]) > 1:
         sums, small = two_sum(values[:, 0 : width - 1 : 2], values[:, 1:width:2])
@@ -51,7 +51,7 @@ def _of_one(values: Floats) -> Floats:
 
 
 def _of_all(values: Floats, low: Indices, high: Indices, longest: int) -> Floats:
-    """Return the sums of many ranges at once, place by place."""
+    """Sum many ranges at once, sample by sample."""
     total = np.zeros((len(values), len(low)))
     lost = np.zeros_like(total)
     last = values.shape[1] - 1

@@ -1,4 +1,4 @@
-"""Functions that read a number of seconds since 1970 as a date in UTC."""
+"""Date functions, in UTC."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from vigie.query.arrays import Floats, Times
 
-_LARGEST = 2.0**53  # seconds; a date beyond this has no calendar
+_LARGEST = 2.0**53  # seconds; numpy's calendar ends before
 
 
 def _read(part: Callable[[Times], Times]) -> Callable[[Floats], Floats]:
-    """Make a function of numbers from one of whole seconds; what is no date gives NaN."""
+    """Adapt a function of whole seconds to floats; values out of range give NaN."""
 
     def function(values: Floats) -> Floats:
         valid = np.abs(values) < _LARGEST

@@ -1,4 +1,4 @@
-"""Quantiles and fractions of classic histograms, whose buckets are series with the label `le`."""
+"""Quantiles and fractions of classic histograms."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from vigie.query.vectors import NAME, Key, Vector, empty, key_of, single, stack_
 
 LIMIT = "le"
 
-# Counts that differ by less than this share are equal: sums of rates are never exact.
+# Counts that differ by less than this share are equal: sums of rates are not exact.
 TOLERANCE = 1e-12
 
 
-Compute = Callable[[Indices, Floats, Floats], Floats]  # of some steps: limits in order, and counts
+Compute = Callable[[Indices, Floats, Floats], Floats]  # steps, sorted bucket limits and counts to values
 
 
 def histogram_quantile(wanted: Floats, vector: Vector) -> Vector:
-    """Return the value below which the wanted share of the observations lies."""
+    """Return the value below which the given share of the observations lies."""
     return _of_each(vector, lambda steps, limits, counts: _quantile(wanted[steps], limits, counts))
 
 
@@ -42,7 +42,7 @@ def histogram_quantiles(vector: Vector, label: str, wanted: Sequence[Floats]) ->
 
 
 def histogram_fraction(lower: Floats, upper: Floats, vector: Vector) -> Vector:
-    """Return the share of the observations that lies between two values."""
+    """Return the share of the observations between two values."""
     return _of_each(
         vector, lambda steps, limits, counts: _fraction(lower[steps], upper[steps], limits, counts)
     )
@@ -79,7 +79,7 @@ def _of_one(
 
 
 def _patterns(present: Flags) -> Iterator[tuple[Flags, Indices]]:
-    """Yield each set of buckets that occurs together, with the steps at which it does."""
+    """Yield each set of buckets that occurs together, with its steps."""
     if present.all():
         yield present[:, 0], np.arange(present.shape[1])
         return
@@ -100,13 +100,13 @@ def _quantile(wanted: Floats, limits: Floats, counts: Floats) -> Floats:
 
 
 def _coalesced(limits: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Add up buckets whose limits are the same number, spelled differently."""
+    """Add up buckets with equal limits that are formatted differently."""
     unique, starts = np.unique(limits, return_index=True)
     return unique, np.add.reduceat(counts, starts, axis=0)
 
 
 def _monotonic(counts: Floats) -> Floats:
-    """Make the counts grow, as those of one scrape do and those of sums of rates nearly do."""
+    """Make the counts monotonic, as Prometheus does: sums of rates may be slightly off."""
     counts = counts.copy()
     for before, row in pairwise(counts):
         close = np.abs(row - before) <= TOLERANCE * (np.abs(row) + np.abs(before))
@@ -141,12 +141,12 @@ def _fraction(lower: Floats, upper: Floats, limits: Floats, counts: Floats) -> F
 
 
 def _rank(value: Floats, limits: Floats, counts: Floats) -> Floats:
-    """Return how many observations are not above a value; within a bucket they are spread evenly."""
+    """Return the number of observations up to a value, interpolating linearly within a bucket."""
     bucket = np.minimum(np.searchsorted(limits, value, side="left"), len(limits) - 1)
     below, steps, first = np.maximum(bucket - 1, 0), np.arange(len(value)), bucket == 0
     start = np.where(first, 0.0 if limits[0] > 0 else -np.inf, limits[below])
     before = np.where(first, 0.0, counts[below, steps])
-    # What has no width, or no end, has all its observations at its upper limit.
+    # A bucket without width, or without end, has all its observations at its upper limit.
     share = np.where(value >= limits[bucket], 1.0, np.clip((value - start) / (limits[bucket] - start), 0, 1))
     share = np.where(np.isnan(share) | (np.isneginf(start) & (value < limits[bucket])), 0.0, share)
     return before + (counts[bucket, steps] - before) * share

@@ -1,4 +1,4 @@
-"""info(): the data labels of info series, put on the series of the same instance and job."""
+"""info(): adds the labels of info series to the series of the same instance and job."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Identity = tuple[str, ...]
 
 
 class _Found(NamedTuple):
-    """Info series, and for each step when its sample was taken."""
+    """Info series, and the time of its sample at each step."""
 
     series: Vector
     times: Times
 
 
 def info(scope: EvalContext, vector: Vector, selector: VectorSelector | None) -> Vector:
-    """Return the series with the data labels of the info series that belong to them."""
+    """Add the data labels of matching info series."""
     given = [] if selector is None else [each for each in matchers_of(selector) if each != MARK]
     names = [each for each in given if each.label == NAME] or [DEFAULT]
     data = [each for each in given if each.label != NAME]
@@ -69,7 +69,7 @@ def _found(scope: EvalContext, matchers: Sequence[Matcher]) -> Iterator[_Found]:
 
 
 class _Newest:
-    """Of info series that describe the same, at each step the one with the newest sample."""
+    """Of info series with the same identity, at each step the one with the newest sample."""
 
     def __init__(self, steps: int) -> None:
         self.series: list[Labels] = []
@@ -77,7 +77,7 @@ class _Newest:
         self._times = np.zeros(steps, dtype=np.int64)
 
     def add(self, labels: Labels, present: Flags, times: Times) -> None:
-        """Choose it where it is newer."""
+        """Select it where it is newer."""
         if (present & (self.chosen != NOBODY) & (times == self._times)).any():
             raise ExecutionError(f"found duplicate series for info metric: {labels.get(NAME, '')}")
         newer = present & ((self.chosen == NOBODY) | (times > self._times))
@@ -87,7 +87,7 @@ class _Newest:
 
 
 def _newest(found: Iterator[_Found]) -> dict[Identity, list[_Newest]]:
-    """Return what describes each target: one for each metric."""
+    """Return the newest info series of each target, one per metric."""
     known: dict[Identity, dict[str, _Newest]] = {}
     for series, times in found:
         for labels, present in zip(series.labels, series.present, strict=True):
@@ -97,7 +97,7 @@ def _newest(found: Iterator[_Found]) -> dict[Identity, list[_Newest]]:
 
 
 def _enriched(alone: Vector, sources: list[_Newest], wanted: set[str], needed: bool) -> Iterator[Vector]:
-    """Yield one series with the labels of each set of info series that it meets at some steps."""
+    """Yield a series with the labels of each combination of info series that applies at some steps."""
     if not sources:
         if not needed:
             yield alone

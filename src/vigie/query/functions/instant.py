@@ -1,4 +1,4 @@
-"""The functions of instant vectors and scalars."""
+"""Functions of instant vectors and scalars."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MATH: dict[str, Callable[[Floats], Floats]] = {
 
 
 def call(name: str, scope: EvalContext, arguments: Sequence[Value]) -> Value | None:
-    """Return the value of a function of evaluated arguments, or nothing if there is no such function."""
+    """Call a function with evaluated arguments; None if there is no such function."""
     if name in MATH:
         return _vector(arguments[0]).map(MATH[name])
     if name in DATES:
@@ -55,7 +55,7 @@ def call(name: str, scope: EvalContext, arguments: Sequence[Value]) -> Value | N
 
 
 def absence(there: Flags, labels: dict[str, str]) -> Vector:
-    """Return one series that is 1 at the steps where there is nothing."""
+    """Return one series that is 1 at the steps without samples."""
     return single(np.ones(len(there)), labels, ~there)
 
 
@@ -108,7 +108,7 @@ def _clamp_max(_: EvalContext, arguments: Sequence[Value]) -> Value:
 def _round(scope: EvalContext, arguments: Sequence[Value]) -> Value:
     nearest = _scalar(arguments[1]) if len(arguments) > 1 else np.ones(len(scope.times))
     with np.errstate(all="ignore"):
-        inverse = 1.0 / nearest  # as Prometheus does it: less is lost with 0.1 and its like
+        inverse = 1.0 / nearest  # as Prometheus does: more exact for 0.1 and the like
     return _vector(arguments[0]).map(lambda values: np.floor(values * inverse + 0.5) / inverse)
 
 

@@ -1,4 +1,4 @@
-"""Functions that rewrite labels: label_replace and label_join."""
+"""label_replace and label_join."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _REFERENCE = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})", re.ASCII)
 
 
 def valid_label_name(name: str) -> bool:
-    """Tell whether a label may have this name."""
     return bool(name) and name[0] in _FIRST and set(name) <= _LATER
 
 
 def label_replace(vector: Vector, target: str, replacement: str, source: str, regex: str) -> Vector:
-    """Set a label to what a pattern finds in another, where it matches the whole value."""
+    """Set a label to the expansion of a pattern that matches the whole value of another."""
     try:
         compiled = pattern(regex)
     except BadDataError as error:
@@ -36,7 +35,7 @@ def label_replace(vector: Vector, target: str, replacement: str, source: str, re
 
 
 def label_join(vector: Vector, target: str, separator: str, *sources: str) -> Vector:
-    """Set a label to the values of others, joined."""
+    """Set a label to the joined values of others."""
     for source in sources:
         if not valid_label_name(source):
             raise ExecutionError(f"invalid source label name in label_join(): {source}")
@@ -50,13 +49,13 @@ def label_join(vector: Vector, target: str, separator: str, *sources: str) -> Ve
 
 
 def _with(labels: Labels, name: str, value: str) -> Labels:
-    """Return the labels with one set; an empty value removes it."""
+    """Set one label; an empty value removes it."""
     rest = {key: old for key, old in labels.items() if key != name}
     return {**rest, name: value} if value else rest
 
 
 def _expanded(template: str, compiled: RegexPattern, match: MatchTest) -> str:
-    """Return the template with $1, ${1} and $name filled in, and $$ for a dollar."""
+    """Expand $1, ${1}, $name and $$."""
     text, done = "", 0
     for found in _REFERENCE.finditer(template):
         text += template[done : found.start()]
@@ -67,6 +66,6 @@ def _expanded(template: str, compiled: RegexPattern, match: MatchTest) -> str:
 
 
 def _captured(compiled: RegexPattern, match: MatchTest, name: str) -> str:
-    if name in map(str, range(compiled.groups + 1)):  # 01 and a thousand digits are names that no group has
+    if name in map(str, range(compiled.groups + 1)):  # 01 and very long numbers are names that no group has
         return match.group(int(name)) or ""
     return (match.group(name) or "") if name in compiled.groupindex else ""

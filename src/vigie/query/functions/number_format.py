@@ -1,4 +1,4 @@
-"""How numbers are written and read where PromQL makes text of them or the reverse."""
+"""Numbers as text, as PromQL formats and parses them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def format_number(number: float) -> str:
-    """Return the shortest decimal that reads back as the same number, without an exponent."""
+    """Return the shortest decimal that parses as the same number, without an exponent."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -17,7 +17,6 @@ def format_number(number: float) -> str:
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number that a text spells, or nothing."""
     try:
         return float(text) if text.isascii() and text == text.strip() else None
     except ValueError:

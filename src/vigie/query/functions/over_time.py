@@ -1,4 +1,4 @@
-"""What the samples of a range come to: the *_over_time functions."""
+"""The *_over_time functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vigie.query.functions.compensated_sum import compensated_sum
 from vigie.query.functions.quantiles import quantile
 from vigie.query.windows import Window
 
-SMALL = 2.0**-64  # so much smaller, no range of numbers has a sum that is none
+SMALL = 2.0**-64  # a scale at which no sum overflows
 
 
 def total(window: Window, _: Sequence[Floats]) -> Floats:
@@ -20,7 +20,7 @@ def total(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def average(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the mean, which is a number even where the sum is too large to be one."""
+    """Return the mean, finite even where the sum overflows."""
     mean = compensated_sum(window) / window.counts
     rows = np.flatnonzero(np.isinf(mean).any(axis=1))
     if len(rows):
@@ -32,12 +32,12 @@ def average(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def lowest(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the smallest value; NaN only if there is nothing else."""
+    """Return the minimum; NaN only if there is nothing else."""
     return window.reduce(np.fmin)
 
 
 def highest(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the largest value; NaN only if there is nothing else."""
+    """Return the maximum; NaN only if there is nothing else."""
     return window.reduce(np.fmax)
 
 
@@ -50,12 +50,10 @@ def present(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def first(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the oldest value."""
     return window.first()
 
 
 def last(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the newest value."""
     return window.last()
 
 
@@ -64,23 +62,20 @@ def variance(window: Window, _: Sequence[Floats]) -> Floats:
     counts = window.counts
     mean = np.where(filled, samples, 0.0).sum(axis=2) / counts
     off = np.where(filled, samples - mean[:, :, np.newaxis], 0.0)
-    # The sum of the distances is zero but for what rounding did to the mean; this takes it out again.
+    # Corrects the rounding error of the mean.
     spread: Floats = ((off * off).sum(axis=2) - off.sum(axis=2) ** 2 / counts) / counts
     return spread
 
 
 def deviation(window: Window, parameters: Sequence[Floats]) -> Floats:
-    """Return the population standard deviation."""
     return np.sqrt(variance(window, parameters))
 
 
 def quantile_of(window: Window, parameters: Sequence[Floats]) -> Floats:
-    """Return a quantile of the samples."""
     return quantile(parameters[0], *window.cube())
 
 
 def median_deviation(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the median of the distances from the median."""
     samples, filled = window.cube()
     half = np.full(len(window.counts), 0.5)
     middle = quantile(half, samples, filled)
@@ -88,22 +83,20 @@ def median_deviation(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def time_of_first(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return when the oldest sample was taken."""
     return _seconds(window, np.zeros((len(window.values), len(window.counts)), dtype=np.intp))
 
 
 def time_of_last(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return when the newest sample was taken."""
     return _seconds(window, np.broadcast_to(window.counts - 1, (len(window.values), len(window.counts))))
 
 
 def time_of_lowest(window: Window, parameters: Sequence[Floats]) -> Floats:
-    """Return when the smallest value was last seen."""
+    """Return the time of the last occurrence of the minimum."""
     return _last_time_of(window, lowest(window, parameters))
 
 
 def time_of_highest(window: Window, parameters: Sequence[Floats]) -> Floats:
-    """Return when the largest value was last seen."""
+    """Return the time of the last occurrence of the maximum."""
     return _last_time_of(window, highest(window, parameters))
 
 

@@ -1,4 +1,4 @@
-"""The quantile that Prometheus means: between the two nearest ranks, NaN sorted below everything."""
+"""Prometheus's quantile: interpolated between the two nearest ranks, with NaN sorted first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vigie.query.arrays import Flags, Floats, Indices
 
 
 def quantile(wanted: Floats, values: Floats, filled: Flags) -> Floats:
-    """Return the quantile along the last axis, of the filled places only."""
+    """Return the quantile along the last axis, of the filled cells only."""
     ordered = np.sort(np.where(filled, values, np.nan), axis=-1)
     total = np.broadcast_to(filled, values.shape).sum(axis=-1)
     nans = (np.isnan(values) & filled).sum(axis=-1)
@@ -25,7 +25,7 @@ def quantile(wanted: Floats, values: Floats, filled: Flags) -> Floats:
 
 
 def _ranked(ordered: Floats, nans: Indices, rank: Indices) -> Floats:
-    """Return the value of a rank, when the NaN that stand last come first."""
+    """Return the value of a rank, with NaN, which numpy sorts last, counted first."""
     place = np.maximum(rank - nans, 0)[..., np.newaxis]
     value = np.take_along_axis(ordered, place, axis=-1)[..., 0]
     return np.where(rank < nans, np.nan, value)

@@ -1,4 +1,4 @@
-"""The functions of range vectors: what they are called, what they need, whether the name survives."""
+"""The functions of range vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast ranges grow: rate, increase, delta and their kin, extrapolated as Prometheus does it."""
+"""rate, increase, delta and the like, extrapolated as in Prometheus."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ import numpy as np
 from vigie.query.arrays import Flags, Floats, Indices
 from vigie.query.windows import Window
 
-FEW = 32  # moments at which counters start anew that are looked at one by one: a node's all do so together
+FEW = 32  # positions of counter resets up to which they are processed one by one: those of a node coincide
 
 
 def rate(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the growth of a counter per second."""
     return _counted(window, 1 / _length(window))
 
 
 def increase(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the growth of a counter over the range."""
     return _counted(window, np.ones(len(window.ends)))
 
 
 def delta(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the change of a gauge over the range."""
     spans = _spans(window)
     grown = window.last()
     grown -= window.first()
@@ -33,7 +30,6 @@ def delta(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def irate(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the growth per second between the last two samples of a counter."""
     last, before = window.last(), np.take(window.values, window.high - 2, axis=1)
     seconds = (window.times_at(window.high - 1) - window.times_at(window.high - 2)) / 1000
     grown: Floats = np.where(last < before, last, last - before) / seconds
@@ -41,23 +37,21 @@ def irate(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def idelta(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the change between the last two samples of a gauge."""
     return window.last() - np.take(window.values, window.high - 2, axis=1)
 
 
 def changes(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return how often the value changed; from one NaN to another is no change."""
+    """Count value changes; from NaN to NaN is no change."""
     before, after = window.values[:, :-1], window.values[:, 1:]
     return _count_pairs(window, (before != after) & ~(np.isnan(before) & np.isnan(after)))
 
 
 def resets(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return how often the value fell."""
     return _count_pairs(window, window.values[:, 1:] < window.values[:, :-1])
 
 
 def _count_pairs(window: Window, happened: Flags) -> Floats:
-    """Return, for each range, the number of neighbours between which something happened."""
+    """Count, per range, the neighbors for which a condition holds."""
     until = np.zeros(window.values.shape)
     np.cumsum(happened, axis=1, out=until[:, 1:])
     return np.take(until, window.high - 1, axis=1) - np.take(until, window.low, axis=1)
@@ -69,7 +63,7 @@ def _length(window: Window) -> Floats:
 
 
 class _Spans(NamedTuple):
-    """How the samples of each range lie in it, in seconds: of all series, or a row for each."""
+    """Positions of the samples in each range, in seconds: one row for all series, or one per series."""
 
     sampled: Floats
     average: Floats
@@ -80,7 +74,7 @@ class _Spans(NamedTuple):
         return self if self.sampled.ndim == 1 else _Spans(*(each[rows] for each in self))
 
     def capped(self, gap: Floats) -> Floats:
-        """Return how far to go on beyond the samples: to the limit if it is near, else half an interval."""
+        """Return how far to extrapolate: to the boundary if it is near, otherwise half an interval."""
         return np.where(gap < self.average * 1.1, gap, self.average / 2)
 
 
@@ -92,7 +86,7 @@ def _spans(window: Window) -> _Spans:
 
 
 def _counted(window: Window, scale: Floats) -> Floats:
-    """Return the growth of counters carried on to the limits of the range, times a number for each step."""
+    """Return the extrapolated growth of counters, times a factor per step."""
     spans = _spans(window)
     first, grown = window.first(), window.last()
     grown -= first
@@ -114,14 +108,14 @@ def _counted(window: Window, scale: Floats) -> Floats:
 
 
 def _restarted(window: Window) -> tuple[Indices, Indices]:
-    """Return the rows that fall somewhere, or hold NaN, behind which they may; and before which columns."""
+    """Return the rows with a reset or NaN, and the columns before them."""
     steady = window.values[:, 1:] >= window.values[:, :-1]
     moments = np.flatnonzero(~steady.all(axis=0))
     return np.flatnonzero(~steady[:, moments].all(axis=1)), moments
 
 
 def _add_lost(window: Window, rows: Indices, moments: Indices, grown: Floats) -> None:
-    """Add what counters had reached wherever they started anew."""
+    """Add the value before each counter reset."""
     if len(moments) > FEW:
         grown[rows] += _lost(window, rows)
         return
@@ -132,14 +126,14 @@ def _add_lost(window: Window, rows: Indices, moments: Indices, grown: Floats) ->
 
 
 def _lost(window: Window, rows: Indices) -> Floats:
-    """Return the same of many moments, for each range."""
+    """Sum the values before counter resets, for each range."""
     values = window.values[rows]
     before = values[:, :-1]
     return window.reduce(np.add, np.where(values[:, 1:] < before, before, 0.0), shorter=1)
 
 
 def _may_reach_zero(window: Window, spans: _Spans, restarted: Indices) -> Indices:
-    """Return the rows whose straight line may meet zero within reach; most counters are far above."""
+    """Return the rows whose extrapolation may reach zero; most counters are far above."""
     reach = (spans.to_start / spans.sampled).max(initial=0.0)
     lowest, highest = window.values[:, 0], window.values[:, -1]
     far = lowest >= reach * (highest - lowest)
@@ -148,7 +142,7 @@ def _may_reach_zero(window: Window, spans: _Spans, restarted: Indices) -> Indice
 
 
 def _not_below_zero(window: Window, spans: _Spans, grown: Floats, first: Floats) -> Floats:
-    """Return how far back a counter may be carried on: not beyond where it would have been zero."""
+    """Return how far back to extrapolate: not beyond the time at which the counter would be zero."""
     caps_first = window.semantics.caps_before_zero
     to_start = spans.capped(spans.to_start) if caps_first else spans.to_start
     to_zero = spans.sampled * (first / grown)

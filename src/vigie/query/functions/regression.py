@@ -1,4 +1,4 @@
-"""Lines and curves through ranges: deriv, predict_linear, double exponential smoothing."""
+"""deriv, predict_linear and double exponential smoothing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from vigie.query.windows import Window
 
 
 def deriv(window: Window, _: Sequence[Floats]) -> Floats:
-    """Return the slope per second of the straight line through the range."""
+    """Return the slope per second of the regression line."""
     slope, _level = _line(window, window.times[window.low])
     return slope
 
 
 def predict_linear(window: Window, parameters: Sequence[Floats]) -> Floats:
-    """Return where the straight line through the range will be so many seconds after the step."""
+    """Return the value of the regression line some seconds after the step."""
     slope, level = _line(window, window.now)
     return slope * parameters[0] + level
 
@@ -43,7 +43,7 @@ def _line(window: Window, origin: Times) -> tuple[Floats, Floats]:
 
 
 def smoothed(window: Window, parameters: Sequence[Floats]) -> Floats:
-    """Return Holt-Winters' double exponential smoothing of the range."""
+    """Return Holt-Winters double exponential smoothing."""
     smoothing, trend_factor = parameters
     _refuse_outside(smoothing, "smoothing factor")
     _refuse_outside(trend_factor, "trend factor")

@@ -1,4 +1,4 @@
-"""Functions that order an instant vector; the series of a range query always stand in label order."""
+"""Sorting functions for instant queries; the series of a range query are always sorted by labels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from vigie.query.arrays import Floats
 from vigie.query.storage import Labels
 from vigie.query.vectors import Vector
 
-Natural = tuple[tuple[int, int, str], ...]  # of each part whether it is a word, its length if not, its text
+Natural = tuple[tuple[int, int, str], ...]  # per part: whether it is text, its length if not, its text
 
 
 def sort(vector: Vector) -> Vector:
-    """Order by value, NaN last."""
+    """Sort by value, NaN last."""
     return _by(vector, vector.values)
 
 
 def sort_desc(vector: Vector) -> Vector:
-    """Order by value from the largest, NaN last."""
+    """Sort by value, descending, NaN last."""
     return _by(vector, -vector.values)
 
 
@@ -30,12 +30,11 @@ def _by(vector: Vector, keys: Floats) -> Vector:
 
 
 def sort_by_label(vector: Vector, names: Iterable[str]) -> Vector:
-    """Order by the values of these labels, in which numbers count as numbers; then by all labels."""
+    """Sort by the values of these labels, in natural order; then by all labels."""
     return _by_label(vector, names, reverse=False)
 
 
 def sort_by_label_desc(vector: Vector, names: Iterable[str]) -> Vector:
-    """Order the other way round."""
     return _by_label(vector, names, reverse=True)
 
 
@@ -53,19 +52,19 @@ def _by_label(vector: Vector, names: Iterable[str], *, reverse: bool) -> Vector:
 
 
 def label_order(labels: Labels) -> list[tuple[str, str]]:
-    """Return the key by which Prometheus orders label sets."""
+    """Return the sort key of a label set, as in Prometheus."""
     return sorted(labels.items())
 
 
 def _natural(text: str) -> Natural:
-    """Return a key under which node2 comes before node10."""
+    """Return a natural sort key: node2 before node10."""
     parts: list[tuple[int, int, str]] = []
     rest = text
     while rest:
         words = rest.lstrip("0123456789")
         digits = rest[: len(rest) - len(words)]
         if digits:
-            number = digits.lstrip("0")  # of two numbers the one with more digits is larger
+            number = digits.lstrip("0")  # of two numbers, the one with more digits is larger
             parts.append((0, len(number), number))
             rest = words
         else:

@@ -1,1 +1,1 @@
-"""From the text of a query to its tree, with errors that say where."""
+"""Parses queries, with error positions."""

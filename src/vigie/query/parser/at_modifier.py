@@ -1,6 +1,6 @@
-"""Times after @ that the parser cannot hand over: before 1970, and after the year 9999.
+"""Times after @ that the parser cannot represent: before 1970, and after the year 9999.
 
-No sample is that old or that new, so the nearest time that can be handed over gives the same answer.
+No sample is outside that range, so the nearest time inside it gives the same result.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from vigie.query.parser.grammar import NotParsedError
 from vigie.query.parser.tokens import STRING
 
 LATEST = 253_402_300_799  # seconds: the end of the year 9999
-OUT_OF_BOUNDS = (2**63 - 1) / 1000  # seconds: what Prometheus refuses
+OUT_OF_BOUNDS = (2**63 - 1) / 1000  # seconds: Prometheus rejects these
 _AT = re.compile(rf"({STRING})|@\s*([-+]?)\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", re.DOTALL)
 
 
 def clamp_at_modifiers(query: str) -> str:
-    """Return the query with every time after @ between 1970 and 9999."""
+    """Clamp every time after @ to the years 1970 to 9999."""
     return _AT.sub(_near, query)
 
 

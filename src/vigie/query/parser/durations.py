@@ -1,6 +1,6 @@
-"""Durations that are computed, as in x[5m * 2], x[2 * step()] or offset (1h - 5m).
+"""Duration expressions, as in x[5m * 2], x[2 * step()] or offset (1h - 5m).
 
-The parser wants them worked out.
+The parser does not support them, so they are evaluated first.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Known = Mapping[str, float]
 
 
 def depends_on_query(text: str) -> bool:
-    """Tell whether a query mentions its own step or range."""
+    """Report whether a query uses its own step or range."""
     return _OF_THE_QUERY.search(text) is not None
 
 
 def evaluate_duration(query: str, step: float = 0.0, span: float = 0.0) -> str:
-    """Return the query with every computed duration as a plain one; it is asked with this step and span."""
+    """Replace every duration expression by its value, given the step and range of the query."""
     known = {"step": step, "range": span}
     return _offsets(_RANGE.sub(lambda found: _range(found, known), query), known)
 
@@ -60,7 +60,7 @@ def _offsets(query: str, known: Known) -> str:
         seconds = _seconds(query[found.start(2) : end + 1], known) * (-1 if found[1] == "-" else 1)
         length = _spelled(abs(seconds))
         done += query[at : found.start()]
-        if length != _NONE:  # which the parser refuses
+        if length != _NONE:  # the parser rejects it
             done += f"offset {'-' if seconds < 0 else ''}{length}"
         at = end + 1
     return done + query[at:]
@@ -91,7 +91,7 @@ def _spelled(seconds: float) -> str:
 
 
 def _seconds(text: str, known: Known) -> float:
-    """Return the value of an expression of durations and numbers, in seconds; the parser knows these."""
+    """Evaluate an expression of durations and numbers, in seconds."""
     try:
         tree = parse_tree(_WORD.sub(lambda found: _FUNCTIONS[found[0].lower()], text))
     except NotParsedError as error:

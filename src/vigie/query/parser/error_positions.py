@@ -1,7 +1,7 @@
-"""Where a query is wrong: the parser gives reasons without places.
+"""Finds the position of a syntax error: the parser gives reasons without positions.
 
-It is asked again about parts. What is no grammar: the first word with which no query can begin. What makes
-no sense: the smallest part that makes none for the same reason.
+Parts of the query are parsed again. For a grammar error, the position is the first token with which no query
+can start; for a type error, the smallest part with the same error.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import NamedTuple
 from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import CLOSING, COMPARISONS, Token, pairs, tokens
 
-MOST_TEXT = 1000  # characters of a query in which a place is looked for
+MOST_TEXT = 1000  # longer queries get no position
 MOST_TRIES = 400
-MOST_SECONDS = 0.5  # of this thread alone, which only patterns that are dear to compile take
+MOST_SECONDS = 0.5  # CPU time of this thread
 NO_GRAMMAR = re.compile(r"invalid promql query|unexpected |unclosed |unterminated |bad number|no expression")
 _FILLERS = ("", " x", " 5m", "1", '"a"', '="a"', " (a) (x)", "(x)")
 _LATER = ("", "(x)", " x")
 _UNSUPPORTED = ("anchored", "smoothed")
 _CALLED = {"name": "identifier", "mark": "character"}
 
-Reason = Callable[[str], str | None]  # why a text is no query, or nothing if it is one
+Reason = Callable[[str], str | None]  # the error of a text, None if it is a query
 
 
 class SyntaxFault(NamedTuple):
-    """Why a query is wrong, and where, if that was found."""
+    """The reason of an error, and its position if it was found."""
 
     reason: str
     place: int | None
@@ -39,7 +39,7 @@ class _TooManyTriesError(Exception):
 
 
 def locate_fault(text: str, reason: str, why: Reason) -> SyntaxFault:
-    """Return the place of what is wrong, and words for it where the parser has none."""
+    """Return the position of an error, and a reason where the parser has none."""
     if len(text) > MOST_TEXT:
         return SyntaxFault(reason, None)
     words = tokens(text)
@@ -65,7 +65,7 @@ def describe_token(text: str, place: int) -> str:
 
 
 def _unexpected(text: str, words: list[Token], count: int, reason: str) -> SyntaxFault:
-    """Return what is wrong with the word after so many that a query can begin with."""
+    """Describe the error at the token after the longest valid start."""
     if count == len(words):
         if words and reason.startswith(("invalid", "no expression")):
             reason = "unexpected end of input"
@@ -76,14 +76,14 @@ def _unexpected(text: str, words: list[Token], count: int, reason: str) -> Synta
     if reason.startswith("bad number") and count and words[count - 1].end == bad.start:
         return SyntaxFault(reason, words[count - 1].start)
     if reason.startswith("unexpected right parenthesis"):
-        return SyntaxFault(reason, bad.end)  # Prometheus has read it when it says so
+        return SyntaxFault(reason, bad.end)  # Prometheus reports it after reading the token
     if reason.startswith(("invalid", "unclosed", "unexpected end")):
         reason = f'unexpected {_CALLED.get(bad.kind, bad.kind)} "{bad.text}"'
     return SyntaxFault(reason, bad.start)
 
 
 def _beginning(text: str, words: list[Token], why: Reason) -> int:
-    """Return with how many of its words a query can begin."""
+    """Return the number of tokens of the longest valid start."""
     good, bad = 0, len(words) + 1
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -107,7 +107,7 @@ def _can_begin(start: str, words: list[Token], why: Reason) -> bool:
 
 
 def _senseless(text: str, words: list[Token], reason: str, why: Reason) -> int | None:
-    """Return where the smallest part stands that is wrong for this reason."""
+    """Return the position of the smallest part with this error."""
     parts = [(0, len(words) - 1)]
     for start, end in pairs(words).items():
         named = start > 0 and words[start - 1].kind == "name"
@@ -119,10 +119,10 @@ def _senseless(text: str, words: list[Token], reason: str, why: Reason) -> int |
 
 
 def _in_part(words: list[Token], reason: str) -> int | None:
-    """Return where a part is wrong: at its operator or argument, if that is the reason, or at its start."""
+    """Return the position of an error within a part: its operator or argument, or its start."""
     if "comparisons" in reason:
         found = [words[place] for place in structure_of(words).outer if words[place].word in COMPARISONS]
         return found[0].start if len(found) == 1 else None
     if "expected type" in reason and all(token.text != "," for token in words) and len(words) > 2:
-        return words[2].start  # behind the function's name and its bracket
+        return words[2].start  # after the function name and its bracket
     return words[0].start

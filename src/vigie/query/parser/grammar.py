@@ -1,4 +1,4 @@
-"""promql-parser's grammar, with the old name it lacks, and guarded against what it cannot take."""
+"""promql-parser, with a function it lacks, and guards against inputs it cannot handle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from promql_parser import (
 from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import tokens
 
-MOST_DEEP = 400  # the parser copies all it has at every level, and walks them by recursion
+MOST_DEEP = 400  # the parser copies its state at every level, and trees are walked recursively
 
 promql_parser.register_extra_functions(
     [Function("holt_winters", [ValueType.Matrix, ValueType.Scalar, ValueType.Scalar], ValueType.Vector)]
@@ -31,34 +31,33 @@ promql_parser.register_extra_functions(
 
 
 class NotParsedError(ValueError):
-    """A text that is no query, with the reason."""
+    """A text that is not a query, with the reason."""
 
 
 class EndlessError(NotParsedError):
-    """A text that is longer or deeper than is good for the parser."""
+    """A query beyond the parser's limits of length or depth."""
 
 
 def parse_tree(text: str) -> Expr:
-    """Return the tree of a query."""
     if len(text) > MOST_DEEP and structure_of(tokens(text)).depth > MOST_DEEP:
         raise EndlessError(f"nested more than {MOST_DEEP} deep")
     return parse_tree_unguarded(text)
 
 
 def parse_tree_unguarded(text: str) -> Expr:
-    """Return the tree of a text that is known not to be deep."""
+    """Parse a text that is known not to be deep."""
     try:
         return promql_parser.parse(text)
     except ValueError as error:
         raise NotParsedError(str(error)) from None
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what Rust code panics with; it has no public name
+        if type(error).__name__ != "PanicException":  # a panic of Rust code; it has no public name
             raise
         raise NotParsedError(str(error)) from None
 
 
 def node_kind(tree: Expr) -> str:
-    """Return what an expression gives: scalar, vector, matrix or string."""
+    """Return the type of an expression: scalar, vector, matrix or string."""
     match tree:
         case NumberLiteral():
             return "scalar"
@@ -76,7 +75,7 @@ def node_kind(tree: Expr) -> str:
 
 
 def nodes(tree: Expr) -> Iterator[Expr]:
-    """Yield an expression and all its parts; promql-parser's own walk takes the cube of the depth."""
+    """Yield an expression and all its parts; promql-parser's own walk is cubic in the depth."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()

@@ -12,7 +12,7 @@ MARK = Matcher("__info__", "=", "1")
 
 
 def with_marked_selectors(query: str) -> str:
-    """Return the query with a mark in every second argument of info()."""
+    """Add a marker matcher to every second argument of info()."""
     if "info" not in query.lower():
         return query
     words = tokens(query)

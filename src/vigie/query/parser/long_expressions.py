@@ -1,8 +1,8 @@
-"""Queries of many operators, in pieces.
+"""Queries with many operators, parsed in pieces.
 
-The parser copies all it has at every operator, so that a thousand of them take it seconds, and a tree as
-deep as that cannot be walked by recursion. A long row of operators is therefore cut out of the text, and a
-call stands in its place that carries the row. Its operands are parsed each alone, and combined in turn.
+The parser's cost grows with the square of the number of operators, and very deep trees cannot be walked
+recursively. A long chain of operators is therefore replaced by a call that carries its text. Its operands are
+parsed one by one, and evaluated in order.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from vigie.query.parser.grammar import EndlessError, NotParsedError, node_kind, 
 from vigie.query.parser.structure import structure_of
 from vigie.query.parser.tokens import COMPARISONS, MODIFIERS, Token, pairs, tokens
 
-AT_ONCE = 100  # operators in a row that the parser is given together
+AT_ONCE = 100  # operators of a chain that are parsed at once
 MOST_OPERATORS = 10_000
-MOST_NESTED = 200  # brackets that are open at once
+MOST_NESTED = 200  # nested brackets
 
-_CALLS = {"scalar": "vigie_long_scalar", "vector": "vigie_long_vector"}  # by what the row gives
+_CALLS = {"scalar": "vigie_long_scalar", "vector": "vigie_long_vector"}  # by the type of the chain
 _BINDING = {"or": 1, "and": 2, "unless": 2, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5, "atan2": 5, "^": 6}
 _BINDING |= dict.fromkeys(COMPARISONS, 3)
 _STAND_INS = {"scalar": "1", "vector": "x", "string": '""', "matrix": "x[1m]"}
@@ -36,7 +36,7 @@ promql_parser.register_extra_functions(
 
 
 class OperatorChain(NamedTuple):
-    """Operands in a row; each operator, with its modifiers, combines what is left of it with one operand."""
+    """Operators of one precedence, each with its modifiers and its right operand."""
 
     first: Expr
     rest: list[tuple[BinaryExpr, Expr]]
@@ -44,8 +44,8 @@ class OperatorChain(NamedTuple):
 
 
 def shorten(text: str) -> str:
-    """Return the query with every long row of operators in a call, and refuse what is endless."""
-    if len(text) <= 2 * AT_ONCE:  # too short for a long row
+    """Replace every long chain of operators by a call, and reject queries beyond the limits."""
+    if len(text) <= 2 * AT_ONCE:  # too short for a long chain
         return text
     shape = structure_of(tokens(text))
     if shape.nested > MOST_NESTED:
@@ -63,7 +63,7 @@ def shorten(text: str) -> str:
 
 
 def chain_of(call: Call) -> OperatorChain | None:
-    """Return the row that a call stands for, if it does."""
+    """Return the chain that a call stands for, if any."""
     if call.func.name not in _CALLS.values():
         return None
     argument = call.args[0]
@@ -73,14 +73,14 @@ def chain_of(call: Call) -> OperatorChain | None:
         )
     except ValueError:
         found = None
-    if found is None or _CALLS[found.kind] != call.func.name:  # who writes it by hand may write anything
+    if found is None or _CALLS[found.kind] != call.func.name:  # the call may have been written by hand
         raise NotParsedError(f"{call.func.name}() is not for use")
     return found
 
 
 @lru_cache(maxsize=64)
 def chain(text: str) -> OperatorChain:
-    """Return the row of operators that bind the least in a query."""
+    """Split a query at its operators of lowest precedence."""
     words = tokens(text)
     outer = structure_of(words).outer
     if not outer:
@@ -101,7 +101,7 @@ def chain(text: str) -> OperatorChain:
 
 
 def _with_short_brackets(text: str) -> str:
-    """Return the query with what stands in outer brackets shortened."""
+    """Shorten the content of outer brackets."""
     words = tokens(text)
     made, done, place = "", 0, 0
     closing = pairs(words)
@@ -125,7 +125,7 @@ def _short_arguments(text: str, words: list[Token], start: int, end: int, closin
 
 
 def _operand_after(words: list[Token], operator: int, closing: dict[int, int]) -> int:
-    """Return where the operand starts, behind bool, on (...), group_left (...) and their like."""
+    """Return where the operand starts, after bool, on (...), group_left (...) and the like."""
     place = operator + 1
     while place < len(words) and (words[place].word == "bool" or words[place].word in MODIFIERS):
         takes_labels = words[place].word != "bool"

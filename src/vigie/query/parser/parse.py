@@ -1,4 +1,4 @@
-"""From text to tree: promql-parser's grammar, with errors in Prometheus's words."""
+"""Parses a query with promql-parser, with error messages as in Prometheus."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MOST_TEXT = 500_000
 
 
 def parse(text: str, step: float = 0.0, span: float = 0.0) -> Expr:
-    """Return the tree of a query that is asked with this step over this time, in seconds."""
+    """Parse a query that runs with this step and range, in seconds."""
     return _parsed(text, step, span) if depends_on_query(text) else _parsed(text, 0.0, 0.0)
 
 
 def parse_selector(text: str) -> list[Matcher]:
-    """Return the matchers of a series selector, as in match[]=."""
+    """Parse a series selector, as in match[]=."""
     tree = parse(text)
     if not isinstance(tree, VectorSelector) or tree.offset is not None or tree.at is not None:
         raise BadDataError('invalid parameter "match[]": parse error: expected only a series selector')
@@ -34,7 +34,7 @@ def parse_selector(text: str) -> list[Matcher]:
 
 
 def format_query(text: str) -> str:
-    """Return a query in its usual spelling; one that had to be rewritten for the parser, as it is."""
+    """Format a query; one that had to be rewritten for the parser stays as it is."""
     tree = parse(text, 1.0, 1.0)
     return text if shorten(_rewritten(text, 1.0, 1.0)) != text else tree.prettify()
 
@@ -61,18 +61,18 @@ def _tree(text: str, step: float, span: float) -> Expr:
 
 
 def _rewritten(text: str, step: float, span: float) -> str:
-    """Return the query in the words that the parser knows."""
+    """Rewrite what the parser does not support."""
     return with_marked_selectors(evaluate_duration(clamp_at_modifiers(text), step, span))
 
 
 def _reason(text: str, step: float, span: float) -> str | None:
-    """Return why a part of a query is none; the parts are short."""
+    """Return the error of a short part of a query."""
     try:
         _check(parse_tree_unguarded(_rewritten(text, step, span)))
     except NotParsedError as error:
         return str(error)
     except BadDataError:
-        pass  # a pattern that is none: the grammar is right
+        pass  # an invalid pattern: the grammar is right
     return None
 
 

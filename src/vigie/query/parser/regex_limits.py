@@ -1,7 +1,7 @@
-"""Patterns that are dear to compile: the parser compiles all of a query, and cannot be stopped meanwhile.
+"""Limits the time to compile regular expressions, which the parser cannot interrupt.
 
-One that repeats a large class of letters takes it a tenth of a second, and a query has room for thousands.
-Where there are many they are given to it one by one first, against the clock.
+One that repeats a large character class takes it 0.1 s, and a query has room for thousands. If there are
+many, they are compiled one by one first, with a time limit.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import pairwise
 from vigie.query.parser.grammar import EndlessError, NotParsedError, parse_tree_unguarded
 from vigie.query.parser.tokens import tokens
 
-FEW = 5  # patterns that are not worth a look
-MOST_SECONDS = 2.0  # of this thread alone; five thousand names, as one pattern, take 0.03
+FEW = 5  # patterns that need no check
+MOST_SECONDS = 2.0  # CPU time of this thread; one pattern of 5000 names takes 0.03
 _MARKS = ("=~", "!~")
 
 
@@ -34,4 +34,4 @@ def _compile(quoted: str) -> None:
     try:
         parse_tree_unguarded(f"{{a=~{quoted}}}")
     except NotParsedError:
-        pass  # what is wrong is told when the whole is parsed
+        pass  # reported when the whole query is parsed

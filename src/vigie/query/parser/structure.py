@@ -1,4 +1,4 @@
-"""How a query is built, as far as its words tell: where its operators stand, how deep it is nested."""
+"""The structure of a query from its tokens: operators and nesting."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _BEFORE_AN_OPERAND = MODIFIERS | {",", "@", "offset", "bool"}
 
 
 class QueryStructure(NamedTuple):
-    """The operators between two operands, all and those outside of brackets, by their places among the words.
+    """Operators between two operands, all and those outside of brackets, by token index.
 
-    `longest` counts those of the longest row, signs too; `nested` is how many brackets are open at once, and
-    `depth` what the tree has at most: each operator of a row may stand on top of the others.
+    `longest` is the length of the longest chain, signs included; `nested` is the number of open brackets, and
+    `depth` an upper bound for the depth of the tree.
     """
 
     operators: int
@@ -24,8 +24,6 @@ class QueryStructure(NamedTuple):
 
 
 class _Level:
-    """One open bracket."""
-
     def __init__(self, bracket: str, modifies: bool) -> None:
         self.bracket, self.modifies = bracket, modifies
         self.row = self.inside = 0
@@ -36,7 +34,7 @@ class _Level:
 
 
 def structure_of(words: list[Token]) -> QueryStructure:
-    """Return the shape of a query; one that is wrong has some shape too."""
+    """Return the structure of a query, which may be invalid."""
     levels = [_Level("(", False)]
     outer: list[int] = []
     operators = longest = nested = 0

@@ -1,4 +1,4 @@
-"""The words of a query and where they stand: for what has to be known before, or besides, its tree."""
+"""Tokenizes queries, for what has to be known before parsing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODIFIERS = frozenset({"on", "ignoring", "group_left", "group_right", "fill", "f
 
 
 class Token(NamedTuple):
-    """One word: a string, number, name or mark, and where it starts."""
+    """A string, number, name or punctuation mark, and its position."""
 
     kind: str
     text: str
@@ -27,17 +27,16 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return where the next may start."""
         return self.start + len(self.text)
 
     @property
     def word(self) -> str:
-        """Return the text as keywords are compared; a string is never one."""
+        """Return the text as keywords are compared; a string is never a keyword."""
         return "" if self.kind == "string" else self.text.lower()
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the words of a text, which may be any; what belongs to none is a mark of its own."""
+    """Tokenize any text; unknown characters become marks."""
     return [
         Token(found.lastgroup, found[0], found.start())
         for found in _TOKEN.finditer(text)
@@ -46,7 +45,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def pairs(words: list[Token]) -> dict[int, int]:
-    """Return which bracket closes which, by their places among the words."""
+    """Return the closing bracket of each opening one, by token index."""
     open_ones: list[int] = []
     closed: dict[int, int] = {}
     for index, token in enumerate(words):

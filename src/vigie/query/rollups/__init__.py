@@ -1,1 +1,1 @@
-"""Queries answered from rollups."""
+"""Evaluates queries over rollups."""

@@ -1,8 +1,8 @@
-"""Answers from rollups, where raw samples have gone, or where a long question comes out the same from them.
+"""Evaluates over rollups where raw samples have expired, or where that gives the same result.
 
-While raw samples are kept, rollups are used only if a range is at least two buckets and a step at least one,
-and every range begins and ends where buckets do: then it holds the same samples. Where raw samples have gone,
-a range is made of whole buckets: both its limits are moved back to where a bucket ends, by less than one
+While raw samples exist, rollups are used only if a range has at least two buckets and a step at least one,
+and every range starts and ends at bucket boundaries: then it holds the same samples. Where raw samples have
+expired, a range is rounded to whole buckets: both limits move back to the end of a bucket, by less than one
 bucket, and a range shorter than a bucket becomes one. An instant selector sees the last sample of buckets
 that ended.
 """
@@ -28,23 +28,23 @@ from vigie.query.storage import RollupGroup, RollupStorage
 from vigie.query.vectors import Vector, empty, stack_vectors
 
 T = TypeVar("T")
-LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples are kept
+LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples exist
 
 
 class RollupAnswer(NamedTuple):
-    """The steps that are not answered from raw samples, and what they are answered with."""
+    """The steps evaluated over rollups, and their values."""
 
     vector: Vector
     steps: Flags
 
     def over(self, raw: Vector) -> Vector:
-        """Return the answer at all steps."""
+        """Merge with the values from raw samples."""
         rest = Vector(raw.labels, raw.values, raw.present & ~self.steps).without_empty_rows()
         return stack_vectors([rest, self.vector], len(self.steps)).merged()
 
 
 class RollupChoice(NamedTuple):
-    """Which steps cannot or need not be answered from raw samples; the buckets are this wide."""
+    """The steps to evaluate over rollups, and the width of the buckets."""
 
     steps: Flags
     references: Times
@@ -54,7 +54,7 @@ class RollupChoice(NamedTuple):
 
 
 def needs_rollups(expression: Expr, scope: EvalContext) -> bool:
-    """Tell whether a selector, or a function of a range, is not answered from raw samples alone."""
+    """Report whether a selector, or a range function, needs rollups."""
     if isinstance(expression, VectorSelector):
         return _choice_of_instant(scope, expression) is not None
     if not isinstance(expression, Call):
@@ -65,7 +65,7 @@ def needs_rollups(expression: Expr, scope: EvalContext) -> bool:
 
 
 def evaluate_range(scope: EvalContext, name: str, source: Range) -> RollupAnswer | None:
-    """Return what rollups say about a function of a range; None if raw samples say it all."""
+    """Evaluate a range function over rollups; None if raw samples are enough."""
     if not isinstance(source, MatrixSelector):
         return None
     choice, function = _choice_of_range(scope, name, source), ROLLED_FUNCTIONS.get(name)
@@ -79,7 +79,7 @@ def evaluate_range(scope: EvalContext, name: str, source: Range) -> RollupAnswer
 
 
 def evaluate_parts(scope: EvalContext, expression: Expr, finish: Callable[[Vector], T]) -> Iterator[T] | None:
-    """Yield what is made of each group, if rollups answer a function of one metric's range at all steps."""
+    """Yield a result per group, if rollups can evaluate a function of one metric's range at all steps."""
     if not isinstance(expression, Call) or len(expression.args) != 1:
         return None
     source, function = unwrap(expression.args[0]), ROLLED_FUNCTIONS.get(expression.func.name)
@@ -102,7 +102,7 @@ def evaluate_parts(scope: EvalContext, expression: Expr, finish: Callable[[Vecto
 
 
 def evaluate_instant(scope: EvalContext, selector: VectorSelector) -> RollupAnswer | None:
-    """Return what rollups say about an instant selector where raw samples have gone; None if nowhere."""
+    """Evaluate an instant selector over rollups where raw samples have expired; None if nowhere."""
     choice = _choice_of_instant(scope, selector)
     if choice is None:
         return None
@@ -142,7 +142,7 @@ def _choice(storage: RollupStorage, references: Times, length: int, width: int |
 
 
 def _same_from(scope: EvalContext, references: Times, length: int) -> int | None:
-    """Return the widest buckets from which the answer is the same as from raw samples."""
+    """Return the widest buckets that give the same result as raw samples."""
     assert isinstance(scope.storage, RollupStorage)
     if len(references) < 2 or not scope.semantics.left_open:
         return None

@@ -1,4 +1,4 @@
-"""The functions of ranges that buckets can answer: each is given the buckets of a range as one."""
+"""The range functions that can be computed from buckets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vigie.query.buckets import Buckets
 
 
 class BucketSpan(NamedTuple):
-    """For each step the samples of its range, the range's begin and end, and its length as asked for."""
+    """The samples of the range of each step, its limits, and its requested length."""
 
     samples: Buckets
     begins: Times
@@ -24,7 +24,7 @@ Kernel = Callable[[BucketSpan], Floats]
 
 
 class RollupFunction(NamedTuple):
-    """A function of ranges that hold at least so many samples, and the fields that it needs."""
+    """A function of ranges with at least this many samples, and the fields it needs."""
 
     kernel: Kernel
     needs: tuple[str, ...]
@@ -52,7 +52,7 @@ def _average(spanned: BucketSpan) -> Floats:
 
 
 def _extrapolated(spanned: BucketSpan, grown: Floats, *, counter: bool) -> Floats:
-    """Return the growth carried on to the limits of the range, by the rule of Prometheus."""
+    """Return the extrapolated growth, as in Prometheus."""
     samples = spanned.samples
     sampled = (samples.last_at - samples.first_at) / 1000
     average = sampled / (samples.count - 1)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vigie.model.nan import ABSENT, NAN, STALE, is_absent, is_stale
-from vigie.query.buckets import FEW, FIELDS, Buckets, spans
+from vigie.query.buckets import FIELDS, MAX_SPARSE_COLUMNS, Buckets, merge_spans
 from vigie.store.rollups.downsampling import bucket_ends, downsample
 from vigie.store.rollups.page_codec import decode_page, encode_page
 from vigie.store.series.layout import Layouts
@@ -63,14 +63,20 @@ def test_buckets_are_what_a_plain_computation_says(times: list[int], values: lis
 
 
 @settings(max_examples=60)
-@given(moments, lines, st.integers(0, BUCKETS - 1), st.integers(1, BUCKETS), st.sampled_from([0, FEW]))
+@given(
+    moments,
+    lines,
+    st.integers(0, BUCKETS - 1),
+    st.integers(1, BUCKETS),
+    st.sampled_from([0, MAX_SPARSE_COLUMNS]),
+)
 def test_spans_of_buckets_are_what_their_samples_say(
     times: list[int], values: list[list[float]], low: int, count: int, few: int
 ) -> None:
     high = min(BUCKETS, low + count)
     buckets = downsample(np.array(times), np.array(values), bucket_ends(0, WIDTH * BUCKETS, WIDTH))
-    with np.errstate(all="ignore"), patch("vigie.query.buckets.FEW", few):
-        wide = spans(buckets, np.array([low]), np.array([high]))
+    with np.errstate(all="ignore"), patch("vigie.query.buckets.MAX_SPARSE_COLUMNS", few):
+        wide = merge_spans(buckets, np.array([low]), np.array([high]))
     for row, line in enumerate(values):
         check(wide, row, 0, plain(times, line, low * WIDTH, high * WIDTH))
 

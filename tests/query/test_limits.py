@@ -14,9 +14,9 @@ def test_the_total_counts_what_passed_by_and_the_peak_what_was_held_at_once() ->
     one = budget(100)
     one.spend(10)
     for _ in range(5):
-        with one.held(30):
+        with one.hold(30):
             pass
-    with one.held(20):
+    with one.hold(20):
         one.spend(5)
     assert (one.total, one.peak) == (10 + 5 * 30 + 20 + 5, 40)
 
@@ -24,8 +24,8 @@ def test_the_total_counts_what_passed_by_and_the_peak_what_was_held_at_once() ->
 def test_what_was_let_go_is_free_again() -> None:
     one = budget(100)
     for _ in range(5):
-        with one.held(100):
+        with one.hold(100):
             pass
-    with one.held(60), pytest.raises(TooManySamplesError), one.held(41):
+    with one.hold(60), pytest.raises(TooManySamplesError), one.hold(41):
         pass
     one.spend(100)

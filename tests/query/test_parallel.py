@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from vigie.query.parallel import MOST, parallel_map
+from vigie.query.parallel import MAX_THREADS, parallel_map
 
 
 def test_results_come_in_order() -> None:
@@ -40,7 +40,7 @@ def test_only_a_few_tasks_are_taken_in_advance() -> None:
 
     results = parallel_map(tasks(), lambda: True)
     next(results)
-    assert taken <= MOST + 3
+    assert taken <= MAX_THREADS + 3
 
 
 def test_failure_of_a_task_is_that_of_the_whole() -> None:

@@ -154,7 +154,7 @@ def test_peer_that_hangs_is_a_time_out(server: Server) -> None:
 def test_answer_too_large_is_refused(server: Server) -> None:
     server.said = b"x" * 1001
     with (
-        contextlib.closing(RemoteEngine(Endpoint(server.url), most=1000)) as engine,
+        contextlib.closing(RemoteEngine(Endpoint(server.url), max_bytes=1000)) as engine,
         pytest.raises(ExecutionError, match="more than 1000 bytes"),
     ):
         engine.instant("x", 0)

@@ -13,29 +13,29 @@ from promql_parser import Expr, MatrixSelector, VectorSelector
 
 from vigie.query.arrays import Indices
 from vigie.query.errors import TooManySamplesError
-from vigie.query.eval_context import to_ms
-from vigie.query.label_table import NAME, ConcatLabelTable, LabelTable, column_of, take_rows
+from vigie.query.eval_context import to_milliseconds
+from vigie.query.label_table import NAME, ConcatLabelTable, LabelTable, encode_column, take_rows
 from vigie.query.matchers import matchers_of
 from vigie.query.parser.grammar import nodes
 from vigie.query.storage import Labels, Load, Matcher, QueryableStorage, SeriesGroup, Storage, StorageView
 
-LONGEST_MS = 600_000  # longer ranges are read alone, a few streams at a time
+MAX_RANGE_MS = 600_000  # longer ranges are read alone, a few streams at a time
 _LITERAL = re.compile(r"[\w:]+(\|[\w:]+)*", re.ASCII)
-Further = tuple[Matcher, ...]  # matchers other than those of the name
+OtherMatchers = tuple[Matcher, ...]  # matchers other than those of the name
 
 
 class BatchedSelection(NamedTuple):
     """Metrics selected at one time with the same further matchers, and how far back."""
 
     names: frozenset[str]
-    reach: int
+    lookback_ms: int
 
 
 class _Stream(NamedTuple):
     """A group that was read, and the position of its rows among those of all groups."""
 
     group: SeriesGroup
-    everything: ConcatLabelTable | None
+    all_labels: ConcatLabelTable | None
     first: int
 
     def cut(self, rows: Indices, start: int, end: int) -> SeriesGroup | None:
@@ -44,10 +44,10 @@ class _Stream(NamedTuple):
         low, high = int(times.searchsorted(start)), int(times.searchsorted(end, side="right"))
         if low >= high:
             return None
-        if self.everything is None:
+        if self.all_labels is None:
             labels = take_rows(self.group.labels, rows)
         else:
-            labels = self.everything.take(rows + self.first)
+            labels = self.all_labels.take(rows + self.first)
         return SeriesGroup(labels, times[low:high], self.group.values[rows, low:high])
 
 
@@ -58,86 +58,90 @@ class BatchStorage(StorageView):
     """A view of a store at one time, which reads what several queries need once."""
 
     def __init__(
-        self, storage: QueryableStorage, wishes: dict[Further, BatchedSelection], at: int, most: int
+        self,
+        storage: QueryableStorage,
+        selections: dict[OtherMatchers, BatchedSelection],
+        at: int,
+        limit: int,
     ) -> None:
         super().__init__(storage)
-        self._wishes, self._at = wishes, at
-        self._left = most  # samples that may still be held
-        self._read: dict[Further, Read] = {}
+        self._selections, self._at = selections, at
+        self._left = limit  # samples that may still be held
+        self._read: dict[OtherMatchers, Read] = {}
 
     def scan(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Load]:
         """Yield functions that read a group each, in any thread; no series is in two of these groups."""
-        names, further = _names(matchers)
-        wish = self._wishes.get(further)
-        if wish is None or not names or not names <= wish.names:
+        names, others = _split_matchers(matchers)
+        selection = self._selections.get(others)
+        if selection is None or not names or not names <= selection.names:
             return self._storage.scan(matchers, start, end)
-        if start < self._at - wish.reach or end > self._at:
+        if start < self._at - selection.lookback_ms or end > self._at:
             return self._storage.scan(matchers, start, end)
-        if further not in self._read:
-            self._read[further] = self._by_name(wish, further)
-        return _cuts([self._read[further].get(name, {}) for name in sorted(names)], start, end)
+        if others not in self._read:
+            self._read[others] = self._read_by_name(selection, others)
+        return _cut_streams([self._read[others].get(name, {}) for name in sorted(names)], start, end)
 
-    def _by_name(self, wish: BatchedSelection, further: Further) -> Read:
-        named = Matcher(NAME, "=~", "|".join(sorted(wish.names)))
-        loads = self._storage.scan([named, *further], self._at - wish.reach, self._at)
-        groups = [self._counted(group) for load in loads if (group := load()) is not None]
+    def _read_by_name(self, selection: BatchedSelection, others: OtherMatchers) -> Read:
+        named = Matcher(NAME, "=~", "|".join(sorted(selection.names)))
+        loads = self._storage.scan([named, *others], self._at - selection.lookback_ms, self._at)
+        groups = [self._count_samples(group) for load in loads if (group := load()) is not None]
         labels = [group.labels for group in groups if isinstance(group.labels, LabelTable)]
-        everything = ConcatLabelTable.of(labels) if groups and len(labels) == len(groups) else None
-        found: Read = {name: {} for name in wish.names}
+        all_labels = ConcatLabelTable.of(labels) if groups and len(labels) == len(groups) else None
+        found: Read = {name: {} for name in selection.names}
         first = 0
         for number, group in enumerate(groups):
-            stream = _Stream(group, everything, first)
+            stream = _Stream(group, all_labels, first)
             first += len(group.labels)
-            for name, rows in _rows(group.labels).items():
+            for name, rows in _rows_by_name(group.labels).items():
                 found[name][number] = stream, rows
         return found
 
-    def _counted(self, group: SeriesGroup) -> SeriesGroup:
+    def _count_samples(self, group: SeriesGroup) -> SeriesGroup:
         self._left -= group.values.size
         if self._left < 0:
             raise TooManySamplesError
         return group
 
 
-def batch_reads(storage: Storage, expressions: Iterable[Expr], at: int, lookback: int, most: int) -> Storage:
+def batch_reads(storage: Storage, expressions: Iterable[Expr], at: int, lookback: int, limit: int) -> Storage:
     """Return a view that reads once what these queries need at one time, holding at most `limit` samples."""
     if not isinstance(storage, QueryableStorage):
         return storage
-    reaches: dict[Further, dict[str, int]] = defaultdict(dict)
-    for selector, reach in _selectors(expressions, lookback):
-        names, further = _names(matchers_of(selector))
+    reaches: dict[OtherMatchers, dict[str, int]] = defaultdict(dict)
+    for selector, lookback_ms in _find_selectors(expressions, lookback):
+        names, others = _split_matchers(matchers_of(selector))
         for name in names:
-            reaches[further][name] = max(reach, reaches[further].get(name, 0))
-    wishes = {
-        further: BatchedSelection(frozenset(found), max(found.values()))
-        for further, found in reaches.items()
+            reaches[others][name] = max(lookback_ms, reaches[others].get(name, 0))
+    selections = {
+        others: BatchedSelection(frozenset(found), max(found.values()))
+        for others, found in reaches.items()
         if len(found) > 1
     }
-    return BatchStorage(storage, wishes, at, most)
+    return BatchStorage(storage, selections, at, limit)
 
 
-def _selectors(expressions: Iterable[Expr], lookback: int) -> Iterator[tuple[VectorSelector, int]]:
+def _find_selectors(expressions: Iterable[Expr], lookback: int) -> Iterator[tuple[VectorSelector, int]]:
     for node in (node for expression in expressions for node in nodes(expression)):
-        if isinstance(node, MatrixSelector) and to_ms(node.range) <= LONGEST_MS:
-            yield node.vector_selector, to_ms(node.range)
+        if isinstance(node, MatrixSelector) and to_milliseconds(node.range) <= MAX_RANGE_MS:
+            yield node.vector_selector, to_milliseconds(node.range)
         elif isinstance(node, VectorSelector) and node.offset is None and node.at is None:
             yield node, lookback
 
 
-def _names(matchers: Sequence[Matcher]) -> tuple[frozenset[str], Further]:
+def _split_matchers(matchers: Sequence[Matcher]) -> tuple[frozenset[str], OtherMatchers]:
     """Return the metric names that matchers select, if they can be listed, and the other matchers."""
-    further = tuple(matcher for matcher in matchers if matcher.label != NAME)
+    others = tuple(matcher for matcher in matchers if matcher.label != NAME)
     named = [matcher for matcher in matchers if matcher.label == NAME]
     if len(named) == 1:
         if named[0].operator == "=":
-            return frozenset((named[0].value,)), further
+            return frozenset((named[0].value,)), others
         if named[0].operator == "=~" and _LITERAL.fullmatch(named[0].value):
-            return frozenset(named[0].value.split("|")), further
-    return frozenset(), further
+            return frozenset(named[0].value.split("|")), others
+    return frozenset(), others
 
 
-def _rows(labels: Sequence[Labels]) -> dict[str, Indices]:
-    values, codes = column_of(labels, NAME)
+def _rows_by_name(labels: Sequence[Labels]) -> dict[str, Indices]:
+    values, codes = encode_column(labels, NAME)
     if codes is None:
         return {values[0]: np.arange(len(labels))}
     found: dict[str, list[int]] = defaultdict(list)
@@ -146,7 +150,7 @@ def _rows(labels: Sequence[Labels]) -> dict[str, Indices]:
     return {name: np.array(rows, dtype=np.intp) for name, rows in found.items()}
 
 
-def _cuts(read: Sequence[dict[int, tuple[_Stream, Indices]]], start: int, end: int) -> Iterator[Load]:
+def _cut_streams(read: Sequence[dict[int, tuple[_Stream, Indices]]], start: int, end: int) -> Iterator[Load]:
     if len(read) == 1:
         for stream, rows in read[0].values():
             yield partial(stream.cut, rows, start, end)

@@ -14,28 +14,28 @@ import numpy as np
 from vigie.query.arrays import Floats, Times
 from vigie.query.sample_blocks import SampleBlock, is_stale
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Vector, concat_vectors, empty
-from vigie.query.windows import PIECE, RangeFunction, Window, apply_function
+from vigie.query.vectors import Vector, concat_labels, empty_vector
+from vigie.query.windows import PIECE_CELLS, RangeFunction, Window, apply_function
 
 T = TypeVar("T")
-Placed = tuple[int, SampleBlock]  # index among all blocks
-FEW = 1 << 14  # samples of a block; larger ones are not worth copying
+IndexedBlock = tuple[int, SampleBlock]  # index among all blocks
+MAX_STACKED = 1 << 14  # samples of a block; larger ones are not worth copying
 
 
-def batches(things: Iterable[T], size: Callable[[T], int], enough: int) -> Iterator[list[T]]:
+def split_batches(items: Iterable[T], size: Callable[[T], int], min_size: int) -> Iterator[list[T]]:
     """Yield lists of at least this total size, except for the last."""
     batch, total = list[T](), 0
-    for thing in things:
-        batch.append(thing)
-        total += size(thing)
-        if total >= enough:
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= min_size:
             yield batch
             batch, total = [], 0
     if batch:
         yield batch
 
 
-def newest_of_many(
+def newest_of_blocks(
     blocks: Sequence[SampleBlock], reference: int, lookback: int, semantics: Semantics
 ) -> Vector:
     """Return the newest value of every series, unless it is too old or stale."""
@@ -43,14 +43,14 @@ def newest_of_many(
     chosen: list[SampleBlock] = []
     columns: list[Floats] = []
     for block in blocks:
-        place = int(block.times.searchsorted(reference, side="right")) - 1
-        if place >= 0 and block.times[place] >= oldest:
+        index = int(block.times.searchsorted(reference, side="right")) - 1
+        if index >= 0 and block.times[index] >= oldest:
             chosen.append(block)
-            columns.append(block.values[:, place])
+            columns.append(block.values[:, index])
     if not chosen:
-        return empty(1)
+        return empty_vector(1)
     values = np.concatenate(columns)[:, np.newaxis]
-    labels = concat_vectors([block.labels for block in chosen])
+    labels = concat_labels([block.labels for block in chosen])
     return Vector(labels, values, ~is_stale(values)).without_empty_rows()
 
 
@@ -67,32 +67,39 @@ def apply_to_many(
     """Apply a range function to the blocks that have enough samples, in their order."""
     begins = ends - length
     side: Literal["left", "right"] = "right" if semantics.left_open else "left"
-    bundles: dict[int, list[Placed]] = {}
-    for place, block in enumerate(blocks):
+    by_length: dict[int, list[IndexedBlock]] = {}
+    for index, block in enumerate(blocks):
         low = int(block.times.searchsorted(begins[0], side=side))
         high = int(block.times.searchsorted(ends[0], side="right"))
-        if high - low >= function.least:
+        if high - low >= function.min_samples:
             cut = SampleBlock(block.labels, block.times[low:high], block.values[:, low:high])
-            bundles.setdefault(high - low, []).append((place, cut))
-    if not bundles:
-        return empty(1)
-    values, places = [], []
-    pieces = (piece for same in bundles.values() for piece in batches(same, _size, PIECE))
-    for bundle in pieces:
-        some = [block for _, block in bundle]
+            by_length.setdefault(high - low, []).append((index, cut))
+    if not by_length:
+        return empty_vector(1)
+    values, indexes = [], []
+    stacks = (
+        piece
+        for equally_long in by_length.values()
+        for piece in split_batches(equally_long, _size, PIECE_CELLS)
+    )
+    for stack in stacks:
+        some = [block for _, block in stack]
         heights = [len(block.labels) for block in some]
-        times, of = np.stack([block.times for block in some]), np.repeat(np.arange(len(some)), heights)
+        times, block_of_row = (
+            np.stack([block.times for block in some]),
+            np.repeat(np.arange(len(some)), heights),
+        )
         low_high = np.zeros(1, dtype=np.intp), np.full(1, times.shape[1], dtype=np.intp)
-        lines = np.concatenate([block.values for block in some])
-        window = Window(times, lines, *low_high, begins, ends, now, semantics, of)
+        stacked = np.concatenate([block.values for block in some])
+        window = Window(times, stacked, *low_high, begins, ends, now, semantics, block_of_row)
         values.append(apply_function(function, window, low_high[0], parameters, check))
-        places.append(np.repeat([place for place, _ in bundle], heights))
-    order = np.argsort(np.concatenate(places), kind="stable")
+        indexes.append(np.repeat([index for index, _ in stack], heights))
+    order = np.argsort(np.concatenate(indexes), kind="stable")
     ordered = np.concatenate(values)[order]
-    enough = sorted(place for bundle in bundles.values() for place, _ in bundle)
-    labels = concat_vectors([blocks[place].labels for place in enough])
+    min_size = sorted(index for stack in by_length.values() for index, _ in stack)
+    labels = concat_labels([blocks[index].labels for index in min_size])
     return Vector(labels, ordered, np.ones(ordered.shape, dtype=np.bool_))
 
 
-def _size(placed: Placed) -> int:
+def _size(placed: IndexedBlock) -> int:
     return placed[1].values.size

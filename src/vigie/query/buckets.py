@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vigie.query.arrays import Flags, Floats, Indices, Times
 
 Cells = NDArray[Any]
-FEW = 32  # non-empty columns up to which summing one by one is faster
+MAX_SPARSE_COLUMNS = 32  # non-empty columns up to which summing one by one is faster
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Buckets:
 
 
 FIELDS = tuple(field.name for field in fields(Buckets) if field.name != "ends")
-NOTHING: dict[str, float | int] = {
+EMPTY_VALUES: dict[str, float | int] = {
     "count": 0.0,
     "first_at": 0,
     "last_at": 0,
@@ -66,7 +66,7 @@ NOTHING: dict[str, float | int] = {
 def empty_buckets(field: str, rows: int, buckets: int) -> Cells:
     """Return the cells of a field for buckets without samples."""
     whole = field in ("first_at", "last_at")
-    return np.full((rows, buckets), NOTHING[field], dtype=np.int64 if whole else np.float64)
+    return np.full((rows, buckets), EMPTY_VALUES[field], dtype=np.int64 if whole else np.float64)
 
 
 def stack_buckets(parts: list[Buckets], heights: list[int]) -> Buckets:
@@ -85,7 +85,7 @@ def stack_buckets(parts: list[Buckets], heights: list[int]) -> Buckets:
     return Buckets(parts[0].ends, **cells)
 
 
-def spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str] = FIELDS) -> Buckets:
+def merge_spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str] = FIELDS) -> Buckets:
     """Merge, for each pair, the buckets from low (in) to high (out), with at least these fields."""
     filled = buckets.count > 0
     after, before = _next_filled(filled), _last_filled(filled)
@@ -99,26 +99,28 @@ def spans(buckets: Buckets, low: Indices, high: Indices, wanted: Collection[str]
         "last": _pick(buckets.last, stop),
     }
     if not some.all():
-        ends = {name: np.where(some, cells, NOTHING[name]) for name, cells in ends.items()}
+        ends = {name: np.where(some, cells, EMPTY_VALUES[name]) for name, cells in ends.items()}
 
-    def reduced(operation: np.ufunc, name: str) -> Floats:
+    def reduce_field(operation: np.ufunc, name: str) -> Floats:
         if name not in wanted:
             return empty_buckets(name, 1, len(low))
         return _reduce(operation, getattr(buckets, name), low, high)
 
-    some_lost = "lost" in wanted
+    needs_lost = "lost" in wanted
     return Buckets(
         buckets.ends[high - 1],
         count=_reduce(np.add, buckets.count, low, high),
-        low=reduced(np.fmin, "low"),
-        high=reduced(np.fmax, "high"),
-        total=reduced(np.add, "total"),
-        lost=_lost(buckets, filled, before, start, low, high) if some_lost else reduced(np.add, "lost"),
+        low=reduce_field(np.fmin, "low"),
+        high=reduce_field(np.fmax, "high"),
+        total=reduce_field(np.add, "total"),
+        lost=_sum_lost(buckets, filled, before, start, low, high)
+        if needs_lost
+        else reduce_field(np.add, "lost"),
         **ends,
     )
 
 
-def _lost(
+def _sum_lost(
     buckets: Buckets, filled: Flags, before: Indices, start: Indices, low: Indices, high: Indices
 ) -> Floats:
     """Sum the reset losses, within buckets and between consecutive buckets with samples."""
@@ -133,13 +135,13 @@ def _lost(
     endless = np.isinf(between)
     if endless.any():
         between[endless] = 0.0
-        inner = inner + np.where(_within(endless.astype(np.float64), start, low, high) > 0, np.inf, 0.0)
-    across = _within(between, start, low, high)
+        inner = inner + np.where(_sum_inside(endless.astype(np.float64), start, low, high) > 0, np.inf, 0.0)
+    across = _sum_inside(between, start, low, high)
     some = _reduce(np.add, buckets.count, low, high) > 0
     return inner + np.where(some, across, 0.0)
 
 
-def _within(between: Floats, start: Indices, low: Indices, high: Indices) -> Floats:
+def _sum_inside(between: Floats, start: Indices, low: Indices, high: Indices) -> Floats:
     """Sum over each span except for its first bucket with samples, whose predecessor is outside."""
     inside: Floats = _sum(between, low, high) - _pick(between, start)
     return inside
@@ -172,7 +174,7 @@ def _pick(cells: Cells, places: Indices) -> Cells:
 def _sum(cells: Floats, low: Indices, high: Indices) -> Floats:
     """Sum over each span; if most columns are zero, only the others are added."""
     columns = np.flatnonzero(cells.any(axis=0))
-    if len(columns) > FEW:
+    if len(columns) > MAX_SPARSE_COLUMNS:
         return _reduce(np.add, cells, low, high)
     total = np.zeros((len(cells), len(low)))
     for column in columns.tolist():
@@ -183,5 +185,5 @@ def _sum(cells: Floats, low: Indices, high: Indices) -> Floats:
 
 def _reduce(operation: np.ufunc, cells: Floats, low: Indices, high: Indices) -> Floats:
     padded = np.concatenate([cells, cells[:, :1]], axis=1)  # so that an end may be after the last
-    reduced: Floats = operation.reduceat(padded, np.column_stack([low, high]).ravel(), axis=1)[:, ::2]
-    return reduced
+    reduce_field: Floats = operation.reduceat(padded, np.column_stack([low, high]).ravel(), axis=1)[:, ::2]
+    return reduce_field

@@ -14,14 +14,14 @@ from vigie.query.arrays import Floats, Times
 from vigie.query.errors import BadDataError, ExecutionError
 from vigie.query.eval_context import EvalContext
 from vigie.query.evaluator import evaluate
-from vigie.query.functions.sorting import label_order
+from vigie.query.functions.sorting import label_sort_key
 from vigie.query.limits import QueryBudget, QueryLimits
 from vigie.query.parser.parse import parse
-from vigie.query.range_vectors import Range, unwrap, windows
+from vigie.query.range_vectors import Range, iter_windows, unwrap
 from vigie.query.semantics import DEFAULT, Semantics
 from vigie.query.storage import Labels, Storage
 from vigie.query.subexpression_cache import SubexpressionCache
-from vigie.query.vectors import Value, Vector, key_of, single
+from vigie.query.vectors import Value, Vector, label_set_key, single_series
 
 LOOKBACK_MS = 5 * 60_000
 SUBQUERY_STEP_MS = 60_000
@@ -67,32 +67,34 @@ class Engine:
     def instant(self, query: str, at: int) -> QueryResult:
         """Evaluate a query at one time, in milliseconds."""
         expression = parse(query)
-        scope = self._scope(np.array([at], dtype=np.int64), at, at)
+        context = self._context(np.array([at], dtype=np.int64), at, at)
         inner = unwrap(expression)
         if isinstance(inner, Range):
-            with _not_endless():
-                return QueryResult("matrix", _raw(scope, inner))
-        with _not_endless():
-            answer = _answer(evaluate(expression, scope), scope.times)
-        return answer._replace(warnings=tuple(scope.warnings))
+            with _limit_recursion():
+                return QueryResult("matrix", _read_samples(context, inner))
+        with _limit_recursion():
+            result = _to_result(evaluate(expression, context), context.times)
+        return result._replace(warnings=tuple(context.warnings))
 
     def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
         """Evaluate a query at every step from start to end, in milliseconds."""
-        scope, value = self._stepped(query, start, end, step)
-        return QueryResult("matrix", _matrix(value, scope.times), warnings=tuple(scope.warnings))
+        context, value = self._evaluate_steps(query, start, end, step)
+        return QueryResult("matrix", _to_matrix(value, context.times), warnings=tuple(context.warnings))
 
     def vector(self, query: str, start: int, end: int, step: int) -> tuple[Times, Vector]:
         """Evaluate a range query without ordering its series; with step 0, an instant query at start."""
         if step:
-            scope, value = self._stepped(query, start, end, step)
+            context, value = self._evaluate_steps(query, start, end, step)
         else:
-            scope = self._scope(np.array([start], dtype=np.int64), start, start)
-            value = _numeric(parse(query), scope)
+            context = self._context(np.array([start], dtype=np.int64), start, start)
+            value = _evaluate_numeric(parse(query), context)
         if not isinstance(value, Vector):
-            return scope.times, single(value)
-        return scope.times, value.merged() if len(scope.times) > 1 else value
+            return context.times, single_series(value)
+        return context.times, value.merge_rows() if len(context.times) > 1 else value
 
-    def _stepped(self, query: str, start: int, end: int, step: int) -> tuple[EvalContext, Vector | Floats]:
+    def _evaluate_steps(
+        self, query: str, start: int, end: int, step: int
+    ) -> tuple[EvalContext, Vector | Floats]:
         if step <= 0:
             raise BadDataError(
                 'invalid parameter "step": zero or negative query resolution step widths are not accepted. '
@@ -106,10 +108,10 @@ class Engine:
                 "Try decreasing the query resolution (?step=XX)"
             )
         expression = parse(query, step / 1000, (end - start) / 1000)
-        scope = self._scope(np.arange(start, end + 1, step, dtype=np.int64), start, end, step)
-        return scope, _numeric(expression, scope)
+        context = self._context(np.arange(start, end + 1, step, dtype=np.int64), start, end, step)
+        return context, _evaluate_numeric(expression, context)
 
-    def _scope(self, times: Times, start: int, end: int, step: int = 0) -> EvalContext:
+    def _context(self, times: Times, start: int, end: int, step: int = 0) -> EvalContext:
         self.budget = QueryBudget(self._limits, self._clock)
         return EvalContext(
             self._storage,
@@ -126,17 +128,19 @@ class Engine:
 
 
 @contextmanager
-def _not_endless() -> Iterator[None]:
+def _limit_recursion() -> Iterator[None]:
     try:
         yield
     except RecursionError:
         raise ExecutionError("the query is nested too deep to be evaluated") from None
 
 
-def _numeric(expression: Expr, scope: EvalContext) -> Vector | Floats:
+def _evaluate_numeric(expression: Expr, context: EvalContext) -> Vector | Floats:
     inner = unwrap(expression)
-    with _not_endless():
-        value = "range vector" if isinstance(inner, MatrixSelector | SubqueryExpr) else evaluate(inner, scope)
+    with _limit_recursion():
+        value = (
+            "range vector" if isinstance(inner, MatrixSelector | SubqueryExpr) else evaluate(inner, context)
+        )
     if isinstance(value, str):
         kind = value if isinstance(inner, Range) else "string"
         raise BadDataError(
@@ -146,25 +150,25 @@ def _numeric(expression: Expr, scope: EvalContext) -> Vector | Floats:
     return value
 
 
-def _answer(value: Value, times: Times) -> QueryResult:
+def _to_result(value: Value, times: Times) -> QueryResult:
     if isinstance(value, str):
         return QueryResult("string", [], value)
     if isinstance(value, Vector):
-        return QueryResult("vector", _points(value, times))
+        return QueryResult("vector", _to_series(value, times))
     return QueryResult("scalar", [ResultSeries({}, times, value)])
 
 
-def _points(vector: Vector, times: Times) -> list[ResultSeries]:
+def _to_series(vector: Vector, times: Times) -> list[ResultSeries]:
     if len(vector.labels) and (vector.present == vector.present[0]).all():
-        return _in_step(vector, times)
+        return _to_aligned_series(vector, times)
     return [
-        ResultSeries(labels, times[there], values[there])
-        for labels, values, there in zip(vector.labels, vector.values, vector.present, strict=True)
-        if there.any()
+        ResultSeries(labels, times[present], values[present])
+        for labels, values, present in zip(vector.labels, vector.values, vector.present, strict=True)
+        if present.any()
     ]
 
 
-def _in_step(vector: Vector, times: Times) -> list[ResultSeries]:
+def _to_aligned_series(vector: Vector, times: Times) -> list[ResultSeries]:
     """Return series with samples at the same steps; they share their times array, which encoders exploit."""
     steps, values = vector.present[0], vector.values
     if not steps.any():
@@ -174,20 +178,20 @@ def _in_step(vector: Vector, times: Times) -> list[ResultSeries]:
     return [ResultSeries(labels, times, row) for labels, row in zip(vector.labels, values, strict=True)]
 
 
-def _matrix(value: Vector | Floats, times: Times) -> list[ResultSeries]:
+def _to_matrix(value: Vector | Floats, times: Times) -> list[ResultSeries]:
     if not isinstance(value, Vector):
         return [ResultSeries({}, times, value)]
-    return sorted(_points(value.merged(), times), key=lambda series: label_order(series.labels))
+    return sorted(_to_series(value.merge_rows(), times), key=lambda series: label_sort_key(series.labels))
 
 
-def _raw(scope: EvalContext, expression: Range) -> list[ResultSeries]:
+def _read_samples(context: EvalContext, expression: Range) -> list[ResultSeries]:
     """Return the samples of a range vector."""
     found: Sequence[ResultSeries] = [
         ResultSeries(labels, window.times[low:high], values[low:high])
-        for block, window in windows(scope, expression, evaluate)
+        for block, window in iter_windows(context, expression, evaluate)
         for low, high in [(int(window.low[0]), int(window.high[0]))]
         for labels, values in zip(block.labels, block.values, strict=True)
         if high > low
     ]
-    assert len({key_of(series.labels) for series in found}) == len(found)
-    return sorted(found, key=lambda series: label_order(series.labels))
+    assert len({label_set_key(series.labels) for series in found}) == len(found)
+    return sorted(found, key=lambda series: label_sort_key(series.labels))

@@ -41,7 +41,7 @@ class QueryTimeoutError(QueryError):
 SAME_LABELSET = "vector cannot contain metrics with the same labelset"
 
 
-def with_position(kind: str, text: str) -> QueryError:
+def error_of_kind(kind: str, text: str) -> QueryError:
     for known in (BadDataError, ExecutionError, QueryTimeoutError):
         if known.kind == kind:
             return known(text)

@@ -42,10 +42,10 @@ class EvalContext:
 
     def references(self, at: AtModifier | None, offset: timedelta | None) -> Times:
         """Return, for each step, the time that a selector with these modifiers evaluates at."""
-        times = self.times if at is None else np.full(len(self.times), self._fixed(at), dtype=np.int64)
-        return times - to_ms(offset) if offset else times
+        times = self.times if at is None else np.full(len(self.times), self._resolve_at(at), dtype=np.int64)
+        return times - to_milliseconds(offset) if offset else times
 
-    def _fixed(self, at: AtModifier) -> int:
+    def _resolve_at(self, at: AtModifier) -> int:
         if at.type == AtModifierType.Start:
             return self.start
         if at.type == AtModifierType.End:
@@ -54,5 +54,5 @@ class EvalContext:
         return round(at.at.timestamp() * 1000)
 
 
-def to_ms(duration: timedelta) -> int:
+def to_milliseconds(duration: timedelta) -> int:
     return duration // timedelta(milliseconds=1)

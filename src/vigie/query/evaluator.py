@@ -14,98 +14,98 @@ from vigie.query.binary_ops.binary_ops import combine
 from vigie.query.errors import ExecutionError
 from vigie.query.eval_context import EvalContext
 from vigie.query.functions.info import info
-from vigie.query.functions.instant import absence, call
+from vigie.query.functions.instant import absent_series, call
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.label_table import NAME, drop_names, metric_names
 from vigie.query.matchers import matchers_of
-from vigie.query.parser.long_expressions import OperatorChain, chain_of
-from vigie.query.range_vectors import Range, unwrap, windows
+from vigie.query.parser.long_expressions import OperatorChain, find_chain
+from vigie.query.range_vectors import Range, iter_windows, unwrap
 from vigie.query.rollups.evaluator import evaluate_instant, evaluate_parts, evaluate_range
 from vigie.query.selectors import sample_times, select_instant
-from vigie.query.streaming import StreamingPlan, parts, plan_streaming
+from vigie.query.streaming import StreamingPlan, evaluate_stream, plan_streaming
 from vigie.query.vectors import Value, Vector, stack_vectors
 from vigie.query.windows import RangeFunction, apply
 
 
-def evaluate(expression: tree.Expr, scope: EvalContext) -> Value:
+def evaluate(expression: tree.Expr, context: EvalContext) -> Value:
     """Evaluate an expression at every step of the context."""
     expression = unwrap(expression)
-    scope.budget.check_time()
-    if scope.shared is None:
-        return _evaluated(expression, scope)
-    return scope.shared.value(expression, scope.times, partial(_evaluated, expression, scope))
+    context.budget.check_time()
+    if context.shared is None:
+        return _evaluate_node(expression, context)
+    return context.shared.value(expression, context.times, partial(_evaluate_node, expression, context))
 
 
-def _evaluated(expression: tree.Expr, scope: EvalContext) -> Value:
-    stream = plan_streaming(expression, scope, evaluate)
+def _evaluate_node(expression: tree.Expr, context: EvalContext) -> Value:
+    stream = plan_streaming(expression, context, evaluate)
     if stream:
-        return _stacked(stream, scope)
+        return _evaluate_streaming(stream, context)
     match expression:
         case tree.NumberLiteral():
-            return np.full(len(scope.times), expression.val)
+            return np.full(len(context.times), expression.val)
         case tree.StringLiteral():
             return expression.val
         case tree.VectorSelector():
-            return _selected(expression, scope)
+            return _evaluate_selector(expression, context)
         case tree.UnaryExpr():
-            return _negated(evaluate(expression.expr, scope))
+            return _negate(evaluate(expression.expr, context))
         case tree.BinaryExpr():
-            left = evaluate(expression.lhs, scope)
-            if scope.shared and _decides(expression, left):
+            left = evaluate(expression.lhs, context)
+            if context.shared and _is_surely_empty(expression, left):
                 return left
-            return combine(expression, left, evaluate(expression.rhs, scope))
+            return combine(expression, left, evaluate(expression.rhs, context))
         case tree.AggregateExpr():
-            return _aggregated(expression, scope)
+            return _evaluate_aggregation(expression, context)
         case tree.Call():
-            return _called(expression, scope)
+            return _evaluate_call(expression, context)
     raise ExecutionError(f"unhandled expression of type {type(expression).__name__}")
 
 
-def _decides(expression: tree.BinaryExpr, left: Value) -> bool:
+def _is_surely_empty(expression: tree.BinaryExpr, left: Value) -> bool:
     """Report whether the result is empty, whatever the right operand is."""
     return str(expression.op) != "or" and isinstance(left, Vector) and not len(left.labels)
 
 
-def _stacked(stream: StreamingPlan, scope: EvalContext) -> Vector:
-    def counted(vector: Vector) -> Vector:
-        scope.budget.spend(vector.values.size)
+def _evaluate_streaming(stream: StreamingPlan, context: EvalContext) -> Vector:
+    def count_samples(vector: Vector) -> Vector:
+        context.budget.spend(vector.values.size)
         return vector
 
-    return stack_vectors(parts(stream, scope, counted), len(scope.times))
+    return stack_vectors(evaluate_stream(stream, context, count_samples), len(context.times))
 
 
-def _selected(selector: tree.VectorSelector, scope: EvalContext) -> Vector:
-    rolled = evaluate_instant(scope, selector)
-    if rolled is None:
-        return select_instant(scope, selector)
-    return rolled.vector if rolled.steps.all() else rolled.over(select_instant(scope, selector))
+def _evaluate_selector(selector: tree.VectorSelector, context: EvalContext) -> Vector:
+    rollup = evaluate_instant(context, selector)
+    if rollup is None:
+        return select_instant(context, selector)
+    return rollup.vector if rollup.steps.all() else rollup.merge_raw(select_instant(context, selector))
 
 
-def _negated(value: Value) -> Value:
+def _negate(value: Value) -> Value:
     if isinstance(value, Vector):
         return Vector(drop_names(value.labels), -value.values, value.present).refuse_duplicates()
     assert not isinstance(value, str)
     return -value
 
 
-def _aggregated(expression: tree.AggregateExpr, scope: EvalContext) -> Vector:
+def _evaluate_aggregation(expression: tree.AggregateExpr, context: EvalContext) -> Vector:
     fold = FOLDS.get(str(expression.op))
     # For one step, holding all samples is fastest, and groups are computed once.
-    stream = plan_streaming(expression.expr, scope, evaluate) if fold and len(scope.times) > 1 else None
+    stream = plan_streaming(expression.expr, context, evaluate) if fold and len(context.times) > 1 else None
     if fold and stream:
         grouper = Grouper(expression.modifier)
-        partials = parts(stream, scope, lambda vector: start(fold, vector, grouper))
-        return merge(fold, partials, len(scope.times))
-    rolled = _rolled_aggregate(fold, expression, scope) if fold else None
-    if rolled is not None:
-        return rolled
-    parameter = None if expression.param is None else evaluate(expression.param, scope)
-    vector = evaluate(expression.expr, scope)
+        partials = evaluate_stream(stream, context, lambda vector: start(fold, vector, grouper))
+        return merge(fold, partials, len(context.times))
+    rollup = _aggregate_rollups(fold, expression, context) if fold else None
+    if rollup is not None:
+        return rollup
+    parameter = None if expression.param is None else evaluate(expression.param, context)
+    vector = evaluate(expression.expr, context)
     assert isinstance(vector, Vector)
-    return aggregate(expression, vector, parameter, scope.budget.spend)
+    return aggregate(expression, vector, parameter, context.budget.spend)
 
 
-def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: EvalContext) -> Vector | None:
+def _aggregate_rollups(fold: Fold, expression: tree.AggregateExpr, context: EvalContext) -> Vector | None:
     """Aggregate over rollups group by group, if they can answer the expression."""
     inner, grouper = unwrap(expression.expr), Grouper(expression.modifier)
 
@@ -115,88 +115,88 @@ def _rolled_aggregate(fold: Fold, expression: tree.AggregateExpr, scope: EvalCon
         labels = vector.labels if keeps_name else drop_names(vector.labels)
         return start(fold, vector._replace(labels=labels), grouper)
 
-    partials = evaluate_parts(scope, inner, finish)
-    return None if partials is None else merge(fold, partials, len(scope.times))
+    partials = evaluate_parts(context, inner, finish)
+    return None if partials is None else merge(fold, partials, len(context.times))
 
 
-def _called(expression: tree.Call, scope: EvalContext) -> Value:
+def _evaluate_call(expression: tree.Call, context: EvalContext) -> Value:
     name = expression.func.name
-    row = chain_of(expression)
-    if row:
-        return _in_turn(row, scope)
+    operators = find_chain(expression)
+    if operators:
+        return _evaluate_chain(operators, context)
     if name in RANGE_FUNCTIONS:
-        return _of_range(RANGE_FUNCTIONS[name], expression, scope)
+        return _evaluate_range(RANGE_FUNCTIONS[name], expression, context)
     if name == "info":
-        return _with_info(expression, scope)
+        return _evaluate_info(expression, context)
     if name == "absent_over_time":
-        return _absent_over_time(expression.args[0], scope)
+        return _absent_over_time(expression.args[0], context)
     inner = unwrap(expression.args[0]) if expression.args else None
     if name == "timestamp" and isinstance(inner, tree.VectorSelector):
-        return sample_times(scope, inner)
-    arguments = [evaluate(argument, scope) for argument in expression.args]
+        return sample_times(context, inner)
+    arguments = [evaluate(argument, context) for argument in expression.args]
     if name == "absent" and isinstance(arguments[0], Vector):
-        return absence(arguments[0].steps_with_any(), _required(inner))
-    value = call(name, scope, arguments)
+        return absent_series(arguments[0].steps_with_any(), _equality_labels(inner))
+    value = call(name, context, arguments)
     if value is None:
-        raise ExecutionError(f"function {name}() is not supported: {_why(name)}")
+        raise ExecutionError(f"function {name}() is not supported: {_explain_unsupported(name)}")
     return value
 
 
-def _in_turn(row: OperatorChain, scope: EvalContext) -> Value:
-    value = evaluate(row.first, scope)
-    for operator, operand in row.rest:
-        value = combine(operator, value, evaluate(operand, scope))
+def _evaluate_chain(operators: OperatorChain, context: EvalContext) -> Value:
+    value = evaluate(operators.first, context)
+    for operator, operand in operators.rest:
+        value = combine(operator, value, evaluate(operand, context))
     return value
 
 
-def _with_info(expression: tree.Call, scope: EvalContext) -> Vector:
-    vector = evaluate(expression.args[0], scope)
+def _evaluate_info(expression: tree.Call, context: EvalContext) -> Vector:
+    vector = evaluate(expression.args[0], context)
     selector = expression.args[1] if len(expression.args) > 1 else None
     assert isinstance(vector, Vector)
     assert selector is None or isinstance(selector, tree.VectorSelector)
-    return info(scope, vector, selector)
+    return info(context, vector, selector)
 
 
-def _why(name: str) -> str:
+def _explain_unsupported(name: str) -> str:
     native = name.startswith("histogram_")
     return "native histograms are not stored" if native else "it is experimental in Prometheus"
 
 
-def _of_range(function: RangeFunction, expression: tree.Call, scope: EvalContext) -> Vector:
+def _evaluate_range(function: RangeFunction, expression: tree.Call, context: EvalContext) -> Vector:
     arguments = list(expression.args)
-    source = unwrap(arguments.pop(function.range_at))
+    source = unwrap(arguments.pop(function.range_argument))
     assert isinstance(source, Range)
     parameters = []
     for argument in arguments:
-        value = evaluate(argument, scope)
+        value = evaluate(argument, context)
         assert isinstance(value, np.ndarray)
         parameters.append(value)
-    rolled = evaluate_range(scope, expression.func.name, source)
-    made = []
-    if rolled is None or not rolled.steps.all():
-        for block, window in windows(scope, source, evaluate):
-            made.append(apply(function, block, window, parameters, scope.budget.check_time))
-    vector = stack_vectors(made, len(scope.times))
-    vector = vector if rolled is None else rolled.over(vector)
+    rollup = evaluate_range(context, expression.func.name, source)
+    vectors = []
+    if rollup is None or not rollup.steps.all():
+        for block, window in iter_windows(context, source, evaluate):
+            vectors.append(apply(function, block, window, parameters, context.budget.check_time))
+    vector = stack_vectors(vectors, len(context.times))
+    vector = vector if rollup is None else rollup.merge_raw(vector)
     if function.keeps_name:
         return vector
     bare = Vector(drop_names(vector.labels), vector.values, vector.present)
     return bare if len(metric_names(vector.labels)) <= 1 else bare.refuse_duplicates()
 
 
-def _absent_over_time(argument: tree.Expr, scope: EvalContext) -> Vector:
+def _absent_over_time(argument: tree.Expr, context: EvalContext) -> Vector:
     source = unwrap(argument)
     assert isinstance(source, Range)
-    there = np.zeros(len(scope.times), dtype=np.bool_)
-    for _, window in windows(scope, source, evaluate):
-        there |= window.counts > 0
-    rolled = evaluate_range(scope, "present_over_time", source)
-    there |= False if rolled is None else rolled.vector.steps_with_any()
+    present = np.zeros(len(context.times), dtype=np.bool_)
+    for _, window in iter_windows(context, source, evaluate):
+        present |= window.counts > 0
+    rollup = evaluate_range(context, "present_over_time", source)
+    present |= False if rollup is None else rollup.vector.steps_with_any()
     selector = source.vector_selector if isinstance(source, tree.MatrixSelector) else None
-    return absence(there, _required(selector))
+    return absent_series(present, _equality_labels(selector))
 
 
-def _required(selector: tree.Expr | None) -> dict[str, str]:
+def _equality_labels(selector: tree.Expr | None) -> dict[str, str]:
     """Return the labels of equality matchers; a label with several matchers is left out."""
     if not isinstance(selector, tree.VectorSelector):
         return {}

@@ -16,7 +16,7 @@ from vigie.query.storage import Labels
 NAME = "__name__"
 Codes = NDArray[np.intp]
 Column = tuple[Sequence[str], Codes | None]
-FEW = 32  # rows of a part up to which encoding one by one is faster than as an array
+MAX_UNENCODED = 32  # rows of a part up to which encoding one by one is faster than as an array
 
 
 class LabelTable(Sequence[Labels]):
@@ -43,23 +43,23 @@ class LabelTable(Sequence[Labels]):
         """Return a key that is equal for other rows only if these labels are, row by row."""
 
     @abstractmethod
-    def row(self, place: int) -> Labels: ...
+    def row(self, index: int) -> Labels: ...
 
     def __iter__(self) -> Iterator[Labels]:
         return map(self.row, range(len(self)))
 
     @overload
-    def __getitem__(self, place: int) -> Labels: ...
+    def __getitem__(self, index: int) -> Labels: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[Labels]: ...
+    def __getitem__(self, index: slice) -> list[Labels]: ...
 
-    def __getitem__(self, place: int | slice) -> Labels | list[Labels]:
-        if isinstance(place, slice):
-            return [self.row(i) for i in range(*place.indices(len(self)))]
-        if not -len(self) <= place < len(self):
-            raise IndexError(place)
-        return self.row(place % len(self))
+    def __getitem__(self, index: int | slice) -> Labels | list[Labels]:
+        if isinstance(index, slice):
+            return [self.row(i) for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return self.row(index % len(self))
 
 
 def take_rows(labels: Sequence[Labels], rows: NDArray[np.intp]) -> Sequence[Labels]:
@@ -84,7 +84,7 @@ def metric_names(labels: Sequence[Labels]) -> set[str]:
     return {each.get(NAME, "") for each in labels}
 
 
-def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes | None]:
+def encode_column(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes | None]:
     """Return the values of a label and each row's index into them; None if all rows have the first."""
     if isinstance(labels, LabelTable):
         return labels.column(name)
@@ -93,7 +93,7 @@ def column_of(labels: Sequence[Labels], name: str) -> tuple[Sequence[str], Codes
     return list(numbers), np.array(codes, dtype=np.intp)
 
 
-class _Parts:
+class _ConcatParts:
     """Concatenated tables, with cached columns."""
 
     def __init__(self, parts: Sequence[LabelTable]) -> None:
@@ -103,9 +103,9 @@ class _Parts:
         self._columns: dict[str, Column] = {}
         self._names: frozenset[str] | None = None
 
-    def row(self, place: int) -> Labels:
-        part = bisect_right(self.ends, place)
-        return self.parts[part].row(place - self.ends[part] + self.heights[part])
+    def row(self, index: int) -> Labels:
+        part = bisect_right(self.ends, index)
+        return self.parts[part].row(index - self.ends[part] + self.heights[part])
 
     def names(self) -> frozenset[str]:
         if self._names is None:
@@ -115,32 +115,32 @@ class _Parts:
     def column(self, name: str) -> Column:
         """Return the values of a label and each row's index into them."""
         if name not in self._columns:
-            self._columns[name] = self._numbered(name)
+            self._columns[name] = self._encode(name)
         return self._columns[name]
 
-    def _numbered(self, name: str) -> Column:
+    def _encode(self, name: str) -> Column:
         numbers: dict[str, int] = {}
-        whole: list[int] = []  # per part, the code that all its rows have
-        varied: list[tuple[int, Sequence[str], Codes]] = []
-        for place, part in enumerate(self.parts):
+        constants: list[int] = []  # per part, the code that all its rows have
+        varying: list[tuple[int, Sequence[str], Codes]] = []
+        for index, part in enumerate(self.parts):
             values, codes = part.column(name)
             if codes is None:
-                whole.append(numbers.setdefault(values[0], len(numbers)))
+                constants.append(numbers.setdefault(values[0], len(numbers)))
             else:
-                whole.append(0)
-                varied.append((place, values, codes))
-        if not varied and len(numbers) == 1:
+                constants.append(0)
+                varying.append((index, values, codes))
+        if not varying and len(numbers) == 1:
             return list(numbers), None
-        column = np.repeat(np.array(whole, dtype=np.intp), self.heights)
-        for place, values, codes in varied:
-            end = self.ends[place]
-            column[end - len(codes) : end] = _renumbered(values, codes, numbers)
+        column = np.repeat(np.array(constants, dtype=np.intp), self.heights)
+        for index, values, codes in varying:
+            end = self.ends[index]
+            column[end - len(codes) : end] = _recode(values, codes, numbers)
         return list(numbers), column
 
 
-def _renumbered(values: Sequence[str], codes: Codes, numbers: dict[str, int]) -> Codes | list[int]:
+def _recode(values: Sequence[str], codes: Codes, numbers: dict[str, int]) -> Codes | list[int]:
     """Return the codes of a part as codes of the whole; a part may have unused values."""
-    if len(codes) <= FEW:
+    if len(codes) <= MAX_UNENCODED:
         return [numbers.setdefault(values[code], len(numbers)) for code in codes.tolist()]
     if len(values) <= len(codes):
         return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.intp)[codes]
@@ -154,9 +154,9 @@ class ConcatLabelTable(LabelTable):
     """Some rows of concatenated tables, without dropped labels."""
 
     def __init__(
-        self, parts: _Parts, rows: Codes | None = None, left_out: frozenset[str] = frozenset()
+        self, parts: _ConcatParts, rows: Codes | None = None, dropped: frozenset[str] = frozenset()
     ) -> None:
-        self._parts, self._rows, self._left_out = parts, rows, left_out
+        self._parts, self._rows, self._dropped = parts, rows, dropped
 
     @classmethod
     def of(cls, parts: Sequence[LabelTable]) -> ConcatLabelTable:
@@ -164,15 +164,17 @@ class ConcatLabelTable(LabelTable):
         first = parts[0]
         if isinstance(first, ConcatLabelTable):
             rows = [
-                part._rows for part in parts if isinstance(part, ConcatLabelTable) and part._is_beside(first)
+                part._rows
+                for part in parts
+                if isinstance(part, ConcatLabelTable) and part._shares_parts(first)
             ]
             known = [some for some in rows if some is not None]
             if len(known) == len(parts):  # reuse the columns computed for an earlier query
-                return cls(first._parts, np.concatenate(known), first._left_out)
-        return cls(_Parts(parts))
+                return cls(first._parts, np.concatenate(known), first._dropped)
+        return cls(_ConcatParts(parts))
 
-    def _is_beside(self, other: ConcatLabelTable) -> bool:
-        return self._parts is other._parts and self._left_out == other._left_out
+    def _shares_parts(self, other: ConcatLabelTable) -> bool:
+        return self._parts is other._parts and self._dropped == other._dropped
 
     def __len__(self) -> int:
         return sum(self._parts.heights) if self._rows is None else len(self._rows)
@@ -180,29 +182,29 @@ class ConcatLabelTable(LabelTable):
     def __iter__(self) -> Iterator[Labels]:
         if self._rows is not None:
             return super().__iter__()
-        return chain.from_iterable([part.without(self._left_out) for part in self._parts.parts])
+        return chain.from_iterable([part.without(self._dropped) for part in self._parts.parts])
 
-    def row(self, place: int) -> Labels:
-        labels = self._parts.row(place if self._rows is None else int(self._rows[place]))
-        if not self._left_out:
+    def row(self, index: int) -> Labels:
+        labels = self._parts.row(index if self._rows is None else int(self._rows[index]))
+        if not self._dropped:
             return labels
-        return {name: value for name, value in labels.items() if name not in self._left_out}
+        return {name: value for name, value in labels.items() if name not in self._dropped}
 
     def take(self, rows: Codes) -> ConcatLabelTable:
         """Return only these rows, in this order."""
-        return ConcatLabelTable(self._parts, rows if self._rows is None else self._rows[rows], self._left_out)
+        return ConcatLabelTable(self._parts, rows if self._rows is None else self._rows[rows], self._dropped)
 
     def without(self, names: Iterable[str]) -> ConcatLabelTable:
         """Return the rows without some labels."""
-        return ConcatLabelTable(self._parts, self._rows, self._left_out.union(names))
+        return ConcatLabelTable(self._parts, self._rows, self._dropped.union(names))
 
     def names(self) -> set[str]:
         """Return the names of the labels that a row may have."""
-        return set(self._parts.names() - self._left_out)
+        return set(self._parts.names() - self._dropped)
 
     def column(self, name: str) -> Column:
         """Return the values of a label and for each row which it has; None if all have the first."""
-        if name in self._left_out:
+        if name in self._dropped:
             return ("",), None
         values, codes = self._parts.column(name)
         return values, codes if codes is None or self._rows is None else codes[self._rows]
@@ -229,10 +231,10 @@ class MatrixLabelTable(LabelTable):
         rows = zip(*columns, strict=True)
         return ({name: value for name, value in zip(names, row, strict=True) if value} for row in rows)
 
-    def row(self, place: int) -> Labels:
+    def row(self, index: int) -> Labels:
         labels = {}
         for name, (values, codes) in self._columns.items():
-            value = values[0 if codes is None else codes[place]]
+            value = values[0 if codes is None else codes[index]]
             if value:
                 labels[name] = value
         return labels

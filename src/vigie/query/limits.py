@@ -27,40 +27,40 @@ class QueryBudget:
         self._deadline = clock() + limits.seconds
         self.total = 0  # samples counted so far
         self.peak = 0  # highest number held at once
-        self._kept = 0
-        self._passing = 0
+        self._held = 0
+        self._temporary = 0
         self._guard = threading.Lock()
 
     def spend(self, samples: int) -> None:
         """Count samples that the query loads or creates."""
         with self._guard:
-            self._kept += samples
-            self._note(samples)
+            self._held += samples
+            self._count(samples)
         self._check()
 
     @contextmanager
-    def held(self, samples: int) -> Iterator[None]:
+    def hold(self, samples: int) -> Iterator[None]:
         """Count samples that are released at the end."""
         with self._guard:
-            self._passing += samples
-            self._note(samples)
+            self._temporary += samples
+            self._count(samples)
         try:
             self._check()
             yield
         finally:
             with self._guard:
-                self._passing -= samples
+                self._temporary -= samples
 
     def check_time(self) -> None:
         """Raise when the query has run too long."""
         if self._clock() > self._deadline:
             raise QueryTimeoutError("query timed out in expression evaluation")
 
-    def _note(self, samples: int) -> None:
+    def _count(self, samples: int) -> None:
         self.total += samples
-        self.peak = max(self.peak, self._kept + self._passing)
+        self.peak = max(self.peak, self._held + self._temporary)
 
     def _check(self) -> None:
-        if self._kept + self._passing > self.limits.samples:
+        if self._held + self._temporary > self.limits.samples:
             raise TooManySamplesError
         self.check_time()

@@ -19,7 +19,7 @@ EVERYTHING = (Matcher(NAME, "=~", ".+"),)
 Test = Callable[[str], bool]
 
 
-class MatchTest(Protocol):
+class RegexMatch(Protocol):
     def group(self, index: int | str) -> str | None: ...
 
 
@@ -27,11 +27,11 @@ class RegexPattern(Protocol):
     groups: int
     groupindex: dict[str, int]
 
-    def fullmatch(self, text: str) -> MatchTest | None: ...
+    def fullmatch(self, text: str) -> RegexMatch | None: ...
 
 
 @lru_cache(maxsize=1024)
-def pattern(text: str) -> RegexPattern:
+def compile_regex(text: str) -> RegexPattern:
     """Compile an anchored pattern; a dot also matches a newline."""
     options = re2.Options()
     options.log_errors = False
@@ -42,22 +42,22 @@ def pattern(text: str) -> RegexPattern:
     return compiled
 
 
-def value_test(matcher: Matcher) -> Test:
+def compile_value_test(matcher: Matcher) -> Test:
     """Return a function that tests a label value."""
     wanted = matcher.value
     if matcher.operator == "=":
         return lambda value: value == wanted
     if matcher.operator == "!=":
         return lambda value: value != wanted
-    fits = pattern(wanted).fullmatch
+    fits = compile_regex(wanted).fullmatch
     if matcher.operator == "=~":
         return lambda value: fits(value) is not None
     return lambda value: fits(value) is None
 
 
-def series_test(matchers: Sequence[Matcher]) -> Callable[[Labels], bool]:
+def compile_series_test(matchers: Sequence[Matcher]) -> Callable[[Labels], bool]:
     """Return a function that tests a label set."""
-    tests = [(matcher.label, value_test(matcher)) for matcher in matchers]
+    tests = [(matcher.label, compile_value_test(matcher)) for matcher in matchers]
     return lambda labels: all(test(labels.get(label, "")) for label, test in tests)
 
 
@@ -67,7 +67,7 @@ def matchers_of(selector: VectorSelector) -> list[Matcher]:
     return named + [Matcher(each.name, _operator(each), each.value) for each in selector.matchers.matchers]
 
 
-def one_metric(matchers: list[Matcher]) -> bool:
+def selects_one_metric(matchers: list[Matcher]) -> bool:
     """Report whether all series have the same name, so that dropping it creates no duplicates."""
     return any(matcher.label == NAME and matcher.operator == "=" and matcher.value for matcher in matchers)
 

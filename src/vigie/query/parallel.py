@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
-MOST = 8  # threads
+MAX_THREADS = 8  # threads
 
 # One pool per process: the threads of a parent do not exist in a forked child.
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -20,21 +20,21 @@ def parallel_map(tasks: Iterable[Callable[[], T]], worth: Callable[[], bool]) ->
 
     Threads are used only while `worth` returns true: small tasks would contend for the interpreter's lock.
     """
-    workers = min(os.cpu_count() or 1, MOST)
-    waiting: deque[Future[T]] = deque()
+    workers = min(os.cpu_count() or 1, MAX_THREADS)
+    pending: deque[Future[T]] = deque()
     try:
         for task in tasks:
-            alone = workers == 1 or not worth()
-            if not alone:
-                waiting.append(_pool(workers).submit(task))
-            while len(waiting) > (0 if alone else workers + 1):
-                yield waiting.popleft().result()
-            if alone:
+            inline = workers == 1 or not worth()
+            if not inline:
+                pending.append(_pool(workers).submit(task))
+            while len(pending) > (0 if inline else workers + 1):
+                yield pending.popleft().result()
+            if inline:
                 yield task()
-        while waiting:
-            yield waiting.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
-        for future in waiting:
+        for future in pending:
             future.cancel()
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from promql_parser import Expr, MatrixSelector, ParenExpr, SubqueryExpr
 
 from vigie.query.arrays import Times
-from vigie.query.eval_context import EvalContext, to_ms
-from vigie.query.sample_blocks import SampleBlock, blocks_of, split_by_holes
+from vigie.query.eval_context import EvalContext, to_milliseconds
+from vigie.query.sample_blocks import SampleBlock, split_by_holes, split_groups
 from vigie.query.selectors import select
 from vigie.query.storage import SeriesGroup
 from vigie.query.vectors import Value, Vector
-from vigie.query.windows import Window, window_of
+from vigie.query.windows import Window, build_window
 
 Evaluate = Callable[[Expr, EvalContext], Value]
 Range = MatrixSelector | SubqueryExpr
@@ -26,37 +26,37 @@ def unwrap(expression: Expr) -> Expr:
     return expression
 
 
-def windows(
-    scope: EvalContext, expression: Range, evaluate: Evaluate
+def iter_windows(
+    context: EvalContext, expression: Range, evaluate: Evaluate
 ) -> Iterator[tuple[SampleBlock, Window]]:
     """Yield the blocks of a range vector, each with the window that ends at each step."""
-    if not len(scope.times):
+    if not len(context.times):
         return
     assert expression.range is not None
-    length = to_ms(expression.range)
+    length = to_milliseconds(expression.range)
     if isinstance(expression, SubqueryExpr):
-        references = scope.references(expression.at, expression.offset)
-        blocks = _subquery(scope, expression, references, length, evaluate)
+        references = context.references(expression.at, expression.offset)
+        blocks = _subquery(context, expression, references, length, evaluate)
     else:
         selector = expression.vector_selector
-        references = scope.references(selector.at, selector.offset)
-        blocks = blocks_of(select(scope, selector, references, length), keep_stale=False)
+        references = context.references(selector.at, selector.offset)
+        blocks = split_groups(select(context, selector, references, length), keep_stale=False)
     for block in blocks:
-        scope.budget.spend(len(block.labels) * len(references))
-        yield block, window_of(block, references, scope.times, length, scope.semantics)
+        context.budget.spend(len(block.labels) * len(references))
+        yield block, build_window(block, references, context.times, length, context.semantics)
 
 
 def _subquery(
-    scope: EvalContext, query: SubqueryExpr, references: Times, length: int, evaluate: Evaluate
+    context: EvalContext, query: SubqueryExpr, references: Times, length: int, evaluate: Evaluate
 ) -> Iterator[SampleBlock]:
-    step = to_ms(query.step) if query.step else scope.default_step
+    step = to_milliseconds(query.step) if query.step else context.default_step
     begin, end = int(references.min()) - length, int(references.max())
     first = -(-begin // step) * step
-    if scope.semantics.left_open and first == begin:
+    if context.semantics.left_open and first == begin:
         first += step
-    scope.budget.spend(max(0, (end - first) // step + 1))  # before the times are allocated
-    inner = scope.at(np.arange(first, end + 1, step, dtype=np.int64))
+    context.budget.spend(max(0, (end - first) // step + 1))  # before the times are allocated
+    inner = context.at(np.arange(first, end + 1, step, dtype=np.int64))
     vector = evaluate(query.expr, inner)
     assert isinstance(vector, Vector)
-    scope.budget.spend(vector.values.size)
+    context.budget.spend(vector.values.size)
     return split_by_holes(SeriesGroup(vector.labels, inner.times, vector.values), vector.present)

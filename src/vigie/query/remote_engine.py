@@ -47,37 +47,37 @@ class RemoteEngine:
         self,
         target: Endpoint,
         seconds: float = SECONDS,
-        most: int = MAX_ANSWER,
+        max_bytes: int = MAX_ANSWER,
         connections: int = MAX_CONNECTIONS,
     ) -> None:
         target.check()
-        self._target, self._seconds, self._most = target, seconds, most
+        self._target, self._seconds, self._max_bytes = target, seconds, max_bytes
         self._prefix = target.parts().path.rstrip("/")
         self._free = threading.Semaphore(connections)
         self._idle: list[HttpClient] = []
 
     def instant(self, query: str, at: int) -> QueryResult:
         """Evaluate a query at one time, in milliseconds."""
-        return _answer(self._ask("query", query=query, time=_seconds(at)))
+        return _to_result(self._post_query("query", query=query, time=_seconds(at)))
 
     def range(self, query: str, start: int, end: int, step: int) -> QueryResult:
         """Evaluate a query at every step from start to end, in milliseconds."""
         times = {"start": _seconds(start), "end": _seconds(end), "step": _seconds(step)}
-        return _answer(self._ask("query_range", query=query, **times))
+        return _to_result(self._post_query("query_range", query=query, **times))
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
         """Return the label sets of series with samples between the two times."""
-        found: list[Labels] = self._look_up("series", matchers, start, end)
+        found: list[Labels] = self._get_metadata("series", matchers, start, end)
         return found
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return their sorted label names."""
-        found: list[str] = self._look_up("labels", matchers, start, end)
+        found: list[str] = self._get_metadata("labels", matchers, start, end)
         return found
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
         """Return the sorted values of one of their labels."""
-        found: list[str] = self._look_up(f"label/{quote(name, safe='')}/values", matchers, start, end)
+        found: list[str] = self._get_metadata(f"label/{quote(name, safe='')}/values", matchers, start, end)
         return found
 
     async def forward(
@@ -93,17 +93,17 @@ class RemoteEngine:
         while self._idle:
             self._idle.pop().close()
 
-    def _look_up(self, path: str, matchers: Sequence[Matcher], start: int, end: int) -> Any:
+    def _get_metadata(self, path: str, matchers: Sequence[Matcher], start: int, end: int) -> Any:
         parameters = {"start": _seconds(start), "end": _seconds(end)}
         if matchers:
-            parameters["match[]"] = selector(matchers)
+            parameters["match[]"] = format_matchers(matchers)
         where = f"/api/v1/{path}?{urlencode(parameters)}"
-        return _data(self._request("GET", where, b"", {}))["data"]
+        return _decode(self._request("GET", where, b"", {}))["data"]
 
-    def _ask(self, path: str, **parameters: str) -> dict[str, Any]:
+    def _post_query(self, path: str, **parameters: str) -> dict[str, Any]:
         # By POST: a query may be longer than a URL.
         body = urlencode(parameters).encode()
-        return _data(self._request("POST", f"/api/v1/{path}", body, {"Content-Type": FORM}))
+        return _decode(self._request("POST", f"/api/v1/{path}", body, {"Content-Type": FORM}))
 
     def _request(self, method: str, where: str, body: bytes, headers: dict[str, str]) -> HttpResponse:
         with self._client() as client:
@@ -123,7 +123,7 @@ class RemoteEngine:
         try:
             client = self._idle.pop()
         except IndexError:
-            client = HttpClient(self._target, self._seconds, self._most)
+            client = HttpClient(self._target, self._seconds, self._max_bytes)
         try:
             yield client
         finally:
@@ -131,7 +131,7 @@ class RemoteEngine:
             self._free.release()
 
 
-def selector(matchers: Sequence[Matcher]) -> str:
+def format_matchers(matchers: Sequence[Matcher]) -> str:
     return (
         "{"
         + ",".join(f"{m.label}{m.operator}{json.dumps(m.value, ensure_ascii=False)}" for m in matchers)
@@ -143,7 +143,7 @@ def _seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.3f}"
 
 
-def _data(reply: HttpResponse) -> dict[str, Any]:
+def _decode(reply: HttpResponse) -> dict[str, Any]:
     try:
         document = json.loads(reply.body)
         if document["status"] == "success" and "data" in document:
@@ -156,15 +156,15 @@ def _data(reply: HttpResponse) -> dict[str, Any]:
     raise error(message)
 
 
-def _answer(document: dict[str, Any]) -> QueryResult:
+def _to_result(document: dict[str, Any]) -> QueryResult:
     try:
         kind, result = document["data"]["resultType"], document["data"]["result"]
         warnings = tuple(map(str, document.get("warnings") or ()))
         if kind == "string":
             return QueryResult(kind, [], str(result[1]), warnings)
         if kind == "scalar":
-            return QueryResult(kind, [_series({}, [result])], "", warnings)
-        found = [_series(each["metric"], each.get("values") or [each["value"]]) for each in result]
+            return QueryResult(kind, [_to_series({}, [result])], "", warnings)
+        found = [_to_series(each["metric"], each.get("values") or [each["value"]]) for each in result]
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise BackendUnavailableError(
             f"an answer that cannot be read: {type(error).__name__} {error}"
@@ -172,6 +172,6 @@ def _answer(document: dict[str, Any]) -> QueryResult:
     return QueryResult(kind, found, "", warnings)
 
 
-def _series(labels: dict[str, str], points: Sequence[tuple[float, str]]) -> ResultSeries:
+def _to_series(labels: dict[str, str], points: Sequence[tuple[float, str]]) -> ResultSeries:
     times = np.array([round(float(moment) * 1000) for moment, _ in points], dtype=np.int64)
     return ResultSeries(labels, times, np.array([float(value) for _, value in points]))

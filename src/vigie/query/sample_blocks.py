@@ -11,7 +11,7 @@ from vigie.model.nan import ABSENT_BITS, STALE_BITS
 from vigie.query.arrays import Flags, Floats, Indices, Times
 from vigie.query.label_table import take_rows
 from vigie.query.storage import Labels, SeriesGroup
-from vigie.query.vectors import Key, key_of
+from vigie.query.vectors import Key, label_set_key
 
 
 class SampleBlock(NamedTuple):
@@ -27,13 +27,13 @@ def is_stale(values: Floats) -> Flags:
     return stale
 
 
-def blocks_of(groups: Sequence[SeriesGroup], *, keep_stale: bool) -> Iterator[SampleBlock]:
+def split_groups(groups: Sequence[SeriesGroup], *, keep_stale: bool) -> Iterator[SampleBlock]:
     """Yield the blocks of several groups; stale markers are kept only on request."""
-    for group in join_blocks(groups):
-        yield from blocks_in(group, keep_stale=keep_stale)
+    for group in join_groups(groups):
+        yield from split_group(group, keep_stale=keep_stale)
 
 
-def blocks_in(group: SeriesGroup, *, keep_stale: bool) -> Iterator[SampleBlock]:
+def split_group(group: SeriesGroup, *, keep_stale: bool) -> Iterator[SampleBlock]:
     if not group.values.size:
         return
     if not np.isnan(group.values.min()):
@@ -55,21 +55,21 @@ def split_by_holes(group: SeriesGroup, present: Flags) -> Iterator[SampleBlock]:
         yield SampleBlock(group.labels, group.times, group.values)
         return
     if full.any():
-        yield _block(group, np.flatnonzero(full), slice(None))
+        yield _take_block(group, np.flatnonzero(full), slice(None))
     patterns: dict[bytes, list[int]] = {}
     packed = np.packbits(present, axis=1)
     for row in np.flatnonzero(~full & present.any(axis=1)).tolist():
         patterns.setdefault(packed[row].tobytes(), []).append(row)
     for rows in patterns.values():
-        yield _block(group, np.array(rows, dtype=np.intp), present[rows[0]])
+        yield _take_block(group, np.array(rows, dtype=np.intp), present[rows[0]])
 
 
-def _block(group: SeriesGroup, rows: Indices, columns: Flags | slice) -> SampleBlock:
+def _take_block(group: SeriesGroup, rows: Indices, columns: Flags | slice) -> SampleBlock:
     values = group.values[rows][:, columns]
     return SampleBlock(take_rows(group.labels, rows), group.times[columns], values)
 
 
-def join_blocks(groups: Sequence[SeriesGroup]) -> list[SeriesGroup]:
+def join_groups(groups: Sequence[SeriesGroup]) -> list[SeriesGroup]:
     """Return groups in which every series is in one group only."""
     groups = [group for group in groups if len(group.labels) and len(group.times)]
     if not groups:
@@ -79,21 +79,21 @@ def join_blocks(groups: Sequence[SeriesGroup]) -> list[SeriesGroup]:
     parts: dict[Key, list[tuple[int, int]]] = {}
     for number, group in enumerate(groups):
         for row, labels in enumerate(group.labels):
-            parts.setdefault(key_of(labels), []).append((number, row))
+            parts.setdefault(label_set_key(labels), []).append((number, row))
     if len(parts) == sum(len(group.labels) for group in groups):
         return groups
-    bundles: dict[tuple[int, ...], list[list[int]]] = {}
-    for places in parts.values():
-        bundle = bundles.setdefault(tuple(number for number, _ in places), [])
-        bundle.append([row for _, row in places])
-    return [_bundled([groups[number] for number in numbers], rows) for numbers, rows in bundles.items()]
+    by_groups: dict[tuple[int, ...], list[list[int]]] = {}
+    for positions in parts.values():
+        group_rows = by_groups.setdefault(tuple(number for number, _ in positions), [])
+        group_rows.append([row for _, row in positions])
+    return [_join_parts([groups[number] for number in numbers], rows) for numbers, rows in by_groups.items()]
 
 
-def _bundled(groups: list[SeriesGroup], rows: list[list[int]]) -> SeriesGroup:
-    chosen = list(zip(*rows, strict=True))  # the rows of each group
-    labels = take_rows(groups[0].labels, np.array(chosen[0], dtype=np.intp))
+def _join_parts(groups: list[SeriesGroup], rows: list[list[int]]) -> SeriesGroup:
+    rows_by_group = list(zip(*rows, strict=True))  # the rows of each group
+    labels = take_rows(groups[0].labels, np.array(rows_by_group[0], dtype=np.intp))
     times = np.concatenate([group.times for group in groups])
     values = np.concatenate(
-        [group.values[list(part)] for group, part in zip(groups, chosen, strict=True)], axis=1
+        [group.values[list(part)] for group, part in zip(groups, rows_by_group, strict=True)], axis=1
     )
     return SeriesGroup(labels, times, values)

@@ -16,29 +16,29 @@ import numpy as np
 import promql_parser as tree
 
 from vigie.query.arrays import Floats, Times
-from vigie.query.binary_ops.binary_ops import with_scalar
+from vigie.query.binary_ops.binary_ops import apply_scalar
 from vigie.query.binary_ops.operators import SETS
-from vigie.query.block_batches import FEW, apply_to_many, newest_of_many
-from vigie.query.eval_context import EvalContext, to_ms
+from vigie.query.block_batches import MAX_STACKED, apply_to_many, newest_of_blocks
+from vigie.query.eval_context import EvalContext, to_milliseconds
 from vigie.query.functions.instant import MATH
 from vigie.query.functions.range_functions import RANGE_FUNCTIONS
 from vigie.query.label_table import drop_names
-from vigie.query.matchers import matchers_of, one_metric
+from vigie.query.matchers import matchers_of, selects_one_metric
 from vigie.query.parallel import parallel_map
 from vigie.query.range_vectors import Evaluate, unwrap
 from vigie.query.rollups.evaluator import needs_rollups
-from vigie.query.sample_blocks import SampleBlock, blocks_in
+from vigie.query.sample_blocks import SampleBlock, split_group
 from vigie.query.selectors import newest_samples
 from vigie.query.storage import Load, Matcher, ScannableStorage
 from vigie.query.vectors import Vector
-from vigie.query.windows import RangeFunction, apply, window_of
+from vigie.query.windows import RangeFunction, apply, build_window
 
 T = TypeVar("T")
-Make = Callable[[Sequence[SampleBlock]], list[Vector]]
+BuildVectors = Callable[[Sequence[SampleBlock]], list[Vector]]
 
-BIG = 1 << 17  # samples of a group from which threads pay
-AT_ONCE = 1024  # small groups processed together
-ENOUGH = 1 << 20  # samples of these groups
+MIN_THREADED = 1 << 17  # samples of a group from which threads pay
+MAX_BATCH_GROUPS = 1024  # small groups processed together
+MAX_BATCH_SAMPLES = 1 << 20  # samples of these groups
 
 
 class StreamingPlan(NamedTuple):
@@ -46,46 +46,50 @@ class StreamingPlan(NamedTuple):
 
     matchers: list[Matcher]
     references: Times
-    reach: int
+    lookback_ms: int
     keep_stale: bool
-    make: Make  # vectors of blocks, in order; blocks without samples may be left out
+    build: BuildVectors  # vectors of blocks, in order; blocks without samples may be left out
 
 
-def plan_streaming(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
+def plan_streaming(expression: tree.Expr, context: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
     """Return how to evaluate an expression group by group; None if that is not possible."""
-    if not isinstance(scope.storage, ScannableStorage) or not len(scope.times):
+    if not isinstance(context.storage, ScannableStorage) or not len(context.times):
         return None
-    return _of(unwrap(expression), scope, evaluate)
+    return _plan(unwrap(expression), context, evaluate)
 
 
-def parts(stream: StreamingPlan, scope: EvalContext, finish: Callable[[Vector], T]) -> Iterator[T]:
+def evaluate_stream(
+    stream: StreamingPlan, context: EvalContext, finish: Callable[[Vector], T]
+) -> Iterator[T]:
     """Yield a result per block, in the order of the store."""
-    assert isinstance(scope.storage, ScannableStorage)
-    start, end = int(stream.references.min()) - stream.reach, int(stream.references.max())
-    loads = scope.storage.scan(stream.matchers, start, end)
-    sizes: deque[int] = deque([BIG - 1], maxlen=1)  # of the largest group in the last task
-    together = AT_ONCE if len(scope.times) == 1 else 1
-    batches = _batches(loads, lambda: min(together, ENOUGH // sizes[0]) if sizes[0] <= FEW else 1)
-    tasks = (partial(_made, batch, stream, scope, finish, sizes) for batch in batches)
-    for made in parallel_map(tasks, worth=lambda: sizes[0] >= BIG):
-        yield from made
+    assert isinstance(context.storage, ScannableStorage)
+    start, end = int(stream.references.min()) - stream.lookback_ms, int(stream.references.max())
+    loads = context.storage.scan(stream.matchers, start, end)
+    sizes: deque[int] = deque([MIN_THREADED - 1], maxlen=1)  # of the largest group in the last task
+    max_groups = MAX_BATCH_GROUPS if len(context.times) == 1 else 1
+    batches = _batch_loads(
+        loads, lambda: min(max_groups, MAX_BATCH_SAMPLES // sizes[0]) if sizes[0] <= MAX_STACKED else 1
+    )
+    tasks = (partial(_evaluate_batch, batch, stream, context, finish, sizes) for batch in batches)
+    for results in parallel_map(tasks, worth=lambda: sizes[0] >= MIN_THREADED):
+        yield from results
 
 
-def _batches(loads: Iterator[Load], most: Callable[[], int]) -> Iterator[list[Load]]:
+def _batch_loads(loads: Iterator[Load], max_size: Callable[[], int]) -> Iterator[list[Load]]:
     batch: list[Load] = []
     for load in loads:
         batch.append(load)
-        if len(batch) >= most():
+        if len(batch) >= max_size():
             yield batch
             batch = []
     if batch:
         yield batch
 
 
-def _made(
+def _evaluate_batch(
     batch: Sequence[Load],
     stream: StreamingPlan,
-    scope: EvalContext,
+    context: EvalContext,
     finish: Callable[[Vector], T],
     sizes: deque[int],
 ) -> list[T]:
@@ -93,81 +97,85 @@ def _made(
     if not groups:
         return []
     sizes.append(max(1, *[group.values.size for group in groups]))
-    with scope.budget.held(sum(group.values.size + len(group.labels) * len(scope.times) for group in groups)):
-        blocks = [block for group in groups for block in blocks_in(group, keep_stale=stream.keep_stale)]
-        return [finish(vector) for vector in stream.make(blocks)]
+    with context.budget.hold(
+        sum(group.values.size + len(group.labels) * len(context.times) for group in groups)
+    ):
+        blocks = [block for group in groups for block in split_group(group, keep_stale=stream.keep_stale)]
+        return [finish(vector) for vector in stream.build(blocks)]
 
 
-def _of(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
-    if needs_rollups(expression, scope):
+def _plan(expression: tree.Expr, context: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
+    if needs_rollups(expression, context):
         return None
     if isinstance(expression, tree.VectorSelector):
-        return _selected(expression, scope)
+        return _plan_selector(expression, context)
     if isinstance(expression, tree.Call):
-        return _called(expression, scope, evaluate)
+        return _plan_call(expression, context, evaluate)
     if isinstance(expression, tree.BinaryExpr):
-        return _with_number(expression, scope, evaluate)
+        return _plan_scalar(expression, context, evaluate)
     return None
 
 
-def _selected(selector: tree.VectorSelector, scope: EvalContext) -> StreamingPlan | None:
+def _plan_selector(selector: tree.VectorSelector, context: EvalContext) -> StreamingPlan | None:
     matchers = matchers_of(selector)
-    if not one_metric(matchers):
+    if not selects_one_metric(matchers):
         return None
-    references = scope.references(selector.at, selector.offset)
+    references = context.references(selector.at, selector.offset)
 
-    def make(blocks: Sequence[SampleBlock]) -> list[Vector]:
+    def build(blocks: Sequence[SampleBlock]) -> list[Vector]:
         if len(blocks) > 1 and len(references) == 1:
-            return [newest_of_many(blocks, int(references[0]), scope.lookback, scope.semantics)]
-        return [newest_samples(block, references, scope)[0] for block in blocks]
+            return [newest_of_blocks(blocks, int(references[0]), context.lookback, context.semantics)]
+        return [newest_samples(block, references, context)[0] for block in blocks]
 
-    return StreamingPlan(matchers, references, scope.lookback, True, make)
+    return StreamingPlan(matchers, references, context.lookback, True, build)
 
 
-def _called(expression: tree.Call, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
+def _plan_call(expression: tree.Call, context: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
     name = expression.func.name
     if name in MATH:
-        inner = _of(unwrap(expression.args[0]), scope, evaluate)
-        return None if inner is None else _then(inner, lambda vector: vector.map(MATH[name]))
+        inner = _plan(unwrap(expression.args[0]), context, evaluate)
+        return None if inner is None else _map_vectors(inner, lambda vector: vector.map(MATH[name]))
     function = RANGE_FUNCTIONS.get(name)
     if function is None:
         return None
     arguments = list(expression.args)
-    source = unwrap(arguments.pop(function.range_at))
+    source = unwrap(arguments.pop(function.range_argument))
     if not isinstance(source, tree.MatrixSelector):
         return None
     matchers = matchers_of(source.vector_selector)
-    if not one_metric(matchers):
+    if not selects_one_metric(matchers):
         return None
-    return _ranged(function, source, matchers, [_number(each, scope, evaluate) for each in arguments], scope)
+    return _plan_range(
+        function, source, matchers, [_evaluate_number(each, context, evaluate) for each in arguments], context
+    )
 
 
-def _ranged(
+def _plan_range(
     function: RangeFunction,
     source: tree.MatrixSelector,
     matchers: list[Matcher],
     parameters: list[Floats],
-    scope: EvalContext,
+    context: EvalContext,
 ) -> StreamingPlan:
     selector = source.vector_selector
-    references = scope.references(selector.at, selector.offset)
-    length = to_ms(source.range)
+    references = context.references(selector.at, selector.offset)
+    length = to_milliseconds(source.range)
 
     def each(block: SampleBlock) -> Vector:
-        window = window_of(block, references, scope.times, length, scope.semantics)
-        return apply(function, block, window, parameters, scope.budget.check_time)
+        window = build_window(block, references, context.times, length, context.semantics)
+        return apply(function, block, window, parameters, context.budget.check_time)
 
-    def make(blocks: Sequence[SampleBlock]) -> list[Vector]:
-        if len(blocks) > 1 and len(references) == 1 and function.together:
+    def build(blocks: Sequence[SampleBlock]) -> list[Vector]:
+        if len(blocks) > 1 and len(references) == 1 and function.stackable:
             whole = apply_to_many(
                 function,
                 blocks,
                 references,
-                scope.times,
+                context.times,
                 length,
-                scope.semantics,
+                context.semantics,
                 parameters,
-                scope.budget.check_time,
+                context.budget.check_time,
             )
             vectors = [whole] if len(whole.labels) else []
         else:
@@ -176,31 +184,33 @@ def _ranged(
             return vectors
         return [Vector(drop_names(labels), values, present) for labels, values, present in vectors]
 
-    return StreamingPlan(matchers, references, length, False, make)
+    return StreamingPlan(matchers, references, length, False, build)
 
 
-def _with_number(expression: tree.BinaryExpr, scope: EvalContext, evaluate: Evaluate) -> StreamingPlan | None:
+def _plan_scalar(
+    expression: tree.BinaryExpr, context: EvalContext, evaluate: Evaluate
+) -> StreamingPlan | None:
     operator = str(expression.op)
     left, right = unwrap(expression.lhs), unwrap(expression.rhs)
     swapped = isinstance(left, tree.NumberLiteral)
     if operator in SETS or swapped == isinstance(right, tree.NumberLiteral):
         return None
-    inner = _of(right if swapped else left, scope, evaluate)
+    inner = _plan(right if swapped else left, context, evaluate)
     if inner is None:
         return None
-    number = _number(left if swapped else right, scope, evaluate)
+    number = _evaluate_number(left if swapped else right, context, evaluate)
     as_bool = expression.modifier is not None and expression.modifier.return_bool
-    return _then(
-        inner, lambda vector: with_scalar(operator, vector, number, as_bool=as_bool, swapped=swapped)
+    return _map_vectors(
+        inner, lambda vector: apply_scalar(operator, vector, number, as_bool=as_bool, swapped=swapped)
     )
 
 
-def _then(inner: StreamingPlan, function: Callable[[Vector], Vector]) -> StreamingPlan:
-    make = inner.make
-    return inner._replace(make=lambda blocks: [function(vector) for vector in make(blocks)])
+def _map_vectors(inner: StreamingPlan, function: Callable[[Vector], Vector]) -> StreamingPlan:
+    build = inner.build
+    return inner._replace(build=lambda blocks: [function(vector) for vector in build(blocks)])
 
 
-def _number(expression: tree.Expr, scope: EvalContext, evaluate: Evaluate) -> Floats:
-    value = evaluate(expression, scope)
+def _evaluate_number(expression: tree.Expr, context: EvalContext, evaluate: Evaluate) -> Floats:
+    value = evaluate(expression, context)
     assert isinstance(value, np.ndarray)
     return value

@@ -11,8 +11,8 @@ from vigie.query.arrays import Times
 from vigie.query.parser.grammar import nodes
 from vigie.query.vectors import Value, Vector
 
-MOST = 1 << 23  # cached cells
-Place = tuple[str, bytes]  # expression and steps
+MAX_CELLS = 1 << 23  # cached cells
+CacheKey = tuple[str, bytes]  # expression and steps
 
 
 class SubexpressionCache:
@@ -22,27 +22,27 @@ class SubexpressionCache:
     """
 
     def __init__(self, expressions: Iterable[Expr]) -> None:
-        counted = Counter(_text(part) for whole in expressions for part in nodes(whole))
-        self._often = {text for text, times in counted.items() if times > 1}
-        self._values: dict[Place, Value] = {}
-        self._left = MOST
+        counts = Counter(_expression_text(part) for whole in expressions for part in nodes(whole))
+        self._repeated = {text for text, times in counts.items() if times > 1}
+        self._values: dict[CacheKey, Value] = {}
+        self._left = MAX_CELLS
 
     def value(self, expression: Expr, times: Times, evaluate: Callable[[], Value]) -> Value:
         """Return the value of an expression, from the cache or evaluated."""
-        text = _text(expression)
-        if text not in self._often:
+        text = _expression_text(expression)
+        if text not in self._repeated:
             return evaluate()
-        place = text, times.tobytes()
-        value = self._values.get(place)
+        key = text, times.tobytes()
+        value = self._values.get(key)
         if value is None:
             value = evaluate()
             size = value.values.size if isinstance(value, Vector) else len(value)
             if size <= self._left:
                 self._left -= size
-                self._values[place] = value
+                self._values[key] = value
         return value
 
 
-def _text(expression: Expr) -> str:
+def _expression_text(expression: Expr) -> str:
     """Return a text that only equal expressions share; str() drops the colon of x[5m:], and milliseconds."""
     return expression.prettify()

@@ -46,13 +46,13 @@ class Vector(NamedTuple):
     def without_names(self) -> Vector:
         """Drop the metric name."""
         bare = Vector(drop_names(self.labels), self.values, self.present)
-        return bare if len(metric_names(self.labels)) <= 1 else bare.merged()
+        return bare if len(metric_names(self.labels)) <= 1 else bare.merge_rows()
 
-    def merged(self) -> Vector:
+    def merge_rows(self) -> Vector:
         """Merge rows with equal labels; two samples at the same step are an error."""
         places: dict[Key, list[int]] = {}
         for row, labels in enumerate(self.labels):
-            places.setdefault(key_of(labels), []).append(row)
+            places.setdefault(label_set_key(labels), []).append(row)
         if len(places) == len(self.labels):
             return self
         firsts = np.array([rows[0] for rows in places.values()], dtype=np.intp)
@@ -67,7 +67,7 @@ class Vector(NamedTuple):
 
     def refuse_duplicates(self) -> Vector:
         """Raise if two series have the same labels."""
-        if len({key_of(labels) for labels in self.labels}) < len(self.labels):
+        if len({label_set_key(labels) for labels in self.labels}) < len(self.labels):
             raise ExecutionError(SAME_LABELSET)
         return self
 
@@ -75,11 +75,11 @@ class Vector(NamedTuple):
 Value = Vector | Floats | str
 
 
-def empty(steps: int) -> Vector:
+def empty_vector(steps: int) -> Vector:
     return Vector([], np.empty((0, steps)), np.empty((0, steps), dtype=np.bool_))
 
 
-def single(values: Floats, labels: Labels | None = None, present: Flags | None = None) -> Vector:
+def single_series(values: Floats, labels: Labels | None = None, present: Flags | None = None) -> Vector:
     flags = np.ones(len(values), dtype=np.bool_) if present is None else present
     return Vector([labels or {}], values[np.newaxis], flags[np.newaxis]).without_empty_rows()
 
@@ -88,15 +88,15 @@ def stack_vectors(parts: Iterable[Vector], steps: int) -> Vector:
     """Concatenate the rows of all parts."""
     parts = [part for part in parts if len(part.labels)]
     if not parts:
-        return empty(steps)
+        return empty_vector(steps)
     if len(parts) == 1:
         return parts[0]
-    labels = concat_vectors([part.labels for part in parts])
+    labels = concat_labels([part.labels for part in parts])
     values = np.concatenate([part.values for part in parts])
     return Vector(labels, values, np.concatenate([part.present for part in parts]))
 
 
-def concat_vectors(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
+def concat_labels(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
     """Concatenate label sets; the result is a table if all parts are."""
     known = [part for part in parts if isinstance(part, LabelTable)]
     if len(known) == len(parts):
@@ -104,7 +104,7 @@ def concat_vectors(parts: Sequence[Sequence[Labels]]) -> Sequence[Labels]:
     return [labels for part in parts for labels in part]
 
 
-def key_of(labels: Labels) -> Key:
+def label_set_key(labels: Labels) -> Key:
     """Return a hashable key of a label set."""
     return frozenset(labels.items())
 

@@ -11,10 +11,10 @@ import numpy as np
 from vigie.query.arrays import Flags, Floats, Indices, Times
 from vigie.query.sample_blocks import SampleBlock
 from vigie.query.semantics import Semantics
-from vigie.query.vectors import Vector, empty
+from vigie.query.vectors import Vector, empty_vector
 
 # Cells processed at once: a few arrays of this size fit the processor's cache.
-PIECE = 1 << 17
+PIECE_CELLS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Window:
     ends: Times
     now: Times
     semantics: Semantics
-    of: Indices | None = None
+    block_of_row: Indices | None = None
 
     @property
     def counts(self) -> Indices:
@@ -52,13 +52,13 @@ class Window:
             self.ends[steps],
             self.now[steps],
             self.semantics,
-            None if self.of is None else self.of[rows],
+            None if self.block_of_row is None else self.block_of_row[rows],
         )
 
     def times_at(self, columns: Indices) -> Times:
         """Return the times of these columns, for all series or for each."""
         times: Times = self.times[..., columns]
-        return times if self.of is None else times[self.of]
+        return times if self.block_of_row is None else times[self.block_of_row]
 
     def first(self) -> Floats:
         """Return the first value of each range."""
@@ -87,7 +87,7 @@ class Window:
         return np.take(self.values if source is None else source, columns, axis=-1), filled
 
 
-def window_of(block: SampleBlock, ends: Times, now: Times, length: int, semantics: Semantics) -> Window:
+def build_window(block: SampleBlock, ends: Times, now: Times, length: int, semantics: Semantics) -> Window:
     """Return the windows of this length, in milliseconds, over a block."""
     begins = ends - length
     low = np.searchsorted(block.times, begins, side="right" if semantics.left_open else "left")
@@ -102,11 +102,11 @@ class RangeFunction(NamedTuple):
     """A function of ranges with at least this many samples; `cubic` if it uses the cube of all samples."""
 
     kernel: Kernel
-    least: int = 1
+    min_samples: int = 1
     cubic: bool = False
     keeps_name: bool = False
-    range_at: int = 0  # index of the range argument
-    together: bool = True  # whether blocks with different times may be stacked
+    range_argument: int = 0  # index of the range argument
+    stackable: bool = True  # whether blocks with different times may be stacked
 
 
 def apply(
@@ -117,9 +117,9 @@ def apply(
     check: Callable[[], None],
 ) -> Vector:
     """Apply a range function piece by piece, checking the time limit."""
-    enough = window.counts >= function.least
+    enough = window.counts >= function.min_samples
     if not enough.any():
-        return empty(len(window.now))
+        return empty_vector(len(window.now))
     values = apply_function(function, window, np.flatnonzero(enough), parameters, check)
     present = np.empty(values.shape, dtype=np.bool_)
     present[:] = enough
@@ -135,23 +135,23 @@ def apply_function(
 ) -> Floats:
     """Return the function's values; only those of `steps` are valid."""
     values = np.zeros((len(window.values), len(window.now)))
-    for rows, columns in _pieces(window, steps, function.cubic):
+    for rows, columns in _split_pieces(window, steps, function.cubic):
         check()
         part = window.part(rows, columns)
         with np.errstate(all="ignore"):
-            made = function.kernel(part, [parameter[columns] for parameter in parameters])
+            result = function.kernel(part, [parameter[columns] for parameter in parameters])
         if len(columns) == len(window.now):
-            values[rows] = made
+            values[rows] = result
         else:
-            values[rows, columns] = made
+            values[rows, columns] = result
     return values
 
 
-def _pieces(window: Window, steps: Indices, cubic: bool) -> Iterator[tuple[slice, Indices]]:
+def _split_pieces(window: Window, steps: Indices, cubic: bool) -> Iterator[tuple[slice, Indices]]:
     """Yield rows and steps to process together; in a cube each step costs its whole range."""
     cost = int(window.counts.max()) if cubic else 1
-    width = max(1, min(len(steps), PIECE // cost))
-    height = max(1, PIECE // max(width * cost, window.values.shape[1]))
+    width = max(1, min(len(steps), PIECE_CELLS // cost))
+    height = max(1, PIECE_CELLS // max(width * cost, window.values.shape[1]))
     for left in range(0, len(steps), width):
         for top in range(0, len(window.values), height):
             yield slice(top, top + height), steps[left : left + width]

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Callable
 
-from vigie.query.errors import ExecutionError, QueryError, QueryTimeoutError, with_position
+from vigie.query.errors import ExecutionError, QueryError, QueryTimeoutError, error_of_kind
 
 MEMORY = 8 << 30  # bytes that a question may take beside what it shares with the server
 GRACE = 1.0  # seconds beyond the question's own time-out, in which it can say so itself
@@ -105,7 +105,7 @@ def _unpacked(content: bytearray, status: int) -> bytes:
         if len(body) == length:
             if kind == _ANSWER:
                 return body
-            raise with_position(*json.loads(body))
+            raise error_of_kind(*json.loads(body))
     reason = signal.Signals(-status).name if status < 0 else f"exit code {status}"
     raise ExecutionError(
         f"the process that worked on the query ended early ({reason}); ask for less, or again"

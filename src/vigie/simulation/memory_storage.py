@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.model.nan import ABSENT_BITS
-from vigie.query.matchers import series_test
+from vigie.query.matchers import compile_series_test
 from vigie.query.storage import Labels, Matcher, SeriesGroup
 
 
@@ -25,7 +25,7 @@ class MemoryStorage:
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
         """Return the samples of every series that the matchers fit."""
-        fits = series_test(matchers)
+        fits = compile_series_test(matchers)
         found = []
         for group in self._groups:
             rows = [row for row, labels in enumerate(group.labels) if fits(labels)]

@@ -75,8 +75,8 @@ def test_groups_of_one_series_are_what_the_same_fold_makes_of_them(operator: str
     every = np.arange(len(values))
     vector = Vector([{"n": str(n)} for n in every], values, np.ones(values.shape, dtype=np.bool_))
     with np.errstate(all="ignore"):
-        expected = fold.ended(fold.begun(vector, Grouping(vector.labels, every, every)))
-        assert np.array_equal(fold.alone(values), expected, equal_nan=True)
+        expected = fold.finish(fold.start(vector, Grouping(vector.labels, every, every)))
+        assert np.array_equal(fold.finish_single(values), expected, equal_nan=True)
         halves = [vector.rows(every[:3]), vector.rows(every[3:])]
     found = merge(fold, [start(fold, half, Grouper(parsed("sum by (n) (x)").modifier)) for half in halves], 1)
     assert [labels["n"] for labels in found.labels] == [str(n) for n in every]

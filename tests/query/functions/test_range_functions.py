@@ -71,7 +71,7 @@ def test_rate_counts_what_was_there_before_a_reset() -> None:
 def test_many_resets_are_counted_as_few_are(values: list[float]) -> None:
     asked = engine({"x{a='1'}": values, "x{a='2'}": values[::-1]})
     end = len(values) * MINUTE
-    with patch("vigie.query.functions.rates.FEW", 0):
+    with patch("vigie.query.functions.rates.MAX_RESET_COLUMNS", 0):
         many = asked.range("increase(x[5m])", 0, end, MINUTE)
     few = asked.range("increase(x[5m])", 0, end, MINUTE)
     assert [series.labels for series in few.series] == [series.labels for series in many.series]

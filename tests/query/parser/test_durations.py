@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.query.series import MINUTE, engine, matrix, vector
 from vigie.query.parser.durations import evaluate_duration
-from vigie.query.parser.grammar import NotParsedError
+from vigie.query.parser.grammar import ParseError
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_computed_duration_becomes_a_plain_one(query: str, plain: str) -> None:
     ],
 )
 def test_what_is_no_duration_is_bad_data(query: str) -> None:
-    with pytest.raises(NotParsedError):
+    with pytest.raises(ParseError):
         evaluate_duration(query)
 
 
@@ -105,5 +105,5 @@ def test_times_of_the_query_are_numbers_too(query: str, instant: float, ranged: 
 
 @given(st.text(alphabet="x[]()+-*/^%:15ms \"'`offset", max_size=30))
 def test_garbage_is_left_alone_or_refused(text: str) -> None:
-    with contextlib.suppress(NotParsedError):
+    with contextlib.suppress(ParseError):
         assert isinstance(evaluate_duration(text), str)

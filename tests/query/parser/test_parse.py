@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.query.test_engine import WORDS
 from vigie.query.errors import BadDataError
 from vigie.query.parser.parse import format_query, parse, parse_selector
-from vigie.query.parser.structure import structure_of
+from vigie.query.parser.structure import analyze_structure
 from vigie.query.parser.tokens import tokens
 
 MORE = (
@@ -54,4 +54,4 @@ def test_words_stand_where_they_say(text: str) -> None:
     words = tokens(text)
     assert all(text[word.start : word.end] == word.text for word in words)
     assert all(one.end <= other.start for one, other in pairwise(words))
-    assert structure_of(words).operators <= len(words)
+    assert analyze_structure(words).operators <= len(words)

@@ -13,8 +13,8 @@ from vigie.query.label_table import LabelTable, MatrixLabelTable
 from vigie.query.storage import Labels
 from vigie.query.vectors import NAME
 
-MOST_KINDS = 1000
-FEW = 16  # series up to which building labels is faster than encoding columns
+MAX_CACHED_GROUPINGS = 1000
+MAX_UNENCODED = 16  # series up to which building labels is faster than encoding columns
 
 
 class Grouping(NamedTuple):
@@ -34,9 +34,9 @@ class Grouping(NamedTuple):
 
     def numbers(self) -> Indices:
         """Return the group number of each row."""
-        of_row = np.empty(len(self.order), dtype=np.intp)
-        of_row[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes())
-        return of_row
+        group_of_row = np.empty(len(self.order), dtype=np.intp)
+        group_of_row[self.order] = np.repeat(np.arange(len(self.labels)), self.sizes())
+        return group_of_row
 
 
 class Grouper:
@@ -49,11 +49,11 @@ class Grouper:
     def of(self, series: Sequence[Labels]) -> Grouping:
         if self._modifier is None or not isinstance(series, LabelTable):
             return group_rows(series, self._modifier)
-        kind = series.sharing_key(_names(series, self._modifier))
+        kind = series.sharing_key(_grouping_labels(series, self._modifier))
         groups = self._known.get(kind)
         if groups is None:
             groups = group_rows(series, self._modifier)
-            if len(self._known) < MOST_KINDS:
+            if len(self._known) < MAX_CACHED_GROUPINGS:
                 self._known[kind] = groups
         return groups
 
@@ -62,66 +62,68 @@ def group_rows(series: Sequence[Labels], modifier: AggModifier | None) -> Groupi
     """Group by the labels of `by` or `without`; one group if there is neither."""
     if modifier is None:
         return Grouping([{}] if len(series) else [], np.arange(len(series)), np.zeros(1, dtype=np.intp))
-    if isinstance(series, LabelTable) and len(series) > FEW:
-        return _by_columns(series, modifier)
+    if isinstance(series, LabelTable) and len(series) > MAX_UNENCODED:
+        return _group_by_columns(series, modifier)
     series = list(series)
     numbers: dict[object, int] = {}
     labels: list[Labels] = []
-    of_row = np.empty(len(series), dtype=np.intp)
-    for row, (key, each) in enumerate(zip(_keys(series, modifier), series, strict=True)):
+    group_of_row = np.empty(len(series), dtype=np.intp)
+    for row, (key, each) in enumerate(zip(_group_keys(series, modifier), series, strict=True)):
         number = numbers.setdefault(key, len(numbers))
         if number == len(labels):
-            labels.append(_kept(each, modifier))
-        of_row[row] = number
-    return _sorted(labels, of_row)
+            labels.append(_group_labels(each, modifier))
+        group_of_row[row] = number
+    return _sort_rows(labels, group_of_row)
 
 
-def _sorted(labels: Sequence[Labels], of_row: Indices) -> Grouping:
-    if len(labels) == len(of_row):  # every series is its own group, in order
-        return Grouping(labels, of_row, of_row.copy())
-    order = np.argsort(of_row, kind="stable")
-    starts = np.searchsorted(of_row[order], np.arange(len(labels)))
+def _sort_rows(labels: Sequence[Labels], group_of_row: Indices) -> Grouping:
+    if len(labels) == len(group_of_row):  # every series is its own group, in order
+        return Grouping(labels, group_of_row, group_of_row.copy())
+    order = np.argsort(group_of_row, kind="stable")
+    starts = np.searchsorted(group_of_row[order], np.arange(len(labels)))
     return Grouping(labels, order, starts)
 
 
-def _by_columns(series: LabelTable, modifier: AggModifier) -> Grouping:
+def _group_by_columns(series: LabelTable, modifier: AggModifier) -> Grouping:
     """Group by encoded columns, without building a label set per row."""
-    columns = [series.column(name) for name in _names(series, modifier)]
+    columns = [series.column(name) for name in _grouping_labels(series, modifier)]
     varied = [(values, codes) for values, codes in columns if codes is not None]
     if not varied:  # such as all series of one node
-        return Grouping([_kept(series[0], modifier)], np.arange(len(series)), np.zeros(1, dtype=np.intp))
+        return Grouping(
+            [_group_labels(series[0], modifier)], np.arange(len(series)), np.zeros(1, dtype=np.intp)
+        )
     combined = np.zeros(len(series), dtype=np.intp)
     for values, codes in varied:
         # Renumbered each time, so that the product of many labels cannot overflow.
         combined = np.unique(combined * len(values) + codes, return_inverse=True)[1].ravel()
-    _, firsts, of_row = np.unique(combined, return_index=True, return_inverse=True)
+    _, firsts, group_of_row = np.unique(combined, return_index=True, return_inverse=True)
     appearance = np.argsort(firsts)
-    place = np.empty_like(appearance)
-    place[appearance] = np.arange(len(appearance))
-    return _sorted(_called(series.take(firsts[appearance]), modifier), place[of_row.ravel()])
+    rank = np.empty_like(appearance)
+    rank[appearance] = np.arange(len(appearance))
+    return _sort_rows(_label_groups(series.take(firsts[appearance]), modifier), rank[group_of_row.ravel()])
 
 
-def _called(firsts: LabelTable, modifier: AggModifier) -> Sequence[Labels]:
+def _label_groups(firsts: LabelTable, modifier: AggModifier) -> Sequence[Labels]:
     """Return the labels of groups, given their first series."""
     if modifier.type == AggModifierType.By:
         return MatrixLabelTable({name: firsts.column(name) for name in modifier.labels}, len(firsts))
-    return [_kept(labels, modifier) for labels in firsts]
+    return [_group_labels(labels, modifier) for labels in firsts]
 
 
-def _names(series: LabelTable, modifier: AggModifier) -> list[str]:
+def _grouping_labels(series: LabelTable, modifier: AggModifier) -> list[str]:
     if modifier.type == AggModifierType.By:
         return list(dict.fromkeys(modifier.labels))
     return sorted(series.names() - {*modifier.labels, NAME})
 
 
-def _keys(series: Sequence[Labels], modifier: AggModifier) -> list[object]:
+def _group_keys(series: Sequence[Labels], modifier: AggModifier) -> list[object]:
     if modifier.type == AggModifierType.By:
         return [tuple([labels.get(name, "") for name in modifier.labels]) for labels in series]
     dropped = {*modifier.labels, NAME}
     return [frozenset(pair for pair in labels.items() if pair[0] not in dropped) for labels in series]
 
 
-def _kept(labels: Labels, modifier: AggModifier) -> Labels:
+def _group_labels(labels: Labels, modifier: AggModifier) -> Labels:
     if modifier.type == AggModifierType.By:
         return {name: labels[name] for name in modifier.labels if labels.get(name)}
     dropped = {*modifier.labels, NAME}

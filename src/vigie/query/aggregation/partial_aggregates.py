@@ -14,7 +14,7 @@ from vigie.query.functions.compensated_sum import add_lost, two_sum
 from vigie.query.functions.over_time import SMALL
 from vigie.query.vectors import Vector
 
-CACHED = 1 << 13  # elements of an array; larger ones are allocated by mmap each time
+MAX_CACHED_SIZE = 1 << 13  # elements of an array; larger ones are allocated by mmap each time
 State = tuple[Floats, ...]  # number of samples, and further arrays; one row per group
 
 
@@ -22,57 +22,57 @@ class Fold(ABC):
     """Computes an aggregation operator part by part."""
 
     @abstractmethod
-    def begun(self, vector: Vector, groups: Grouping) -> State:
+    def start(self, vector: Vector, groups: Grouping) -> State:
         """Return the state of one part."""
 
     @abstractmethod
-    def joined(self, one: State, other: State) -> State:
+    def merge(self, one: State, other: State) -> State:
         """Return the merged state of two parts."""
 
     @abstractmethod
-    def ended(self, state: State) -> Floats:
+    def finish(self, state: State) -> Floats:
         """Return the values of the groups."""
 
-    def alone(self, values: Floats) -> Floats:
+    def finish_single(self, values: Floats) -> Floats:
         """Return the values of groups that have one series each."""
         return values
 
 
 class CountFold(Fold):
-    def begun(self, vector: Vector, groups: Grouping) -> State:
-        return (counts_of(vector, groups),)
+    def start(self, vector: Vector, groups: Grouping) -> State:
+        return (count_present(vector, groups),)
 
-    def joined(self, one: State, other: State) -> State:
+    def merge(self, one: State, other: State) -> State:
         return (one[0] + other[0],)
 
-    def ended(self, state: State) -> Floats:
+    def finish(self, state: State) -> Floats:
         return state[0]
 
-    def alone(self, values: Floats) -> Floats:
+    def finish_single(self, values: Floats) -> Floats:
         return np.ones_like(values)
 
 
 class GroupFold(CountFold):
-    def ended(self, state: State) -> Floats:
+    def finish(self, state: State) -> Floats:
         return np.ones_like(state[0])
 
 
 class SumFold(Fold):
     """Kahan-Babuska summation, as in Prometheus."""
 
-    def begun(self, vector: Vector, groups: Grouping) -> State:
+    def start(self, vector: Vector, groups: Grouping) -> State:
         """Sum the rows; numbers of one sign need no compensation."""
-        values = _filled(vector, 0.0)
+        values = _fill_absent(vector, 0.0)
         if not (values < 0).any():
             total = reduce(np.add, values, groups)
-            return counts_of(vector, groups), total, everywhere(0.0, total.shape)
-        return counts_of(vector, groups), *_compensated(values, groups)
+            return count_present(vector, groups), total, constant_array(0.0, total.shape)
+        return count_present(vector, groups), *_sum_compensated(values, groups)
 
-    def joined(self, one: State, other: State) -> State:
+    def merge(self, one: State, other: State) -> State:
         total, lost = two_sum(one[1], other[1])
         return one[0] + other[0], total, one[2] + other[2] + lost
 
-    def ended(self, state: State) -> Floats:
+    def finish(self, state: State) -> Floats:
         _, total, lost, *_ = state
         return add_lost(total, lost) if lost.any() else total
 
@@ -80,18 +80,18 @@ class SumFold(Fold):
 class AverageFold(SumFold):
     """The mean, finite even where the sum overflows."""
 
-    def begun(self, vector: Vector, groups: Grouping) -> State:
+    def start(self, vector: Vector, groups: Grouping) -> State:
         """Sum the rows; where the sum overflows, also sum scaled values."""
-        state = super().begun(vector, groups)
+        state = super().start(vector, groups)
         if np.isinf(state[1]).any():
-            return *state, reduce(np.add, _filled(vector, 0.0) * SMALL, groups)
-        return *state, everywhere(np.nan, state[1].shape)
+            return *state, reduce(np.add, _fill_absent(vector, 0.0) * SMALL, groups)
+        return *state, constant_array(np.nan, state[1].shape)
 
-    def joined(self, one: State, other: State) -> State:
-        return *super().joined(one, other), _small_sum(one) + _small_sum(other)
+    def merge(self, one: State, other: State) -> State:
+        return *super().merge(one, other), _small_sum(one) + _small_sum(other)
 
-    def ended(self, state: State) -> Floats:
-        mean = super().ended(state) / state[0]
+    def finish(self, state: State) -> Floats:
+        mean = super().finish(state) / state[0]
         too_large = np.isinf(mean)
         return np.where(too_large, _small_sum(state) / state[0] / SMALL, mean) if too_large.any() else mean
 
@@ -108,46 +108,46 @@ class ExtremeFold(Fold):
     def __init__(self, operation: np.ufunc) -> None:
         self._operation = operation
 
-    def begun(self, vector: Vector, groups: Grouping) -> State:
-        return counts_of(vector, groups), reduce(self._operation, _filled(vector, np.nan), groups)
+    def start(self, vector: Vector, groups: Grouping) -> State:
+        return count_present(vector, groups), reduce(self._operation, _fill_absent(vector, np.nan), groups)
 
-    def joined(self, one: State, other: State) -> State:
+    def merge(self, one: State, other: State) -> State:
         return one[0] + other[0], self._operation(one[1], other[1])
 
-    def ended(self, state: State) -> Floats:
+    def finish(self, state: State) -> Floats:
         return state[1]
 
 
 class VarianceFold(Fold):
     """The population variance, from counts, means and sums of squared distances."""
 
-    def begun(self, vector: Vector, groups: Grouping) -> State:
-        counts = counts_of(vector, groups)
-        mean = reduce(np.add, _filled(vector, 0.0), groups) / counts
+    def start(self, vector: Vector, groups: Grouping) -> State:
+        counts = count_present(vector, groups)
+        mean = reduce(np.add, _fill_absent(vector, 0.0), groups) / counts
         off = np.where(vector.present, vector.values - mean[groups.numbers()], 0.0)
         return counts, np.where(counts > 0, mean, 0.0), reduce(np.add, off * off, groups)
 
-    def joined(self, one: State, other: State) -> State:
+    def merge(self, one: State, other: State) -> State:
         """Merge by Chan's formula."""
         counts = one[0] + other[0]
-        apart = other[1] - one[1]
+        distance = other[1] - one[1]
         share = np.where(counts > 0, other[0] / counts, 0.0)
         # A part without samples at a step must not turn the other's infinity into NaN.
-        mean = np.where(other[0] == 0, one[1], np.where(one[0] == 0, other[1], one[1] + apart * share))
+        mean = np.where(other[0] == 0, one[1], np.where(one[0] == 0, other[1], one[1] + distance * share))
         both = (one[0] > 0) & (other[0] > 0)
-        return counts, mean, one[2] + other[2] + np.where(both, apart * apart * one[0] * share, 0.0)
+        return counts, mean, one[2] + other[2] + np.where(both, distance * distance * one[0] * share, 0.0)
 
-    def ended(self, state: State) -> Floats:
+    def finish(self, state: State) -> Floats:
         return state[2] / state[0]
 
-    def alone(self, values: Floats) -> Floats:
+    def finish_single(self, values: Floats) -> Floats:
         """Return 0, or NaN for values that are not finite."""
         return values - values
 
 
 class DeviationFold(VarianceFold):
-    def ended(self, state: State) -> Floats:
-        return np.sqrt(super().ended(state))
+    def finish(self, state: State) -> Floats:
+        return np.sqrt(super().finish(state))
 
 
 FOLDS: dict[str, Fold] = {
@@ -171,39 +171,43 @@ def reduce(operation: np.ufunc, values: Floats, groups: Grouping) -> Floats:
         return values.copy()
     # Rows already sorted by group are not copied.
     sorted_already = (np.diff(groups.order) > 0).all()
-    some: Floats = operation.reduceat(
+    reduced: Floats = operation.reduceat(
         values if sorted_already else values[groups.order], groups.starts, axis=0
     )
-    return some
+    return reduced
 
 
-def everywhere(number: float, shape: tuple[int, ...]) -> Floats:
+def constant_array(number: float, shape: tuple[int, ...]) -> Floats:
     """Return a read-only constant array; small ones are cached."""
-    return _made_once(number, shape) if math.prod(shape) <= CACHED else np.broadcast_to(number, shape)
+    return (
+        _cached_constant(number, shape)
+        if math.prod(shape) <= MAX_CACHED_SIZE
+        else np.broadcast_to(number, shape)
+    )
 
 
 @lru_cache(maxsize=64)
-def _made_once(number: float, shape: tuple[int, ...]) -> Floats:
-    made = np.full(shape, number)
-    made.setflags(write=False)
-    return made
+def _cached_constant(number: float, shape: tuple[int, ...]) -> Floats:
+    array = np.full(shape, number)
+    array.setflags(write=False)
+    return array
 
 
-def counts_of(vector: Vector, groups: Grouping) -> Floats:
+def count_present(vector: Vector, groups: Grouping) -> Floats:
     """Return how many series of each group have a sample at each step."""
     if vector.present.all():
         shape = len(groups.starts), vector.values.shape[1]
         if shape[0] == len(vector.values):
-            return everywhere(1.0, shape)
+            return constant_array(1.0, shape)
         return np.broadcast_to(groups.sizes().astype(np.float64)[:, np.newaxis], shape)
     return reduce(np.add, vector.present.astype(np.float64), groups)
 
 
-def _filled(vector: Vector, instead: float) -> Floats:
+def _fill_absent(vector: Vector, instead: float) -> Floats:
     return vector.values if vector.present.all() else np.where(vector.present, vector.values, instead)
 
 
-def _compensated(values: Floats, groups: Grouping) -> tuple[Floats, Floats]:
+def _sum_compensated(values: Floats, groups: Grouping) -> tuple[Floats, Floats]:
     shape = len(groups.labels), values.shape[1]
     totals, losses = np.zeros(shape), np.zeros(shape)
     for group, members in enumerate(groups.members()):

@@ -6,7 +6,7 @@ from promql_parser import BinaryExpr, LabelModifierType
 
 from vigie.query.arrays import Floats
 from vigie.query.binary_ops.operators import SETS, apply_operator
-from vigie.query.binary_ops.signatures import first_of_each, number_signatures
+from vigie.query.binary_ops.signatures import encode_signatures, present_by_signature
 from vigie.query.binary_ops.vector_matching import VectorMatch, match_vectors
 from vigie.query.errors import BadDataError
 from vigie.query.vectors import Value, Vector, stack_vectors
@@ -20,17 +20,17 @@ def combine(expression: BinaryExpr, left: Value, right: Value) -> Value:
     assert not isinstance(left, str)
     assert not isinstance(right, str)
     if isinstance(left, Vector) and isinstance(right, Vector):
-        how = _join_of(expression)
-        return _set(how, left, right) if operator in SETS else match_vectors(how, left, right)
+        match = _read_matching(expression)
+        return _apply_set(match, left, right) if operator in SETS else match_vectors(match, left, right)
     if isinstance(left, Vector):
         assert not isinstance(right, Vector)
-        return with_scalar(operator, left, right, as_bool=as_bool, swapped=False)
+        return apply_scalar(operator, left, right, as_bool=as_bool, swapped=False)
     if isinstance(right, Vector):
-        return with_scalar(operator, right, left, as_bool=as_bool, swapped=True)
+        return apply_scalar(operator, right, left, as_bool=as_bool, swapped=True)
     return apply_operator(operator, left, right, as_bool=as_bool)[0]
 
 
-def _join_of(expression: BinaryExpr) -> VectorMatch:
+def _read_matching(expression: BinaryExpr) -> VectorMatch:
     modifier = expression.modifier
     operator = str(expression.op)
     if modifier is None:
@@ -49,22 +49,22 @@ def _join_of(expression: BinaryExpr) -> VectorMatch:
     )
 
 
-def with_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool, swapped: bool) -> Vector:
+def apply_scalar(operator: str, vector: Vector, scalar: Floats, *, as_bool: bool, swapped: bool) -> Vector:
     """Apply an operator to every series and a scalar per step."""
     sides = (scalar, vector.values) if swapped else (vector.values, scalar)
-    values, kept = apply_operator(operator, *sides, as_bool=as_bool)
-    if kept is None:
+    values, is_kept = apply_operator(operator, *sides, as_bool=as_bool)
+    if is_kept is None:
         return Vector(vector.labels, values, vector.present).without_names()
-    return Vector(vector.labels, vector.values, vector.present & kept).without_empty_rows()
+    return Vector(vector.labels, vector.values, vector.present & is_kept).without_empty_rows()
 
 
-def _set(how: VectorMatch, left: Vector, right: Vector) -> Vector:
-    left_keys, right_keys = number_signatures(left.labels, right.labels, how.labels, on=how.on)
-    if how.operator == "or":
-        there = first_of_each(left_keys, left.present, right_keys)
-        rest = Vector(right.labels, right.values, right.present & ~there)
-        return stack_vectors([left, rest.without_empty_rows()], left.values.shape[1]).merged()
-    there = first_of_each(right_keys, right.present, left_keys)
-    if how.operator == "unless":
-        there = ~there
-    return Vector(left.labels, left.values, left.present & there).without_empty_rows()
+def _apply_set(match: VectorMatch, left: Vector, right: Vector) -> Vector:
+    left_keys, right_keys = encode_signatures(left.labels, right.labels, match.labels, on=match.on)
+    if match.operator == "or":
+        in_other = present_by_signature(left_keys, left.present, right_keys)
+        rest = Vector(right.labels, right.values, right.present & ~in_other)
+        return stack_vectors([left, rest.without_empty_rows()], left.values.shape[1]).merge_rows()
+    in_other = present_by_signature(right_keys, right.present, left_keys)
+    if match.operator == "unless":
+        in_other = ~in_other
+    return Vector(left.labels, left.values, left.present & in_other).without_empty_rows()

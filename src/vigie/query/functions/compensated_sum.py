@@ -14,7 +14,7 @@ def compensated_sum(window: Window) -> Floats:
     values = window.values
     mixed = np.flatnonzero((values < 0).any(axis=1) & (values > 0).any(axis=1))
     if len(mixed):
-        total[mixed] = _kept(values[mixed], window.low, window.high)
+        total[mixed] = _sum_ranges(values[mixed], window.low, window.high)
     return total
 
 
@@ -30,17 +30,17 @@ def add_lost(total: Floats, lost: Floats) -> Floats:
     return np.where(np.isfinite(total) & np.isfinite(lost), total + lost, total)
 
 
-def _kept(values: Floats, low: Indices, high: Indices) -> Floats:
+def _sum_ranges(values: Floats, low: Indices, high: Indices) -> Floats:
     """Sum with compensation."""
     longest = int((high - low).max(initial=0))
     if len(low) * longest.bit_length() < longest:
         return np.column_stack(
-            [_of_one(values[:, a:b]) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+            [_sum_one_range(values[:, a:b]) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
         )
-    return _of_all(values, low, high, longest)
+    return _sum_all_ranges(values, low, high, longest)
 
 
-def _of_one(values: Floats) -> Floats:
+def _sum_one_range(values: Floats) -> Floats:
     """Sum one long range pairwise."""
     lost = np.zeros(len(values))
     while (width := values.shape[1]) > 1:
@@ -50,7 +50,7 @@ def _of_one(values: Floats) -> Floats:
     return add_lost(values[:, 0], lost)
 
 
-def _of_all(values: Floats, low: Indices, high: Indices, longest: int) -> Floats:
+def _sum_all_ranges(values: Floats, low: Indices, high: Indices, longest: int) -> Floats:
     """Sum many ranges at once, sample by sample."""
     total = np.zeros((len(values), len(low)))
     lost = np.zeros_like(total)

@@ -83,31 +83,33 @@ def median_deviation(window: Window, _: Sequence[Floats]) -> Floats:
 
 
 def time_of_first(window: Window, _: Sequence[Floats]) -> Floats:
-    return _seconds(window, np.zeros((len(window.values), len(window.counts)), dtype=np.intp))
+    return _sample_seconds(window, np.zeros((len(window.values), len(window.counts)), dtype=np.intp))
 
 
 def time_of_last(window: Window, _: Sequence[Floats]) -> Floats:
-    return _seconds(window, np.broadcast_to(window.counts - 1, (len(window.values), len(window.counts))))
+    return _sample_seconds(
+        window, np.broadcast_to(window.counts - 1, (len(window.values), len(window.counts)))
+    )
 
 
 def time_of_lowest(window: Window, parameters: Sequence[Floats]) -> Floats:
     """Return the time of the last occurrence of the minimum."""
-    return _last_time_of(window, lowest(window, parameters))
+    return _last_occurrence(window, lowest(window, parameters))
 
 
 def time_of_highest(window: Window, parameters: Sequence[Floats]) -> Floats:
     """Return the time of the last occurrence of the maximum."""
-    return _last_time_of(window, highest(window, parameters))
+    return _last_occurrence(window, highest(window, parameters))
 
 
-def _last_time_of(window: Window, wanted: Floats) -> Floats:
+def _last_occurrence(window: Window, wanted: Floats) -> Floats:
     samples, filled = window.cube()
     target = wanted[:, :, np.newaxis]
     found: Flags = ((samples == target) | np.isnan(target)) & filled
     from_the_end = np.argmax(found[:, :, ::-1], axis=2)
-    return _seconds(window, samples.shape[2] - 1 - from_the_end)
+    return _sample_seconds(window, samples.shape[2] - 1 - from_the_end)
 
 
-def _seconds(window: Window, place: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Floats:
+def _sample_seconds(window: Window, place: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Floats:
     seconds: Floats = window.times[window.low + place] / 1000
     return seconds

@@ -18,13 +18,13 @@ def quantile(wanted: Floats, values: Floats, filled: Flags) -> Floats:
     lower = np.minimum(lower, np.maximum(total - 1, 0))
     upper = np.minimum(lower + 1, np.maximum(total - 1, 0))
     weight = rank - below
-    between = _ranked(ordered, nans, lower) * (1 - weight) + _ranked(ordered, nans, upper) * weight
+    between = _take_rank(ordered, nans, lower) * (1 - weight) + _take_rank(ordered, nans, upper) * weight
     between = np.where(np.isnan(wanted) | (total == 0), np.nan, between)
     outside: Floats = np.where(wanted < 0, -np.inf, np.where(wanted > 1, np.inf, between))
     return outside
 
 
-def _ranked(ordered: Floats, nans: Indices, rank: Indices) -> Floats:
+def _take_rank(ordered: Floats, nans: Indices, rank: Indices) -> Floats:
     """Return the value of a rank, with NaN, which numpy sorts last, counted first."""
     place = np.maximum(rank - nans, 0)[..., np.newaxis]
     value = np.take_along_axis(ordered, place, axis=-1)[..., 0]

@@ -13,17 +13,17 @@ from vigie.query.windows import Window
 
 def deriv(window: Window, _: Sequence[Floats]) -> Floats:
     """Return the slope per second of the regression line."""
-    slope, _level = _line(window, window.times[window.low])
+    slope, _level = _fit_line(window, window.times[window.low])
     return slope
 
 
 def predict_linear(window: Window, parameters: Sequence[Floats]) -> Floats:
     """Return the value of the regression line some seconds after the step."""
-    slope, level = _line(window, window.now)
+    slope, level = _fit_line(window, window.now)
     return slope * parameters[0] + level
 
 
-def _line(window: Window, origin: Times) -> tuple[Floats, Floats]:
+def _fit_line(window: Window, origin: Times) -> tuple[Floats, Floats]:
     """Return slope and value at the origin of the least-squares line."""
     y, filled = window.cube()
     x = np.where(
@@ -42,11 +42,11 @@ def _line(window: Window, origin: Times) -> tuple[Floats, Floats]:
     return np.where(constant, flat * 0.0, slope), np.where(constant, flat, level)
 
 
-def smoothed(window: Window, parameters: Sequence[Floats]) -> Floats:
+def smooth(window: Window, parameters: Sequence[Floats]) -> Floats:
     """Return Holt-Winters double exponential smoothing."""
     smoothing, trend_factor = parameters
-    _refuse_outside(smoothing, "smoothing factor")
-    _refuse_outside(trend_factor, "trend factor")
+    _check_factor(smoothing, "smoothing factor")
+    _check_factor(trend_factor, "trend factor")
     samples, filled = window.cube()
     level = samples[:, :, 0]
     before = np.zeros_like(level)
@@ -55,12 +55,12 @@ def smoothed(window: Window, parameters: Sequence[Floats]) -> Floats:
         if place > 1:
             newer = trend_factor * (level - before) + (1 - trend_factor) * trend
             trend = np.where(filled[:, place], newer, trend)
-        made = smoothing * samples[:, :, place] + (1 - smoothing) * (level + trend)
+        smoothed = smoothing * samples[:, :, place] + (1 - smoothing) * (level + trend)
         before = np.where(filled[:, place], level, before)
-        level = np.where(filled[:, place], made, level)
+        level = np.where(filled[:, place], smoothed, level)
     return level
 
 
-def _refuse_outside(factors: Floats, what: str) -> None:
+def _check_factor(factors: Floats, what: str) -> None:
     for factor in factors[(factors <= 0) | (factors >= 1)].tolist():
         raise ExecutionError(f"invalid {what}. Expected: 0 < {what[0]}f < 1, got: {factor:f}")

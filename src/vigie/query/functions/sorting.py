@@ -15,15 +15,15 @@ Natural = tuple[tuple[int, int, str], ...]  # per part: whether it is text, its 
 
 def sort(vector: Vector) -> Vector:
     """Sort by value, NaN last."""
-    return _by(vector, vector.values)
+    return _sort_values(vector, vector.values)
 
 
 def sort_desc(vector: Vector) -> Vector:
     """Sort by value, descending, NaN last."""
-    return _by(vector, -vector.values)
+    return _sort_values(vector, -vector.values)
 
 
-def _by(vector: Vector, keys: Floats) -> Vector:
+def _sort_values(vector: Vector, keys: Floats) -> Vector:
     if vector.values.shape[1] != 1:
         return vector
     return vector.rows(np.argsort(keys[:, 0], kind="stable"))
@@ -31,32 +31,32 @@ def _by(vector: Vector, keys: Floats) -> Vector:
 
 def sort_by_label(vector: Vector, names: Iterable[str]) -> Vector:
     """Sort by the values of these labels, in natural order; then by all labels."""
-    return _by_label(vector, names, reverse=False)
+    return _sort_labels(vector, names, reverse=False)
 
 
 def sort_by_label_desc(vector: Vector, names: Iterable[str]) -> Vector:
-    return _by_label(vector, names, reverse=True)
+    return _sort_labels(vector, names, reverse=True)
 
 
-def _by_label(vector: Vector, names: Iterable[str], *, reverse: bool) -> Vector:
+def _sort_labels(vector: Vector, names: Iterable[str], *, reverse: bool) -> Vector:
     if vector.values.shape[1] != 1:
         return vector
     wanted = list(names)
 
     def key(row: int) -> tuple[list[Natural], list[tuple[str, str]]]:
         labels = vector.labels[row]
-        return [_natural(labels.get(name, "")) for name in wanted], label_order(labels)
+        return [_natural_key(labels.get(name, "")) for name in wanted], label_sort_key(labels)
 
     order = sorted(range(len(vector.labels)), key=key, reverse=reverse)
     return vector.rows(np.array(order, dtype=np.intp))
 
 
-def label_order(labels: Labels) -> list[tuple[str, str]]:
+def label_sort_key(labels: Labels) -> list[tuple[str, str]]:
     """Return the sort key of a label set, as in Prometheus."""
     return sorted(labels.items())
 
 
-def _natural(text: str) -> Natural:
+def _natural_key(text: str) -> Natural:
     """Return a natural sort key: node2 before node10."""
     parts: list[tuple[int, int, str]] = []
     rest = text

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import re
 
-from vigie.query.parser.grammar import NotParsedError
+from vigie.query.parser.grammar import ParseError
 from vigie.query.parser.tokens import STRING
 
-LATEST = 253_402_300_799  # seconds: the end of the year 9999
+MAX_SECONDS = 253_402_300_799  # seconds: the end of the year 9999
 OUT_OF_BOUNDS = (2**63 - 1) / 1000  # seconds: Prometheus rejects these
 _AT = re.compile(rf"({STRING})|@\s*([-+]?)\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)", re.DOTALL)
 
 
 def clamp_at_modifiers(query: str) -> str:
     """Clamp every time after @ to the years 1970 to 9999."""
-    return _AT.sub(_near, query)
+    return _AT.sub(_clamp, query)
 
 
-def _near(found: re.Match[str]) -> str:
+def _clamp(found: re.Match[str]) -> str:
     literal, sign, digits = found.groups()
     if literal:
         return found[0]
     seconds = float(digits)
     if seconds >= OUT_OF_BOUNDS:
-        raise NotParsedError(f"timestamp out of bounds for @ modifier: {sign}{digits}")
+        raise ParseError(f"timestamp out of bounds for @ modifier: {sign}{digits}")
     if sign == "-":
         return "@ 0"
-    return f"@ {LATEST}" if seconds > LATEST else found[0]
+    return f"@ {MAX_SECONDS}" if seconds > MAX_SECONDS else found[0]

@@ -20,27 +20,27 @@ from promql_parser import (
     ValueType,
 )
 
-from vigie.query.parser.structure import structure_of
+from vigie.query.parser.structure import analyze_structure
 from vigie.query.parser.tokens import tokens
 
-MOST_DEEP = 400  # the parser copies its state at every level, and trees are walked recursively
+MAX_DEPTH = 400  # the parser copies its state at every level, and trees are walked recursively
 
 promql_parser.register_extra_functions(
     [Function("holt_winters", [ValueType.Matrix, ValueType.Scalar, ValueType.Scalar], ValueType.Vector)]
 )
 
 
-class NotParsedError(ValueError):
+class ParseError(ValueError):
     """A text that is not a query, with the reason."""
 
 
-class EndlessError(NotParsedError):
+class LimitExceededError(ParseError):
     """A query beyond the parser's limits of length or depth."""
 
 
 def parse_tree(text: str) -> Expr:
-    if len(text) > MOST_DEEP and structure_of(tokens(text)).depth > MOST_DEEP:
-        raise EndlessError(f"nested more than {MOST_DEEP} deep")
+    if len(text) > MAX_DEPTH and analyze_structure(tokens(text)).depth > MAX_DEPTH:
+        raise LimitExceededError(f"nested more than {MAX_DEPTH} deep")
     return parse_tree_unguarded(text)
 
 
@@ -49,11 +49,11 @@ def parse_tree_unguarded(text: str) -> Expr:
     try:
         return promql_parser.parse(text)
     except ValueError as error:
-        raise NotParsedError(str(error)) from None
+        raise ParseError(str(error)) from None
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # a panic of Rust code; it has no public name
             raise
-        raise NotParsedError(str(error)) from None
+        raise ParseError(str(error)) from None
 
 
 def node_kind(tree: Expr) -> str:
@@ -80,10 +80,10 @@ def nodes(tree: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += _parts(node)
+        waiting += _child_nodes(node)
 
 
-def _parts(node: Expr) -> list[Expr]:
+def _child_nodes(node: Expr) -> list[Expr]:
     match node:
         case BinaryExpr():
             return [node.lhs, node.rhs]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from promql_parser import Expr, VectorSelector
 
-from vigie.query.parser.grammar import NotParsedError
-from vigie.query.parser.tokens import pairs, tokens
+from vigie.query.parser.grammar import ParseError
+from vigie.query.parser.tokens import match_brackets, tokens
 from vigie.query.storage import Matcher
 
-MARK = Matcher("__info__", "=", "1")
+INFO_MARK = Matcher("__info__", "=", "1")
 
 
-def with_marked_selectors(query: str) -> str:
+def mark_info_selectors(query: str) -> str:
     """Add a marker matcher to every second argument of info()."""
     if "info" not in query.lower():
         return query
     words = tokens(query)
-    closing = pairs(words)
+    closing = match_brackets(words)
     places = []
     for index in range(len(words) - 1):
         if words[index].word == "info" and words[index + 1].text == "(":
@@ -26,13 +26,13 @@ def with_marked_selectors(query: str) -> str:
             if place + 1 < end and words[place + 1].text == "{":
                 places.append(words[place + 1].end)
     for place in reversed(places):
-        query = f'{query[:place]}{MARK.label}="{MARK.value}",{query[place:]}'
+        query = f'{query[:place]}{INFO_MARK.label}="{INFO_MARK.value}",{query[place:]}'
     return query
 
 
-def refuse_other_than_labels(argument: Expr) -> None:
+def check_info_selector(argument: Expr) -> None:
     """Raise unless the second argument of info() is label matchers in braces."""
     if not isinstance(argument, VectorSelector) or argument.offset or argument.at:
-        raise NotParsedError("expected label selectors only")
+        raise ParseError("expected label selectors only")
     if argument.name:
-        raise NotParsedError("expected label selectors only, got vector selector instead")
+        raise ParseError("expected label selectors only, got vector selector instead")

@@ -10,28 +10,28 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 
-from vigie.query.parser.grammar import EndlessError, NotParsedError, parse_tree_unguarded
+from vigie.query.parser.grammar import LimitExceededError, ParseError, parse_tree_unguarded
 from vigie.query.parser.tokens import tokens
 
-FEW = 5  # patterns that need no check
-MOST_SECONDS = 2.0  # CPU time of this thread; one pattern of 5000 names takes 0.03
+MAX_UNCHECKED = 5  # patterns that need no check
+MAX_SECONDS = 2.0  # CPU time of this thread; one pattern of 5000 names takes 0.03
 _MARKS = ("=~", "!~")
 
 
 def check_regexes(text: str, clock: Callable[[], float] = time.thread_time) -> None:
     """Raise if the patterns of a text take too long to compile."""
-    if text.count("~") <= FEW:
+    if text.count("~") <= MAX_UNCHECKED:
         return
-    begun = clock()
+    started = clock()
     for mark, value in pairwise(tokens(text)):
         if mark.text in _MARKS and value.kind == "string":
             _compile(value.text)
-            if clock() - begun > MOST_SECONDS:
-                raise EndlessError("the patterns take too long to compile; use fewer, or simpler ones")
+            if clock() - started > MAX_SECONDS:
+                raise LimitExceededError("the patterns take too long to compile; use fewer, or simpler ones")
 
 
 def _compile(quoted: str) -> None:
     try:
         parse_tree_unguarded(f"{{a=~{quoted}}}")
-    except NotParsedError:
+    except ParseError:
         pass  # reported when the whole query is parsed

@@ -33,7 +33,7 @@ class _Level:
         return self.row + self.inside
 
 
-def structure_of(words: list[Token]) -> QueryStructure:
+def analyze_structure(words: list[Token]) -> QueryStructure:
     """Return the structure of a query, which may be invalid."""
     levels = [_Level("(", False)]
     outer: list[int] = []

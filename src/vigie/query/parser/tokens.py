@@ -44,7 +44,7 @@ def tokens(text: str) -> list[Token]:
     ]
 
 
-def pairs(words: list[Token]) -> dict[int, int]:
+def match_brackets(words: list[Token]) -> dict[int, int]:
     """Return the closing bracket of each opening one, by token index."""
     open_ones: list[int] = []
     closed: dict[int, int] = {}

@@ -18,29 +18,29 @@ import numpy as np
 from promql_parser import Call, Expr, MatrixSelector, VectorSelector
 
 from vigie.query.arrays import Flags, Times
-from vigie.query.buckets import spans
-from vigie.query.eval_context import EvalContext, to_ms
-from vigie.query.matchers import matchers_of, one_metric
+from vigie.query.buckets import merge_spans
+from vigie.query.eval_context import EvalContext, to_milliseconds
+from vigie.query.matchers import matchers_of, selects_one_metric
 from vigie.query.parallel import parallel_map
 from vigie.query.range_vectors import Range, unwrap
-from vigie.query.rollups.functions import LAST, ROLLED_FUNCTIONS, BucketSpan, RollupFunction
+from vigie.query.rollups.functions import LAST, ROLLUP_FUNCTIONS, BucketSpan, RollupFunction
 from vigie.query.storage import RollupGroup, RollupStorage
-from vigie.query.vectors import Vector, empty, stack_vectors
+from vigie.query.vectors import Vector, empty_vector, stack_vectors
 
 T = TypeVar("T")
-LEAST_STEP, LEAST_RANGE = 1, 2  # buckets, for rollups to be used while raw samples exist
+MIN_STEP, MIN_RANGE = 1, 2  # buckets, for rollups to be used while raw samples exist
 
 
-class RollupAnswer(NamedTuple):
+class RollupResult(NamedTuple):
     """The steps evaluated over rollups, and their values."""
 
     vector: Vector
     steps: Flags
 
-    def over(self, raw: Vector) -> Vector:
+    def merge_raw(self, raw: Vector) -> Vector:
         """Merge with the values from raw samples."""
         rest = Vector(raw.labels, raw.values, raw.present & ~self.steps).without_empty_rows()
-        return stack_vectors([rest, self.vector], len(self.steps)).merged()
+        return stack_vectors([rest, self.vector], len(self.steps)).merge_rows()
 
 
 class RollupChoice(NamedTuple):
@@ -50,173 +50,177 @@ class RollupChoice(NamedTuple):
     references: Times
     length: int
     width: int
-    gone: bool
+    expired: bool
 
 
-def needs_rollups(expression: Expr, scope: EvalContext) -> bool:
+def needs_rollups(expression: Expr, context: EvalContext) -> bool:
     """Report whether a selector, or a range function, needs rollups."""
     if isinstance(expression, VectorSelector):
-        return _choice_of_instant(scope, expression) is not None
+        return _choose_instant(context, expression) is not None
     if not isinstance(expression, Call):
         return False
     name, sources = expression.func.name, [unwrap(each) for each in expression.args]
     matrices = [source for source in sources if isinstance(source, MatrixSelector)]
-    return any(_choice_of_range(scope, name, source) is not None for source in matrices)
+    return any(_choose_range(context, name, source) is not None for source in matrices)
 
 
-def evaluate_range(scope: EvalContext, name: str, source: Range) -> RollupAnswer | None:
+def evaluate_range(context: EvalContext, name: str, source: Range) -> RollupResult | None:
     """Evaluate a range function over rollups; None if raw samples are enough."""
     if not isinstance(source, MatrixSelector):
         return None
-    choice, function = _choice_of_range(scope, name, source), ROLLED_FUNCTIONS.get(name)
+    choice, function = _choose_range(context, name, source), ROLLUP_FUNCTIONS.get(name)
     if choice is None:
         return None
     if function is None:
-        return _unanswered(scope, f"{name}()", choice.steps)
-    _say(scope, f"{name}() is answered", choice)
-    limits = _limits(choice.references[choice.steps], choice.length, choice.width)
-    return _evaluated(scope, source.vector_selector, function, choice, *limits)
+        return _warn_unsupported(context, f"{name}()", choice.steps)
+    _warn_rollups(context, f"{name}() is answered", choice)
+    limits = _bucket_limits(choice.references[choice.steps], choice.length, choice.width)
+    return _evaluate(context, source.vector_selector, function, choice, *limits)
 
 
-def evaluate_parts(scope: EvalContext, expression: Expr, finish: Callable[[Vector], T]) -> Iterator[T] | None:
+def evaluate_parts(
+    context: EvalContext, expression: Expr, finish: Callable[[Vector], T]
+) -> Iterator[T] | None:
     """Yield a result per group, if rollups can evaluate a function of one metric's range at all steps."""
     if not isinstance(expression, Call) or len(expression.args) != 1:
         return None
-    source, function = unwrap(expression.args[0]), ROLLED_FUNCTIONS.get(expression.func.name)
+    source, function = unwrap(expression.args[0]), ROLLUP_FUNCTIONS.get(expression.func.name)
     if function is None or not isinstance(source, MatrixSelector):
         return None
-    choice = _choice_of_range(scope, expression.func.name, source)
+    choice = _choose_range(context, expression.func.name, source)
     matchers = matchers_of(source.vector_selector)
-    if choice is None or not choice.steps.all() or not one_metric(matchers):
+    if choice is None or not choice.steps.all() or not selects_one_metric(matchers):
         return None
-    _say(scope, f"{expression.func.name}() is answered", choice)
-    begins, ends = _limits(choice.references, choice.length, choice.width)
-    assert isinstance(scope.storage, RollupStorage)
-    groups = scope.storage.rollups(matchers, int(begins.min()), int(ends.max()), choice.width, function.needs)
+    _warn_rollups(context, f"{expression.func.name}() is answered", choice)
+    begins, ends = _bucket_limits(choice.references, choice.length, choice.width)
+    assert isinstance(context.storage, RollupStorage)
+    groups = context.storage.rollups(
+        matchers, int(begins.min()), int(ends.max()), choice.width, function.needs
+    )
 
-    def made(group: RollupGroup) -> T:
-        with scope.budget.held(_size(group, choice)):
-            return finish(_spanned(group, function, choice, begins, ends))
+    def evaluate_one(group: RollupGroup) -> T:
+        with context.budget.hold(_size(group, choice)):
+            return finish(_evaluate_group(group, function, choice, begins, ends))
 
-    return parallel_map((partial(made, group) for group in groups), worth=lambda: True)
+    return parallel_map((partial(evaluate_one, group) for group in groups), worth=lambda: True)
 
 
-def evaluate_instant(scope: EvalContext, selector: VectorSelector) -> RollupAnswer | None:
+def evaluate_instant(context: EvalContext, selector: VectorSelector) -> RollupResult | None:
     """Evaluate an instant selector over rollups where raw samples have expired; None if nowhere."""
-    choice = _choice_of_instant(scope, selector)
+    choice = _choose_instant(context, selector)
     if choice is None:
         return None
     ends = choice.references[choice.steps] // choice.width * choice.width
-    begins = ends - -(-scope.lookback // choice.width) * choice.width
-    _say(scope, f"{selector.name or 'a selector'} is answered", choice)
-    return _evaluated(scope, selector, LAST, choice, begins, ends)
+    begins = ends - -(-context.lookback // choice.width) * choice.width
+    _warn_rollups(context, f"{selector.name or 'a selector'} is answered", choice)
+    return _evaluate(context, selector, LAST, choice, begins, ends)
 
 
-def _choice_of_range(scope: EvalContext, name: str, source: MatrixSelector) -> RollupChoice | None:
+def _choose_range(context: EvalContext, name: str, source: MatrixSelector) -> RollupChoice | None:
     assert source.range is not None
-    selector, length = source.vector_selector, to_ms(source.range)
-    references = scope.references(selector.at, selector.offset)
-    if not isinstance(scope.storage, RollupStorage) or not len(references):
+    selector, length = source.vector_selector, to_milliseconds(source.range)
+    references = context.references(selector.at, selector.offset)
+    if not isinstance(context.storage, RollupStorage) or not len(references):
         return None
-    width = _same_from(scope, references, length) if name in ROLLED_FUNCTIONS else None
-    return _choice(scope.storage, references, length, width)
+    width = _widest_exact(context, references, length) if name in ROLLUP_FUNCTIONS else None
+    return _choose(context.storage, references, length, width)
 
 
-def _choice_of_instant(scope: EvalContext, selector: VectorSelector) -> RollupChoice | None:
-    references = scope.references(selector.at, selector.offset)
-    if not isinstance(scope.storage, RollupStorage) or not len(references):
+def _choose_instant(context: EvalContext, selector: VectorSelector) -> RollupChoice | None:
+    references = context.references(selector.at, selector.offset)
+    if not isinstance(context.storage, RollupStorage) or not len(references):
         return None
-    return _choice(scope.storage, references, scope.lookback, None)
+    return _choose(context.storage, references, context.lookback, None)
 
 
-def _choice(storage: RollupStorage, references: Times, length: int, width: int | None) -> RollupChoice | None:
-    gone = references - length + 1 < storage.raw_since()
+def _choose(storage: RollupStorage, references: Times, length: int, width: int | None) -> RollupChoice | None:
+    expired = references - length + 1 < storage.raw_since()
     if width is not None:
         return RollupChoice(
-            np.ones(len(references), dtype=np.bool_), references, length, width, bool(gone.any())
+            np.ones(len(references), dtype=np.bool_), references, length, width, bool(expired.any())
         )
-    if not gone.any():
+    if not expired.any():
         return None
-    width = _finest(storage, int(references.min()) - length)
-    return RollupChoice(gone, references, length, width, gone=True)
+    width = _finest_width(storage, int(references.min()) - length)
+    return RollupChoice(expired, references, length, width, expired=True)
 
 
-def _same_from(scope: EvalContext, references: Times, length: int) -> int | None:
+def _widest_exact(context: EvalContext, references: Times, length: int) -> int | None:
     """Return the widest buckets that give the same result as raw samples."""
-    assert isinstance(scope.storage, RollupStorage)
-    if len(references) < 2 or not scope.semantics.left_open:
+    assert isinstance(context.storage, RollupStorage)
+    if len(references) < 2 or not context.semantics.left_open:
         return None
     step = int(np.diff(references).min())
-    for width in reversed(scope.storage.rollup_widths()):
-        enough = step >= LEAST_STEP * width and length >= LEAST_RANGE * width
+    for width in reversed(context.storage.rollup_widths()):
+        enough = step >= MIN_STEP * width and length >= MIN_RANGE * width
         if enough and length % width == 0 and not (references % width).any():
             return width
     return None
 
 
-def _finest(storage: RollupStorage, begin: int) -> int:
+def _finest_width(storage: RollupStorage, begin: int) -> int:
     widths = storage.rollup_widths()
     return next((width for width in widths if storage.rollups_since(width) <= begin), widths[-1])
 
 
-def _limits(references: Times, length: int, width: int) -> tuple[Times, Times]:
+def _bucket_limits(references: Times, length: int, width: int) -> tuple[Times, Times]:
     ends = references // width * width
     begins = (references - length) // width * width
     return np.minimum(begins, ends - width), ends
 
 
-def _evaluated(
-    scope: EvalContext,
+def _evaluate(
+    context: EvalContext,
     selector: VectorSelector,
     function: RollupFunction,
     choice: RollupChoice,
     begins: Times,
     ends: Times,
-) -> RollupAnswer:
-    assert isinstance(scope.storage, RollupStorage)
+) -> RollupResult:
+    assert isinstance(context.storage, RollupStorage)
     start, stop, width = int(begins.min()), int(ends.max()), choice.width
     parts = []
-    for group in scope.storage.rollups(matchers_of(selector), start, stop, width, function.needs):
-        scope.budget.spend(_size(group, choice))
-        parts.append(_spanned(group, function, choice, begins, ends))
-    return RollupAnswer(stack_vectors(parts, len(choice.steps)), choice.steps)
+    for group in context.storage.rollups(matchers_of(selector), start, stop, width, function.needs):
+        context.budget.spend(_size(group, choice))
+        parts.append(_evaluate_group(group, function, choice, begins, ends))
+    return RollupResult(stack_vectors(parts, len(choice.steps)), choice.steps)
 
 
 def _size(group: RollupGroup, choice: RollupChoice) -> int:
     return len(group.labels) * (len(group.buckets.ends) + len(choice.steps))
 
 
-def _spanned(
+def _evaluate_group(
     group: RollupGroup, function: RollupFunction, choice: RollupChoice, begins: Times, ends: Times
 ) -> Vector:
     steps, start = choice.steps, int(begins.min())
     low, high = (begins - start) // choice.width, (ends - start) // choice.width
-    samples = spans(group.buckets, low, high, function.needs)
+    samples = merge_spans(group.buckets, low, high, function.needs)
     with np.errstate(all="ignore"):
-        made = function.kernel(BucketSpan(samples, begins, ends, choice.length))
+        evaluate_one = function.kernel(BucketSpan(samples, begins, ends, choice.length))
     shape = (len(group.labels), len(steps))
     values, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
-    values[:, steps] = made
-    present[:, steps] = samples.count >= function.least
+    values[:, steps] = evaluate_one
+    present[:, steps] = samples.count >= function.min_samples
     return Vector(group.labels, values, present).without_empty_rows()
 
 
-def _unanswered(scope: EvalContext, what: str, gone: Flags) -> RollupAnswer | None:
-    if not gone.any():
+def _warn_unsupported(context: EvalContext, what: str, expired: Flags) -> RollupResult | None:
+    if not expired.any():
         return None
-    scope.warn(
-        f"{what} needs raw samples, which are kept since {_spelled(scope)}: steps that look further back are "
-        "left out; rate, increase, delta and min, max, sum, avg, count, first, last and present_over_time "
-        "can be answered there"
+    context.warn(
+        f"{what} needs raw samples, kept since {_format_raw_since(context)}: steps that look further "
+        "back are left out; rate, increase, delta and min, max, sum, avg, count, first, last and "
+        "present_over_time can be answered there"
     )
-    return RollupAnswer(empty(len(gone)), gone)
+    return RollupResult(empty_vector(len(expired)), expired)
 
 
-def _say(scope: EvalContext, what: str, choice: RollupChoice) -> None:
-    why = f" where raw samples have gone (kept since {_spelled(scope)})" if choice.gone else ""
-    scope.warn(f"{what} from rollups of {choice.width // 60_000} min{why}")
+def _warn_rollups(context: EvalContext, what: str, choice: RollupChoice) -> None:
+    why = f" where raw samples have gone (kept since {_format_raw_since(context)})" if choice.expired else ""
+    context.warn(f"{what} from rollups of {choice.width // 60_000} min{why}")
 
 
-def _spelled(scope: EvalContext) -> str:
-    assert isinstance(scope.storage, RollupStorage)
-    return datetime.fromtimestamp(scope.storage.raw_since() / 1000, UTC).isoformat(timespec="seconds")
+def _format_raw_since(context: EvalContext) -> str:
+    assert isinstance(context.storage, RollupStorage)
+    return datetime.fromtimestamp(context.storage.raw_since() / 1000, UTC).isoformat(timespec="seconds")

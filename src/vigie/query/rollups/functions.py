@@ -28,60 +28,60 @@ class RollupFunction(NamedTuple):
 
     kernel: Kernel
     needs: tuple[str, ...]
-    least: int = 1
+    min_samples: int = 1
 
 
-def _rate(spanned: BucketSpan) -> Floats:
-    samples = spanned.samples
-    grown = samples.last - samples.first + samples.lost
-    return _extrapolated(spanned, grown, counter=True) / ((spanned.ends - spanned.begins) / 1000)
+def _rate(span: BucketSpan) -> Floats:
+    samples = span.samples
+    growth = samples.last - samples.first + samples.lost
+    return _extrapolate(span, growth, counter=True) / ((span.ends - span.begins) / 1000)
 
 
-def _increase(spanned: BucketSpan) -> Floats:
-    return _rate(spanned) * (spanned.length / 1000)
+def _increase(span: BucketSpan) -> Floats:
+    return _rate(span) * (span.length / 1000)
 
 
-def _delta(spanned: BucketSpan) -> Floats:
-    samples = spanned.samples
-    whole = _extrapolated(spanned, samples.last - samples.first, counter=False)
-    return whole * (spanned.length / (spanned.ends - spanned.begins))
+def _delta(span: BucketSpan) -> Floats:
+    samples = span.samples
+    whole = _extrapolate(span, samples.last - samples.first, counter=False)
+    return whole * (span.length / (span.ends - span.begins))
 
 
-def _average(spanned: BucketSpan) -> Floats:
-    return spanned.samples.total / spanned.samples.count
+def _average(span: BucketSpan) -> Floats:
+    return span.samples.total / span.samples.count
 
 
-def _extrapolated(spanned: BucketSpan, grown: Floats, *, counter: bool) -> Floats:
+def _extrapolate(span: BucketSpan, growth: Floats, *, counter: bool) -> Floats:
     """Return the extrapolated growth, as in Prometheus."""
-    samples = spanned.samples
+    samples = span.samples
     sampled = (samples.last_at - samples.first_at) / 1000
     average = sampled / (samples.count - 1)
-    to_start = (samples.first_at - spanned.begins) / 1000
-    to_end = (spanned.ends - samples.last_at) / 1000
+    to_start = (samples.first_at - span.begins) / 1000
+    to_end = (span.ends - samples.last_at) / 1000
     to_start = np.where(to_start < average * 1.1, to_start, average / 2)
     to_end = np.where(to_end < average * 1.1, to_end, average / 2)
     if counter:
-        to_zero = sampled * (samples.first / grown)
-        below = (grown > 0) & (samples.first >= 0) & (to_zero < to_start)
+        to_zero = sampled * (samples.first / growth)
+        below = (growth > 0) & (samples.first >= 0) & (to_zero < to_start)
         to_start = np.where(below, to_zero, to_start)
-    carried: Floats = grown * ((sampled + to_start + to_end) / sampled)
+    carried: Floats = growth * ((sampled + to_start + to_end) / sampled)
     return carried
 
 
 _ENDS = ("first", "last")
-LAST = RollupFunction(lambda spanned: spanned.samples.last, ("last",))
-ROLLED_FUNCTIONS = {
-    "rate": RollupFunction(_rate, (*_ENDS, "lost"), least=2),
-    "increase": RollupFunction(_increase, (*_ENDS, "lost"), least=2),
-    "delta": RollupFunction(_delta, _ENDS, least=2),
-    "sum_over_time": RollupFunction(lambda spanned: spanned.samples.total, ("total",)),
+LAST = RollupFunction(lambda span: span.samples.last, ("last",))
+ROLLUP_FUNCTIONS = {
+    "rate": RollupFunction(_rate, (*_ENDS, "lost"), min_samples=2),
+    "increase": RollupFunction(_increase, (*_ENDS, "lost"), min_samples=2),
+    "delta": RollupFunction(_delta, _ENDS, min_samples=2),
+    "sum_over_time": RollupFunction(lambda span: span.samples.total, ("total",)),
     "avg_over_time": RollupFunction(_average, ("total",)),
-    "min_over_time": RollupFunction(lambda spanned: spanned.samples.low, ("low",)),
-    "max_over_time": RollupFunction(lambda spanned: spanned.samples.high, ("high",)),
-    "count_over_time": RollupFunction(lambda spanned: spanned.samples.count, ()),
-    "present_over_time": RollupFunction(lambda spanned: np.ones((1, len(spanned.ends))), ()),
-    "first_over_time": RollupFunction(lambda spanned: spanned.samples.first, ("first",)),
+    "min_over_time": RollupFunction(lambda span: span.samples.low, ("low",)),
+    "max_over_time": RollupFunction(lambda span: span.samples.high, ("high",)),
+    "count_over_time": RollupFunction(lambda span: span.samples.count, ()),
+    "present_over_time": RollupFunction(lambda span: np.ones((1, len(span.ends))), ()),
+    "first_over_time": RollupFunction(lambda span: span.samples.first, ("first",)),
     "last_over_time": LAST,
-    "ts_of_first_over_time": RollupFunction(lambda spanned: spanned.samples.first_at / 1000, ()),
-    "ts_of_last_over_time": RollupFunction(lambda spanned: spanned.samples.last_at / 1000, ()),
+    "ts_of_first_over_time": RollupFunction(lambda span: span.samples.first_at / 1000, ()),
+    "ts_of_last_over_time": RollupFunction(lambda span: span.samples.last_at / 1000, ()),
 }

@@ -20,8 +20,8 @@ from starlette.types import Receive, Scope, Send
 from vigie.agent.http.handlers import compress_if_accepted
 from vigie.query.errors import BadDataError, QueryError
 from vigie.query.functions.number_format import parse_number
-from vigie.query.matchers import value_test
-from vigie.query.parser.grammar import NotParsedError
+from vigie.query.matchers import compile_value_test
+from vigie.query.parser.grammar import ParseError
 from vigie.query.parser.parse import parse_selector
 from vigie.query.parser.regex_limits import check_regexes
 from vigie.query.storage import Matcher
@@ -138,7 +138,7 @@ class Parameters:
         texts = self.every("match[]")
         try:
             check_regexes(" ".join(texts))
-        except NotParsedError as error:
+        except ParseError as error:
             raise BadDataError(f'invalid parameter "match[]": {error}') from None
         return [_selector(text) for text in texts]
 
@@ -238,7 +238,7 @@ def _selector(text: str) -> list[Matcher]:
 
 def matches_nothing(matcher: Matcher) -> bool:
     """Tell whether a series without the label fits."""
-    return value_test(matcher)("")
+    return compile_value_test(matcher)("")
 
 
 def join_parameters(sets: Sequence[Sequence[str]]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vigie.query.block_batches import batches
+from vigie.query.block_batches import split_batches
 
 PIECE = 256 << 10  # bytes handed over at a time: asyncio copies what the network does not take yet
 Body = bytes | list[bytes]
@@ -28,7 +28,7 @@ def respond_with_etag(
 
 def split_chunks(parts: Iterable[bytes]) -> Body:
     """Return what the parts are together."""
-    pieces = [b"".join(some) for some in batches(parts, len, PIECE)]
+    pieces = [b"".join(some) for some in split_batches(parts, len, PIECE)]
     return pieces if len(pieces) > 1 else b"".join(pieces)
 
 

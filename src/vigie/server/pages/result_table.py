@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from vigie.query.arrays import Floats, Indices, Times
-from vigie.query.label_table import column_of
+from vigie.query.label_table import encode_column
 from vigie.query.vectors import Vector
 
 Key = tuple[str, ...]
@@ -47,7 +47,7 @@ class PackedRows(msgspec.Struct, array_like=True, frozen=True):
 
 
 def _column(vector: Vector, name: str, rows: Indices) -> tuple[list[str], bytes]:
-    values, codes = column_of(vector.labels, name)
+    values, codes = encode_column(vector.labels, name)
     if codes is None:
         return [values[0]], b""
     used, places = np.unique(codes[rows], return_inverse=True)

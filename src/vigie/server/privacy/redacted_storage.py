@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from vigie.query.limits import QueryLimits
-from vigie.query.matchers import EVERYTHING, series_test
+from vigie.query.matchers import EVERYTHING, compile_series_test
 from vigie.query.storage import (
     Labels,
     Load,
@@ -77,7 +77,7 @@ class RedactedStorage(StorageView):
         """Return what the store is asked, and what is left to be tested on what the caller sees."""
         hidden = [matcher for matcher in matchers if self._mask.hides(matcher.label)]
         asked = [matcher for matcher in matchers if matcher not in hidden]
-        return asked or EVERYTHING, series_test(hidden)
+        return asked or EVERYTHING, compile_series_test(hidden)
 
     def _load(self, load: Load, fits: Test) -> SeriesGroup | None:
         group = load()

@@ -15,7 +15,7 @@ import numpy as np
 
 from vigie.query.buckets import Buckets
 from vigie.query.label_table import metric_names, take_rows
-from vigie.query.matchers import series_test
+from vigie.query.matchers import compile_series_test
 from vigie.query.storage import ForkableStorage, Labels, Load, Matcher, RollupGroup, SeriesGroup, StorageView
 from vigie.server.staleness.activity import ActivityLog
 from vigie.server.staleness.gaps import Gap
@@ -148,7 +148,7 @@ def _fitting(matchers: Sequence[Matcher], gaps: Gaps) -> Gaps:
     """Return the gaps of those whose up is asked for."""
     if any(each.label == "__name__" and each.operator == "=" and each.value != UP for each in matchers):
         return {}  # as most questions are
-    fits = series_test(matchers)
+    fits = compile_series_test(matchers)
     return {target: found for target, found in gaps.items() if fits(_labels(target))}
 
 

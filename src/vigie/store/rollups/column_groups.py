@@ -15,7 +15,7 @@ from msgspec import msgpack
 from numpy.typing import NDArray
 
 from vigie.query.arrays import Flags
-from vigie.query.buckets import FIELDS, NOTHING, Buckets, Cells
+from vigie.query.buckets import EMPTY_VALUES, FIELDS, Buckets, Cells
 from vigie.store.compression.codec import ROLLUP, THOROUGH, Floats, compress, decompress_integers, seal
 from vigie.store.compression.column_groups import (
     POWERS_OF_TEN,
@@ -183,7 +183,7 @@ def _decode_integers(
         # Usually all series lack samples at the same times.
         where = (slice(None), np.flatnonzero(none[0])) if len(none) == 1 else none
         for name, each in cells.items():
-            each[where] = NOTHING[name]
+            each[where] = EMPTY_VALUES[name]
     return cells
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vigie.query.buckets import FIELDS, Buckets, empty_buckets, spans
+from vigie.query.buckets import FIELDS, Buckets, empty_buckets, merge_spans
 from vigie.query.storage import SeriesGroup
 from vigie.store.blocks.chunk import Chunk
 from vigie.store.compression.codec import Times
@@ -150,7 +150,7 @@ class RollupReader:
         ratio = self._tiers[level].config.width // self._tiers[level - 1].config.width
         low = np.arange(0, len(buckets.ends), ratio)
         if plan is not None:
-            yield plan.layout, spans(buckets, low, low + ratio)
+            yield plan.layout, merge_spans(buckets, low, low + ratio)
 
     def _read_raw(self, read: Callable[[], SeriesGroup | None], start: int, stop: int) -> Iterator[Part]:
         group = read()

@@ -16,7 +16,7 @@ from vigie.query.engine import LOOKBACK_MS
 from vigie.query.functions.number_format import format_number
 from vigie.query.limits import QueryLimits
 from vigie.query.storage import Labels, Matcher, Storage
-from vigie.query.vectors import Key, key_of
+from vigie.query.vectors import Key, label_set_key
 from vigie.server.http.requests import maybe_gzip
 from vigie.store.series.layout import NAME
 
@@ -39,7 +39,7 @@ def federate(
     found: dict[Key, NewestSamples] = {}
     for matchers in selectors:
         for newest in _newest(storage, matchers, now):
-            key = key_of(newest.labels)
+            key = label_set_key(newest.labels)
             if key not in found or found[key].time < newest.time:
                 found[key] = newest
     live = [newest for newest in found.values() if not is_stale(newest.value)]

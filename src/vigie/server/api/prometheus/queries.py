@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from vigie.query.engine import LOOKBACK_MS, Engine, QueryResult
 from vigie.query.errors import BadDataError
-from vigie.query.functions.sorting import label_order
+from vigie.query.functions.sorting import label_sort_key
 from vigie.query.limits import QueryLimits
 from vigie.query.matchers import EVERYTHING
 from vigie.query.parser.parse import format_query
 from vigie.query.storage import Labels, ListableStorage, Matcher, Storage
-from vigie.query.vectors import key_of
+from vigie.query.vectors import label_set_key
 from vigie.server.api.prometheus import json_encoder
 from vigie.server.http.requests import (
     EARLIEST,
@@ -75,8 +75,8 @@ def series(look: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> 
     found: dict[Any, Labels] = {}
     for matchers in look.selectors:
         for labels in _series(look, matchers, storage):
-            found.setdefault(key_of(labels), labels)
-    ordered = sorted(found.values(), key=label_order)
+            found.setdefault(label_set_key(labels), labels)
+    ordered = sorted(found.values(), key=label_sort_key)
     return maybe_gzip(json_encoder.label_sets(ordered, look.limit), gzip)
 
 

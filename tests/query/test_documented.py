@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.query.series import MINUTE, engine
+from tests.query.series import MINUTE
+from tests.query.series import engine as make_engine
 from vigie.query.engine import Engine
 from vigie.query.errors import BadDataError, ExecutionError
 
@@ -53,8 +54,8 @@ OPERATORS = ("+", "-", "*", "/", "%", "^", "==", "!=", ">", "<", ">=", "<=", "an
 
 
 @pytest.fixture(scope="module")
-def asked() -> Engine:
-    return engine({'x{a="1",le="+Inf"}': [1.0, 2.0, 3.0], 'x{a="1",le="1"}': [1.0, 2.0, 3.0]})
+def engine() -> Engine:
+    return make_engine({'x{a="1",le="+Inf"}': [1.0, 2.0, 3.0], 'x{a="1",le="1"}': [1.0, 2.0, 3.0]})
 
 
 def _arguments(kinds: str) -> list[str]:
@@ -62,21 +63,21 @@ def _arguments(kinds: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_documented_function_is_answered(name: str, asked: Engine) -> None:
+def test_documented_function_is_answered(name: str, engine: Engine) -> None:
     kinds = FUNCTIONS[name]
     given = _arguments(kinds)
     calls = [given, given[:-1]] if kinds.endswith("?") else [given]
     calls += [[*given, ARGUMENTS[kinds[-2]].replace("a", "b")]] if kinds in ("vttt*", "vt*") else []
     for arguments in calls:
-        assert asked.instant(f"{name}({', '.join(arguments)})", 2 * MINUTE).kind in (
+        assert engine.instant(f"{name}({', '.join(arguments)})", 2 * MINUTE).kind in (
             "vector",
             "scalar",
         )
-        asked.range(f"{name}({', '.join(arguments)})", 0, 2 * MINUTE, MINUTE)
+        engine.range(f"{name}({', '.join(arguments)})", 0, 2 * MINUTE, MINUTE)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_documented_function_refuses_other_numbers_of_arguments(name: str, asked: Engine) -> None:
+def test_documented_function_refuses_other_numbers_of_arguments(name: str, engine: Engine) -> None:
     kinds = FUNCTIONS[name]
     given = _arguments(kinds)
     fewest = len(given) - kinds.endswith("?")
@@ -85,33 +86,33 @@ def test_documented_function_refuses_other_numbers_of_arguments(name: str, asked
         wrong.append(given[: fewest - 1])
     for arguments in wrong:
         with pytest.raises(BadDataError, match="argument"):
-            asked.instant(f"{name}({', '.join(arguments)})", 0)
+            engine.instant(f"{name}({', '.join(arguments)})", 0)
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_function_of_native_histograms_is_refused_with_the_reason(name: str, asked: Engine) -> None:
+def test_function_of_native_histograms_is_refused_with_the_reason(name: str, engine: Engine) -> None:
     with pytest.raises(ExecutionError, match="native histograms are not stored"):
-        asked.instant(f"{name}(x)", 0)
+        engine.instant(f"{name}(x)", 0)
 
 
 @pytest.mark.parametrize("grouping", ["", " by (a)", " without (le)"])
 @pytest.mark.parametrize("name", AGGREGATIONS)
-def test_documented_aggregation_is_answered(name: str, grouping: str, asked: Engine) -> None:
+def test_documented_aggregation_is_answered(name: str, grouping: str, engine: Engine) -> None:
     inside = AGGREGATIONS[name].format("x")
-    assert asked.instant(f"{name}{grouping}({inside})", 0).kind == "vector"
-    assert asked.instant(f"{name}({inside}){grouping}", 0).kind == "vector"
+    assert engine.instant(f"{name}{grouping}({inside})", 0).kind == "vector"
+    assert engine.instant(f"{name}({inside}){grouping}", 0).kind == "vector"
     with pytest.raises(BadDataError, match="number of arguments"):
-        asked.instant(f"{name}{grouping}({inside}, x)", 0)
+        engine.instant(f"{name}{grouping}({inside}, x)", 0)
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_documented_operator_is_answered(operator: str, asked: Engine) -> None:
+def test_documented_operator_is_answered(operator: str, engine: Engine) -> None:
     for matching in ("", "on (a, le)", "ignoring (b)"):
-        assert asked.instant(f"x {operator} {matching} x", 0).kind == "vector"
+        assert engine.instant(f"x {operator} {matching} x", 0).kind == "vector"
     if operator not in ("and", "or", "unless"):
-        assert asked.instant(f"x {operator} on (a) group_left () sum by (a) (x)", 0).kind == "vector"
-        assert asked.instant(f"sum by (a) (x) {operator} on (a) group_right () x", 0).kind == "vector"
+        assert engine.instant(f"x {operator} on (a) group_left () sum by (a) (x)", 0).kind == "vector"
+        assert engine.instant(f"sum by (a) (x) {operator} on (a) group_right () x", 0).kind == "vector"
         number = (
             f"1 {operator} bool 2" if operator in ("==", "!=", ">", "<", ">=", "<=") else f"1 {operator} 2"
         )
-        assert asked.instant(number, 0).kind == "scalar"
+        assert engine.instant(number, 0).kind == "scalar"

@@ -12,11 +12,11 @@ from vigie.query.errors import ExecutionError
 
 def over(values: Sequence[float | None], call: str) -> float | None:
     """Return the value of a function over all these samples, a minute apart, the first at 0:01."""
-    asked = engine({"x{}": [None, *values]}).instant(
+    result = engine({"x{}": [None, *values]}).instant(
         call.replace("(x", f"(x[{len(values)}m]"), len(values) * MINUTE
     )
-    assert len(asked.series) <= 1
-    return float(asked.series[0].values[0]) if asked.series else None
+    assert len(result.series) <= 1
+    return float(result.series[0].values[0]) if result.series else None
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_ratio_that_is_no_number_is_refused() -> None:
     ],
 )
 def test_sort_by_label(values: list[str], labels: str, expected: list[str]) -> None:
-    asked = engine({f'x{{a="{value}",z="{n}"}}': [1.0] for n, value in enumerate(values)})
+    result = engine({f'x{{a="{value}",z="{n}"}}': [1.0] for n, value in enumerate(values)})
     for name, order in (("sort_by_label", expected), ("sort_by_label_desc", expected[::-1])):
-        found = asked.instant(f"{name}(x, {labels})", 0).series
+        found = result.instant(f"{name}(x, {labels})", 0).series
         assert [series.labels.get("a", "") for series in found] == order

@@ -160,7 +160,7 @@ def test_answer_too_large_is_refused(server: Server) -> None:
         engine.instant("x", 0)
 
 
-def test_peer_that_is_not_there_is_said_without_its_password() -> None:
+def test_peer_that_is_not_there_is_reported_without_its_password() -> None:
     with pytest.raises(BackendUnavailableError, match="refused") as error:
         RemoteEngine(Endpoint("http://me:sesame@127.0.0.1:1")).instant("x", 0)
     assert "sesame" not in str(error.value)
@@ -173,7 +173,7 @@ def test_forward_passes_on_what_it_is_given(server: Server, engine: RemoteEngine
     assert server.asked == [("GET", "/prometheus/api/v1/rules?type=alert", b"")]
 
 
-def test_connection_that_went_stale_is_made_anew(server: Server, engine: RemoteEngine) -> None:
+def test_connection_that_went_stale_is_rebuilt(server: Server, engine: RemoteEngine) -> None:
     server.said = success([])
     engine.label_names([], 0, 1)
     for client in engine._idle:

@@ -87,9 +87,9 @@ class Model:
             for time, cells in sorted(times.items()):
                 there = {key: value for key, value in cells.items() if value != ABSENT_BITS}
                 live = {key for key, value in before.items() if value != STALE_BITS}
-                said = {**dict.fromkeys(live, STALE_BITS), **there}
+                values = {**dict.fromkeys(live, STALE_BITS), **there}
                 if start <= time <= end:
-                    for key, value in said.items():
+                    for key, value in values.items():
                         samples.setdefault(key, {})[time] = value
                 before = there
         return samples

@@ -22,7 +22,7 @@ VALUES[5, 0], VALUES[6, 1] = ABSENT, NAN
 EVERY = [Matcher("__name__", "=", "m")]
 
 
-def said(store: Store) -> list[tuple[dict[str, str], bytes, bytes]]:
+def read_all(store: Store) -> list[tuple[dict[str, str], bytes, bytes]]:
     found = []
     for group in store.select(EVERY, START, START + ROWS * STEP):
         for row, labels in enumerate(group.labels):
@@ -39,7 +39,7 @@ def test_loaded_rows_are_those_that_were_appended_bit_for_bit(tmp_path: Path) ->
     with Store(tmp_path / "appended") as appended, Store(tmp_path / "loaded") as loaded:
         for time, row in zip(TIMES.tolist(), VALUES.tolist(), strict=True):
             appended.append(NODE, Frame(time, ((TABLE, tuple(row)),)))
-        assert said(loaded) == said(appended)
+        assert read_all(loaded) == read_all(appended)
         assert loaded.check() == []
 
 

@@ -88,10 +88,10 @@ def test_series_of_any_time_are_found_and_not_those_of_another(store: Store, ste
 def test_metric_names_of_any_time_are_found(
     store: Store, matchers: list[tuple[str, str, str]], start: int, end: int, expected: list[str]
 ) -> None:
-    asked = [Matcher(*each) for each in matchers]
+    conditions = [Matcher(*each) for each in matchers]
     if len(expected) == 1 and "memory" in expected[0]:
-        asked.append(Matcher("__name__", "!=", "container_threads"))
-    assert store.label_values("__name__", asked, start, end) == expected
+        conditions.append(Matcher("__name__", "!=", "container_threads"))
+    assert store.label_values("__name__", conditions, start, end) == expected
 
 
 @pytest.mark.parametrize("start", [0, 19_000])

@@ -78,12 +78,12 @@ def test_late_rows_go_to_what_was_merged(tmp_path: Path) -> None:
 def test_a_row_that_comes_while_chunks_are_merged_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: float
 ) -> None:
-    pressed, came = merge, list[list[int]]()
+    compressed, came = merge, list[list[int]]()
     with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
 
         def disturbed(layouts: Layouts, pieces: Sequence[Piece]) -> Chunk:
-            """Press, and let the row come before what was pressed takes the place of the pieces."""
-            made = pressed(layouts, pieces)
+            """Press, and let the row come before what was compressed takes the place of the pieces."""
+            made = compressed(layouts, pieces)
             if not came:
                 came.append(chunks(tmp_path))
                 append(store, late)

@@ -1,4 +1,4 @@
-"""What was deleted stays deleted: beside upkeep, on a disk that takes nothing, and through a kill."""
+"""What was deleted stays deleted: beside maintenance, on a disk that takes nothing, and through a kill."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pages(store: Store) -> list[int]:
     return [len(tier.blocks.oldest(1000)) for tier in store._rollups.tiers]
 
 
-def test_deletion_that_could_not_be_synced_is_done_by_the_next_upkeep(
+def test_deletion_that_could_not_be_synced_is_done_by_the_next_maintenance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path) as store:

@@ -1,4 +1,4 @@
-"""A disk that is short of room, full, or no real disk: said, contained, and over when it is over."""
+"""A disk that is short of space, full, or a network file system."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], timeout=60, check=True)
 
 
-def test_file_system_that_fills_is_said_loses_nothing_acknowledged_and_goes_on(small_disk: Path) -> None:
+def test_file_system_that_fills_is_reported_loses_nothing_acknowledged_and_goes_on(small_disk: Path) -> None:
     chance = random.Random(1)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(44 << 20))
@@ -72,14 +72,14 @@ def times_of(store: Store) -> set[int]:
     return {time for samples in answer(store).values() for time in samples}
 
 
-def test_little_room_is_said_once_and_hardly_any_refuses_until_there_is_some(tmp_path: Path) -> None:
-    free, said = [50], list[str]()
-    with Store(tmp_path, space=lambda _: DiskSpace(free[0], 1000), warn=said.append) as store:
+def test_little_room_is_reported_once_and_hardly_any_refuses_until_there_is_some(tmp_path: Path) -> None:
+    free, warnings = [50], list[str]()
+    with Store(tmp_path, space=lambda _: DiskSpace(free[0], 1000), warn=warnings.append) as store:
         store.append(NODE, frame(10, ["a"], [1, 2]))
         for free[0] in (40, 30, 5):
             store.maintain(10)
-        assert len(said) == 1
-        assert "40 of 1000 bytes are free" in said[0]
+        assert len(warnings) == 1
+        assert "40 of 1000 bytes are free" in warnings[0]
         with pytest.raises(WriteFailedError, match="5 of 1000 bytes are free"):
             store.append(NODE, frame(20, ["a"], [1, 2]))
         assert len(answer(store, EVERYTHING)) == 2

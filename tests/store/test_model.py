@@ -93,7 +93,7 @@ class Stored(RuleBasedStateMachine):
         expected = self.model.answer(start, end)
         assert answer(self.store, EVERYTHING, start, end) == expected
         known = {frozenset(labels.items()) for labels in self.store.series(EVERYTHING, start, end)}
-        with_values = {key for key, said in expected.items() if set(said.values()) != {STALE_BITS}}
+        with_values = {key for key, samples in expected.items() if set(samples.values()) != {STALE_BITS}}
         assert with_values <= known
 
     @invariant()

@@ -276,7 +276,7 @@ def spoil_values(directory: Path) -> None:
     path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
 
 
-def test_damaged_chunk_is_found_by_check_said_on_reading_and_costs_only_itself(
+def test_damaged_chunk_is_found_by_check_reported_on_reading_and_costs_only_itself(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Store(tmp_path) as store:
@@ -340,7 +340,7 @@ def test_number_of_a_chunk_that_was_rolled_back_is_not_used_again(store: Store) 
     assert {each.number for each in store._blocks.overlapping(1, 0, 999)} == {chunk.number, number + 1}
 
 
-def test_torn_log_is_cut_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_torn_log_is_cut_and_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Store(tmp_path) as store:
         store.append(NODE, frame(10, ["a"], [1, 2]))
         store.append(NODE, frame(20, ["a"], [3, 4]))

@@ -28,17 +28,17 @@ def values_of(number: int) -> list[float]:
     return list(islice(cycle(VALUES), number, number + ROWS))
 
 
-def append(store: Store, first: int, last: int, expected: Model, loose: Samples) -> None:
+def append(store: Store, first: int, last: int, expected: Model, ungrouped: Samples) -> None:
     lines = [values_of(number) for number in range(4)]
     for time in range(first, last):
         one = frame(time, ["a", "b"], [line[time] for line in lines])
         store.append(NODE, one)
         expected.append(NODE, one)
-        store.append_series([series(f"loose{n}", [time], [line[time]]) for n, line in enumerate(lines)])
+        store.append_series([series(f"ungrouped{n}", [time], [line[time]]) for n, line in enumerate(lines)])
         for n, line in enumerate(lines):
             if float_to_bits(line[time]) != ABSENT_BITS:
-                key = frozenset(series(f"loose{n}", [], []).labels.items())
-                loose.setdefault(key, {})[time] = float_to_bits(line[time])
+                key = frozenset(series(f"ungrouped{n}", [], []).labels.items())
+                ungrouped.setdefault(key, {})[time] = float_to_bits(line[time])
     store.sync()
 
 
@@ -48,23 +48,23 @@ def longest_chunk(store: Store) -> int:
 
 
 def test_nan_stale_marker_and_absent_cell_stay_distinct_all_the_way(tmp_path: Path) -> None:
-    frames, loose = Model(), Samples()
+    frames, ungrouped = Model(), Samples()
     with Store(tmp_path / "store", head_limits=SHORT) as store:
-        append(store, 0, 8, frames, loose)
-        assert answer(store) == {**frames.answer(), **loose}  # in the head
+        append(store, 0, 8, frames, ungrouped)
+        assert answer(store) == {**frames.answer(), **ungrouped}  # in the head
     with Store(tmp_path / "store", head_limits=SHORT) as store:
-        assert answer(store) == {**frames.answer(), **loose}  # from the log
+        assert answer(store) == {**frames.answer(), **ungrouped}  # from the log
         for first in range(8, ROWS - 8, 8):
-            append(store, first, first + 8, frames, loose)
+            append(store, first, first + 8, frames, ungrouped)
             store.maintain(first + 8)
         assert longest_chunk(store) > SHORT.head_rows  # some were merged
-        assert answer(store) == {**frames.answer(), **loose}
-        append(store, ROWS - 8, ROWS, frames, loose)
+        assert answer(store) == {**frames.answer(), **ungrouped}
+        append(store, ROWS - 8, ROWS, frames, ungrouped)
     with Store(tmp_path / "store", head_limits=SHORT) as store:
         store.flush()
     with Store(tmp_path / "store", head_limits=SHORT) as store:  # all of it from blocks
         found = answer(store)
-        assert found == {**frames.answer(), **loose}
+        assert found == {**frames.answer(), **ungrouped}
         bits = {word for samples in found.values() for word in samples.values()}
         assert {NAN_BITS, STALE_BITS} < bits
         assert ABSENT_BITS not in bits

@@ -1,4 +1,4 @@
-"""Upkeep gives way to questions for a moment, and never for good."""
+"""Upkeep gives way to queries for a moment, and never for good."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _go_on(throttle: MaintenanceThrottle, gone_on: threading.Event) -> None:
         gone_on.set()
 
 
-def test_upkeep_waits_until_the_last_question_is_answered() -> None:
+def test_maintenance_waits_until_the_last_query_is_answered() -> None:
     throttle, gone_on = MaintenanceThrottle(max_yield_seconds=LONG), threading.Event()
     with throttle.query_running():
         with throttle.query_running():
@@ -31,7 +31,7 @@ def test_upkeep_waits_until_the_last_question_is_answered() -> None:
     thread.join()
 
 
-def test_upkeep_goes_on_at_once_where_nobody_asks_and_not_when_the_store_closes() -> None:
+def test_maintenance_goes_on_at_once_where_no_query_runs_and_not_when_the_store_closes() -> None:
     throttle = MaintenanceThrottle(max_yield_seconds=LONG)
     assert throttle.may_continue()
     throttle.stop()
@@ -47,7 +47,7 @@ def test_a_round_has_only_so_much_patience_in_all_and_the_next_one_has_its_own()
         assert throttle.may_continue()
 
 
-def test_upkeep_that_waits_ends_when_the_store_closes() -> None:
+def test_maintenance_that_waits_ends_when_the_store_closes() -> None:
     throttle, gone_on = MaintenanceThrottle(max_yield_seconds=LONG), threading.Event()
     with throttle.query_running():
         thread = threading.Thread(target=_go_on, args=(throttle, gone_on))
@@ -57,7 +57,7 @@ def test_upkeep_that_waits_ends_when_the_store_closes() -> None:
     assert not gone_on.is_set()
 
 
-def test_a_question_that_fails_holds_up_nothing() -> None:
+def test_a_query_that_fails_holds_up_nothing() -> None:
     throttle = MaintenanceThrottle(max_yield_seconds=LONG)
     try:
         with throttle.query_running():
@@ -66,7 +66,7 @@ def test_a_question_that_fails_holds_up_nothing() -> None:
         assert throttle.may_continue()
 
 
-def test_upkeep_is_done_beside_questions_without_an_end(tmp_path: Path) -> None:
+def test_maintenance_is_done_beside_queries_without_an_end(tmp_path: Path) -> None:
     with Store(tmp_path, head_limits=HeadLimits(head_rows=4, least_rows=4)) as store, store.query_running():
         for step in range(1, 9):
             store.append(NODE, frame(step * 1000, ["a"], [step, step]))

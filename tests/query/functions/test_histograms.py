@@ -115,7 +115,7 @@ def test_fraction_from_0_to_1_of_odd_histograms(series: dict[str, list[float]], 
         ("time() + 0.8", {'{q="0.8"}': 4.0}),
     ],
 )
-def test_several_quantiles_are_told_apart_by_a_label(shares: str, expected: dict[str, float]) -> None:
+def test_several_quantiles_are_distinguished_by_a_label(shares: str, expected: dict[str, float]) -> None:
     found = vector(engine(BUCKETS).instant(f'histogram_quantiles(took_bucket, "q", {shares})', 0))
     assert found == pytest.approx(expected, nan_ok=True)
 
@@ -123,6 +123,6 @@ def test_several_quantiles_are_told_apart_by_a_label(shares: str, expected: dict
 @pytest.mark.parametrize(
     ("query", "message"), [('"a-b", 0.5', "invalid label name"), ('"q", 0.5, 0.5', "same")]
 )
-def test_quantiles_that_cannot_be_told_apart_are_errors(query: str, message: str) -> None:
+def test_quantiles_that_cannot_be_distinguished_are_errors(query: str, message: str) -> None:
     with pytest.raises(ExecutionError, match=message):
         engine(BUCKETS).instant(f"histogram_quantiles(took_bucket, {query})", 0)

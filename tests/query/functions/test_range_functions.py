@@ -126,7 +126,7 @@ def test_smoothing_by_nothing_is_nothing() -> None:
     assert math.isnan(found["{}"])
 
 
-def test_absence_over_time_carries_the_labels_asked_for() -> None:
+def test_absence_over_time_carries_the_selected_labels() -> None:
     asked = engine({'x{a="1"}': GAUGE})
     assert vector(asked.instant('absent_over_time(x{a="2",b=~"c"}[4m])', 4 * MINUTE)) == {'{a="2"}': 1.0}
     assert asked.instant('absent_over_time(x{a="1"}[4m])', 4 * MINUTE).series == []

@@ -66,7 +66,7 @@ def test_error_tells_line_and_column(query: str) -> None:
         ("rate(x[5m] smoothed)", "1:12: parse error: the smoothed modifier is not supported"),
     ],
 )
-def test_what_the_parser_has_no_words_for_is_said(query: str, words: str) -> None:
+def test_what_the_parser_has_no_words_for_is_reported(query: str, words: str) -> None:
     with pytest.raises(BadDataError) as caught:
         parse(query)
     assert str(caught.value) == f'invalid parameter "query": {words}'

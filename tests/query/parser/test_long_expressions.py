@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.query.series import MINUTE, engine, vector
+from tests.query.series import MINUTE, vector
+from tests.query.series import engine as make_engine
 from vigie.query.engine import Engine
 from vigie.query.errors import BadDataError, QueryError
 from vigie.query.parser.grammar import parse_tree
@@ -12,12 +13,12 @@ from vigie.query.parser.parse import format_query
 
 
 @pytest.fixture(scope="module")
-def asked() -> Engine:
-    return engine({'x{a="1"}': [1.0, 2.0], 'y{a="1"}': [3.0, 5.0]})
+def engine() -> Engine:
+    return make_engine({'x{a="1"}': [1.0, 2.0], 'y{a="1"}': [3.0, 5.0]})
 
 
-def test_a_thousand_numbers_are_added(asked: Engine) -> None:
-    assert asked.instant("+".join(["1"] * 1000), 0).series[0].values.tolist() == [1000.0]
+def test_a_thousand_numbers_are_added(engine: Engine) -> None:
+    assert engine.instant("+".join(["1"] * 1000), 0).series[0].values.tolist() == [1000.0]
 
 
 @pytest.mark.parametrize(
@@ -35,16 +36,16 @@ def test_a_thousand_numbers_are_added(asked: Engine) -> None:
         (f"max_over_time(({' + '.join(['x'] * 300)})[2m:1m] offset (1m - 1m))", {'{a="1"}': 600.0}),
     ],
 )
-def test_long_rows_are_combined_in_turn(query: str, expected: dict[str, float], asked: Engine) -> None:
-    assert vector(asked.instant(query, MINUTE)) == expected
+def test_long_rows_are_combined_in_turn(query: str, expected: dict[str, float], engine: Engine) -> None:
+    assert vector(engine.instant(query, MINUTE)) == expected
 
 
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%", "==", "and", "or", "unless", "atan2"])
-def test_long_row_gives_what_it_does_in_two_short_ones(operator: str, asked: Engine) -> None:
+def test_long_row_gives_what_it_does_in_two_short_ones(operator: str, engine: Engine) -> None:
     head = "x" + f" {operator} x" * 60
     tail = f" {operator} x" * 60 + " + x * 2 - -y ^ 2 ^ x or y"
-    short = vector(asked.instant(f"({head}){tail}", MINUTE))
-    assert vector(asked.instant(head + tail, MINUTE)) == pytest.approx(short, nan_ok=True)
+    short = vector(engine.instant(f"({head}){tail}", MINUTE))
+    assert vector(engine.instant(head + tail, MINUTE)) == pytest.approx(short, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -64,17 +65,17 @@ def test_long_row_gives_what_it_does_in_two_short_ones(operator: str, asked: Eng
         ("vigie_long_vector(x)", "expected type string"),
     ],
 )
-def test_endless_or_wrong_rows_are_bad_data(query: str, reason: str, asked: Engine) -> None:
+def test_endless_or_wrong_rows_are_bad_data(query: str, reason: str, engine: Engine) -> None:
     with pytest.raises(BadDataError, match=reason):
-        asked.instant(query, 0)
+        engine.instant(query, 0)
 
 
-def test_nesting_beyond_the_stack_is_an_error(asked: Engine) -> None:
+def test_nesting_beyond_the_stack_is_an_error(engine: Engine) -> None:
     query = "x"
     for _ in range(199):
         query = f"max_over_time({query}[1m:30s])"
     with pytest.raises(QueryError, match="nested too deep"):
-        asked.instant(query, MINUTE)
+        engine.instant(query, MINUTE)
 
 
 def test_row_is_formatted_as_it_is() -> None:

@@ -78,11 +78,11 @@ def test_child_forked_in_the_midst_of_ingest_answers_like_the_parent_at_that_mom
                     ingest.stop.wait(0.001)
                 os.write(go, b"x")
                 with os.fdopen(int(str(outlet))) as pipe:
-                    said = json.load(pipe)
+                    found = json.load(pipe)
                 assert os.waitpid(int(str(pid)), 0)[1] == 0
                 os.close(waiting)
                 os.close(go)
-                assert said == json.loads(json.dumps(expected))
+                assert found == json.loads(json.dumps(expected))
         finally:
             ingest.stop.set()
             ingest.join()

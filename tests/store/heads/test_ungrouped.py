@@ -23,7 +23,7 @@ def series(name: str, times: list[int], values: list[float], instance: str = "n1
     return Samples({"__name__": name, "instance": instance, "job": "other"}, times, values)
 
 
-def said(store: Store, name: str) -> dict[int, int]:
+def samples_of(store: Store, name: str) -> dict[int, int]:
     (samples,) = answer(store, [Matcher("__name__", "=", name)]).values()
     return samples
 
@@ -37,13 +37,13 @@ def test_series_that_arrive_together_share_a_group(tmp_path: Path) -> None:
         assert sorted(len(group.labels) for group in groups) == [1, 3]
 
 
-def test_absence_of_a_loose_series_means_nothing_only_its_own_marker_ends_it(tmp_path: Path) -> None:
+def test_absence_of_a_ungrouped_series_means_nothing_only_its_own_marker_ends_it(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.append_series([series("a", [10], [1.0]), series("b", [10], [2.0])])
         store.append_series([series("a", [20], [3.0])])
         store.append_series([series("b", [30], [STALE])])
-        assert said(store, "a") == {10: float_to_bits(1), 20: float_to_bits(3)}
-        assert said(store, "b") == {10: float_to_bits(2), 30: float_to_bits(STALE)}
+        assert samples_of(store, "a") == {10: float_to_bits(1), 20: float_to_bits(3)}
+        assert samples_of(store, "b") == {10: float_to_bits(2), 30: float_to_bits(STALE)}
 
 
 def test_samples_of_one_time_may_come_in_several_calls_and_the_first_stays(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_samples_of_one_time_may_come_in_several_calls_and_the_first_stays(tmp_p
         store.append_series([series("a", [20], [3.0])])
         store.flush()
         store.append_series([series("b", [20], [4.0]), series("a", [20, 25], [9.0, 5.0])])
-        assert said(store, "a") == {10: float_to_bits(1), 20: float_to_bits(3), 25: float_to_bits(5)}
-        assert said(store, "b") == {10: float_to_bits(2), 20: float_to_bits(4)}
+        assert samples_of(store, "a") == {10: float_to_bits(1), 20: float_to_bits(3), 25: float_to_bits(5)}
+        assert samples_of(store, "b") == {10: float_to_bits(2), 20: float_to_bits(4)}
 
 
 def test_series_that_stop_coming_together_are_parted(tmp_path: Path) -> None:
@@ -62,12 +62,14 @@ def test_series_that_stop_coming_together_are_parted(tmp_path: Path) -> None:
         store.append_series([series(name, [0], [0.0]) for name in names])
         for time in range(1, 200):
             store.append_series([series(names[time % 8], [time], [float(time)])])
-        expected = {name: said(store, name) for name in names}
+        expected = {name: samples_of(store, name) for name in names}
         assert len(list(store._index)) == 9
     with Store(tmp_path) as store:
         store.append_series([series("s0", [1000], [1.0])])
-        assert said(store, "s0") == {**expected["s0"], 1000: float_to_bits(1)}
-        assert {name: said(store, name) for name in names[1:]} == {name: expected[name] for name in names[1:]}
+        assert samples_of(store, "s0") == {**expected["s0"], 1000: float_to_bits(1)}
+        assert {name: samples_of(store, name) for name in names[1:]} == {
+            name: expected[name] for name in names[1:]
+        }
         assert len(list(store._index)) == 9
 
 
@@ -80,8 +82,8 @@ def test_series_of_one_scrape_share_a_group_although_they_come_in_several_reques
         store.append_series([series(name, [30], [6.0]) for name in "dcba"])
         groups = store.select([Matcher("instance", "=", "n1")], 0, 99)
         assert [len(group.labels) for group in groups] == [4]
-        assert said(store, "d") == {20: float_to_bits(5), 30: float_to_bits(6)}
-        assert said(store, "c") == {10: float_to_bits(3), 20: float_to_bits(3), 30: float_to_bits(6)}
+        assert samples_of(store, "d") == {20: float_to_bits(5), 30: float_to_bits(6)}
+        assert samples_of(store, "c") == {10: float_to_bits(3), 20: float_to_bits(3), 30: float_to_bits(6)}
 
 
 def test_targets_of_a_kind_share_a_layout_in_whatever_order_their_series_come(tmp_path: Path) -> None:
@@ -110,7 +112,11 @@ def test_series_that_ended_leave_their_group_and_find_it_again(tmp_path: Path) -
         (group,) = (group for groups in store._ungrouped._groups.values() for group in groups.values())
         assert len(group.members) < 40
         store.append_series([series(name, [200], [2.0]) for name in ("a", "b", "s5")])
-        assert said(store, "s5") == {5: float_to_bits(1), 6: float_to_bits(STALE), 200: float_to_bits(2)}
+        assert samples_of(store, "s5") == {
+            5: float_to_bits(1),
+            6: float_to_bits(STALE),
+            200: float_to_bits(2),
+        }
         assert len(list(store._index)) == 1
 
 
@@ -122,7 +128,7 @@ def test_target_whose_series_are_all_replaced_at_every_scrape_keeps_one_narrow_g
             store.append_series([*new, *old])
         (group,) = (group for groups in store._ungrouped._groups.values() for group in groups.values())
         assert len(group.members) == 100
-        assert said(store, "s7_7") == {7: float_to_bits(1), 8: float_to_bits(STALE)}
+        assert samples_of(store, "s7_7") == {7: float_to_bits(1), 8: float_to_bits(STALE)}
 
 
 def test_series_that_come_together_now_and_then_end_up_alone_and_make_no_streams_for_ever(
@@ -135,7 +141,7 @@ def test_series_that_come_together_now_and_then_end_up_alone_and_make_no_streams
         assert len(list(store._index)) <= 4 * 3
         for place, name in enumerate("abcd"):
             expected = [time for time in range(600) if time % 4 == place or time % 40 == 0]
-            assert said(store, name) == {time: float_to_bits(time) for time in expected}
+            assert samples_of(store, name) == {time: float_to_bits(time) for time in expected}
 
 
 def test_group_whose_data_expired_goes_on(tmp_path: Path) -> None:
@@ -144,10 +150,10 @@ def test_group_whose_data_expired_goes_on(tmp_path: Path) -> None:
         store.flush()
         store.maintain(100_000)
         store.append_series([series("a", [100_010], [2.0])])
-        assert said(store, "a") == {100_010: float_to_bits(2)}
+        assert samples_of(store, "a") == {100_010: float_to_bits(2)}
 
 
-def test_loose_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path: Path) -> None:
+def test_ungrouped_series_and_framed_ones_of_the_same_labels_are_one_series(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.append(NODE, frame(10, ["a"], [1, 2]))
         labels = {"__name__": "power_watts", "sensor": "a", **NODE}
@@ -192,7 +198,7 @@ calls = st.lists(
 def test_any_order_of_samples_flushes_and_restarts_keeps_the_first_value_of_each_time(
     tmp_path_factory: pytest.TempPathFactory, calls: list[str | list[tuple[str, list[tuple[int, int]]]]]
 ) -> None:
-    directory = tmp_path_factory.mktemp("loose")
+    directory = tmp_path_factory.mktemp("ungrouped")
     expected: dict[str, dict[int, int]] = {}
     store = Store(directory, head_limits=TINY, segment_bytes=300)
     for call in calls:

@@ -28,7 +28,7 @@ def fill(store: Store, first: int, last: int) -> None:
     store.flush()
 
 
-def test_what_was_not_asked_for_longest_goes_first() -> None:
+def test_what_was_not_used_for_longest_goes_first() -> None:
     unpacked = ChunkCache(3 * 1024)
     for number in (1, 2, 3):
         unpacked.put((number, b""), lines(number))
@@ -38,12 +38,12 @@ def test_what_was_not_asked_for_longest_goes_first() -> None:
     assert [lines and lines.values[0, 0] for lines in kept] == [1, None, 3, 4]
 
 
-def test_what_is_asked_for_once_is_not_kept_and_what_is_asked_for_again_is() -> None:
+def test_what_is_requested_once_is_not_cached_and_what_is_requested_again_is() -> None:
     unpacked = ChunkCache()
     assert [unpacked.is_repeated((number, b"")) for number in (1, 2, 1)] == [False, False, True]
 
 
-def test_what_was_asked_for_once_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_requested_once_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vigie.store.read.chunk_cache.MAX_SEEN", 2)
     unpacked = ChunkCache()
     assert [unpacked.is_repeated((number, b"")) for number in (1, 2, 3, 1, 3)] == [
@@ -71,7 +71,7 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent() -> None:
     held.join()
     unpacked.after_fork()
     unpacked.put((1, b""), lines(1))
-    assert unpacked.find([(1, b"")]) == [None]  # a child's only question needs no memory
+    assert unpacked.find([(1, b"")]) == [None]  # a child's only query needs no memory
 
 
 def test_answers_stay_right_while_chunks_come_and_are_merged(tmp_path: Path) -> None:

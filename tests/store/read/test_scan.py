@@ -44,17 +44,17 @@ def test_tables_with_a_metric_in_common_are_joined_only_where_they_share_a_serie
         ]
 
 
-def test_values_of_a_metric_are_asked_of_the_disk_once_for_all_chunks_that_follow() -> None:
-    asked: list[tuple[int, ...]] = []
+def test_values_of_a_metric_are_read_from_disk_once_for_all_chunks_that_follow() -> None:
+    reads: list[tuple[int, ...]] = []
 
     def read(_: str, *numbers: int) -> list[tuple[int, bytes]]:
-        asked.append(numbers)
+        reads.append(numbers)
         return [(number, b"%d" % number) for number in numbers if number != 33]
 
     places = b"".join((ROW_BYTES * row).to_bytes(4, "little") for row in range(4))  # each in a row of its own
     shelf = BlobReader(read, [(first, BlobIndex(places, 4)) for first in (10, 20, 30)])
     assert [shelf.blob(place, 2) for place in (1, 2)] == [b"22", b"32"]
-    assert asked == [(22, 32)]
+    assert reads == [(22, 32)]
     assert shelf.blob(0, 2) == b"12"
     assert shelf.blob(1, 2) == b"22"  # again, after it was handed out
     with pytest.raises(CorruptionError, match="33"):
@@ -71,16 +71,16 @@ def test_a_blob_that_ends_in_the_next_row_is_put_together() -> None:
     assert [shelf.blob(0, i) for i in range(4)] == blobs
 
 
-def test_layouts_that_a_question_saw_are_not_read_from_disk_again(tmp_path: Path) -> None:
+def test_layouts_that_a_query_saw_are_not_read_from_disk_again(tmp_path: Path) -> None:
     head_limits = HeadLimits(cached_series=1)
     with Store(tmp_path, head_limits=head_limits) as store:
         for node in ("n1", "n2", "n3"):
             _put(store, node, 1000, "one", node)  # no two have the same series
         store.flush()
     with Store(tmp_path, head_limits=head_limits) as store:
-        asked: list[str] = []
-        store._blocks.database._reader.set_trace_callback(asked.append)
+        reads: list[str] = []
+        store._blocks.database._reader.set_trace_callback(reads.append)
         for _ in range(2):
             assert len(store.select(POWER, 0, 3000)) == 3
             assert store.estimate_samples(POWER, 0, 3000) == 6
-    assert len([text for text in asked if "FROM layout" in text]) == 3
+    assert len([text for text in reads if "FROM layout" in text]) == 3

@@ -56,15 +56,15 @@ def test_any_buckets_come_back(buckets: Buckets, wanted: set[str]) -> None:
     for name in wanted:
         shape = (len(LAYOUT), len(buckets.ends))
         expected = np.broadcast_to(getattr(buckets, name), shape)
-        said = np.broadcast_to(getattr(found, name), shape)
+        read_all = np.broadcast_to(getattr(found, name), shape)
         if name in CLOSE:
             finite = np.isfinite(expected)
-            np.testing.assert_equal(said[~finite], expected[~finite])
+            np.testing.assert_equal(read_all[~finite], expected[~finite])
             with np.errstate(all="ignore"):
                 sizes = np.nan_to_num(buckets.count * np.fmax(np.abs(buckets.low), np.abs(buckets.high)))
-                assert (np.abs(said - expected) <= CLOSE[name] * sizes + 1e-12)[finite].all()
+                assert (np.abs(read_all - expected) <= CLOSE[name] * sizes + 1e-12)[finite].all()
         else:
-            np.testing.assert_equal(said, expected)
+            np.testing.assert_equal(read_all, expected)
 
 
 def test_sums_know_decimals_that_only_a_sample_in_between_has() -> None:
@@ -96,7 +96,7 @@ def churn(store: Store, hours: int, since: int = 0) -> None:
     store.sync()
 
 
-def said(store: Store, width: int, until: int) -> dict[str, NDArray[np.float64]]:
+def read_all(store: Store, width: int, until: int) -> dict[str, NDArray[np.float64]]:
     (group,) = store.rollups(EVERY, START, until, width, FIELDS)
     series = sorted(range(len(group.labels)), key=lambda i: group.labels[i]["id"])
     shape = (len(series), len(group.buckets.ends))
@@ -112,17 +112,17 @@ def test_a_page_whose_series_come_and_go_is_parted_and_says_the_same(
     until = START + hours * HOUR
     with Store(tmp_path) as store:
         churn(store, hours)
-        before = said(store, width, until)
+        before = read_all(store, width, until)
         for hour in range(2, hours + 2, 2):
             store.maintain(START + hour * HOUR)
-        np.testing.assert_equal(said(store, width, until), before)
+        np.testing.assert_equal(read_all(store, width, until), before)
         (tier,) = [tier for tier in store._rollups.tiers if tier.config.width == width]
         spans = list(tier.blocks.spans(1))
         assert len(spans) >= 6
         assert max(len(tier.blocks.layouts.layout(span.layout)) for span in spans) < 400
         assert store.check() == []
     with Store(tmp_path) as store:
-        np.testing.assert_equal(said(store, width, until), before)
+        np.testing.assert_equal(read_all(store, width, until), before)
 
 
 def test_a_page_that_grows_leaves_its_older_chunks_unread(
@@ -149,7 +149,7 @@ def test_a_page_that_grows_leaves_its_older_chunks_unread(
         assert newest.layout in read  # what is new might belong to it
 
 
-def test_upkeep_that_is_to_end_begins_nothing_and_loses_nothing(tmp_path: Path) -> None:
+def test_maintenance_that_is_to_end_starts_nothing_and_loses_nothing(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for step in range(1, 300):
             store.append(NODE, frame(START + step * MINUTE, "a", [float(step), 5.0]))

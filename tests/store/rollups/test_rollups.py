@@ -38,7 +38,7 @@ RANGES += ["count_over_time", "present_over_time", "first_over_time", "last_over
 
 
 def value(step: int) -> float:
-    return float((step * 7) % 1000)  # a counter that starts anew now and then
+    return float((step * 7) % 1000)  # a counter that starts again now and then
 
 
 def fill(store: Store, first: int = 1, last: int = HOURS * 60, leave_out: range = range(0)) -> None:
@@ -86,7 +86,7 @@ def test_pages_are_there_after_a_restart(tmp_path: Path) -> None:
         np.testing.assert_equal(buckets(store, 300_000), before)
 
 
-def test_a_restart_has_no_page_made_again_that_had_all_rows(tmp_path: Path) -> None:
+def test_a_restart_has_no_page_rebuilt_that_had_all_rows(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         fill(store, last=HOURS * 60 - 10)
         store.maintain(END - 10 * STEP)
@@ -135,9 +135,7 @@ def test_a_late_row_is_known_although_the_log_was_lost_before(tmp_path: Path) ->
         assert buckets(store, 300_000)["count"][20] == 5.0
 
 
-@pytest.mark.parametrize(
-    "how", ["at once", "after a restart", "flushed", "flushed and restarted", "made again"]
-)
+@pytest.mark.parametrize("how", ["at once", "after a restart", "flushed", "flushed and restarted", "rebuilt"])
 def test_late_rows_are_in_the_rollups(how: str, tmp_path: Path) -> None:
     late = range(100, 140)
     with Store(tmp_path / "whole") as whole:
@@ -149,7 +147,7 @@ def test_late_rows_are_in_the_rollups(how: str, tmp_path: Path) -> None:
     fill(store, late.start, late.stop - 1)
     if how.startswith("flushed"):
         store.flush()
-    if how == "made again":
+    if how == "rebuilt":
         store.maintain(END + 2 * STEP)
     if how.endswith("restarted") or how == "after a restart":
         store.close()
@@ -168,7 +166,7 @@ store = Store(sys.argv[1])
 fill(store, leave_out=range(100, 140))
 store.maintain(END)
 fill(store, 100, 139)
-store.flush()  # the late rows have left the log, the pages are not made again
+store.flush()  # the late rows have left the log, the pages are not rebuilt
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -227,7 +225,7 @@ def test_instant_selectors_see_the_last_sample_of_a_bucket(tmp_path: Path) -> No
         assert store.label_values("sensor", [], START, START + HOUR) == ["a"]
 
 
-def test_what_rollups_cannot_answer_is_left_out_and_said(tmp_path: Path) -> None:
+def test_what_rollups_cannot_answer_is_left_out_and_reported(tmp_path: Path) -> None:
     with Store(tmp_path, retention=KEPT) as store:
         fill(store)
         store.maintain(END)

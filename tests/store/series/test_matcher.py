@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from tests.store.frames import NODE
 from vigie.model import Frame, Table, gauge
 from vigie.query.storage import Matcher
-from vigie.store.corruption import CorruptionLog
 from vigie.store.errors import InvalidMatcherError
-from vigie.store.heads.index import Index
-from vigie.store.heads.stream import HEAD_LIMITS, Stream
-from vigie.store.series.layout import Layouts
 from vigie.store.series.matcher import CompiledMatcher
-from vigie.store.series.schema import extend_schema
 from vigie.store.store import Store
-from vigie.store.wal.records import StreamName
 
 BUSY = gauge("busy_ratio", "How busy it is.", "gpu", "job_id")
 FANS = gauge("fan_rpm", "How fast it turns.", "fan")
@@ -100,22 +94,3 @@ def test_regular_expressions_are_anchored_at_both_ends(literal: str, value: str)
     pattern = re.escape(literal)
     assert CompiledMatcher(Matcher("x", "=~", pattern)).test(value) == (literal == value)
     assert CompiledMatcher(Matcher("x", "!~", pattern)).test(value) == (literal != value)
-
-
-@given(st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, unique=True), max_size=8), st.data())
-def test_names_of_streams_find_what_looking_at_every_stream_finds(
-    names_of_streams: list[list[str]], data: st.DataObject
-) -> None:
-    index = Index()
-    for number, names in enumerate(names_of_streams):
-        stream = Stream(StreamName((("i", f"{number}"),), "s", True), Layouts(), HEAD_LIMITS, CorruptionLog())
-        index.add(stream)
-        index.add_schema(stream, extend_schema({name: frozenset({"__name__"}) for name in names}))
-    pattern = data.draw(st.sampled_from(["a", "a|b", "a|b|c|d|e|f", "[a-c]", ".+", "a|", ".*", "x|y"]))
-    operator = data.draw(st.sampled_from(["=", "=~", "!=", "!~"]))
-    condition = CompiledMatcher(Matcher("__name__", operator, pattern))
-    found = {one.target["i"] for one in index.find([Matcher("__name__", operator, pattern)])}
-    fitting = {f"{i}" for i, names in enumerate(names_of_streams) if any(map(condition.test, names))}
-    assert found >= fitting
-    if condition.values is not None:
-        assert found == fitting

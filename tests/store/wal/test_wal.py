@@ -111,7 +111,7 @@ def test_cut_anywhere_the_log_gives_the_records_before_the_cut(
 
 @settings(max_examples=40)
 @given(batches, st.data())
-def test_flipped_bit_anywhere_costs_nothing_before_it_and_is_said(
+def test_flipped_bit_anywhere_costs_nothing_before_it_and_is_reported(
     some: list[list[WalRow]], data: st.DataObject
 ) -> None:
     with TemporaryDirectory() as directory:
@@ -148,7 +148,7 @@ def test_flipped_bit_costs_rows_only_up_to_the_next_key(tmp_path: Path) -> None:
 
 @settings(max_examples=50)
 @given(st.binary(max_size=200), st.booleans())
-def test_garbage_is_cut_and_said(garbage: bytes, with_magic: bool) -> None:
+def test_garbage_is_cut_and_reported(garbage: bytes, with_magic: bool) -> None:
     with TemporaryDirectory() as directory:
         assume(with_magic or not garbage.startswith(MAGIC))
         log = WriteAheadLog(Path(directory), LAYOUTS)

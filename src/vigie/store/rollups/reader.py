@@ -115,7 +115,7 @@ class RollupReader:
         """Report a damaged chunk, and have its page rebuilt, unless that would lose the rest of it."""
         page, what = tier.page_at(chunk.start + 1), f"rollups of {dict(name.target)} from {chunk.start} on"
         if self._can_build(tier, page):
-            log.warning("%s are made again: %s", what, error)
+            log.warning("%s are rebuilt: %s", what, error)
             tier.invalidate_page(name, page)
         else:
             tier.blocks.corruption_log.add(f"{what} are not readable: {error}")

@@ -1,4 +1,4 @@
-"""A file that is cut, zeroed or spoilt in part: it is said, and the rest answers."""
+"""A block file that is cut, zeroed or damaged in part is reported, and the rest stays readable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def instances(store: Store) -> set[str]:
 
 
 @pytest.mark.parametrize("left", [0.9, 0.5])
-def test_truncated_blocks_are_said_and_what_is_left_of_them_answers(tmp_path: Path, left: float) -> None:
+def test_truncated_blocks_are_reported_and_what_is_left_of_them_answers(tmp_path: Path, left: float) -> None:
     filled(tmp_path)
     path = tmp_path / "blocks.sqlite"
     os.truncate(path, int(path.stat().st_size * left) // 4096 * 4096)
@@ -93,7 +93,7 @@ def test_zeroed_end_of_the_log_costs_what_stood_there(tmp_path: Path) -> None:
         assert times == set(range(1000, 1000 + 10 * len(times), 10))
         assert 3 <= len(times) < 10
     with Store(tmp_path) as store:
-        assert store.corruption_reports == [], "it is cut, and said once"
+        assert store.corruption_reports == [], "it is cut, and reported once"
 
 
 def invalidate_page(directory: Path, table: str, column: str, number: int) -> None:
@@ -134,7 +134,7 @@ def test_damaged_schema_costs_nothing(tmp_path: Path) -> None:
         assert any("schema 1" in wrong for wrong in store.check())
 
 
-def test_damage_that_a_question_meets_is_noted_once(tmp_path: Path) -> None:
+def test_damage_that_a_query_meets_is_noted_once(tmp_path: Path) -> None:
     two_layouts(tmp_path)
     invalidate_page(tmp_path, "blob", "content", 1)
     with Store(tmp_path) as store:
@@ -185,17 +185,17 @@ def test_values_that_sqlite_cannot_read_cost_only_themselves_and_hold_up_nobody(
         appending = threading.Thread(target=store.append, args=(NODES[0], frame(2000, ["a"], [1.0, 2.0])))
         appending.start()
         appending.join(30)
-        assert not appending.is_alive(), "the question let go of every lock"
+        assert not appending.is_alive(), "the query let go of every lock"
 
 
 def maintained(store: Store, now: int) -> None:
-    """Have upkeep done that may fail once for each chunk that it cannot remove."""
+    """Have maintenance done that may fail once for each chunk that it cannot remove."""
     for turn in range(4):
         with contextlib.suppress(WriteFailedError):
             store.maintain(now + turn * 61_000)
 
 
-def test_upkeep_goes_on_where_values_cannot_be_removed(tmp_path: Path) -> None:
+def test_maintenance_goes_on_where_values_cannot_be_removed(tmp_path: Path) -> None:
     filled(tmp_path)
     zero_values(tmp_path / "blocks.sqlite", 1)
     with Store(tmp_path, retention=Retention(age_ms=300_000), head_limits=HeadLimits(head_rows=1)) as store:
@@ -208,7 +208,7 @@ def test_upkeep_goes_on_where_values_cannot_be_removed(tmp_path: Path) -> None:
         assert any("cannot be removed" in damage for damage in store.corruption_reports)
 
 
-def test_upkeep_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
+def test_maintenance_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
     hour, node = 3_600_000, NODES[0]
     with Store(tmp_path) as store:
         for each in NODES:
@@ -217,7 +217,7 @@ def test_upkeep_goes_on_where_rollups_cannot_be_written(tmp_path: Path) -> None:
         store.maintain(6 * hour)
     zero_values(tmp_path / "rollups-5m.sqlite", 1)
     with Store(tmp_path, head_limits=HeadLimits(head_rows=1)) as store:
-        store.append(node, frame(90_001, SENSORS, [1.0] * 80))  # late, so that its page is made again
+        store.append(node, frame(90_001, SENSORS, [1.0] * 80))  # late, so that its page is rebuilt
         store.append(node, frame(6 * hour, SENSORS, [1.0] * 80))
         maintained(store, 6 * hour)
         store.maintain(7 * hour)

@@ -143,7 +143,7 @@ def test_impossible_calls_are_errors(query: str, message: str) -> None:
         engine(SERIES).instant(query, 0)
 
 
-def test_absence_carries_the_labels_asked_for() -> None:
+def test_absence_carries_the_selected_labels() -> None:
     asked = engine(SERIES)
     assert vector(asked.instant('absent(z{a="1",b=~"2",c="3",c="4"})', 0)) == {'{a="1"}': 1.0}
     assert vector(asked.instant("absent(sum(z))", 0)) == {"{}": 1.0}

@@ -1,4 +1,4 @@
-"""Questions of one round must be answered as if each were asked alone, whatever they have in common."""
+"""Queries of one batch give the same results as each of them alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Columns(MatrixLabelTable):
 
 
 class Counting(Scanned):
-    """Gives label sets as columns, and counts how often it is asked."""
+    """Gives label sets as columns, and counts its reads."""
 
     def __init__(self, groups: Iterable[SeriesGroup]) -> None:
         super().__init__(list(groups))
@@ -104,31 +104,31 @@ def numbers(found: tuple[NDArray[np.int64], Vector]) -> dict[tuple[tuple[str, st
     return {tuple(sorted(labels.items())): [f"{value:.12g}" for value in row] for labels, row in rows}
 
 
-def test_round_answers_as_each_question_alone() -> None:
+def test_batch_answers_as_each_query_alone() -> None:
     plain, store = Scanned(both()), Counting(both())
-    trees = [parse(question) for question in QUESTIONS]
+    trees = [parse(query) for query in QUESTIONS]
     engine = Engine(batch_reads(store, trees, NOW, LOOKBACK_MS, 1_000_000), shared=SubexpressionCache(trees))
-    for question in QUESTIONS:
-        alone = Engine(plain).vector(question, NOW, NOW, 0)
-        assert numbers(engine.vector(question, NOW, NOW, 0)) == numbers(alone), question
+    for query in QUESTIONS:
+        alone = Engine(plain).vector(query, NOW, NOW, 0)
+        assert numbers(engine.vector(query, NOW, NOW, 0)) == numbers(alone), query
 
 
-def test_round_over_steps_answers_as_each_question_alone() -> None:
+def test_batch_over_steps_answers_as_each_query_alone() -> None:
     plain, engine = (
         Engine(Scanned(both())),
         Engine(Counting(both()), shared=SubexpressionCache(map(parse, QUESTIONS))),
     )
-    for question in QUESTIONS:
+    for query in QUESTIONS:
         span = NOW - 10 * STEP, NOW, 2 * STEP
-        assert numbers(engine.vector(question, *span)) == numbers(plain.vector(question, *span)), question
+        assert numbers(engine.vector(query, *span)) == numbers(plain.vector(query, *span)), query
 
 
-def test_questions_that_need_the_same_streams_read_them_once() -> None:
+def test_queries_that_need_the_same_streams_read_them_once() -> None:
     store = Counting(both())
-    trees = [parse(question) for question in ("m", "other", "avg_over_time(m[5m])", "none")]
+    trees = [parse(query) for query in ("m", "other", "avg_over_time(m[5m])", "none")]
     engine = Engine(batch_reads(store, trees, NOW, LOOKBACK_MS, 1_000_000))
-    for question in ("m", "other", "avg_over_time(m[5m])", "none"):
-        engine.vector(question, NOW, NOW, 0)
+    for query in ("m", "other", "avg_over_time(m[5m])", "none"):
+        engine.vector(query, NOW, NOW, 0)
     assert store.scans == 1
 
 
@@ -139,21 +139,21 @@ def test_what_is_read_together_is_bounded() -> None:
         engine.vector("m", NOW, NOW, 0)
 
 
-def test_expression_of_two_questions_is_evaluated_once() -> None:
+def test_expression_of_two_queries_is_evaluated_once() -> None:
     store = Counting(both())
-    questions = ("sum by (node) (m) > 3", "sum by (node) (m) < 3")
-    engine = Engine(store, shared=SubexpressionCache(map(parse, questions)))
-    for question in questions:
-        engine.vector(question, NOW, NOW, 0)
+    queries = ("sum by (node) (m) > 3", "sum by (node) (m) < 3")
+    engine = Engine(store, shared=SubexpressionCache(map(parse, queries)))
+    for query in queries:
+        engine.vector(query, NOW, NOW, 0)
     assert store.scans == 1
 
 
 def test_side_that_cannot_change_the_answer_is_not_read() -> None:
     store = Counting(both())
-    question = "(m > 1e9) and on (node) (other > 0)"
-    Engine(store, shared=SubexpressionCache([])).vector(question, NOW, NOW, 0)
+    query = "(m > 1e9) and on (node) (other > 0)"
+    Engine(store, shared=SubexpressionCache([])).vector(query, NOW, NOW, 0)
     assert store.scans == 1
-    Engine(store).vector(question, NOW, NOW, 0)
+    Engine(store).vector(query, NOW, NOW, 0)
     assert store.scans == 3
 
 

@@ -1,4 +1,4 @@
-"""Rollups that are damaged: it is said, what can be made again is, and the rest is kept."""
+"""Damaged rollup pages are reported, and rebuilt where that is possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vigie.store.store import Store
 pytestmark = pytest.mark.process
 
 
-def test_unreadable_file_is_put_aside_and_made_again(tmp_path: Path) -> None:
+def test_unreadable_file_is_put_aside_and_rebuilt(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         fill(store)
         store.maintain(END)
@@ -33,7 +33,7 @@ def test_unreadable_file_is_put_aside_and_made_again(tmp_path: Path) -> None:
         assert store.check() == []
 
 
-def test_damaged_page_is_said_and_made_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_page_is_reported_and_rebuilt(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with Store(tmp_path) as store:
         fill(store)
         store.maintain(END)
@@ -43,7 +43,7 @@ def test_damaged_page_is_said_and_made_again(tmp_path: Path, caplog: pytest.LogC
             blocks.database.writer.execute("UPDATE blob SET content = zeroblob(length(content))")
         assert store.check()
         np.testing.assert_equal(buckets(store, 300_000), expected)
-        assert "made again" in caplog.text
+        assert "rebuilt" in caplog.text
         store.maintain(END + 2 * STEP)
         assert store.check() == []
 
@@ -79,7 +79,7 @@ def samples_in(store: Store, name: str) -> int:
     return int(sum(group.buckets.count.max(axis=0).sum() for group in found))
 
 
-def test_damaged_part_of_a_page_is_made_again_also_where_the_page_does_not_begin_with_it(
+def test_damaged_part_of_a_page_is_rebuilt_also_where_the_page_does_not_begin_with_it(
     tmp_path: Path,
 ) -> None:
     with Store(tmp_path) as store:
@@ -92,7 +92,7 @@ def test_damaged_part_of_a_page_is_made_again_also_where_the_page_does_not_begin
         assert samples_in(store, "power_watts") == before == HOURS * 60 - 229
 
 
-def test_a_page_that_grows_is_made_again_where_its_series_are_damaged(tmp_path: Path) -> None:
+def test_a_page_that_grows_is_rebuilt_where_its_series_are_damaged(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         fill(store, last=4 * 60)
         store.maintain(START + 4 * HOUR)
@@ -110,7 +110,7 @@ def test_a_page_that_grows_is_made_again_where_its_series_are_damaged(tmp_path: 
 
 
 def test_damage_where_raw_has_gone_costs_no_other_series(tmp_path: Path) -> None:
-    sensors = [str(number) for number in range(60)]  # so that metrics are not pressed together
+    sensors = [str(number) for number in range(60)]  # so that metrics are not compressed together
     with Store(tmp_path, retention=KEPT) as store:
         for step in range(1, HOURS * 60 + 1):
             store.append(NODE, frame(START + step * STEP, sensors, [float(step % 50)] * 120))

@@ -1,4 +1,4 @@
-"""What was asked about lately is in memory, after a restart too, and leaves it when its hour is over."""
+"""Recently queried data stays in memory, after a restart too, and leaves it in time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_newest_hour_is_read_from_disk_once_after_a_restart(tmp_path: Path) 
         assert answer(store, start=start, end=LAST) == within(expected, start)
 
 
-def test_a_question_about_more_takes_the_newest_hour_into_memory_and_nothing_older(tmp_path: Path) -> None:
+def test_a_query_about_more_takes_the_newest_hour_into_memory_and_nothing_older(tmp_path: Path) -> None:
     expected = stored(tmp_path)
     start = LAST - 15 * STEP
     with Store(tmp_path, head_limits=HEAD_LIMITS) as store:
@@ -56,7 +56,7 @@ def test_a_question_about_more_takes_the_newest_hour_into_memory_and_nothing_old
         assert answer(store, start=STEP, end=LAST) != expected
 
 
-def test_a_question_that_ends_earlier_takes_nothing_into_memory(tmp_path: Path) -> None:
+def test_a_query_that_ends_earlier_takes_nothing_into_memory(tmp_path: Path) -> None:
     stored(tmp_path)
     start, end = LAST - 15 * STEP, LAST - 10 * STEP
     with Store(tmp_path, head_limits=HEAD_LIMITS) as store:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Secrets
 from vigie.server.http import request_log
+from vigie.server.http.openapi import COMMON_ERRORS, build_document
 from vigie.server.http.request_log import Traffic
 from vigie.server.ingest import link_session as link_session
-from vigie.server.openapi.document import COMMON, document
 from vigie.server.run import ServerConfig, application
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
@@ -42,7 +43,8 @@ from vigie.sources.core.source import Source
 from vigie.sources.core.xids import ROWS as XIDS
 from vigie.store.retention import Retention
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
 OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ("bindings", "Who holds what on the node, as its sources say.", bindings.METRICS),
     ("outcomes", "Which sources give nothing, and why; with every frame.", agent_metrics.OUTCOME_METRICS),
@@ -161,8 +163,8 @@ def api_page() -> Iterator[str]:
     yield "The same for programs: `/api/openapi.json` of a server. Who may: the least role;"
     yield "see [who may come in](../how-to/access.md). A request by POST carries its parameters as a form.\n"
     yield "Any route but those for anybody may also answer:\n"
-    yield from _answers({str(status): {"description": said.what} for status, said in COMMON.items()})
-    for path, operations in asyncio.run(_described())["paths"].items():
+    yield from _answers({str(status): {"description": text} for status, text in COMMON_ERRORS.items()})
+    for path, operations in _document()["paths"].items():
         yield f"## {path}\n"
         for method, operation in operations.items():
             yield f"**{method.upper()}** {operation['summary']} Who may: {operation['x-role']}.\n"
@@ -183,7 +185,7 @@ def _parameters(operation: dict[str, Any]) -> Iterator[str]:
 
 
 def _usual(status: str, answer: dict[str, Any]) -> bool:
-    return int(status) in COMMON and answer["description"] == COMMON[int(status)].what
+    return bool(answer["description"] == COMMON_ERRORS.get(int(status)))
 
 
 def _answers(answers: dict[str, Any]) -> Iterator[str]:
@@ -192,13 +194,27 @@ def _answers(answers: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-async def _described() -> dict[str, Any]:
-    """Return the document of a server that is made for it, and asked nothing."""
+def types() -> Iterator[str]:
+    """Yield the types of the web UI."""
+    from typescript import types_file  # which tests that read the tables above do not need
+
+    return types_file(_document())
+
+
+@cache
+def _document() -> dict[str, Any]:
+    return asyncio.run(_build_document())
+
+
+async def _build_document() -> dict[str, Any]:
+    """Return the OpenAPI document of a server that is built for it."""
     with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as opened:
         data = Path(home)
         secrets = opened.enter_context(contextlib.closing(Secrets(data)))
         plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {})
-        return document(application(plan, Authenticator(secrets), opened, Traffic(), Readiness()).routes)
+        return build_document(
+            application(plan, Authenticator(secrets), opened, Traffic(), Readiness()).routes
+        )
 
 
 def events_page() -> Iterator[str]:
@@ -222,27 +238,28 @@ def events_page() -> Iterator[str]:
         yield f"| {xid.number} | {xid.name} | {xid.severity} | {xid.meaning} | {xid.action} |"
 
 
-PAGES = {
-    "metrics.md": metrics_page,
-    "events.md": events_page,
-    "configuration.md": config_page,
-    "commands.md": cli_page,
-    "api.md": api_page,
+FILES = {
+    REFERENCE / "metrics.md": metrics_page,
+    REFERENCE / "events.md": events_page,
+    REFERENCE / "configuration.md": config_page,
+    REFERENCE / "commands.md": cli_page,
+    REFERENCE / "api.md": api_page,
+    ROOT / "web" / "src" / "lib" / "types.ts": types,
 }
 
 
 def main() -> int:
-    """Write or check every page."""
+    """Write or check every file."""
     os.environ["COLUMNS"] = "100"
     stale = []
-    for name, page in PAGES.items():
-        path, text = REFERENCE / name, "\n".join(page()).rstrip() + "\n"
+    for path, lines in FILES.items():
+        text = "\n".join(lines()).rstrip() + "\n"
         if not path.exists() or path.read_text() != text:
-            stale.append(name)
+            stale.append(str(path.relative_to(ROOT)))
             if "--check" not in sys.argv:
                 path.write_text(text)
     if stale and "--check" in sys.argv:
-        print(f"not fresh: {', '.join(stale)} in docs/reference; run: make docs", file=sys.stderr)
+        print(f"not fresh: {', '.join(stale)}; run: make docs", file=sys.stderr)
         return 1
     return 0
 

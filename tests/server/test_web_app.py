@@ -17,8 +17,8 @@ from tests.server.serving import TOKEN
 from vigie.server.auth.authenticator import Authenticator, AuthPolicy
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
 from vigie.server.http.not_found import base_href
-from vigie.server.http.routes import ADDRESSES
 from vigie.server.web_app import HERE, preload_path, web_app_routes
+from vigie.wire.api.pages import WEB_PAGES
 
 SCRIPT = b"console.log('x')" * 100
 INDEX = f"<!doctype html><head>{HERE}<script src='./assets/index-1.js'></script></head>"
@@ -53,7 +53,8 @@ def app(built: Path) -> Iterator[AuthMiddleware]:
 
 def addresses() -> list[str]:
     found = []
-    for address in ADDRESSES:
+    for page in WEB_PAGES:
+        address = page.address
         for place, example in EXAMPLES.items():
             address = address.replace(place, example)
         found.append(address)

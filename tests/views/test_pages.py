@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.views import answers
 from vigie.views.terminal.help import HELP
 from vigie.views.terminal.measures import MEASURES
-from vigie.views.terminal.render import ScreenState, everything, frame, page_of
+from vigie.views.terminal.render import ScreenState, build_page, render_all, render_screen
 from vigie.views.terminal.routes import PageRoute
 from vigie.views.terminal.state import UiState, Visit, handle_key
 from vigie.views.terminal.styled_text import Line, TerminalStyle, encode_line, length, plain
@@ -28,21 +29,26 @@ PAGES: dict[PageRoute, Callable[[], dict[str, Any]]] = {
 }
 CLUSTER = PageRoute()
 ROUTES = st.sampled_from(sorted(PAGES))
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 GARBAGE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
 
 
+def load(answer: object, route: PageRoute = CLUSTER) -> ScreenState:
+    return ScreenState(route.decode(msgspec.json.encode(answer)))
+
+
 def screen(state: UiState, seen: ScreenState, columns: int = 80, rows: int = 24) -> list[Line]:
-    return frame(state, seen, page_of(state, seen, columns, rows), columns, rows)
+    return render_screen(state, seen, build_page(state, seen, columns, rows), columns, rows)
 
 
 def shown(route: PageRoute = CLUSTER, columns: int = 80, rows: int = 24, **given: Any) -> str:
     state = UiState((Visit(route, **given),))
     return "\n".join(
-        plain(line, TerminalStyle()) for line in screen(state, ScreenState(PAGES[route]()), columns, rows)
+        plain(line, TerminalStyle()) for line in screen(state, load(PAGES[route](), route), columns, rows)
     )
 
 
@@ -62,7 +68,7 @@ def test_every_measure_draws_what_is_known_and_hatches_what_is_not() -> None:
     tiles = {}
     for number, measure in enumerate(MEASURES):
         state = UiState(measure=number)
-        lines = [plain(line, TerminalStyle()) for line in screen(state, ScreenState(answers.cluster()))]
+        lines = [plain(line, TerminalStyle()) for line in screen(state, load(answers.cluster()))]
         tiles[measure.name] = next(line for line in lines if line.startswith("  gpu01")).split()[1:4]
     assert tiles == {
         "holder": ["AAAAAAAA", "gpu02", "bbbX····"],
@@ -80,7 +86,7 @@ def test_every_measure_draws_what_is_known_and_hatches_what_is_not() -> None:
     [
         (
             PageRoute("node", ("gpu02",)),
-            ["Node gpu02", "gpu02:3", "python", "rapl", "only root may read it", "1d1h"],
+            ["Node gpu02", "gpu02:3", "gpu 0, 954 MiB", "rapl", "only root may read it", "1d1h"],
         ),
         (
             PageRoute("gpu", ("gpu02", "3")),
@@ -98,7 +104,7 @@ def test_page_says_what_there_is(route: PageRoute, words: list[str]) -> None:
 
 
 def test_cluster_says_how_to_reach_what_it_has_no_room_for_and_events_lists_everything() -> None:
-    seen = ScreenState(answers.cluster() | {"incidents_more": 2})
+    seen = load(answers.cluster() | {"incidents_more": 2})
     assert "Needs attention  and 2 more: e" in "\n".join(
         plain(line, TerminalStyle()) for line in screen(UiState(), seen)
     )
@@ -123,7 +129,7 @@ def test_filter_leaves_what_has_all_its_words() -> None:
 
 
 def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
-    seen = ScreenState(answers.cluster(), "http://n1:8000: Connection refused", answers.NOW)
+    seen = ScreenState(load(answers.cluster()).answer, "http://n1:8000: Connection refused", answers.NOW)
     lines = [plain(line, TerminalStyle()) for line in screen(UiState(), seen)]
     assert lines[0].endswith("lost")
     assert "gpu01 AAAAAAAA" in "\n".join(lines)
@@ -133,13 +139,13 @@ def test_lost_server_is_one_line_and_what_was_known_stays() -> None:
 
 def test_page_of_another_moment_says_so() -> None:
     state = UiState((Visit(PageRoute(at="1794808200")),))
-    assert "not now (t: now)" in plain(screen(state, ScreenState(answers.cluster()))[0], TerminalStyle())
+    assert "not now (t: now)" in plain(screen(state, load(answers.cluster()))[0], TerminalStyle())
 
 
 def test_plain_look_is_ascii_of_the_same_width() -> None:
     for route, answer in PAGES.items():
         state = UiState((Visit(route),))
-        for line in screen(state, ScreenState(answer()), 120, 60):
+        for line in screen(state, load(answer(), route), 120, 60):
             drawn = encode_line(line, TerminalStyle(colour=False, ascii=True))
             assert drawn.isascii()
             assert len(plain(line, TerminalStyle(ascii=True))) <= 120
@@ -147,12 +153,12 @@ def test_plain_look_is_ascii_of_the_same_width() -> None:
 
 def test_cluster_without_gpus_shows_its_nodes_by_cpu() -> None:
     answer = answers.cluster() | {"nodes": [answers.node("n1", []), answers.node("n2", [], cpu=None)]}
-    text = "\n".join(plain(line, TerminalStyle()) for line in screen(UiState(), ScreenState(answer)))
+    text = "\n".join(plain(line, TerminalStyle()) for line in screen(UiState(), load(answer)))
     assert "Nodes  no GPUs are known" in text
     assert "n1 cpu 31%  n2 cpu ░" in text
     empty = answer | {"nodes": []}
     assert "vigie nodes join" in "\n".join(
-        plain(line, TerminalStyle()) for line in screen(UiState(), ScreenState(empty))
+        plain(line, TerminalStyle()) for line in screen(UiState(), load(empty))
     )
 
 
@@ -163,17 +169,16 @@ def test_help_fits_a_small_terminal() -> None:
 
 def test_without_colour_the_choice_is_still_marked() -> None:
     lines = [
-        encode_line(line, TerminalStyle(colour=False))
-        for line in screen(UiState(), ScreenState(answers.cluster()))
+        encode_line(line, TerminalStyle(colour=False)) for line in screen(UiState(), load(answers.cluster()))
     ]
     assert sum("7m" in line for line in lines) == 1
     assert not any("31m" in line or "33m" in line for line in lines)
 
 
 def test_everything_is_printed_once_without_keys() -> None:
-    state, seen = UiState(), ScreenState(answers.cluster())
+    state, seen = UiState(), load(answers.cluster())
     lines = [
-        plain(line, TerminalStyle()) for line in everything(state, seen, page_of(state, seen, 80, 0), 80)
+        plain(line, TerminalStyle()) for line in render_all(state, seen, build_page(state, seen, 80, 0), 80)
     ]
     assert lines[-1].split() == ["3", "train-3", "ada", "64", "3h", "Priority"]
 
@@ -188,9 +193,9 @@ def test_everything_is_printed_once_without_keys() -> None:
 def test_screen_is_exactly_as_high_and_never_wider_than_the_terminal(
     route: PageRoute, columns: int, rows: int, keys: list[str]
 ) -> None:
-    state, seen = UiState((Visit(route),)), ScreenState(PAGES[route]())
+    state, seen = UiState((Visit(route),)), load(PAGES[route](), route)
     for key in keys:
-        state = handle_key(state, key, page_of(state, seen, columns, rows), rows)
+        state = handle_key(state, key, build_page(state, seen, columns, rows), rows)
     lines = screen(state, seen, columns, rows)
     assert len(lines) == rows
     assert all(length(line) <= columns for line in lines)
@@ -198,13 +203,16 @@ def test_screen_is_exactly_as_high_and_never_wider_than_the_terminal(
 
 @settings(max_examples=80, deadline=None)
 @given(ROUTES, st.data(), st.integers(1, 120))
-def test_odd_answer_costs_no_more_than_what_is_odd(
+def test_odd_answer_is_refused_or_drawn_without_harm(
     route: PageRoute, data: st.DataObject, columns: int
 ) -> None:
     answer = copy.deepcopy(PAGES[route]())
-    for _ in range(3):
-        spoil(answer, data)
-    lines = screen(UiState((Visit(route),)), ScreenState(answer), columns, 50)
+    spoil(answer, data)
+    try:
+        state = load(answer, route)
+    except msgspec.DecodeError:
+        return
+    lines = screen(UiState((Visit(route),)), state, columns, 50)
     assert all(length(line) <= columns for line in lines)
     assert not any(
         char in encode_line(line, TerminalStyle(colour=False)).replace("\x1b[", "")
@@ -214,7 +222,7 @@ def test_odd_answer_costs_no_more_than_what_is_odd(
 
 
 def spoil(value: Any, data: st.DataObject) -> None:
-    """Replace something deep within by garbage."""
+    """Replace something deep within by a text, or by garbage."""
     while True:
         keys = sorted(value) if isinstance(value, dict) else list(range(len(value)))
         if not keys:
@@ -223,12 +231,28 @@ def spoil(value: Any, data: st.DataObject) -> None:
         if isinstance(value[key], dict | list) and value[key] and data.draw(st.integers(0, 3)):
             value = value[key]
         else:
-            value[key] = data.draw(GARBAGE)
+            value[key] = data.draw(TEXT if isinstance(value[key], str) else GARBAGE)
             return
+
+
+@pytest.mark.parametrize("route", PAGES, ids=str)
+def test_field_of_a_newer_server_breaks_nothing(route: PageRoute) -> None:
+    def extend(value: Any) -> Any:
+        if isinstance(value, list):
+            return [extend(part) for part in value]
+        if isinstance(value, dict):
+            return {name: extend(part) for name, part in value.items()} | {"newer": "x"}
+        return value
+
+    plain_page, extended = PAGES[route](), extend(PAGES[route]())
+    for loose in ("labels", "where", "medians", "errors", "inventory", "expected"):
+        assert loose not in plain_page or loose in extended
+    assert route.decode(msgspec.json.encode(extended | {"medians": {}, "errors": {}})).at_ms == answers.NOW
 
 
 @given(GARBAGE)
 @settings(deadline=None)
-def test_answer_that_is_nothing_of_the_kind_is_an_empty_page(answer: object) -> None:
+def test_answer_that_is_nothing_of_the_kind_is_refused(answer: object) -> None:
     for route in PAGES:
-        assert len(screen(UiState((Visit(route),)), ScreenState(answer))) == 24
+        with pytest.raises(msgspec.DecodeError):
+            load(answer, route)

@@ -10,32 +10,24 @@ from playwright.sync_api import expect
 
 from tests.web.conftest import Open
 from tests.web.programs import Running
+from vigie.wire.api.pages import WEB_PAGES
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 BAD = ("serious", "critical")
 FIND = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .map(({id, impact, nodes}) => ({id, impact, where: nodes.slice(0, 5).map(node => node.html)}))"""
 PHONE = 390
-ROUTES = (
-    "",
-    "jobs",
-    "jobs?state=waiting",
-    "jobs?state=finished",
-    "job/4211",
-    "job/4249",
-    "nodes",
-    "node/gpu03",
-    "node/gpu14",
-    "gpu/gpu03/5",
-    "gpu/gpu08/2",
-    "users",
-    "user/bob",
-    "events",
-    "dashboards",
-    "dashboard/gpu-node",
-    "explore",
-    "vigie",
-)
+# What stands in place of an address with variables.
+EXAMPLES = {
+    "job": "job/4211",
+    "node": "node/gpu03",
+    "gpu": "gpu/gpu03/5",
+    "user": "user/bob",
+    "dashboard": "dashboard/gpu-node",
+}
+MORE = ("jobs?state=waiting", "jobs?state=finished", "job/4249", "node/gpu14", "gpu/gpu08/2")
+NAMES = [page.address.split("/")[1] for page in WEB_PAGES]
+ROUTES = (*(EXAMPLES.get(name, name) for name in NAMES), *MORE)
 DARK = ("", "job/4211", "node/gpu03", "gpu/gpu08/2", "events", "explore")
 
 

@@ -10,7 +10,7 @@ import "./style/drawings.css";
 import "./style/pages.css";
 import { render } from "preact";
 import { App } from "./app";
-import { start } from "./lib/live";
+import { start } from "./lib/heartbeat";
 import { startTheme } from "./lib/theme";
 import { follow } from "./lib/url";
 

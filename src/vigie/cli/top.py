@@ -9,6 +9,8 @@ import os
 import shutil
 import sys
 
+import msgspec
+
 from vigie.cli import _argument_types, _server_client
 from vigie.cli.settings import flags
 from vigie.views.terminal import app
@@ -41,37 +43,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the cluster until the reader quits, or once."""
-    first = _asked(arguments, "api/pages/cluster")  # a server that is not there is said at once
+    first = _fetch(arguments, "api/pages/cluster")  # a server that is not there is reported at once
     if arguments.json:
-        output.show([json.dumps(first)])
+        output.show([json.dumps(msgspec.json.decode(first))])
         return 0
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    look = TerminalStyle(
+    style = TerminalStyle(
         output.colourful(sys.stdout) and not arguments.plain, arguments.plain or encoding != "utf8"
     )
     drawable = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if arguments.once or not drawable:
-        output.show(app.once(lambda _: first, look, shutil.get_terminal_size().columns))
+        output.show(app.render_once(lambda _: first, style, shutil.get_terminal_size().columns))
         return 0
-    app.run(lambda path: _asked_on(arguments, path), look, arguments.every)
+    app.run(lambda path: _fetch_again(arguments, path), style, arguments.every)
     return 0
 
 
-def _asked(arguments: argparse.Namespace, path: str) -> object:
+def _fetch(arguments: argparse.Namespace, path: str) -> bytes:
     try:
-        return json.loads(_server_client.asked(arguments, "GET", path, seconds=SECONDS))
+        return _server_client.asked(arguments, "GET", path, seconds=SECONDS)
     except (OSError, http.client.HTTPException) as error:
         raise NoResponseError(f"{arguments.server}: {error}") from None
     except _server_client.ServerRequestError as error:
         raise NoResponseError(str(error)) from None
-    except json.JSONDecodeError:
-        raise NoResponseError(f"{arguments.server}: the answer is not that of a vigie server") from None
 
 
-def _asked_on(arguments: argparse.Namespace, path: str) -> object:
-    """Ask again; by now the reader knows where, so that a line has room for why there is no answer."""
+def _fetch_again(arguments: argparse.Namespace, path: str) -> bytes:
+    """Request a page; by now the reader knows where, so that a line has room for why there is no answer."""
     try:
-        return _asked(arguments, path)
+        return _fetch(arguments, path)
     except NoResponseError as error:
         raise NoResponseError(
             str(error).removeprefix(f"{_server_client.place(arguments).url}/{path}: ")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-KINDS = ("lines", "band", "number", "table", "bars", "heat")
+PanelKind = Literal["lines", "band", "number", "table", "bars", "heat"]
+KINDS: tuple[PanelKind, ...] = get_args(PanelKind)
 STATES = ("warning", "critical")
 UNITS = (
     "",
@@ -36,14 +37,14 @@ class PanelQuery(NamedTuple):
     promql: str
     legend: str = ""
     unit: str = ""
-    state: str = ""
+    state: Literal["", "warning", "critical"] = ""
 
 
 class Threshold(NamedTuple):
     """The state of a value that is at least this one, or at most with `below`."""
 
     value: float
-    state: str
+    state: Literal["warning", "critical"]
     below: bool = False
 
 
@@ -59,7 +60,7 @@ class Panel(NamedTuple):
     why: str
     queries: tuple[PanelQuery, ...]
     unit: str = ""
-    kind: str = "lines"
+    kind: PanelKind = "lines"
     thresholds: tuple[Threshold, ...] = ()
     floor: float | None = None
     ceiling: float | None = None

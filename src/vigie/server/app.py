@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from vigie.query.limits import QueryLimits
 from vigie.server.api.dashboards import dashboard_routes
 from vigie.server.api.health import health_routes
+from vigie.server.api.prometheus.operations import WRITER, build_routes
 from vigie.server.api.prometheus.queries import Queries, now_ms
 from vigie.server.api.prometheus.status import Status
 from vigie.server.api.prometheus.targets import NOTHING_SCRAPED, ActiveTargets
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
-from vigie.server.http.requests import Handler, QueryWork, handle_errors
+from vigie.server.http.requests import QueryWork
 from vigie.server.ingest.metadata import MetricMetadata
 from vigie.server.ingest.remote_write import Write, WriteRoute
 from vigie.server.metrics import ServerMetrics
 from vigie.server.privacy.redacted_storage import RedactedExecutor
-
-BOTH = ("GET", "POST")
 
 
 class AppParts(NamedTuple):
@@ -44,33 +43,15 @@ class AppParts(NamedTuple):
 def build(parts: AppParts) -> AuthMiddleware:
     """Return the application over the embedded store."""
     readers = RedactedExecutor(parts.readers) if parts.callers.privacy.hides else parts.readers
-    asks = Queries(readers, parts.limits, parts.own, parts.clock)
+    queries = Queries(readers, parts.limits, parts.own, parts.clock)
     status = Status(readers, parts.own, parts.flags, parts.retention, parts.clock, parts.families)
     routes: list[BaseRoute] = [
-        *_api("query", asks.query, BOTH),
-        *_api("query_range", asks.query_range, BOTH),
-        *_api("query_exemplars", asks.exemplars, BOTH),
-        *_api("format_query", asks.format_query, BOTH),
-        *_api("series", asks.series, BOTH),
-        *_api("labels", asks.labels, BOTH),
-        *_api("label/{name:text}/values", asks.label_values),
-        *_api("metadata", status.metadata),
-        *_api("targets", parts.targets.answer),
-        *_api("rules", status.rules),
-        *_api("alerts", status.alerts),
-        *_api("status/buildinfo", status.build),
-        *_api("status/runtimeinfo", status.runtime),
-        *_api("status/flags", status.flags),
-        *_api("status/config", status.config),
-        *_api("status/tsdb", status.tsdb),
-        *_api("write", WriteRoute(parts.write).answer, ("POST",)),
-        Route("/federate", handle_errors(status.federate), methods=["GET"]),
+        *queries.routes(),
+        *status.routes(),
+        *build_routes({"targets": parts.targets.answer}),
+        *build_routes({"write": WriteRoute(parts.write).answer}, ("POST",), WRITER),
         *health_routes(parts.own, parts.reasons),
         *dashboard_routes(),
         *parts.more,
     ]
     return with_auth(routes, parts.callers)
-
-
-def _api(path: str, handler: Handler, methods: tuple[str, ...] = ("GET",)) -> list[Route]:
-    return [Route(f"/api/v1/{path}", handle_errors(handler), methods=list(methods))]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute
 
 from vigie.model import Event, Table
 from vigie.server.api.bindings import BindingRoutes
@@ -23,7 +23,6 @@ from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
-from vigie.server.http.requests import handle_errors
 from vigie.server.ingest.link_endpoint import ANSWER_SECONDS, LinkEndpoint, NodeKeys
 from vigie.server.ingest.link_session import FrameSink, LinkServices
 from vigie.server.ingest.link_tables import SharedTables
@@ -88,9 +87,8 @@ class ScrapeServices:
     def routes(self) -> list[BaseRoute]:
         registration = RegistrationRoutes(self.targets)
         return [
-            Route("/add_node", handle_errors(registration.add), methods=["POST"]),
-            Route("/remove_node", handle_errors(registration.remove), methods=["POST"]),
-            Route("/sd/prometheus", handle_errors(self._discovery.answer), methods=["GET"]),
+            *registration.routes(),
+            *self._discovery.routes(),
         ]
 
 
@@ -146,7 +144,7 @@ class LinkHub:
 
     def routes(self) -> list[BaseRoute]:
         return [
-            WebSocketRoute("/link", self.links.answer),
+            *self.links.routes(),
             *NodeRoutes(self.nodes, self.links).routes(),
             *NodeCommandRoutes(self.nodes, self.links).routes(),
             *EventRoutes(self.events).routes(),

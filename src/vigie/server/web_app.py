@@ -9,27 +9,35 @@ from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 import vigie
 from vigie.server.http.html import page_headers
 from vigie.server.http.not_found import base_href
-from vigie.server.http.requests import error_response, handle_errors, wants_gzip
+from vigie.server.http.requests import error_response, wants_gzip
 from vigie.server.http.responses import respond_with_etag
-from vigie.server.http.routes import ADDRESSES, ASSET, ICON
+from vigie.server.http.routes import HTML, JSON, TEXT, ApiRoute, Content, Operation
+from vigie.wire.api.pages import WEB_PAGES
+from vigie.wire.api.resources import ApiError
 
-PAGE_PATHS = {
-    "": "cluster",
-    "jobs": "jobs?state=running",
-    "job": "jobs/{}",
-    "nodes": "nodes",
-    "node": "nodes/{}",
-    "gpu": "gpus/{}/{}",
-    "users": "users",
-    "user": "users/{}",
-    "events": "incidents",
+# A name with a line break is none, and one with a slash at its end is found without it.
+NO_FILE = {
+    307: Content("The address without the slash at its end."),
+    404: Content("There is no such page or file.", {JSON: ApiError, TEXT: str}),
 }
+SHOW_PAGE = Operation(
+    "Show a page.",
+    Content("The page.", {HTML: str}),
+    errors={**NO_FILE, 503: Content("The web UI has not been built.", {JSON: ApiError, HTML: str})},
+)
+GET_ASSET = Operation(
+    "A file of the web UI.",
+    Content("The file.", {"text/javascript": str, "text/css": str}),
+    errors=NO_FILE,
+)
+GET_ICON = Operation("The icon.", Content("The icon.", {"image/svg+xml": str}), errors=NO_FILE)
+LOADS = {page.address.split("/")[1]: page.loads for page in WEB_PAGES if page.loads}
 PLAIN = "!'()*"  # what encodeURIComponent leaves as it is beside what quote does
 FOLDER = Path(vigie.__file__).parent / "page"
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
@@ -65,7 +73,7 @@ def preload_path(scope: Scope) -> str | None:
         return None  # it may say a moment, or a tab
     path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]
     page, *names = path.decode(errors="replace").strip("/").split("/")
-    path = PAGE_PATHS.get(page)
+    path = LOADS.get(page)
     if path is None or path.count("{}") != len(names):
         return None
     return "api/pages/" + path.format(*(quote(unquote(name), safe=PLAIN) for name in names))
@@ -73,9 +81,12 @@ def preload_path(scope: Scope) -> str | None:
 
 def web_app_routes(folder: Path = FOLDER) -> list[BaseRoute]:
     """Return the routes of the page whose built files are in a folder."""
-    page = WebApp(folder)
-    documents = [Route(address, handle_errors(page.document)) for address in ADDRESSES]
-    return [*documents, Route(ASSET, handle_errors(page.asset)), Route(ICON, handle_errors(page.icon))]
+    app = WebApp(folder)
+    return [
+        *(ApiRoute(page.address, app.document, SHOW_PAGE) for page in WEB_PAGES),
+        ApiRoute("/assets/{name}", app.asset, GET_ASSET),
+        ApiRoute("/icon.svg", app.icon, GET_ICON),
+    ]
 
 
 class WebApp:

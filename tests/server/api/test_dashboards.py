@@ -24,7 +24,7 @@ def ask(data: Path, path: str) -> Answer:
 def test_list_has_those_that_are_meant_for_it(tmp_path: Path) -> None:
     rows = ask(tmp_path, "/api/dashboards").json["dashboards"]
     assert [row["slug"] for row in rows] == [board.slug for board in all_dashboards() if board.listed]
-    assert all(row.keys() == {"slug", "title", "sentence"} for row in rows)
+    assert all(row.keys() == {"slug", "title", "description"} for row in rows)
 
 
 @pytest.mark.parametrize("slug", ["cluster", "page-gpu"])

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from tests.server.linking import Agent, Place, introduction, run, serving, until
+from tests.server.route_table import TABLE
 from vigie import cli
 from vigie.agent.link.commands import CommandRunner
 from vigie.server.api.nodes import PATH
-from vigie.server.http.routes import ADMIN, rule_of
+from vigie.server.http.routes import ADMIN
 from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
 
 pytestmark = pytest.mark.process
@@ -149,4 +150,4 @@ def test_command_prints_what_the_node_says(
 
 
 def test_only_an_admin_may() -> None:
-    assert rule_of("POST", PATH) == ADMIN
+    assert TABLE[f"POST {PATH}"] == ADMIN

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tests.server.linking import Agent, Place, agent, run, serving, until
+from tests.server.route_table import TABLE, stand_in
 from vigie.agent.http.server import Response as AgentResponse
 from vigie.agent.http.unix_handlers import UnixHandlers
 from vigie.agent.http.unix_socket import listen
@@ -24,7 +25,6 @@ from vigie.cli import main
 from vigie.model import Binding
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import with_auth
-from vigie.server.http.routes import TABLE
 from vigie.server.privacy.redactor import Privacy
 from vigie.wire.messages import MAX_MESSAGE, DelegatedRequest, DelegatedResponse
 
@@ -62,7 +62,10 @@ def test_nothing_is_changed_and_nobody_signs_in_on_the_word_of_a_node(tmp_path: 
         async def reached(_: Request) -> Response:
             return PlainTextResponse("reached")
 
-        more = [Route(path, reached) for path in ("/remove_node", "/add_node", "/api/v1/write", "/")]
+        more = [
+            stand_in(row, reached)
+            for row in ("POST /remove_node", "POST /add_node", "POST /api/v1/write", "/")
+        ]
         async with vouched(tmp_path, *more) as (_, one):
             assert await one.link.request("root", "/") == (200, b"reached")
             for row in TABLE:
@@ -90,7 +93,7 @@ def test_answer_that_the_link_cannot_carry_is_refused_and_the_link_lives(tmp_pat
         async def large(_: Request) -> Response:
             return Response(b"x" * MAX_MESSAGE)
 
-        async with vouched(tmp_path, Route("/metrics", large)) as (_, one):
+        async with vouched(tmp_path, stand_in("/metrics", large)) as (_, one):
             assert (await one.link.request("ada", "/metrics"))[0] == 413
             assert (await one.link.request("ada", "/api/nodes"))[0] == 200
             assert one.link.counters.connections == 1

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
+from tests.server.route_table import stand_in
 from tests.server.serving import TOKEN
 from vigie.model import Event, format_series
 from vigie.server.auth.authenticator import AT_ONCE, COOKIE, Authenticator, AuthPolicy
@@ -43,7 +43,7 @@ async def _say(_: Request) -> Response:
 
 
 def _application(callers: Authenticator) -> ASGIApp:
-    return with_auth([Route("/metrics", _say), Route("/add_node", _say, methods=["POST"])], callers)
+    return with_auth([stand_in("/metrics", _say), stand_in("POST /add_node", _say)], callers)
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
+from tests.server.route_table import stand_in
 from tests.server.serving import TOKEN
 from vigie.server.auth.authenticator import Authenticator, AuthPolicy
 from vigie.server.auth.login import MAX_ADDRESS, check_return_path
@@ -41,7 +41,7 @@ def secrets() -> Iterator[Secrets]:
 
 @pytest.fixture(scope="module")
 def app(secrets: Secrets) -> ASGIApp:
-    return with_auth([Route("/job/{id:text}", _say)], Authenticator(secrets, AuthPolicy(auth="always")))
+    return with_auth([stand_in("/job/{id:text}", _say)], Authenticator(secrets, AuthPolicy(auth="always")))
 
 
 def way_of(answer: Answer) -> str:

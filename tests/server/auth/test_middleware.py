@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
 from tests.server.asgi import Answer, call
 from tests.server.known import known_secrets
+from tests.server.route_table import TABLE, stand_in
 from tests.server.serving import TOKEN, Direct
 from vigie.query.limits import QueryLimits
 from vigie.server import app
@@ -22,28 +23,28 @@ from vigie.server.api.prometheus import remote_backend
 from vigie.server.auth.authenticator import Authenticator, AuthPolicy, identity_of
 from vigie.server.auth.middleware import with_auth
 from vigie.server.auth.secrets import Identity, Secrets
-from vigie.server.http.routes import TABLE
+from vigie.server.http.routes import Operation, SocketRoute
 from vigie.server.metrics import ServerMetrics
 
 OPEN = {"/healthz", "/readyz", "/login", "POST /api/login"}
 SIGNING = {"/login", "/api/login", "/api/logout", "/api/session"}
 RESTRICTED = {
-    "/api/v1/write",
-    "/add_node",
-    "/remove_node",
+    "POST /api/v1/write",
+    "POST /add_node",
+    "POST /remove_node",
     "/link",
     "POST /api/nodes/{name}",
     "DELETE /api/nodes/{name}",
-    "/api/nodes/{name}/gpus/{do}",
+    "POST /api/nodes/{name}/gpus/{do}",
 }
 # Who may what, said once more in other words than the table's.
 MAY: dict[str, Callable[[str], bool]] = {
     "viewer": lambda row: row not in RESTRICTED,
     "user": lambda row: row not in RESTRICTED,
     "admin": lambda row: row != "/link",
-    "writer": lambda row: row == "/api/v1/write" or row in OPEN,
+    "writer": lambda row: row == "POST /api/v1/write" or row in OPEN,
     "node": lambda row: row == "/link" or row in OPEN,
-    "join": lambda row: row in {"/link", "/add_node"} | OPEN,
+    "join": lambda row: row in {"/link", "POST /add_node"} | OPEN,
     "nobody here": lambda row: row not in RESTRICTED,
     "nobody elsewhere": lambda row: row in OPEN,
     "a liar": lambda row: row in OPEN,
@@ -60,12 +61,9 @@ async def _accept(socket: WebSocket) -> None:
 
 def _routes() -> list[BaseRoute]:
     """Return a route for each row of the table that signing in does not bring."""
-    rows = [row.rpartition(" ")[::2] for row in TABLE]
-    found: list[BaseRoute] = [WebSocketRoute("/link", _accept)]
-    for method, path in rows:
-        if path not in SIGNING | {"/link"}:
-            found.append(Route(path, _say, methods=[method or "GET", *(["POST"] if not method else [])]))
-    return found
+    link = SocketRoute("/link", _accept, TABLE["/link"], Operation("A stand-in.", str))
+    others = [row for row in TABLE if row.rpartition(" ")[2] not in SIGNING | {"/link"}]
+    return [link, *(stand_in(row, _say) for row in others)]
 
 
 @pytest.fixture(scope="module")
@@ -150,8 +148,8 @@ def test_routes_of_the_server_all_have_a_row_and_want_credentials(secrets: Secre
             assert status == 401 or row in OPEN
 
 
-def test_route_without_a_row_is_an_error(secrets: Secrets) -> None:
-    with pytest.raises(ValueError, match=r"/secret has no row"):
+def test_route_without_a_declaration_is_an_error(secrets: Secrets) -> None:
+    with pytest.raises(TypeError, match=r"/secret.*says neither who may"):
         with_auth([Route("/secret", _say)], Authenticator(secrets))
 
 
@@ -174,10 +172,7 @@ def test_other_spelling_of_a_path_reaches_nothing(
 
 
 def test_rule_is_that_of_the_route_which_takes_the_request(secrets: Secrets) -> None:
-    both = [
-        Route("/api/nodes/{name}", _say, methods=["GET"]),
-        Route("/api/nodes/{name}", _say, methods=["DELETE"]),
-    ]
+    both = [stand_in("/api/nodes/{name}", _say), stand_in("DELETE /api/nodes/{name}", _say)]
     application = with_auth(both, Authenticator(secrets))
     assert call(application, "GET", "/api/nodes/n1").status == 200
     assert call(application, "DELETE", "/api/nodes/n1").status == 401

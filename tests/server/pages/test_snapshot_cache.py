@@ -16,17 +16,18 @@ from vigie.query.engine import Engine
 from vigie.query.errors import ExecutionError, QueryError
 from vigie.server.pages import humanize, queries, rows
 from vigie.server.pages import snapshot_cache as module
-from vigie.server.pages.cluster_page import cluster_page
+from vigie.server.pages.cluster_page import build_cluster_page
 from vigie.server.pages.cluster_state import NO_LEDGERS, EmptyClusterState
 from vigie.server.pages.incident_monitor import UNFINISHED, IncidentMonitor
-from vigie.server.pages.job_page import jobs_page
+from vigie.server.pages.job_page import build_jobs_page
 from vigie.server.pages.queries import SLOW
 from vigie.server.pages.query_batch import BatchQuery, BatchResult, QuerySpan, RemoteRunner
 from vigie.server.pages.snapshot_cache import SnapshotCache
-from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, qualify, verdict
+from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, build_verdict, qualify
 from vigie.server.privacy.redactor import Redactor
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.heads.ungrouped import Samples
+from vigie.wire.api.rows import Holder
 
 
 class There(Engine):
@@ -160,14 +161,12 @@ def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
     async def test() -> None:
         asker = RemoteRunner(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
         snapshot = await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()
-        page = cluster_page(snapshot, Redactor(None), simulated=False)
-        assert page["nodes"][0]["cells"][0]["holder"]["id"] == "17"
-        assert (
-            page["verdict"]["sentence"] == "Nothing needs you. 1 of 1 GPU held, 1 working, 0 held but idle."
-        )
-        jobs = next(row for row in page["numbers"] if row["key"] == "jobs")
-        assert (jobs["value"], jobs["reason"]) == (None, NO_LEDGERS)
-        assert NO_LEDGERS in jobs_page(snapshot, Redactor(None), "")["verdict"]["sentence"]
+        page = build_cluster_page(snapshot, Redactor(None), simulated=False)
+        assert page.nodes[0].cells[0].holder == Holder("job", "17", "17", "ada")
+        assert page.verdict.sentence == "Nothing needs you. 1 of 1 GPU held, 1 working, 0 held but idle."
+        jobs = next(row for row in page.numbers if row.key == "jobs")
+        assert (jobs.value, jobs.reason) == (None, NO_LEDGERS)
+        assert NO_LEDGERS in build_jobs_page(snapshot, Redactor(None), "").verdict.sentence
 
     run(test)
 
@@ -217,9 +216,9 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
         told = await watch.incidents(snapshot)
         assert (told.incidents, told.lacking) == ([], "too many samples")
         snapshot.errors["findings"] = told.lacking
-        said = qualify(cluster_page(snapshot, Redactor(None), simulated=False)["verdict"], snapshot.unsure)
-        assert said["state"] == "unknown"
-        assert "Not all is known yet: too many samples." in said["sentence"]
+        said = qualify(build_cluster_page(snapshot, Redactor(None), simulated=False).verdict, snapshot.unsure)
+        assert said.state == "unknown"
+        assert "Not all is known yet: too many samples." in said.sentence
 
     run(test)
     assert "too many samples" in caplog.text
@@ -241,11 +240,11 @@ def test_findings_are_not_yet_known_as_long_as_little_was_watched() -> None:
 
 
 def test_verdict_that_does_not_know_all_calls_nothing_well_and_keeps_what_is_bad() -> None:
-    assert qualify(verdict(OK, "It is well."), "no") == verdict(
+    assert qualify(build_verdict(OK, "It is well."), "no") == build_verdict(
         UNKNOWN, "It is well. Not all is known yet: no."
     )
-    assert qualify(verdict(CRITICAL, "Broken."), "no")["state"] == CRITICAL
-    assert qualify(verdict(OK, "It is well."), "") == verdict(OK, "It is well.")
+    assert qualify(build_verdict(CRITICAL, "Broken."), "no").state == CRITICAL
+    assert qualify(build_verdict(OK, "It is well."), "") == build_verdict(OK, "It is well.")
 
 
 class Slow(Counting):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from starlette.types import Receive, Scope, Send
 
 from tests.server.known import known_secrets
+from tests.server.route_table import TABLE
 from tests.server.serving import TOKEN, listening
 from vigie.cli._auth_options import privacy
 from vigie.cli.demo import made
@@ -27,7 +28,6 @@ from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Identity
 from vigie.server.http.request_log import Traffic
-from vigie.server.http.routes import TABLE
 from vigie.server.privacy.host_redaction import HostRedactor
 from vigie.server.privacy.redactor import Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application

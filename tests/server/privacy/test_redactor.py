@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.server.known import known_secrets
+from tests.server.route_table import TABLE
 from tests.server.serving import TOKEN, Said, listening
 from vigie.cli._auth_options import privacy
 from vigie.common.config import ConfigError
@@ -28,7 +29,6 @@ from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.http.request_log import Traffic
-from vigie.server.http.routes import TABLE
 from vigie.server.privacy.redactor import LABELS, Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application
 from vigie.store.filesystem import STORE_DIRECTORY

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.views.terminal.keys import MOST_WAITING, decode_keys
+from vigie.views.terminal.keys import MAX_WAITING, decode_keys
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_keys_that_come_in_pieces_are_put_together(sent: bytes, at: int) -> None
 @given(st.binary(max_size=200))
 def test_garbage_leaves_little_behind_and_gives_only_names_and_printable_characters(sent: bytes) -> None:
     keys, rest = decode_keys(sent, done=False)
-    assert len(rest) < MOST_WAITING
+    assert len(rest) < MAX_WAITING
     assert all(key.isprintable() for key in keys)
     assert decode_keys(sent, done=True)[1] == b""

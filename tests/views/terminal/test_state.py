@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from tests.views import answers
 from vigie.views.terminal import selection
 from vigie.views.terminal.page import TerminalPage
-from vigie.views.terminal.render import ScreenState, page_of
+from vigie.views.terminal.render import ScreenState, build_page
 from vigie.views.terminal.routes import PageRoute, parse_route
-from vigie.views.terminal.state import MOST_VISITS, UiState, Visit, handle_key
+from vigie.views.terminal.state import MAX_VISITS, UiState, Visit, handle_key
 
 HEIGHT = 10
 
 
+ANSWERS: dict[str, Callable[[], dict[str, Any]]] = {
+    "": answers.cluster,
+    "node": answers.node_page,
+    "gpu": answers.gpu_page,
+    "job": answers.job_page,
+    "user": answers.user_page,
+    "events": answers.events_page,
+}
+
+
 def page(state: UiState, answer: dict[str, Any] | None = None) -> TerminalPage:
-    return page_of(state, ScreenState(answer or answers.cluster()), 80, 24)
+    route = state.here.route
+    body = msgspec.json.encode(answer or ANSWERS[route.kind]())
+    return build_page(state, ScreenState(route.decode(body)), 80, 24)
 
 
 def after(*keys: str, state: UiState | None = None) -> UiState:
@@ -115,9 +130,9 @@ def test_chosen_stays_chosen_when_other_rows_come_and_go() -> None:
 
 def test_visits_are_bounded() -> None:
     state = UiState()
-    for number in range(3 * MOST_VISITS):
-        state = after("home", "down", "enter", state=state.at(Visit(PageRoute("job", (str(number),)))))
-    assert len(state.visits) <= MOST_VISITS + 1
+    for number in range(3 * MAX_VISITS):
+        state = after("end", "enter", state=state.at(Visit(PageRoute("job", (str(number),)))))
+    assert len(state.visits) <= MAX_VISITS + 1
 
 
 def test_links_are_those_of_the_web_page() -> None:

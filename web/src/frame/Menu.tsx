@@ -1,29 +1,25 @@
 // The pages, by the question they answer; below, what operators look up.
 import { useEffect, useRef } from "preact/hooks";
-import type { Session } from "../lib/types";
+import { type Session, WEB_PAGES } from "../lib/types";
 import { link, path, usePlace } from "../lib/url";
 
-const PAGES: [string, string, string[]][] = [
-  ["", "Cluster", []],
-  ["jobs", "Jobs", ["job"]],
-  ["nodes", "Nodes", ["node", "gpu"]],
-  ["users", "Users", ["user"]],
-  ["events", "Events", []],
-];
-const TOOLS: [string, string, string[]][] = [
-  ["dashboards", "Dashboards", ["dashboard"]],
-  ["explore", "Explore", []],
-  ["vigie", "vigie itself", []],
-];
+/** An entry: its address, its text, and the pages that stand below it. */
+type Entries = [string, string, string[]][];
+
+function entries(tool: boolean): Entries {
+  return WEB_PAGES.filter((page) => page.title && page.tool === tool).map(({ name, title }) => [
+    name,
+    title,
+    WEB_PAGES.filter(({ menu }) => menu && menu === name).map((page) => page.name),
+  ]);
+}
 
 export function Menu({ session }: { session: Session | null }) {
-  const own: [string, string, string[]][] = session?.user
-    ? [[path("user", session.user), "My GPUs", []]]
-    : [];
+  const own: Entries = session?.user ? [[path("user", session.user), "My GPUs", []]] : [];
   return (
     <nav class="menu" aria-label="Pages">
-      <ul>{PAGES.map(entry)}</ul>
-      <ul>{[...own, ...TOOLS].map(entry)}</ul>
+      <ul>{entries(false).map(entry)}</ul>
+      <ul>{[...own, ...entries(true)].map(entry)}</ul>
     </nav>
   );
 }

@@ -1,7 +1,7 @@
 // Ctrl-K: nodes, GPUs, jobs, users, events, metrics and pages by name.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask } from "../lib/api";
-import type { Found } from "../lib/types";
+import { fetchJson } from "../lib/api";
+import type { SearchResult } from "../lib/types";
 import { go, link } from "../lib/url";
 
 const PAUSE = 120; // ms without a key before the server is asked
@@ -50,7 +50,7 @@ export function Search() {
 
 function Finder({ asking, close }: { asking: boolean; close: () => void }) {
   const [text, setText] = useState("");
-  const [found, setFound] = useState<Found[]>([]);
+  const [found, setFound] = useState<SearchResult[]>([]);
   const [asked, setAsked] = useState<string | null>(null); // what `found` fits
   const typed = useRef(""); // what stands in the field, before it is drawn anew
   const eager = useRef(false); // Enter was pressed before the answer came
@@ -60,7 +60,7 @@ function Finder({ asking, close }: { asking: boolean; close: () => void }) {
     if (!asking) return;
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      ask<{ found: Found[] }>(`api/search?q=${encodeURIComponent(text)}`, stop.signal)
+      fetchJson<{ found: SearchResult[] }>(`api/search?q=${encodeURIComponent(text)}`, stop.signal)
         .then((answer) => {
           if (text !== typed.current) return; // the next answer is under way
           if (eager.current) open(answer.found[0]);
@@ -77,7 +77,7 @@ function Finder({ asking, close }: { asking: boolean; close: () => void }) {
       stop.abort();
     };
   }, [text, asking]);
-  const open = (one: Found | undefined) => {
+  const open = (one: SearchResult | undefined) => {
     if (!one) return;
     close();
     go(link(one.link));

@@ -2,9 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useOnce } from "../lib/api";
 import type { Session } from "../lib/types";
-import { Lost } from "./Lost";
+import { ConnectionLost } from "./ConnectionLost";
 import { Menu } from "./Menu";
-import { Top } from "./Top";
+import { TopBar } from "./TopBar";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const { data: session } = useOnce<Session>("api/session");
@@ -20,8 +20,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
       >
         Skip to the content
       </a>
-      <Top session={session} />
-      <Lost />
+      <TopBar session={session} />
+      <ConnectionLost />
       {session?.simulated && (
         <p class="banner" role="note">
           A simulated cluster: nothing here is real. <code>vigie up</code> watches this machine.

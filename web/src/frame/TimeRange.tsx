@@ -1,8 +1,8 @@
 // The time range of all charts: the last while, or from here to there.
-import { useRange } from "../lib/live";
-import { clock, type Range, usualFrom } from "../lib/time";
+import { useRange } from "../lib/heartbeat";
+import { clock, defaultFrom, type Range } from "../lib/time";
 import { type Changes, go, here, usePlace } from "../lib/url";
-import { Drop } from "../parts/Drop";
+import { Dropdown } from "../parts/Dropdown";
 
 const LAST: [string, string][] = [
   ["now-15m", "15 min"],
@@ -21,11 +21,11 @@ type Set = (changes: Changes) => void;
 export function TimeRange() {
   const { query } = usePlace();
   const range = useRange();
-  const from = query.get("from") ?? usualFrom();
+  const from = query.get("from") ?? defaultFrom();
   const named = range.live ? LAST.find(([value]) => value === from)?.[1] : undefined;
   const text = named ? `last ${named}` : `${clock(range.from, range.to)} to ${clock(range.to, range.to)}`;
   return (
-    <Drop kind="range" label="Time range" text={text}>
+    <Dropdown kind="range" label="Time range" text={text}>
       {(close) => {
         const set: Set = (changes) => {
           close();
@@ -39,7 +39,7 @@ export function TimeRange() {
           </>
         );
       }}
-    </Drop>
+    </Dropdown>
   );
 }
 
@@ -51,7 +51,7 @@ function Lasts({ named, set }: { named: string | undefined; set: Set }) {
           <button
             type="button"
             aria-pressed={named === label}
-            onClick={() => set({ from: value === usualFrom() ? null : value, to: null })}
+            onClick={() => set({ from: value === defaultFrom() ? null : value, to: null })}
           >
             last {label}
           </button>

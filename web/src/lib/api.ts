@@ -1,15 +1,15 @@
 // Asks the server, keeps the last answer while the next is on its way, and the last few for the Back button.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { reportLost, useBeat } from "./live";
+import { reportLost, useHeartbeat } from "./heartbeat";
 import { moment } from "./time";
 import { address, usePlace } from "./url";
 
 const DEADLINE = 30_000; // ms
-const MOST = 60; // answers kept
+const MAX_KEPT = 60; // answers kept
 const AGAIN = 1000; // ms until an answer that says it is unfinished is asked for again
 
 /** The server refused, and said why. */
-export class Refused extends Error {
+export class HttpError extends Error {
   constructor(
     readonly status: number,
     why: string,
@@ -29,11 +29,11 @@ const kept = new Map<string, unknown>();
 function keep(path: string, data: unknown): void {
   kept.delete(path);
   kept.set(path, data);
-  if (kept.size > MOST) kept.delete(kept.keys().next().value as string);
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string);
 }
 
 /** Return the JSON at a path such as "api/session". */
-export async function ask<T>(path: string, signal?: AbortSignal, body?: URLSearchParams): Promise<T> {
+export async function fetchJson<T>(path: string, signal?: AbortSignal, body?: URLSearchParams): Promise<T> {
   const deadline = AbortSignal.timeout(DEADLINE);
   const any = signal ? AbortSignal.any([signal, deadline]) : deadline;
   let answer: Response;
@@ -45,22 +45,22 @@ export async function ask<T>(path: string, signal?: AbortSignal, body?: URLSearc
     throw error;
   }
   if (answer.status === 401) location.reload(); // the server shows its sign-in instead
-  if (!answer.ok) throw new Refused(answer.status, await why(answer));
+  if (!answer.ok) throw new HttpError(answer.status, await why(answer));
   return (await answer.json()) as T;
 }
 
 async function why(answer: Response): Promise<string> {
   const text = await answer.text();
   try {
-    const said = JSON.parse(text) as { error?: string };
-    return said.error ?? text;
+    const body = JSON.parse(text) as { error?: string };
+    return body.error ?? text;
   } catch {
     return text.slice(0, 200) || `the server answered ${answer.status}`;
   }
 }
 
 /** Return what a path answers, asked anew whenever it or `turn` changes; null asks nothing. */
-export function useAnswer<T>(path: string | null, turn: unknown = 0): Answer<T> {
+export function useJson<T>(path: string | null, turn: unknown = 0): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>(() => first<T>(path));
   const asking = useRef<{ path: string; stop: AbortController } | null>(null);
   useEffect(() => {
@@ -79,7 +79,7 @@ export function useAnswer<T>(path: string | null, turn: unknown = 0): Answer<T> 
       asking.current = null;
       setAnswer(done);
     };
-    ask<T>(path, mine.stop.signal)
+    fetchJson<T>(path, mine.stop.signal)
       .then((data) => {
         keep(path, data);
         settled(() => ({ data, error: null, loading: false }));
@@ -97,16 +97,16 @@ function first<T>(path: string | null): Answer<T> {
 /** Return a page such as "nodes/gpu01" at the moment the page looks at, asked anew at each heartbeat. */
 export function usePage<T>(name: string | null, query: Record<string, string> = {}): Answer<T> {
   const at = usePlace().query.get("at");
-  const { now, lost } = useBeat();
+  const { now, lost } = useHeartbeat();
   const first = useRef(0);
   first.current ||= now; // the first heartbeat comes beside the first answer, which is as new
-  const said = new URLSearchParams(query);
+  const parameters = new URLSearchParams(query);
   const when = moment(at, now);
-  if (when !== null) said.set("at", String(when / 1000));
-  const path = name === null ? null : `api/pages/${name}${said.size ? `?${said}` : ""}`;
+  if (when !== null) parameters.set("at", String(when / 1000));
+  const path = name === null ? null : `api/pages/${name}${parameters.size ? `?${parameters}` : ""}`;
   const [again, setAgain] = useState(0);
   const turn = `${at || now === first.current ? 0 : now} ${lost === null} ${again}`;
-  const answer = useAnswer<T>(path, turn);
+  const answer = useJson<T>(path, turn);
   const { unfinished = false } = (answer.data ?? {}) as { unfinished?: boolean };
   useEffect(() => {
     if (!unfinished) return; // else asked anew also where the clock stands still
@@ -118,5 +118,5 @@ export function usePage<T>(name: string | null, query: Record<string, string> = 
 
 /** Ask once the heartbeat has found the server, for what seldom changes. */
 export function useOnce<T>(path: string | null): Answer<T> {
-  return useAnswer<T>(path, useBeat().lost === null);
+  return useJson<T>(path, useHeartbeat().lost === null);
 }

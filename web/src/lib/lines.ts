@@ -1,6 +1,6 @@
 // What a chart draws of the series it gets: a few lines, or the median with a band and the odd ones by name.
-import { type Labels, type Matrix, named } from "./prom";
-import type { Panel, Query, Threshold } from "./types";
+import { formatName, type Labels, type Matrix } from "./prom";
+import type { Panel, PanelQuery, Threshold } from "./types";
 
 export interface Line {
   name: string;
@@ -37,11 +37,11 @@ export function drawingOf(panel: Panel, answers: Matrix[]): Drawing {
   return { times, ...asBands(panel, groups, times), stacked: false };
 }
 
-function linesOf(answer: Matrix, query: Query | undefined): Line[] {
+function linesOf(answer: Matrix, query: PanelQuery | undefined): Line[] {
   const { legend = "", state = "" } = query ?? {};
   return answer.series
     .map(({ labels, values }) => ({
-      name: named(labels, legend),
+      name: formatName(labels, legend),
       labels,
       values,
       ...(state ? { state } : {}),

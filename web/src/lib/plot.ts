@@ -1,17 +1,17 @@
 // A uPlot drawn our way: neutral tones, the median in its band, one cursor for all charts of a page.
 import uPlot from "uplot";
 import { type Drawing, type Line, stackedUp } from "./lines";
-import { drawAbsence, drawMarks, drawStates, drawThresholds } from "./marks";
+import { drawAbsence, drawMarks, drawStates, drawThresholds } from "./overlays";
 import { colour } from "./theme";
 import type { Range } from "./time";
-import type { Happening, Panel } from "./types";
-import { said } from "./units";
+import type { EventRow, Panel } from "./types";
+import { formatValue } from "./units";
 
 export interface Shown {
   panel: Panel;
   drawing: Drawing;
   range: Range;
-  events: Happening[];
+  events: EventRow[];
   height: number;
 }
 
@@ -28,7 +28,7 @@ const ODD = [
 ];
 const DASHES = [[], [6, 3], [2, 2]];
 export const HEIGHT = 148;
-export { drawMarks, hatching } from "./marks";
+export { drawMarks, hatchPattern } from "./overlays";
 
 /** Return the tone and the dash of the nth line; an odd one is told by its name, and colour is for what is wrong. */
 export function strokeOf(
@@ -135,12 +135,13 @@ function valueAxis(now: () => Shown): uPlot.Axis {
     ...(incrs ? { incrs } : {}),
     size: (_plot, values) => 12 + Math.max(...(values ?? []).map((text) => text.length), 2) * 6.2,
     space: 28,
-    values: (_plot, splits) => splits.map((value) => said(value, now().panel.unit).replace(".0%", "%")),
+    values: (_plot, splits) =>
+      splits.map((value) => formatValue(value, now().panel.unit).replace(".0%", "%")),
   };
 }
 
 /** Tell which stretch of time was drawn over with the pointer. */
-export function zoomed(plot: uPlot, zoom: (from: number, to: number) => void): void {
+export function zoomTo(plot: uPlot, zoom: (from: number, to: number) => void): void {
   if (plot.select.width < 4) return;
   const from = plot.posToVal(plot.select.left, "x") * 1000;
   const to = plot.posToVal(plot.select.left + plot.select.width, "x") * 1000;
@@ -186,7 +187,7 @@ export function plot(
           (self) => drawMarks(self, shown.range, shown.events),
         ],
         setCursor: [(self) => told.cursor(self.cursor.left! < 0 ? null : (self.cursor.idx ?? null))],
-        setSelect: [(self) => zoomed(self, told.zoom)],
+        setSelect: [(self) => zoomTo(self, told.zoom)],
       },
     },
     dataOf(first),

@@ -1,6 +1,6 @@
 // Questions in PromQL, and their answers laid on one time axis.
-import { ask } from "./api";
-import { inTurn } from "./turns";
+import { fetchJson } from "./api";
+import { enqueue } from "./request_queue";
 
 export type Labels = Record<string, string>;
 
@@ -41,7 +41,7 @@ export function rateInterval(step: number): string {
 
 export async function instant(promql: string, at: number, signal?: AbortSignal): Promise<Sample[]> {
   const body = new URLSearchParams({ query: promql, time: String(at / 1000) });
-  const { data } = await inTurn(() => ask<Wire<unknown>>("api/v1/query", signal, body), signal);
+  const { data } = await enqueue(() => fetchJson<Wire<unknown>>("api/v1/query", signal, body), signal);
   if (data.resultType === "scalar") {
     return [{ labels: {}, value: number((data.result as [number, string])[1]) }];
   }
@@ -66,7 +66,7 @@ export async function over(
     end: String(end),
     step: String(step),
   });
-  const { data } = await inTurn(() => ask<Ranges>("api/v1/query_range", signal, body), signal);
+  const { data } = await enqueue(() => fetchJson<Ranges>("api/v1/query_range", signal, body), signal);
   const count = Math.round((end - start) / step) + 1;
   const times = Array.from({ length: count }, (_, i) => start + i * step);
   const series = data.result.map(({ metric, values }) => {
@@ -86,7 +86,7 @@ function number(text: string): number {
 }
 
 /** Return a series' name by its legend: {{gpu}} stands for a label; without one, its labels. */
-export function named(labels: Labels, legend: string): string {
+export function formatName(labels: Labels, legend: string): string {
   if (legend) return legend.replace(/\{\{\s*([^}\s]+)\s*\}\}/g, (_, name: string) => labels[name] ?? "");
   const { __name__: name = "", ...others } = labels;
   const pairs = Object.entries(others).map(([key, value]) => `${key}="${value}"`);

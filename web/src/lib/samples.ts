@@ -1,6 +1,6 @@
 // The answers to a panel's queries at one moment.
 import { useEffect, useState } from "preact/hooks";
-import { useBeat } from "./live";
+import { useHeartbeat } from "./heartbeat";
 import { instant, type Sample } from "./prom";
 
 export interface Found {
@@ -12,7 +12,7 @@ const EVERY = 10_000; // ms between two questions at most
 
 export function useSamples(queries: string[] | null, at: number): Found {
   const [found, setFound] = useState<Found>({ samples: null, error: null });
-  const lost = useBeat().lost !== null;
+  const lost = useHeartbeat().lost !== null;
   const key = queries && `${queries.join("\n")} ${Math.floor(at / EVERY)}`;
   useEffect(() => {
     if (!queries || lost) return;

@@ -1,15 +1,15 @@
 // A strip on the time axis of the charts: same range, cursor, zoom and ticks; what stands in it is the caller's.
 import uPlot from "uplot";
-import { drawMarks, timeAxis, zoomed } from "./plot";
+import { drawMarks, timeAxis, zoomTo } from "./plot";
 import type { Range } from "./time";
-import type { Happening } from "./types";
+import type { EventRow } from "./types";
 
 export interface Strip {
   times: number[]; // seconds
   height: number; // of what is drawn, without the axis and the ticks
   gutter: number; // pixels left of it, for names
   range: Range;
-  events: Happening[];
+  events: EventRow[];
   draw: (plot: uPlot) => void;
 }
 
@@ -51,7 +51,7 @@ export function strip(
         drawClear: [shown.draw],
         draw: [(plot) => drawMarks(plot, shown.range, shown.events, TICKS)],
         setCursor: [told.cursor],
-        setSelect: [(plot) => zoomed(plot, told.zoom)],
+        setSelect: [(plot) => zoomTo(plot, told.zoom)],
       },
     },
     [shown.times, nothing],

@@ -26,12 +26,12 @@ export function moment(text: string | null, now: number): number | null {
 }
 
 /** Return what `from` means when it is not said. */
-export function usualFrom(): string {
+export function defaultFrom(): string {
   return usual < 60 ? `now-${usual}m` : `now-${usual / 60}h`;
 }
 
 /** Show so many minutes when nothing else is said: a server that is young has no more. */
-export function setUsual(minutes: number): void {
+export function setDefaultRange(minutes: number): void {
   usual = minutes;
 }
 

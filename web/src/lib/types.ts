@@ -1,45 +1,171 @@
-// What the server answers under /api/pages, as its OpenAPI document describes it. Null is absent, never 0.
+// Written by `make docs` from the declared routes; edit those instead. Null is absent, never 0.
 
-export type State = "ok" | "warning" | "critical" | "unknown";
+export const WEB_PAGES = [
+  { name: "", title: "Cluster", menu: "", tool: false },
+  { name: "jobs", title: "Jobs", menu: "", tool: false },
+  { name: "job", title: "", menu: "jobs", tool: false },
+  { name: "nodes", title: "Nodes", menu: "", tool: false },
+  { name: "node", title: "", menu: "nodes", tool: false },
+  { name: "gpu", title: "", menu: "nodes", tool: false },
+  { name: "users", title: "Users", menu: "", tool: false },
+  { name: "user", title: "", menu: "users", tool: false },
+  { name: "events", title: "Events", menu: "", tool: false },
+  { name: "dashboards", title: "Dashboards", menu: "", tool: true },
+  { name: "dashboard", title: "", menu: "dashboards", tool: false },
+  { name: "explore", title: "Explore", menu: "", tool: true },
+  { name: "vigie", title: "vigie itself", menu: "", tool: true },
+];
 
-export interface Verdict {
-  state: State;
-  sentence: string;
-}
-
-export interface Num {
+/** The node, and the key that its agent has to show. */
+export interface AddedNode {
+  added: string;
   key: string;
-  label: string;
-  value: number | null;
-  of: number | null;
-  unit: string;
-  state: State;
-  query: string;
-  reason: string;
 }
 
-export interface Incident {
-  id: string;
-  finding: string;
-  severity: "critical" | "warning" | "info";
-  summary: string;
-  nodes: string[];
-  where: Record<string, string>;
-  since_ms: number;
-  until_ms: number | null;
-  affects: { jobs: { id: string; name: string }[]; users: string[]; gpus: number };
-  action: string;
-  link: string;
+export interface AgentUsage {
+  version: string;
+  cpu_ratio: number | null;
+  rss_bytes: number | null;
 }
 
-export interface Holder {
+export interface Allocation {
   kind: string;
   id: string;
   name: string;
   user: string;
+  from_ms: number;
+  to_ms: number | null;
 }
 
-export interface Cell {
+/** An error, as Prometheus spells it. */
+export interface ApiError {
+  status: "error";
+  errorType: string;
+  error: string;
+}
+
+/** Bindings; `next` is there while there is more. */
+export interface BindingList {
+  bindings: BindingRow[];
+  next?: string;
+}
+
+export interface BindingRow {
+  id: number;
+  node: string;
+  resource: string;
+  gpu: string;
+  kind: string;
+  holder: string;
+  user: string;
+  from_ms: number;
+  to_ms: number | null;
+  end: string;
+  source: string;
+  facts: Record<string, string>;
+}
+
+export interface ClusterNode {
+  name: string;
+  state: string;
+  why: string;
+  labels: Record<string, string>;
+  slurm: SlurmState | null;
+  cpu: number | null;
+  memory: number | null;
+  cells: GpuCell[];
+}
+
+/** The cluster: what needs attention, how much is used, every GPU, every job. */
+export interface ClusterPage {
+  at_ms: number;
+  verdict: Verdict;
+  incidents: IncidentRow[];
+  unfinished: boolean;
+  numbers: Stat[];
+  simulated: boolean;
+  incidents_more: number;
+  nodes: ClusterNode[];
+  jobs: JobRow[];
+  waiting: JobRow[];
+  missing: string;
+  errors: Record<string, string>;
+}
+
+/** The node's reply. */
+export interface CommandOutput {
+  node: string;
+  said: string;
+}
+
+export interface Credentials {
+  name: string;
+  password: string;
+}
+
+export interface Dashboard {
+  slug: string;
+  title: string;
+  description: string;
+  sections: Section[];
+  variables: Variable[];
+  listed: boolean;
+}
+
+/** The dashboards, by title. */
+export interface DashboardList {
+  dashboards: DashboardSummary[];
+}
+
+export interface DashboardSummary {
+  slug: string;
+  title: string;
+  description: string;
+}
+
+/** Events; `next` is there while there is more, `last` is the newest number. */
+export interface EventList {
+  events: EventRow[];
+  last: number;
+  next?: string;
+}
+
+export interface EventRow {
+  id: number;
+  node: string;
+  kind: string;
+  begin_ms: number;
+  end_ms: number | null;
+  what: string;
+  where: Record<string, string>;
+  severity: string;
+}
+
+/** The diagnoses, by name. */
+export interface FindingList {
+  findings: FindingSummary[];
+}
+
+export interface FindingSummary {
+  name: string;
+  severity: string;
+  title: string;
+  summary: string;
+  action: string;
+  when: string;
+  events: string[];
+}
+
+/** What is free where a waiting job wants to run. */
+export interface FreeGpus {
+  partition: string;
+  gpus: number;
+  nodes: number;
+  sentence: string;
+}
+
+/** One GPU of the map. */
+export interface GpuCell {
   node: string;
   gpu: string;
   uuid: string;
@@ -59,15 +185,140 @@ export interface Cell {
   throttled: string[];
   health: "ok" | "warning" | "critical" | "lost";
   why: string;
-  mig: { instance: string; profile: string; holder: Holder | null }[];
+  mig: MigSlice[];
 }
 
+export interface GpuDetails {
+  node: string;
+  gpu: string;
+  uuid: string;
+  model: string;
+  vendor: string;
+  driver: string;
+  pci_bus_id: string;
+  processes: number | null;
+}
+
+export interface GpuHealth {
+  xids: EventRow[];
+  facts: HealthRow[];
+}
+
+/** A GPU: its health, and whom it was allocated to. */
+export interface GpuPage {
+  at_ms: number;
+  verdict: Verdict;
+  incidents: IncidentRow[];
+  unfinished: boolean;
+  numbers: Stat[];
+  cell: GpuCell;
+  info: GpuDetails;
+  holders: Allocation[];
+  health: GpuHealth;
+  siblings: GpuCell[];
+  ranks: GpuCell[];
+}
+
+export interface HealthRow {
+  label: string;
+  value: number | string | null;
+  unit: string;
+  state: "ok" | "warning" | "critical" | "unknown";
+  why: string;
+}
+
+export interface Holder {
+  kind: string;
+  id: string;
+  name: string;
+  user: string;
+}
+
+/** What is held and not used, with the command that gives it back. */
+export interface IdleHolder {
+  summary: string;
+  command: string;
+  cells: GpuCell[];
+}
+
+/** The jobs, users and GPUs that an incident affects. */
+export interface Impact {
+  jobs: JobName[];
+  users: string[];
+  gpus: number;
+}
+
+export interface IncidentRow {
+  id: string;
+  finding: string;
+  title: string;
+  severity: "critical" | "warning" | "info";
+  summary: string;
+  where: Record<string, string>;
+  nodes: string[];
+  since_ms: number;
+  until_ms: number | null;
+  affects: Impact;
+  action: string;
+  link: string;
+}
+
+/** All that needs attention, or did in the last hours. */
+export interface IncidentsPage {
+  at_ms: number;
+  verdict: Verdict;
+  incidents: IncidentRow[];
+  unfinished: boolean;
+}
+
+export interface JobFacts {
+  name: string;
+  id: string;
+  user: string;
+  state: string;
+  queued_ms: number | null;
+  start_ms: number;
+  end_ms: number | null;
+  nodes: string[];
+  gpus: string[];
+  source: string;
+  facts: Record<string, string>;
+}
+
+/** How many GPUs of a job are held, have a process, are busy and compute. */
 export interface JobLadder {
-  held: number;
+  held: number | null;
   process: number | null;
   busy: number | null;
   sm: number | null;
   tensor: number | null;
+}
+
+/** Jobs; `next` is there while there is more. */
+export interface JobList {
+  jobs: JobFacts[];
+  next?: string;
+}
+
+export interface JobName {
+  id: string;
+  name: string;
+}
+
+/** A job: how it uses its GPUs, and which rank is odd. */
+export interface JobPage {
+  at_ms: number;
+  verdict: Verdict;
+  incidents: IncidentRow[];
+  unfinished: boolean;
+  numbers: Stat[];
+  job: JobRow;
+  ladder: LadderStep[];
+  receipt: ReceiptLine[];
+  ranks: RankRow[];
+  medians: Record<string, number | null>;
+  free: FreeGpus | null;
+  missing: string;
 }
 
 export interface JobRow {
@@ -85,86 +336,138 @@ export interface JobRow {
   nodes: string[];
   gpus: string[];
   wanted_gpus: number | null;
-  ladder: JobLadder | null;
+  ladder: JobLadder;
   badge: string;
   why: string;
 }
 
-export interface Slurm {
-  state: string;
+/** Jobs, with how much of what they hold works. */
+export interface JobsPage {
+  at_ms: number;
+  verdict: Verdict;
+  jobs: JobRow[];
+}
+
+export interface LadderStep {
+  step: string;
+  key: string;
+  gpus: number | null;
+  lost_gpu_hours: number | null;
   reason: string;
 }
 
-export interface NodeRow {
+export interface ListedNode {
   name: string;
   state: string;
   why: string;
   labels: Record<string, string>;
-  slurm: Slurm | null;
+  slurm: SlurmState | null;
   cpu: number | null;
   memory: number | null;
-}
-
-export interface ClusterNode extends NodeRow {
-  cells: Cell[];
-}
-
-export interface ClusterPage {
-  at_ms: number;
-  simulated: boolean;
-  verdict: Verdict;
-  numbers: Num[];
-  incidents: Incident[];
-  incidents_more: number;
-  nodes: ClusterNode[];
-  jobs: JobRow[];
-  waiting: JobRow[];
-}
-
-export interface Session {
-  user: string;
-  role: string;
-  simulated: boolean;
+  gpus: number;
+  present: number;
+  incidents: number;
   version: string;
-  privacy: string;
-  home: string;
+  missing: string[];
 }
 
-export interface Found {
-  kind: "node" | "gpu" | "job" | "user" | "event" | "metric" | "page";
+/** Who is signed in. */
+export interface LoginResult {
+  role: string;
   name: string;
-  note: string;
-  link: string;
 }
 
-export interface Happening {
-  id: number;
-  node: string;
-  kind: string;
-  begin_ms: number;
-  end_ms: number | null;
-  what: string;
-  where: Record<string, string>;
-  severity: string;
+export interface MigSlice {
+  instance: string;
+  profile: string;
+  holder: Holder | null;
 }
 
-export interface Query {
-  promql: string;
-  legend: string;
-  unit?: string; // where it is another than the panel's
-  state?: Threshold["state"] | ""; // what its lines tell of is trouble
+export interface NodeDetails {
+  name: string;
+  state: string;
+  why: string;
+  labels: Record<string, string>;
+  slurm: SlurmState | null;
+  cpu: number | null;
+  memory: number | null;
+  uptime_seconds: number | null;
+  model: string;
+  gpu_model: string;
+  driver: string;
+  kernel: string;
+  agent: AgentUsage;
+  addresses: string[];
+  last_seen_ms: number | null;
+  inventory: Record<string, string>;
+  expected: Record<string, string>;
+  missing: string[];
 }
 
-export interface Threshold {
-  value: number;
-  state: "warning" | "critical";
-  below: boolean;
+export interface NodeFacts {
+  name: string;
+  state: string;
+  first_seen_ms: number;
+  last_seen_ms: number;
+  host: string;
+  addresses: string[];
+  version: string;
+  cadence: number;
+  listen: string;
+  labels: Record<string, string>;
+  inventory: Record<string, string>;
+  expected: Record<string, string>;
+  missing: string[];
+  clock_offset_seconds: number;
+  scrape_address: string;
+  scrape_trouble: string;
+}
+
+/** A container or an environment on a node, and the GPUs that it holds. */
+export interface NodeHolder {
+  name: string;
+  user: string;
+  from_ms: number;
+  image: string;
+  gpus: string[];
+}
+
+export interface NodeHolders {
+  jobs: JobRow[];
+  containers: NodeHolder[];
+  environments: NodeHolder[];
+  processes: ProcessRow[];
+}
+
+/** Nodes, by name. */
+export interface NodeList {
+  nodes: NodeFacts[];
+}
+
+/** A node: its state, who is on it, and the state of its sources. */
+export interface NodePage {
+  at_ms: number;
+  verdict: Verdict;
+  incidents: IncidentRow[];
+  unfinished: boolean;
+  numbers: Stat[];
+  node: NodeDetails;
+  cells: GpuCell[];
+  who: NodeHolders;
+  sources: SourceRow[];
+}
+
+/** Every node in a row. */
+export interface NodesPage {
+  at_ms: number;
+  verdict: Verdict;
+  nodes: ListedNode[];
 }
 
 export interface Panel {
   title: string;
   why: string;
-  queries: Query[];
+  queries: PanelQuery[];
   unit: string;
   kind: "lines" | "band" | "number" | "table" | "bars" | "heat";
   thresholds: Threshold[];
@@ -173,6 +476,168 @@ export interface Panel {
   wide: boolean;
   needs: string;
   stack: boolean;
+}
+
+export interface PanelQuery {
+  promql: string;
+  legend: string;
+  unit: string;
+  state: "" | "warning" | "critical";
+}
+
+export interface ProcessRow {
+  gpu: string;
+  pid: string;
+  gpu_memory_bytes: number;
+}
+
+/** A rank of a job: what it measures, and in what it is far from the median. */
+export interface RankRow {
+  rank: number;
+  node: string;
+  gpu: string;
+  sm: number | null;
+  tensor: number | null;
+  memory: number | null;
+  power: number | null;
+  clock: number | null;
+  nvlink: number | null;
+  infiniband: number | null;
+  cpu: number | null;
+  oddness: number;
+  odd: string[];
+}
+
+export interface ReceiptLine {
+  label: string;
+  value: number | null;
+  unit: string;
+  reason: string;
+}
+
+/** The node. */
+export interface RemovedNode {
+  removed: string;
+}
+
+export interface SearchResult {
+  kind: "node" | "gpu" | "job" | "user" | "event" | "metric" | "page";
+  name: string;
+  note: string;
+  link: string;
+}
+
+/** At most 30, the best first. */
+export interface SearchResults {
+  found: SearchResult[];
+}
+
+export interface Section {
+  title: string;
+  panels: Panel[];
+}
+
+/** Who is signed in; `home` is the page to begin with. */
+export interface Session {
+  role: string;
+  name: string;
+  user: string;
+  simulated: boolean;
+  version: string;
+  privacy: string;
+  home: string;
+}
+
+export interface SlurmState {
+  state: string;
+  reason: string;
+}
+
+export interface SourceRow {
+  source: string;
+  state: "ok" | "unavailable" | "error" | "stale";
+  reason: string;
+  seconds: number | null;
+}
+
+/** A number at the head of a page; an absent one has a reason. */
+export interface Stat {
+  key: string;
+  label: string;
+  value: number | null;
+  of: number | null;
+  unit: string;
+  state: "ok" | "warning" | "critical" | "unknown";
+  query: string;
+  reason: string;
+}
+
+export interface Threshold {
+  value: number;
+  state: "warning" | "critical";
+  below: boolean;
+}
+
+/** The GPU-hours of a day that were held and worked. */
+export interface UserDay {
+  day: string;
+  held: number;
+  worked: number | null;
+}
+
+export interface UserFacts {
+  user: string;
+  gpus: string[];
+  nodes: string[];
+  jobs_running: number;
+  jobs_waiting: number;
+  gpu_hours: number;
+}
+
+/** A container or an environment of a user, and the GPUs that it holds. */
+export interface UserHolder {
+  name: string;
+  node: string;
+  from_ms: number;
+  gpus: string[];
+}
+
+/** Users; `next` is there while there is more. */
+export interface UserList {
+  users: UserFacts[];
+  next?: string;
+}
+
+/** A user: what they hold, what of it is idle, and what it cost. */
+export interface UserPage {
+  at_ms: number;
+  verdict: Verdict;
+  incidents: IncidentRow[];
+  unfinished: boolean;
+  numbers: Stat[];
+  cells: GpuCell[];
+  idle: IdleHolder[];
+  jobs: JobRow[];
+  days: UserDay[];
+  environments: UserHolder[];
+  containers: UserHolder[];
+}
+
+export interface UserRow {
+  user: string;
+  held: number;
+  working: number;
+  idle: number;
+  waiting: number;
+  gpu_hours: number;
+}
+
+/** Every user, with what each holds, uses and waits for. */
+export interface UsersPage {
+  at_ms: number;
+  verdict: Verdict;
+  users: UserRow[];
+  missing: string;
 }
 
 export interface Variable {
@@ -186,11 +651,8 @@ export interface Variable {
   optional: boolean;
 }
 
-export interface Dashboard {
-  slug: string;
-  title: string;
+/** What matters most, in words. */
+export interface Verdict {
+  state: "ok" | "warning" | "critical" | "unknown";
   sentence: string;
-  sections: { title: string; panels: Panel[] }[];
-  variables: Variable[];
-  listed: boolean;
 }

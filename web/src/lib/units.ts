@@ -71,7 +71,7 @@ export function quantity(value: number, unit: string): Quantity {
 }
 
 /** Return a value with its unit as one text; what is absent is a dash, never 0. */
-export function said(value: number | null | undefined, unit: string): string {
+export function formatValue(value: number | null | undefined, unit: string): string {
   if (value === null || value === undefined) return "–";
   const { text, unit: of } = quantity(value, unit);
   return of === "%" || !of ? `${text}${of}` : `${text} ${of}`;
@@ -82,8 +82,8 @@ export function between(low: number | null, high: number | null, unit: string): 
   if (low === null || high === null) return "–";
   const [from, to] = [quantity(low, unit), quantity(high, unit)];
   return from.unit === to.unit
-    ? `${from.text} to ${said(high, unit)}`
-    : `${said(low, unit)} to ${said(high, unit)}`;
+    ? `${from.text} to ${formatValue(high, unit)}`
+    : `${formatValue(low, unit)} to ${formatValue(high, unit)}`;
 }
 
 const ENDINGS = ["ratio", "bytes", "celsius", "watts", "joules", "hertz", "seconds"];

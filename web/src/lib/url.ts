@@ -60,11 +60,11 @@ export function path(...parts: (string | number)[]): string {
 
 /** Return a link to another page, which keeps the time range; what it says itself goes first. */
 export function link(to: string, changes: Changes = {}): string {
-  const [where, said] = split(to);
+  const [where, search] = split(to);
   const query = new URLSearchParams();
   const now = place.get().query;
   for (const name of KEPT) if (now.has(name)) query.set(name, now.get(name) ?? "");
-  for (const [name, value] of new URLSearchParams(said)) query.set(name, value);
+  for (const [name, value] of new URLSearchParams(search)) query.set(name, value);
   return joined(where, changed(query, changes));
 }
 

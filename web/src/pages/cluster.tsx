@@ -1,17 +1,17 @@
 // Is anything broken, is it used, by whom?
 import { useState } from "preact/hooks";
 import { usePage } from "../lib/api";
-import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
 import type { ClusterNode, ClusterPage } from "../lib/types";
 import { link } from "../lib/url";
+import { pattern } from "../lib/variables";
 import { Waiting } from "../parts/Absent";
 import { Charts } from "../parts/Charts";
 import { CopyAs } from "../parts/CopyAs";
 import { FirstVisit } from "../parts/FirstVisit";
-import { IncidentList } from "../parts/Incidents";
+import { GpuMap } from "../parts/GpuMap";
+import { IncidentList } from "../parts/IncidentList";
 import { JobTable, WaitingJobs } from "../parts/JobTable";
-import { GpuMap } from "../parts/Map";
 import { Numbers } from "../parts/Numbers";
 import { Verdict } from "../parts/Verdict";
 

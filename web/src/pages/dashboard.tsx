@@ -18,7 +18,7 @@ export function Dashboard({ slug }: { slug: string }) {
           <a href={link("dashboards")}>Dashboards</a>
         </p>
         <h1>{data.title}</h1>
-        <p class="calm">{data.sentence}</p>
+        <p class="calm">{data.description}</p>
       </div>
       <Sections dashboard={data} headed />
     </div>

@@ -1,10 +1,10 @@
-// The operator's dashboards, with one sentence each.
+// The operator's dashboards, with one description each.
 import { useOnce } from "../lib/api";
 import { link, path } from "../lib/url";
 import { Waiting } from "../parts/Absent";
 
 interface Listed {
-  dashboards: { slug: string; title: string; sentence: string }[];
+  dashboards: { slug: string; title: string; description: string }[];
 }
 
 export default function Dashboards() {
@@ -17,11 +17,11 @@ export default function Dashboards() {
         The same panels that <code>vigie publish</code> writes for Grafana.
       </p>
       <ul class="listing">
-        {data.dashboards.map(({ slug, title, sentence }) => (
+        {data.dashboards.map(({ slug, title, description }) => (
           <li key={slug}>
             <a href={link(path("dashboard", slug))}>
               <strong>{title}</strong>
-              <span>{sentence}</span>
+              <span>{description}</span>
             </a>
           </li>
         ))}

@@ -1,16 +1,15 @@
 // What happened: when, what, where, whom it hit, what to do, and whether it is over.
 import { usePage } from "../lib/api";
-import { useNow } from "../lib/live";
-import type { IncidentsPage } from "../lib/pages";
+import { useNow } from "../lib/heartbeat";
 import { clock, exact, span } from "../lib/time";
-import type { Happening, Incident } from "../lib/types";
+import type { EventRow, IncidentRow, IncidentsPage } from "../lib/types";
 import { go, here, link, path, usePlace } from "../lib/url";
 import { Waiting } from "../parts/Absent";
-import { Choose } from "../parts/Choose";
 import { Commands } from "../parts/Commands";
 import { Happenings } from "../parts/EventTable";
-import { Head } from "../parts/Head";
-import { Mark } from "../parts/Mark";
+import { PageHeader } from "../parts/PageHeader";
+import { Select } from "../parts/Select";
+import { StateIcon } from "../parts/StateIcon";
 import { type Column, Table } from "../parts/Table";
 import { Verdict } from "../parts/Verdict";
 
@@ -41,7 +40,7 @@ export default function Events() {
   const filters = useFilters();
   return (
     <div class="page events">
-      <Head title="Events" command={command(filters)} />
+      <PageHeader title="Events" command={command(filters)} />
       {data && <Verdict verdict={data.verdict} />}
       <Filter filters={filters} nodes={nodesOf(data?.incidents ?? [])} />
       <section class="card">
@@ -67,7 +66,7 @@ function command({ severity, node }: Filters): string {
   return `vigie events${severity && ` --severity ${severity}`}${node && ` --node ${node}`}`;
 }
 
-function nodesOf(items: Incident[]): string[] {
+function nodesOf(items: IncidentRow[]): string[] {
   return [...new Set(items.flatMap(({ nodes }) => nodes))].sort();
 }
 
@@ -79,9 +78,9 @@ function Filter({ filters, nodes }: { filters: Filters; nodes: string[] }) {
   ]);
   return (
     <div class="controls">
-      <Choose label="Severity" options={SEVERITY} value={filters.severity} choose={set("severity")} />
-      <Choose label="State" options={OPEN} value={filters.open} choose={set("open")} />
-      <Choose label="Node" options={known} value={filters.node} choose={set("node")} />
+      <Select label="Severity" options={SEVERITY} value={filters.severity} choose={set("severity")} />
+      <Select label="State" options={OPEN} value={filters.open} choose={set("open")} />
+      <Select label="Node" options={known} value={filters.node} choose={set("node")} />
       <label class="choose">
         <span>Words</span>
         <input
@@ -94,7 +93,7 @@ function Filter({ filters, nodes }: { filters: Filters; nodes: string[] }) {
   );
 }
 
-function fits(item: Incident, { severity, open, node, text }: Filters): boolean {
+function fits(item: IncidentRow, { severity, open, node, text }: Filters): boolean {
   const state = item.until_ms === null ? "open" : "over";
   const where = Object.values(item.where);
   const words = [
@@ -112,13 +111,13 @@ function fits(item: Incident, { severity, open, node, text }: Filters): boolean 
   );
 }
 
-function happened(event: Happening, { open, text }: Filters): boolean {
+function happened(event: EventRow, { open, text }: Filters): boolean {
   const state = event.end_ms === null ? "open" : "over";
   const words = [event.what, event.kind, ...Object.values(event.where)].join(" ").toLowerCase();
   return (!open || open === state) && (!text || words.includes(text));
 }
 
-function Found({ items }: { items: Incident[] }) {
+function Found({ items }: { items: IncidentRow[] }) {
   const now = useNow();
   if (!items.length) return <p class="calm">Nothing that fits.</p>;
   return (
@@ -126,7 +125,7 @@ function Found({ items }: { items: Incident[] }) {
   );
 }
 
-function columns(now: number): Column<Incident>[] {
+function columns(now: number): Column<IncidentRow>[] {
   return [
     {
       key: "since",
@@ -134,7 +133,7 @@ function columns(now: number): Column<Incident>[] {
       by: (item) => item.since_ms,
       cell: (item) => (
         <span class="node-state">
-          <Mark state={item.severity} />
+          <StateIcon state={item.severity} />
           <time title={exact(item.since_ms)}>{clock(item.since_ms, now)}</time>
         </span>
       ),
@@ -172,7 +171,7 @@ function columns(now: number): Column<Incident>[] {
   ];
 }
 
-function Over({ item: { since_ms, until_ms } }: { item: Incident }) {
+function Over({ item: { since_ms, until_ms } }: { item: IncidentRow }) {
   return (
     <span class="aside">
       over<span class="narrow">{` after ${span(((until_ms ?? since_ms) - since_ms) / 1000)}`}</span>
@@ -180,14 +179,14 @@ function Over({ item: { since_ms, until_ms } }: { item: Incident }) {
   );
 }
 
-function Where({ item: { where } }: { item: Incident }) {
+function Where({ item: { where } }: { item: IncidentRow }) {
   const { node, gpu, device, job } = where;
   if (node && gpu) return <a href={link(path("gpu", node, gpu))}>{`${node}:${gpu}`}</a>;
   if (node) return <a href={link(path("node", node))}>{device ? `${node} ${device}` : node}</a>;
   return job ? <a href={link(path("job", job))}>{`job ${job}`}</a> : null;
 }
 
-function Affects({ item: { affects } }: { item: Incident }) {
+function Affects({ item: { affects } }: { item: IncidentRow }) {
   const [job] = affects.jobs;
   if (!job) return <span class="aside narrow">nobody</span>;
   return (

@@ -1,12 +1,12 @@
 // Any question in PromQL: as a graph, and as a table.
 import { useMemo } from "preact/hooks";
-import { filled } from "../lib/dash";
-import { useRange } from "../lib/live";
+import { useRange } from "../lib/heartbeat";
 import { stepFor } from "../lib/prom";
 import { useSamples } from "../lib/samples";
 import type { Panel } from "../lib/types";
-import { said, unitOf } from "../lib/units";
+import { formatValue, unitOf } from "../lib/units";
 import { go, here, usePlace } from "../lib/url";
+import { fillVariables } from "../lib/variables";
 import { Absent } from "../parts/Absent";
 import { Graph } from "../parts/Chart";
 import { useEvents } from "../parts/Charts";
@@ -23,7 +23,7 @@ const EXAMPLES = [
 ];
 
 function panelOf(promql: string): Panel {
-  const queries = [{ promql, legend: "" }];
+  const queries: Panel["queries"] = [{ promql, legend: "", unit: "", state: "" }];
   const rest = { thresholds: [], floor: null, ceiling: null, wide: true, needs: "", stack: false };
   return { title: "Answer", why: "", queries, unit: unitOf(promql), kind: "lines", ...rest };
 }
@@ -82,7 +82,7 @@ function AsGraph({ promql }: { promql: string }) {
 function AsTable({ promql }: { promql: string }) {
   const range = useRange();
   const at = range.at ?? range.to;
-  const asked = filled(promql, {}, stepFor(range.from, range.to, 600), range);
+  const asked = fillVariables(promql, {}, stepFor(range.from, range.to, 600), range);
   const { samples, error } = useSamples(at ? [asked] : null, at);
   if (error) return <Absent height={160}>{error.message}</Absent>;
   if (!samples) return <div class="waiting" />;
@@ -90,7 +90,7 @@ function AsTable({ promql }: { promql: string }) {
   if (!count) return <Absent height={160}>Nothing answers to this at that moment.</Absent>;
   return (
     <>
-      <p class="aside">{count === 1 ? "1 series" : `${said(count, "count")} series`}</p>
+      <p class="aside">{count === 1 ? "1 series" : `${formatValue(count, "count")} series`}</p>
       <SampleTable panel={panelOf(promql)} samples={samples} />
     </>
   );

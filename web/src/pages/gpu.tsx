@@ -1,20 +1,19 @@
 // Is this GPU working, is it healthy, whose was it when?
 import { useMemo } from "preact/hooks";
 import { usePage } from "../lib/api";
-import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
-import { useRange } from "../lib/live";
-import type { GpuPage } from "../lib/pages";
-import type { Cell } from "../lib/types";
+import { useRange } from "../lib/heartbeat";
+import type { GpuCell, GpuPage } from "../lib/types";
 import { link, path } from "../lib/url";
+import { pattern } from "../lib/variables";
 import { Waiting } from "../parts/Absent";
-import { Against } from "../parts/Against";
 import { Charts, useEvents } from "../parts/Charts";
 import { plainFact } from "../parts/Facts";
 import { GpuCards } from "../parts/GpuCards";
-import { type Fact, Head } from "../parts/Head";
 import { Health } from "../parts/Health";
-import { Opening } from "../parts/Opening";
+import { type Fact, PageHeader } from "../parts/PageHeader";
+import { PageSummary } from "../parts/PageSummary";
+import { PeerComparison } from "../parts/PeerComparison";
 import { Timeline } from "../parts/Timeline";
 
 const CHARTS = "page-gpu";
@@ -29,13 +28,13 @@ export default function Gpu({ parts }: { parts: string[] }) {
   if (!data) return <Waiting error={error} what={`GPU ${node}:${gpu}`} />;
   return (
     <div class="page gpu">
-      <Head
+      <PageHeader
         kind="GPU"
         title={`${node}:${gpu}`}
         command={`vigie who --node ${node} --gpu ${gpu}`}
         facts={factsOf(data)}
       />
-      <Opening page={data} />
+      <PageSummary page={data} />
       <section class="card">
         <h2>Whose it was when</h2>
         <Timeline holders={data.holders} range={range} events={events} />
@@ -47,7 +46,7 @@ export default function Gpu({ parts }: { parts: string[] }) {
       </section>
       <section class="card">
         <h2>Against the others</h2>
-        <Against
+        <PeerComparison
           cell={data.cell}
           groups={[
             ["its siblings on the node", data.siblings],
@@ -76,7 +75,7 @@ function factsOf({ cell, info }: GpuPage): (Fact | null)[] {
   ];
 }
 
-function holderFact({ holder }: Cell): Fact {
+function holderFact({ holder }: GpuCell): Fact {
   if (!holder) return { label: "held by", value: "nobody" };
   const name = holder.name || holder.id;
   return {

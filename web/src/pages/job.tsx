@@ -1,19 +1,18 @@
 // Does this job do useful work, which rank is odd, what happened?
 import { useMemo } from "preact/hooks";
 import { usePage } from "../lib/api";
-import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
-import { useRange } from "../lib/live";
-import type { JobPage } from "../lib/pages";
-import type { Happening, JobRow } from "../lib/types";
+import { useRange } from "../lib/heartbeat";
+import type { EventRow, JobPage, JobRow } from "../lib/types";
+import { pattern } from "../lib/variables";
 import { Absent, Waiting } from "../parts/Absent";
 import { Sections, useEvents } from "../parts/Charts";
 import { EventTable } from "../parts/EventTable";
 import { nodesFact, plainFact, timeFact, userFact } from "../parts/Facts";
-import { type Fact, Head } from "../parts/Head";
-import { HeatStrip } from "../parts/HeatStrip";
+import { HeatmapStrip } from "../parts/HeatmapStrip";
 import { Ladder } from "../parts/Ladder";
-import { Opening } from "../parts/Opening";
+import { type Fact, PageHeader } from "../parts/PageHeader";
+import { PageSummary } from "../parts/PageSummary";
 import { Processes } from "../parts/Processes";
 import { RankTable } from "../parts/RankTable";
 import { Receipt } from "../parts/Receipt";
@@ -34,13 +33,13 @@ export default function Job({ parts }: { parts: string[] }) {
   const { job } = data;
   return (
     <div class="page job">
-      <Head
+      <PageHeader
         kind="Job"
         title={job.name || job.id}
         command={`vigie jobs --job ${job.id} --state all`}
         facts={factsOf(job, data.at_ms)}
       />
-      <Opening page={data} />
+      <PageSummary page={data} />
       {job.state === "waiting" ? <Waits page={data} /> : <Works page={data} />}
     </div>
   );
@@ -93,7 +92,7 @@ function Works({ page }: { page: JobPage }) {
   );
 }
 
-function OverTime({ page: { job, ranks }, events }: { page: JobPage; events: Happening[] }) {
+function OverTime({ page: { job, ranks }, events }: { page: JobPage; events: EventRow[] }) {
   const range = useRange();
   const { data: dashboard, error } = useDashboard(CHARTS);
   const values = { job: pattern(job.id) };
@@ -102,7 +101,7 @@ function OverTime({ page: { job, ranks }, events }: { page: JobPage; events: Hap
   return (
     <>
       {ranks.length > 0 && (
-        <HeatStrip dashboard={dashboard} values={values} ranks={ordered} range={range} events={events} />
+        <HeatmapStrip dashboard={dashboard} values={values} ranks={ordered} range={range} events={events} />
       )}
       <Sections dashboard={dashboard} fixed={values} happened={events} />
     </>
@@ -110,12 +109,12 @@ function OverTime({ page: { job, ranks }, events }: { page: JobPage; events: Hap
 }
 
 /** Return what happened on some nodes; the same list again while it is the same, for what draws it. */
-function useEventsOn(nodes: string[]): Happening[] {
+function useEventsOn(nodes: string[]): EventRow[] {
   const events = useEvents(useRange());
   return useMemo(() => events.filter(({ node }) => nodes.includes(node)), [events, nodes.join()]);
 }
 
-function Below({ page: { job, receipt }, events }: { page: JobPage; events: Happening[] }) {
+function Below({ page: { job, receipt }, events }: { page: JobPage; events: EventRow[] }) {
   const tab = useTab(TABS);
   return (
     <Tabs tabs={TABS}>

@@ -1,10 +1,9 @@
 // Jobs: which run, which wait and why, which are over; what each makes of its GPUs, and what was found.
 import { usePage } from "../lib/api";
-import type { JobsPage } from "../lib/pages";
-import type { JobRow } from "../lib/types";
+import type { JobRow, JobsPage } from "../lib/types";
 import { Absent, Waiting } from "../parts/Absent";
-import { Head } from "../parts/Head";
 import { JobTable } from "../parts/JobTable";
+import { PageHeader } from "../parts/PageHeader";
 import { Tabs, useTab } from "../parts/Tabs";
 import { Verdict } from "../parts/Verdict";
 
@@ -24,7 +23,7 @@ export default function Jobs() {
   const { data, error } = usePage<JobsPage>("jobs", { state });
   return (
     <div class="page jobs">
-      <Head title="Jobs" command={`vigie jobs --state ${state}`} />
+      <PageHeader title="Jobs" command={`vigie jobs --state ${state}`} />
       {data && <Verdict verdict={data.verdict} />}
       <Tabs tabs={TABS} name="state">
         {data ? <List jobs={data.jobs} state={state} /> : <Waiting error={error} what="The list of jobs" />}

@@ -1,23 +1,23 @@
 // Is this node healthy, who is on it, what limits it?
 import { usePage } from "../lib/api";
-import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
-import type { NodePage, NodesPage, SourceRow } from "../lib/pages";
-import { said } from "../lib/units";
+import type { NodePage, NodesPage, SourceRow } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
+import { pattern } from "../lib/variables";
 import { Waiting } from "../parts/Absent";
 import { Charts } from "../parts/Charts";
 import { Happenings } from "../parts/EventTable";
 import { plainFact } from "../parts/Facts";
 import { GpuCards } from "../parts/GpuCards";
-import { type Fact, Head } from "../parts/Head";
 import { Inventory } from "../parts/Inventory";
+import { NodeHolderLists } from "../parts/NodeHolderLists";
 import { NodeState } from "../parts/NodeState";
 import { NoGpu } from "../parts/NoGpu";
-import { Opening } from "../parts/Opening";
+import { type Fact, PageHeader } from "../parts/PageHeader";
+import { PageSummary } from "../parts/PageSummary";
 import { Sources } from "../parts/Sources";
 import { Tabs, useTab } from "../parts/Tabs";
-import { Who } from "../parts/Who";
 
 const CHARTS = "page-node";
 
@@ -28,8 +28,8 @@ export default function Node({ parts }: { parts: string[] }) {
   if (!data) return <Waiting error={error} what={`Node ${name}`} />;
   return (
     <div class="page node">
-      <Head kind="Node" title={name} command={`vigie who --node ${name}`} facts={factsOf(data)} />
-      <Opening page={data} />
+      <PageHeader kind="Node" title={name} command={`vigie who --node ${name}`} facts={factsOf(data)} />
+      <PageSummary page={data} />
       {data.cells.length > 0 ? (
         <section class="card">
           <h2>GPUs</h2>
@@ -40,7 +40,7 @@ export default function Node({ parts }: { parts: string[] }) {
       )}
       <section class="card">
         <h2>Who is on it</h2>
-        <Who who={data.who} />
+        <NodeHolderLists who={data.who} />
       </section>
       <Charts slug={CHARTS} fixed={{ node: pattern(name) }} about={{ node: name }} />
       <Below name={name} page={data} />
@@ -59,7 +59,7 @@ function factsOf({ node }: NodePage): (Fact | null)[] {
   return [
     { label: "state", value: <NodeState node={node} /> },
     slurm && plainFact("Slurm", slurm.reason ? `${slurm.state}: ${slurm.reason}` : slurm.state),
-    plainFact("up for", node.uptime_seconds === null ? null : said(node.uptime_seconds, "seconds")),
+    plainFact("up for", node.uptime_seconds === null ? null : formatValue(node.uptime_seconds, "seconds")),
     plainFact("machine", node.model),
     plainFact("GPUs", node.gpu_model),
     plainFact("driver", node.driver),
@@ -72,8 +72,8 @@ function factsOf({ node }: NodePage): (Fact | null)[] {
 function cost({ version, cpu_ratio, rss_bytes }: NodePage["node"]["agent"]): string {
   const parts = [
     version,
-    cpu_ratio !== null && `${said(cpu_ratio, "ratio")} of a core`,
-    rss_bytes !== null && said(rss_bytes, "bytes"),
+    cpu_ratio !== null && `${formatValue(cpu_ratio, "ratio")} of a core`,
+    rss_bytes !== null && formatValue(rss_bytes, "bytes"),
   ];
   return parts.filter(Boolean).join(", ");
 }

@@ -1,12 +1,12 @@
 // Nodes: which are there, how each is and why, and the line that lets another one join.
 import { usePage } from "../lib/api";
-import type { ListedNode, NodesPage } from "../lib/pages";
-import { said } from "../lib/units";
+import type { ListedNode, NodesPage } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { address, link, path } from "../lib/url";
 import { Absent, Missing, Waiting } from "../parts/Absent";
 import { Copy } from "../parts/CopyAs";
-import { Head } from "../parts/Head";
 import { NodeState } from "../parts/NodeState";
+import { PageHeader } from "../parts/PageHeader";
 import { type Column, Table } from "../parts/Table";
 import { Verdict } from "../parts/Verdict";
 
@@ -85,7 +85,7 @@ function share(key: "cpu" | "memory", head: string): Column<ListedNode> {
       node[key] === null ? (
         <Missing why={node.why || "no source gives this here"} />
       ) : (
-        said(node[key], "ratio")
+        formatValue(node[key], "ratio")
       ),
   };
 }
@@ -94,7 +94,7 @@ export default function Nodes() {
   const { data, error } = usePage<NodesPage>("nodes");
   return (
     <div class="page nodes">
-      <Head title="Nodes" command="vigie nodes" />
+      <PageHeader title="Nodes" command="vigie nodes" />
       {data && <Verdict verdict={data.verdict} />}
       <section class="card">
         {!data ? (

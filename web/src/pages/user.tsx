@@ -1,21 +1,20 @@
 // What does this user hold, is it used, what did it cost?
 import { useMemo } from "preact/hooks";
 import { usePage } from "../lib/api";
-import { pattern } from "../lib/dash";
 import { useDashboard } from "../lib/dashboards";
-import { useRange } from "../lib/live";
-import type { NodesPage, UserPage } from "../lib/pages";
-import type { Cell, ClusterNode, Happening, JobRow, NodeRow } from "../lib/types";
+import { useRange } from "../lib/heartbeat";
+import type { ClusterNode, EventRow, GpuCell, JobRow, ListedNode, NodesPage, UserPage } from "../lib/types";
+import { pattern } from "../lib/variables";
 import { Waiting } from "../parts/Absent";
 import { Charts, useEvents } from "../parts/Charts";
 import { Copy } from "../parts/CopyAs";
-import { Days } from "../parts/Days";
-import { Head } from "../parts/Head";
-import { IncidentList } from "../parts/Incidents";
+import { DayBars } from "../parts/DayBars";
+import { GpuMap } from "../parts/GpuMap";
+import { HolderTable } from "../parts/HolderTable";
+import { IncidentList } from "../parts/IncidentList";
 import { JobTable, WaitingJobs } from "../parts/JobTable";
-import { GpuMap } from "../parts/Map";
 import { Numbers } from "../parts/Numbers";
-import { Things } from "../parts/Things";
+import { PageHeader } from "../parts/PageHeader";
 import { Verdict } from "../parts/Verdict";
 
 const CHARTS = "page-user";
@@ -28,7 +27,7 @@ export default function User({ parts }: { parts: string[] }) {
   if (!data) return <Waiting error={error} what={`User ${user}`} />;
   return (
     <div class="page user">
-      <Head kind="User" title={user} command={`vigie who --user ${user}`} />
+      <PageHeader kind="User" title={user} command={`vigie who --user ${user}`} />
       <Verdict verdict={data.verdict} />
       <Numbers numbers={data.numbers} />
       {data.incidents.length > 0 && (
@@ -45,14 +44,14 @@ export default function User({ parts }: { parts: string[] }) {
       <Jobs jobs={data.jobs} />
       <section class="card">
         <h2>GPU-hours a day, held and worked</h2>
-        <Days days={data.days} />
+        <DayBars days={data.days} />
       </section>
       <Charts slug={CHARTS} fixed={{ user: pattern(user) }} happened={events} />
       {data.environments.length + data.containers.length > 0 && (
         <section class="card">
           <h2>Environments and containers</h2>
-          <Things
-            things={[
+          <HolderTable
+            holders={[
               ["environment", data.environments],
               ["container", data.containers],
             ]}
@@ -64,7 +63,7 @@ export default function User({ parts }: { parts: string[] }) {
 }
 
 /** Return what happened where the user's cells are. */
-function useEventsOn(cells: Cell[]): Happening[] {
+function useEventsOn(cells: GpuCell[]): EventRow[] {
   const events = useEvents(useRange());
   const nodes = new Set(cells.map(({ node }) => node));
   return useMemo(() => events.filter(({ node }) => nodes.has(node)), [events, [...nodes].join()]);
@@ -92,14 +91,14 @@ function Idle({ idle }: { idle: UserPage["idle"] }) {
   );
 }
 
-function Cells({ cells }: { cells: Cell[] }) {
+function Cells({ cells }: { cells: GpuCell[] }) {
   const { data: all } = usePage<NodesPage>("nodes");
   if (!cells.length) return <p class="calm">None now.</p>;
   return <GpuMap nodes={nodesOf(cells, all?.nodes ?? [])} />;
 }
 
 /** Return the nodes of some cells with these alone on them, for a map of one's own. */
-function nodesOf(cells: Cell[], all: NodeRow[]): ClusterNode[] {
+function nodesOf(cells: GpuCell[], all: ListedNode[]): ClusterNode[] {
   const plain = { state: "up", why: "", labels: {}, slurm: null, cpu: null, memory: null };
   const names = [...new Set(cells.map(({ node }) => node))];
   return names.map((name) => ({

@@ -1,10 +1,10 @@
 // Users: who holds how much, and how much of it works.
 import { usePage } from "../lib/api";
-import type { UserRow, UsersPage } from "../lib/pages";
-import { said } from "../lib/units";
+import type { UserRow, UsersPage } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
 import { Absent, Missing, Waiting } from "../parts/Absent";
-import { Head } from "../parts/Head";
+import { PageHeader } from "../parts/PageHeader";
 import { type Column, Table } from "../parts/Table";
 import { Verdict } from "../parts/Verdict";
 
@@ -25,7 +25,7 @@ const COLUMNS: Column<UserRow>[] = [
     right: true,
     by: ({ gpu_hours }) => gpu_hours,
     cell: ({ gpu_hours }) =>
-      gpu_hours === null ? <Missing why="not known" /> : said(Math.round(gpu_hours * 10) / 10, ""),
+      gpu_hours === null ? <Missing why="not known" /> : formatValue(Math.round(gpu_hours * 10) / 10, ""),
   },
 ];
 
@@ -47,7 +47,7 @@ export default function Users() {
   const { data, error } = usePage<UsersPage>("users");
   return (
     <div class="page users">
-      <Head title="Users" command="vigie who" />
+      <PageHeader title="Users" command="vigie who" />
       {data && <Verdict verdict={data.verdict} />}
       <section class="card">
         {!data ? (

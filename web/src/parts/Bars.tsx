@@ -1,7 +1,7 @@
 // A panel of bars, the longest first.
-import { named, type Sample } from "../lib/prom";
+import { formatName, type Sample } from "../lib/prom";
 import type { Panel } from "../lib/types";
-import { said } from "../lib/units";
+import { formatValue } from "../lib/units";
 import { reached } from "./Chart";
 
 const MOST = 12;
@@ -9,7 +9,7 @@ const MOST = 12;
 export function Bars({ panel, samples }: { panel: Panel; samples: Sample[][] }) {
   const all = samples
     .flatMap((some, i) =>
-      some.map(({ labels, value }) => ({ name: named(labels, panel.queries[i]?.legend ?? ""), value })),
+      some.map(({ labels, value }) => ({ name: formatName(labels, panel.queries[i]?.legend ?? ""), value })),
     )
     .sort((a, b) => b.value - a.value);
   const most = Math.max(panel.ceiling ?? 0, ...all.map(({ value }) => value), 1e-12);
@@ -21,7 +21,7 @@ export function Bars({ panel, samples }: { panel: Panel; samples: Sample[][] }) 
             <dt title={name}>{name}</dt>
             <dd>
               <span class="bar" style={{ width: `${Math.max(0, (100 * value) / most)}%` }} />
-              <span class="value">{said(value, panel.unit)}</span>
+              <span class="value">{formatValue(value, panel.unit)}</span>
             </dd>
           </div>
         ))}

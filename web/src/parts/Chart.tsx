@@ -1,27 +1,27 @@
 // A panel over time: title, why to look, the lines, and their names with the values under the cursor.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { filled, type Values } from "../lib/dash";
+import { useVisible, useWidth } from "../lib/element_size";
+import { useFresh } from "../lib/heartbeat";
 import { type Band, drawingOf, type Line } from "../lib/lines";
-import { useFresh } from "../lib/live";
-import { useMatrices } from "../lib/matrix";
+import { useMatrices } from "../lib/matrices";
 import { HEIGHT, type Plotted, plot, ranks, type Shown, shapeOf, strokeOf } from "../lib/plot";
 import { stepFor } from "../lib/prom";
-import { useSeen, useWidth } from "../lib/size";
 import { useStore } from "../lib/store";
 import { theme } from "../lib/theme";
 import { exact, type Range } from "../lib/time";
-import type { Happening, Panel, Threshold } from "../lib/types";
-import { between, said } from "../lib/units";
+import type { EventRow, Panel, Threshold } from "../lib/types";
+import { between, formatValue } from "../lib/units";
 import { go, here } from "../lib/url";
+import { fillVariables, type Values } from "../lib/variables";
 import { Absent } from "./Absent";
 import { Commands } from "./Commands";
-import { Frame } from "./Frame";
+import { PanelFrame } from "./PanelFrame";
 
 export interface ChartProps {
   panel: Panel;
   values: Values;
   range: Range;
-  events?: Happening[];
+  events?: EventRow[];
 }
 
 const RATE = /\b(?:i?rate|increase|i?delta|deriv)\s*\(/;
@@ -31,9 +31,12 @@ export function Chart(props: ChartProps) {
   const { panel, values, range } = props;
   const step = stepFor(range.from, range.to, 600);
   return (
-    <Frame panel={panel} queries={panel.queries.map(({ promql }) => filled(promql, values, step, range))}>
+    <PanelFrame
+      panel={panel}
+      queries={panel.queries.map(({ promql }) => fillVariables(promql, values, step, range))}
+    >
       <Graph {...props} />
-    </Frame>
+    </PanelFrame>
   );
 }
 
@@ -47,9 +50,9 @@ export function Graph({
 }: ChartProps & { height?: number }) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const seen = useSeen(box);
+  const seen = useVisible(box);
   const step = stepFor(range.from, range.to, width || 600);
-  const queries = panel.queries.map(({ promql }) => filled(promql, values, step, range));
+  const queries = panel.queries.map(({ promql }) => fillVariables(promql, values, step, range));
   const { matrices, error } = useMatrices(
     seen && width && range.to ? queries : null,
     range.from,
@@ -157,7 +160,7 @@ function Legend({ shown, index, width }: { shown: Shown; index: number | null; w
               <span class="name" title={line.name}>
                 {line.name}
               </span>
-              <span class="value">{said(value, panel.unit)}</span>
+              <span class="value">{formatValue(value, panel.unit)}</span>
               {line.band && bandAt(line.band, index, panel.unit)}
             </li>
           );

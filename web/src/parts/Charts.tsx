@@ -1,11 +1,11 @@
 // The panels of a dashboard, with one cursor, one zoom and the same events through all of them.
 import type { ComponentChildren } from "preact";
-import { useAnswer } from "../lib/api";
-import { type Choice, useVariables, type Values } from "../lib/dash";
+import { useJson } from "../lib/api";
 import { useDashboard } from "../lib/dashboards";
-import { useRange } from "../lib/live";
+import { useRange } from "../lib/heartbeat";
 import type { Range } from "../lib/time";
-import type { Dashboard, Happening, Panel } from "../lib/types";
+import type { Dashboard, EventRow, Panel } from "../lib/types";
+import { type Choice, useVariables, type Values } from "../lib/variables";
 import { Waiting } from "./Absent";
 import { PanelView } from "./PanelView";
 import { Variables } from "./Variables";
@@ -22,7 +22,7 @@ export function Charts({
   slug: string;
   fixed?: Values;
   about?: Record<string, string>;
-  happened?: Happening[];
+  happened?: EventRow[];
 }) {
   const { data, error } = useDashboard(slug);
   if (!data) return <Waiting error={error} what="The charts" />;
@@ -46,7 +46,7 @@ export function Sections({
   dashboard: Dashboard;
   fixed?: Values;
   about?: Record<string, string>;
-  happened?: Happening[]; // instead of what is asked `about`
+  happened?: EventRow[]; // instead of what is asked `about`
   headed?: boolean;
 }) {
   const range = useRange();
@@ -104,16 +104,16 @@ function aboutOf(choices: Choice[]): Record<string, string> {
 }
 
 /** Return what happened in a range, for the ticks of the charts; null asks nothing. */
-export function useEvents(range: Range, about: Record<string, string> | null = {}): Happening[] {
+export function useEvents(range: Range, about: Record<string, string> | null = {}): EventRow[] {
   const rounded = (ms: number) => Math.floor(ms / 60_000) * 60;
-  const said = new URLSearchParams({
+  const parameters = new URLSearchParams({
     ...about,
     since: String(rounded(range.from)),
     until: String(rounded(range.to) + 60),
     limit: String(EVENTS_MOST),
   });
-  const { data } = useAnswer<{ events: Happening[] }>(about && range.to ? `api/events?${said}` : null);
+  const { data } = useJson<{ events: EventRow[] }>(about && range.to ? `api/events?${parameters}` : null);
   return data?.events ?? NONE;
 }
 
-const NONE: Happening[] = [];
+const NONE: EventRow[] = [];

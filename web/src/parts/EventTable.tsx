@@ -1,11 +1,11 @@
 // What happened, as it was reported: when, how bad, what, where, and whether it is over.
-import { useAnswer } from "../lib/api";
-import { useBeat, useNow } from "../lib/live";
+import { useJson } from "../lib/api";
+import { useHeartbeat, useNow } from "../lib/heartbeat";
 import { clock, exact, span } from "../lib/time";
-import type { Happening } from "../lib/types";
+import type { EventRow } from "../lib/types";
 import { link, path } from "../lib/url";
 import { Absent, Waiting } from "./Absent";
-import { Mark } from "./Mark";
+import { StateIcon } from "./StateIcon";
 import { type Column, Table } from "./Table";
 
 export interface Asked {
@@ -16,30 +16,33 @@ export interface Asked {
   until?: string;
 }
 
-const MOST = 200;
+const MAX_EVENTS = 200;
 
-export function useHappenings(asked: Asked): { events: Happening[] | null; error: Error | null } {
-  const said = new URLSearchParams({ limit: String(MOST) });
-  for (const [name, value] of Object.entries(asked)) if (value) said.set(name, value);
-  const { now, lost } = useBeat();
-  const { data, error } = useAnswer<{ events: Happening[] }>(`api/events?${said}`, `${now} ${lost === null}`);
+export function useHappenings(asked: Asked): { events: EventRow[] | null; error: Error | null } {
+  const parameters = new URLSearchParams({ limit: String(MAX_EVENTS) });
+  for (const [name, value] of Object.entries(asked)) if (value) parameters.set(name, value);
+  const { now, lost } = useHeartbeat();
+  const { data, error } = useJson<{ events: EventRow[] }>(
+    `api/events?${parameters}`,
+    `${now} ${lost === null}`,
+  );
   return { events: data?.events ?? null, error };
 }
 
-export function Happenings({ asked, fits }: { asked: Asked; fits?: (event: Happening) => boolean }) {
+export function Happenings({ asked, fits }: { asked: Asked; fits?: (event: EventRow) => boolean }) {
   const { events, error } = useHappenings(asked);
   if (!events) return <Waiting error={error} what="What happened" />;
   const shown = fits ? events.filter(fits) : events;
   return <EventTable events={shown} />;
 }
 
-export function EventTable({ events }: { events: Happening[] }) {
+export function EventTable({ events }: { events: EventRow[] }) {
   const now = useNow();
   if (!events.length) return <Absent>Nothing has been reported of it.</Absent>;
   return <Table name="events" columns={columns(now)} rows={events} id={({ id }) => String(id)} />;
 }
 
-function columns(now: number): Column<Happening>[] {
+function columns(now: number): Column<EventRow>[] {
   return [
     {
       key: "when",
@@ -47,7 +50,7 @@ function columns(now: number): Column<Happening>[] {
       by: (event) => event.begin_ms,
       cell: (event) => (
         <span class="node-state">
-          <Mark state={event.severity} />
+          <StateIcon state={event.severity} />
           <time title={exact(event.begin_ms)}>{clock(event.begin_ms, now)}</time>
         </span>
       ),
@@ -71,7 +74,7 @@ function columns(now: number): Column<Happening>[] {
   ];
 }
 
-function Where({ event }: { event: Happening }) {
+function Where({ event }: { event: EventRow }) {
   const { gpu, device } = event.where;
   const at = { at: event.begin_ms };
   return gpu ? (

@@ -1,9 +1,9 @@
 // Facts of a page's header that several pages share.
 import { clock, exact } from "../lib/time";
 import { link, path } from "../lib/url";
-import type { Fact } from "./Head";
+import type { Fact } from "./PageHeader";
 
-const MOST = 4; // names in a line
+const MAX_NAMES = 4; // names in a line
 
 export function userFact(user: string): Fact | null {
   return user ? { label: "user", value: <a href={link(path("user", user))}>{user}</a> } : null;
@@ -11,12 +11,12 @@ export function userFact(user: string): Fact | null {
 
 export function nodesFact(nodes: string[]): Fact | null {
   if (!nodes.length) return null;
-  const more = nodes.length - MOST;
+  const more = nodes.length - MAX_NAMES;
   return {
     label: nodes.length === 1 ? "node" : `${nodes.length} nodes`,
     value: (
       <>
-        {nodes.slice(0, MOST).map((node, i) => (
+        {nodes.slice(0, MAX_NAMES).map((node, i) => (
           <span key={node}>
             {i > 0 && ", "}
             <a href={link(path("node", node))}>{node}</a>

@@ -1,7 +1,6 @@
 // What the Cluster page says while there is no GPU to show: no node yet, or none with one.
 import { usePage } from "../lib/api";
-import type { NodePage } from "../lib/pages";
-import type { ClusterNode, Num } from "../lib/types";
+import type { ClusterNode, NodePage, Stat } from "../lib/types";
 import { path } from "../lib/url";
 import { Copy } from "./CopyAs";
 import { NoGpu } from "./NoGpu";
@@ -9,7 +8,7 @@ import { Numbers } from "./Numbers";
 
 const OF_GPUS = ["working", "power", "temperature"];
 
-function ofHost({ key }: Num): boolean {
+function ofHost({ key }: Stat): boolean {
   return !OF_GPUS.includes(key); // the card below says why there are none
 }
 

@@ -1,10 +1,10 @@
 // GPUs as cards: whose each is, what it does, and how it is.
-import type { Cell } from "../lib/types";
-import { said } from "../lib/units";
+import type { GpuCell } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
-import { Mark } from "./Mark";
+import { StateIcon } from "./StateIcon";
 
-export function GpuCards({ cells, full = false }: { cells: Cell[]; full?: boolean }) {
+export function GpuCards({ cells, full = false }: { cells: GpuCell[]; full?: boolean }) {
   return (
     <ul class="tiles">
       {cells.map((cell) => (
@@ -12,7 +12,7 @@ export function GpuCards({ cells, full = false }: { cells: Cell[]; full?: boolea
           <a class="tile-name" href={link(path("gpu", cell.node, cell.gpu))}>
             {full ? `${cell.node}:${cell.gpu}` : `GPU ${cell.gpu}`}
           </a>
-          {cell.health !== "ok" && <Mark state={cell.health} />}
+          {cell.health !== "ok" && <StateIcon state={cell.health} />}
           <HeldBy cell={cell} />
           {cell.health === "lost" ? <p class="tile-why">{cell.why}</p> : <Meters cell={cell} />}
           {cell.health !== "ok" && cell.health !== "lost" && <p class="tile-why">{cell.why}</p>}
@@ -22,7 +22,7 @@ export function GpuCards({ cells, full = false }: { cells: Cell[]; full?: boolea
   );
 }
 
-function HeldBy({ cell }: { cell: Cell }) {
+function HeldBy({ cell }: { cell: GpuCell }) {
   const { holder, mig } = cell;
   if (mig.length) {
     const held = mig.filter(({ holder }) => holder).length;
@@ -39,16 +39,20 @@ function HeldBy({ cell }: { cell: Cell }) {
   );
 }
 
-function Meters({ cell }: { cell: Cell }) {
+function Meters({ cell }: { cell: GpuCell }) {
   return (
     <dl class="meters">
       <Meter
         label={cell.sm === null ? "Busy" : "SM"}
         share={cell.sm ?? cell.busy}
-        text={said(cell.sm ?? cell.busy, "ratio")}
+        text={formatValue(cell.sm ?? cell.busy, "ratio")}
       />
-      <Meter label="Memory" share={cell.memory} text={said(cell.memory_bytes, "bytes")} />
-      <Meter label="Power" share={ratio(cell.power, cell.power_limit)} text={said(cell.power, "watts")} />
+      <Meter label="Memory" share={cell.memory} text={formatValue(cell.memory_bytes, "bytes")} />
+      <Meter
+        label="Power"
+        share={ratio(cell.power, cell.power_limit)}
+        text={formatValue(cell.power, "watts")}
+      />
     </dl>
   );
 }

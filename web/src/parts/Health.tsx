@@ -1,9 +1,9 @@
 // The health of a GPU: what it reported by XID, with meaning and action, and the counts that should be zero.
-import type { GpuPage, HealthFact } from "../lib/pages";
-import { said } from "../lib/units";
+import type { GpuPage, HealthRow } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { Missing } from "./Absent";
 import { EventTable } from "./EventTable";
-import { Mark } from "./Mark";
+import { StateIcon } from "./StateIcon";
 
 export function Health({ health }: { health: GpuPage["health"] }) {
   return (
@@ -22,14 +22,20 @@ export function Health({ health }: { health: GpuPage["health"] }) {
   );
 }
 
-function One({ fact }: { fact: HealthFact }) {
+function One({ fact }: { fact: HealthRow }) {
   const { label, value, unit, state, why } = fact;
   return (
     <div class={state}>
       <dt>{label}</dt>
       <dd>
-        {value === null ? <Missing why={why} /> : typeof value === "number" ? said(value, unit) : value}
-        {state !== "ok" && state !== "unknown" && <Mark state={state} />}
+        {value === null ? (
+          <Missing why={why} />
+        ) : typeof value === "number" ? (
+          formatValue(value, unit)
+        ) : (
+          value
+        )}
+        {state !== "ok" && state !== "unknown" && <StateIcon state={state} />}
         {value !== null && why && <span class="aside"> {why}</span>}
       </dd>
     </div>

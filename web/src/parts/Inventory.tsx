@@ -1,6 +1,6 @@
 // What a node should have, and what it has.
-import type { NodePage } from "../lib/pages";
-import { said } from "../lib/units";
+import type { NodePage } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { Absent, Missing } from "./Absent";
 import { type Column, Table } from "./Table";
 
@@ -12,7 +12,7 @@ interface Item {
 }
 
 function shown(name: string, text: string): string {
-  return name.endsWith("_bytes") && text ? said(Number(text), "bytes") : text;
+  return name.endsWith("_bytes") && text ? formatValue(Number(text), "bytes") : text;
 }
 
 const COLUMNS: Column<Item>[] = [

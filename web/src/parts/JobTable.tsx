@@ -1,5 +1,5 @@
 // Jobs that run, wait or are over: who, how many GPUs, since when, what of it works, and what is odd.
-import { useNow } from "../lib/live";
+import { useNow } from "../lib/heartbeat";
 import { clock, exact, span } from "../lib/time";
 import type { JobLadder, JobRow } from "../lib/types";
 import { link, path } from "../lib/url";
@@ -36,7 +36,7 @@ export function JobTable({
 function Share({ ladder: { held, busy, sm } }: { ladder: JobLadder }) {
   return (
     <>
-      <span class="percent">{share(sm ?? busy, held).replace("not measured", "–")}</span>
+      <span class="percent">{share(sm ?? busy, held ?? 1).replace("not measured", "–")}</span>
       {sm === null && busy !== null && <span class="aside narrow">busy</span>}
     </>
   );
@@ -104,12 +104,12 @@ function running(now: number): Column<JobRow>[] {
       key: "work",
       head: "Held › process › busy › SM",
       by: (job) =>
-        (job.ladder?.sm ?? job.ladder?.busy ?? null) &&
-        (job.ladder?.sm ?? job.ladder?.busy ?? 0) / (job.ladder?.held || 1),
+        (job.ladder.sm ?? job.ladder.busy) &&
+        (job.ladder.sm ?? job.ladder.busy ?? 0) / (job.ladder.held || 1),
       cell: (job) => (
         <span class="work">
           <LadderBar ladder={job.ladder} />
-          {job.ladder && job.ladder.held > 0 && <Share ladder={job.ladder} />}
+          {(job.ladder.held ?? 0) > 0 && <Share ladder={job.ladder} />}
         </span>
       ),
     },

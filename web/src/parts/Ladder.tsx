@@ -1,8 +1,8 @@
 // How much of what a job holds ends up as work, step by step, and what each step loses.
-import type { Step } from "../lib/pages";
-import { said } from "../lib/units";
+import type { LadderStep } from "../lib/types";
+import { formatValue } from "../lib/units";
 
-export function Ladder({ steps }: { steps: Step[] }) {
+export function Ladder({ steps }: { steps: LadderStep[] }) {
   const held = steps[0]?.gpus ?? 0;
   return (
     <ol class="rungs" aria-label="From GPUs held to GPUs at work">
@@ -13,7 +13,7 @@ export function Ladder({ steps }: { steps: Step[] }) {
   );
 }
 
-function Rung({ step, held }: { step: Step; held: number }) {
+function Rung({ step, held }: { step: LadderStep; held: number }) {
   const share = step.gpus === null || held <= 0 ? null : Math.min(1, step.gpus / held);
   return (
     <li class="rung">
@@ -26,7 +26,7 @@ function Rung({ step, held }: { step: Step; held: number }) {
       ) : (
         <>
           <span class="rung-value">
-            {said(step.gpus, "")} <small>of {said(held, "")} GPUs</small>
+            {formatValue(step.gpus, "")} <small>of {formatValue(held, "")} GPUs</small>
           </span>
           <span class="rung-lost">{lost(step)}</span>
         </>
@@ -35,7 +35,9 @@ function Rung({ step, held }: { step: Step; held: number }) {
   );
 }
 
-function lost(step: Step): string {
+function lost(step: LadderStep): string {
   if (step.lost_gpu_hours === null) return "";
-  return step.lost_gpu_hours < 0.05 ? "nothing lost" : `${said(step.lost_gpu_hours, "")} GPU-hours lost`;
+  return step.lost_gpu_hours < 0.05
+    ? "nothing lost"
+    : `${formatValue(step.lost_gpu_hours, "")} GPU-hours lost`;
 }

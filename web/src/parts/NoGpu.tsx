@@ -1,5 +1,5 @@
 // A machine on which no GPU was found: why, and what one can do.
-import type { SourceRow } from "../lib/pages";
+import type { SourceRow } from "../lib/types";
 import { Copy } from "./CopyAs";
 
 const GPU_SOURCES = ["nvidia", "amdgpu"];

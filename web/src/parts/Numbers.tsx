@@ -1,12 +1,12 @@
 // At most six numbers that open a page, each with its day.
 import type { ComponentChildren } from "preact";
-import type { Num } from "../lib/types";
+import type { Stat } from "../lib/types";
 import { quantity } from "../lib/units";
 import { link } from "../lib/url";
-import { Spark } from "./Spark";
+import { Sparkline } from "./Sparkline";
 import { Value } from "./Value";
 
-export function Numbers({ numbers }: { numbers: Num[] }) {
+export function Numbers({ numbers }: { numbers: Stat[] }) {
   const { told, absent } = sorted(numbers);
   return (
     <dl class="numbers">
@@ -27,7 +27,7 @@ export function Numbers({ numbers }: { numbers: Num[] }) {
 }
 
 /** Return the numbers that stand for themselves, and those that are absent for one reason: it is said once. */
-function sorted(numbers: Num[]): { told: Num[]; absent: [string, string[]][] } {
+function sorted(numbers: Stat[]): { told: Stat[]; absent: [string, string[]][] } {
   const reasons = new Map<string, string[]>();
   for (const { value, reason, label } of numbers)
     if (value === null && reason) reasons.set(reason, [...(reasons.get(reason) ?? []), label]);
@@ -36,7 +36,7 @@ function sorted(numbers: Num[]): { told: Num[]; absent: [string, string[]][] } {
   return { told: numbers.filter(({ value, reason }) => value !== null || !folded.has(reason)), absent };
 }
 
-function One({ number }: { number: Num }) {
+function One({ number }: { number: Stat }) {
   const { value, of, unit, state, query, reason } = number;
   const [label, ...more] = number.label.split(", "); // "Jobs running, 4 waiting"
   return (
@@ -52,7 +52,7 @@ function One({ number }: { number: Num }) {
       </dd>
       {query && (
         <dd class="day">
-          <Spark promql={query} />
+          <Sparkline promql={query} />
         </dd>
       )}
     </div>

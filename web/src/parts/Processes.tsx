@@ -1,12 +1,13 @@
 // The processes on a job's GPUs, and the containers and environments that hold the same GPUs.
-import { pattern } from "../lib/dash";
-import { useRange } from "../lib/live";
+
+import { useRange } from "../lib/heartbeat";
 import type { Sample } from "../lib/prom";
 import { useSamples } from "../lib/samples";
-import { said } from "../lib/units";
+import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
+import { pattern } from "../lib/variables";
 import { Absent, Waiting } from "./Absent";
-import { Long } from "./Long";
+import { ExpandableTable } from "./ExpandableTable";
 import type { Column } from "./Table";
 
 export function Processes({ job }: { job: string }) {
@@ -27,8 +28,10 @@ export function Processes({ job }: { job: string }) {
     );
   return (
     <>
-      {processes.length > 0 && <Long name="processes" columns={PROCESS} rows={processes} id={idOf} />}
-      {others.length > 0 && <Long name="holders" columns={HOLDER} rows={others} id={idOf} />}
+      {processes.length > 0 && (
+        <ExpandableTable name="processes" columns={PROCESS} rows={processes} id={idOf} />
+      )}
+      {others.length > 0 && <ExpandableTable name="holders" columns={HOLDER} rows={others} id={idOf} />}
     </>
   );
 }
@@ -51,14 +54,19 @@ const WHERE: Column<Sample> = {
 };
 
 const PROCESS: Column<Sample>[] = [
-  { key: "pid", head: "Process", by: ({ labels }) => Number(labels.pid), cell: ({ labels }) => labels.pid },
+  {
+    key: "pid",
+    head: "ProcessRow",
+    by: ({ labels }) => Number(labels.pid),
+    cell: ({ labels }) => labels.pid,
+  },
   WHERE,
   {
     key: "memory",
     head: "GPU memory",
     right: true,
     by: ({ value }) => value,
-    cell: ({ value }) => said(value, "bytes"),
+    cell: ({ value }) => formatValue(value, "bytes"),
   },
 ];
 

@@ -1,10 +1,13 @@
 // A job's ranks, the oddest first: each value is shaded by its distance from the job's median.
 import { useState } from "preact/hooks";
-import { MEASURES, type Measure, type Rank } from "../lib/pages";
-import { said } from "../lib/units";
+import type { RankRow } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
 
-const SHOWN = 12; // rows before "show all"
+const MEASURES = ["sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu"] as const;
+type Measure = (typeof MEASURES)[number];
+
+const FIRST_ROWS = 12; // rows before "show all"
 const FORMS: Record<Measure, { label: string; unit: string }> = {
   sm: { label: "SM", unit: "ratio" },
   tensor: { label: "Tensor", unit: "ratio" },
@@ -15,14 +18,12 @@ const FORMS: Record<Measure, { label: string; unit: string }> = {
   infiniband: { label: "InfiniBand", unit: "bytes/s" },
   cpu: { label: "CPU", unit: "ratio" },
 };
-type Medians = Partial<Record<Measure, number | null>>;
+type Medians = Record<string, number | null>;
 
-export function RankTable({ ranks, medians }: { ranks: Rank[]; medians: Medians }) {
+export function RankTable({ ranks, medians }: { ranks: RankRow[]; medians: Medians }) {
   const [all, setAll] = useState(false);
-  const sorted = [...ranks].sort(
-    (a, b) => (b.oddness ?? 0) - (a.oddness ?? 0) || (a.rank ?? 0) - (b.rank ?? 0),
-  );
-  const shown = all ? sorted : sorted.slice(0, SHOWN);
+  const sorted = [...ranks].sort((a, b) => b.oddness - a.oddness || a.rank - b.rank);
+  const shown = all ? sorted : sorted.slice(0, FIRST_ROWS);
   return (
     <>
       <div class="scroll">
@@ -55,7 +56,7 @@ export function RankTable({ ranks, medians }: { ranks: Rank[]; medians: Medians 
   );
 }
 
-function Row({ rank, medians }: { rank: Rank; medians: Medians }) {
+function Row({ rank, medians }: { rank: RankRow; medians: Medians }) {
   return (
     <tr>
       <td class="right">{rank.rank ?? "–"}</td>
@@ -71,7 +72,7 @@ function Row({ rank, medians }: { rank: Rank; medians: Medians }) {
   );
 }
 
-function Value({ rank, measure, median }: { rank: Rank; measure: Measure; median: number | null }) {
+function Value({ rank, measure, median }: { rank: RankRow; measure: Measure; median: number | null }) {
   const value = rank[measure];
   const { unit } = FORMS[measure];
   if (value === null) return <td class="right hatched" title="no source gives this here" />;
@@ -81,9 +82,9 @@ function Value({ rank, measure, median }: { rank: Rank; measure: Measure; median
     <td
       class={`right shade${odd ? " odd" : ""}`}
       style={{ "--far": String(far) }}
-      title={`the job's median is ${said(median, unit)}`}
+      title={`the job's median is ${formatValue(median, unit)}`}
     >
-      {said(value, unit)}
+      {formatValue(value, unit)}
     </td>
   );
 }
@@ -102,7 +103,7 @@ function MedianRow({ medians }: { medians: Medians }) {
       <td>median of the job</td>
       {MEASURES.map((measure) => (
         <td key={measure} class="right">
-          {said(medians[measure] ?? null, FORMS[measure].unit)}
+          {formatValue(medians[measure] ?? null, FORMS[measure].unit)}
         </td>
       ))}
     </tr>

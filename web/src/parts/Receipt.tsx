@@ -1,9 +1,9 @@
 // What a job cost, and what it made of that.
-import type { Cost } from "../lib/pages";
-import { said } from "../lib/units";
+import type { ReceiptLine } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { Absent, Missing } from "./Absent";
 
-export function Receipt({ costs }: { costs: Cost[] }) {
+export function Receipt({ costs }: { costs: ReceiptLine[] }) {
   if (!costs.length) return <Absent>It holds no GPU, so there is nothing to reckon.</Absent>;
   return (
     <dl class="receipt">
@@ -11,7 +11,7 @@ export function Receipt({ costs }: { costs: Cost[] }) {
         <div key={label}>
           <dt>{label}</dt>
           <dd>
-            {value === null ? <Missing why={reason} /> : said(value, "")}{" "}
+            {value === null ? <Missing why={reason} /> : formatValue(value, "")}{" "}
             <span class="aside">{value === null ? reason : unit}</span>
           </dd>
         </div>

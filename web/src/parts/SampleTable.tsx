@@ -1,8 +1,8 @@
 // A panel, or an answer in Explore, as a table: a row for each set of labels, a column for each query.
 import type { ComponentChildren } from "preact";
-import { type Labels, named, type Sample } from "../lib/prom";
+import { formatName, type Labels, type Sample } from "../lib/prom";
 import type { Panel } from "../lib/types";
-import { said } from "../lib/units";
+import { formatValue } from "../lib/units";
 import { link, path } from "../lib/url";
 import { reached } from "./Chart";
 import { type Column, Table } from "./Table";
@@ -13,7 +13,7 @@ interface Row {
   values: (number | null)[];
 }
 
-const MOST = 200;
+const MAX_ROWS = 200;
 const HEADS: Record<string, string> = { __name__: "metric", instance: "node", holder: "held by" };
 
 function rowsOf(samples: Sample[][]): Row[] {
@@ -45,7 +45,7 @@ function cellOf(name: string, { labels }: Row): ComponentChildren {
 
 function labelColumns(rows: Row[], legend: string): Column<Row>[] {
   if (legend.includes("{{")) {
-    const name = ({ labels }: Row) => named(labels, legend);
+    const name = ({ labels }: Row) => formatName(labels, legend);
     return [{ key: "name", head: "where", by: name, cell: (row) => linked(row, name(row)) }];
   }
   const names = [...new Set(rows.flatMap(({ labels }) => Object.keys(labels)))];
@@ -75,15 +75,15 @@ export function SampleTable({ panel, samples }: { panel: Panel; samples: Sample[
     by: (row) => row.values[i] ?? null,
     cell: (row) => (
       <span class={`value ${reached(row.values[i] ?? null, thresholds)}`}>
-        {said(row.values[i], queries[i]?.unit || panel.unit)}
+        {formatValue(row.values[i], queries[i]?.unit || panel.unit)}
       </span>
     ),
   }));
   const columns = [...labelColumns(rows, legend), ...values];
   return (
     <>
-      <Table name={panel.title} columns={columns} rows={rows.slice(0, MOST)} id={(row) => row.key} />
-      {rows.length > MOST && <p class="aside">and {rows.length - MOST} more rows</p>}
+      <Table name={panel.title} columns={columns} rows={rows.slice(0, MAX_ROWS)} id={(row) => row.key} />
+      {rows.length > MAX_ROWS && <p class="aside">and {rows.length - MAX_ROWS} more rows</p>}
     </>
   );
 }

@@ -1,8 +1,8 @@
 // What a node's agent reads: whether each source gives anything, why not, and what it costs.
-import type { SourceRow } from "../lib/pages";
-import { said } from "../lib/units";
+import type { SourceRow } from "../lib/types";
+import { formatValue } from "../lib/units";
 import { Absent, Missing } from "./Absent";
-import { Mark } from "./Mark";
+import { StateIcon } from "./StateIcon";
 import { type Column, Table } from "./Table";
 
 const MARKS: Record<SourceRow["state"], string> = {
@@ -20,7 +20,7 @@ const COLUMNS: Column<SourceRow>[] = [
     by: ({ state }) => state,
     cell: ({ state }) => (
       <span class="node-state">
-        <Mark state={MARKS[state] ?? "unknown"} />
+        <StateIcon state={MARKS[state] ?? "unknown"} />
         {state === "unavailable" ? "absent" : state}
       </span>
     ),
@@ -31,7 +31,8 @@ const COLUMNS: Column<SourceRow>[] = [
     head: "Takes",
     right: true,
     by: ({ seconds }) => seconds,
-    cell: ({ seconds }) => (seconds === null ? <Missing why="not measured" /> : said(seconds, "seconds")),
+    cell: ({ seconds }) =>
+      seconds === null ? <Missing why="not measured" /> : formatValue(seconds, "seconds"),
   },
 ];
 

@@ -10,8 +10,8 @@ export interface Tab {
 
 /** Return the tab that the address names, or the first. */
 export function useTab(tabs: Tab[], name = "tab"): string {
-  const said = usePlace().query.get(name);
-  return tabs.find(({ key }) => key === said)?.key ?? tabs[0]?.key ?? "";
+  const value = usePlace().query.get(name);
+  return tabs.find(({ key }) => key === value)?.key ?? tabs[0]?.key ?? "";
 }
 
 export function Tabs({

@@ -1,26 +1,33 @@
 // Whose a GPU was when: bars on the axis of the charts, with the same cursor and zoom.
 import { useEffect, useRef } from "preact/hooks";
-import type { Held } from "../lib/pages";
-import { useWidth } from "../lib/size";
+import { useWidth } from "../lib/element_size";
 import { useStore } from "../lib/store";
 import { AROUND, RIGHT, strip, TICKS } from "../lib/strip";
 import { theme } from "../lib/theme";
 import { clock, type Range, span } from "../lib/time";
-import type { Happening } from "../lib/types";
+import type { Allocation, EventRow } from "../lib/types";
 import { go, here, link, path } from "../lib/url";
 
 const LANE = 26; // pixels
 const GUTTER = 16;
-const LEAST = 3;
+const MIN_WIDTH = 3;
 
 interface Bar {
-  held: Held;
+  held: Allocation;
   begin: number;
   end: number;
   lane: number;
 }
 
-export function Timeline({ holders, range, events }: { holders: Held[]; range: Range; events: Happening[] }) {
+export function Timeline({
+  holders,
+  range,
+  events,
+}: {
+  holders: Allocation[];
+  range: Range;
+  events: EventRow[];
+}) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const bars = laid(holders, range);
@@ -49,7 +56,7 @@ function One({ bar, range, width }: { bar: Bar; range: Range; width: number }) {
   const scale = (width - GUTTER - RIGHT) / (range.to - range.from);
   const style = {
     left: `${GUTTER + (begin - range.from) * scale}px`,
-    width: `${Math.max(LEAST, (end - begin) * scale - 1)}px`,
+    width: `${Math.max(MIN_WIDTH, (end - begin) * scale - 1)}px`,
     top: `${TICKS + lane * LANE + 2}px`,
   };
   return (
@@ -73,7 +80,7 @@ function Strip({
   width: number;
   height: number;
   range: Range;
-  events: Happening[];
+  events: EventRow[];
 }) {
   const box = useRef<HTMLDivElement>(null);
   const look = useStore(theme);
@@ -88,7 +95,7 @@ function Strip({
 }
 
 /** Place each holder in the first lane that is free from its begin on. */
-function laid(holders: Held[], range: Range): Bar[] {
+function laid(holders: Allocation[], range: Range): Bar[] {
   const ends: number[] = [];
   const bars: Bar[] = [];
   for (const held of [...holders].sort((a, b) => a.from_ms - b.from_ms)) {
@@ -103,12 +110,12 @@ function laid(holders: Held[], range: Range): Bar[] {
   return bars;
 }
 
-function target(held: Held): string {
+function target(held: Allocation): string {
   if (held.kind === "job") return link(path("job", held.id));
   return held.user ? link(path("user", held.user)) : link("users");
 }
 
-function words(held: Held, range: Range): string {
+function words(held: Allocation, range: Range): string {
   const end = held.to_ms === null ? "still" : `to ${clock(held.to_ms, range.to)}`;
   const long = span(((held.to_ms ?? range.to) - held.from_ms) / 1000);
   return `${held.kind} ${held.id} ${held.name}, ${held.user}: from ${clock(held.from_ms, range.to)} ${end}, ${long}`;

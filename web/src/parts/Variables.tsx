@@ -1,6 +1,6 @@
 // What a reader may choose on a dashboard.
-import type { Choice } from "../lib/dash";
-import { Drop } from "./Drop";
+import type { Choice } from "../lib/variables";
+import { Dropdown } from "./Dropdown";
 
 export function Variables({ choices }: { choices: Choice[] }) {
   if (!choices.length) return null;
@@ -32,7 +32,7 @@ function Several({ variable, options, chosen, choose }: Choice) {
   return (
     <div class="choose" key={variable.name}>
       <span>{variable.label}</span>
-      <Drop kind="several" label={variable.label} text={few || `all ${options.length}`}>
+      <Dropdown kind="several" label={variable.label} text={few || `all ${options.length}`}>
         <button type="button" class="button" onClick={() => choose([])} disabled={!chosen.length}>
           All
         </button>
@@ -41,7 +41,7 @@ function Several({ variable, options, chosen, choose }: Choice) {
             <input type="checkbox" checked={chosen.includes(option)} onChange={() => turn(option)} /> {option}
           </label>
         ))}
-      </Drop>
+      </Dropdown>
     </div>
   );
 }

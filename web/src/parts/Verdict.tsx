@@ -1,11 +1,11 @@
 // One sentence that says whether anybody is needed.
-import type { Verdict as Said } from "../lib/types";
-import { Mark } from "./Mark";
+import type { Verdict as PageVerdict } from "../lib/types";
+import { StateIcon } from "./StateIcon";
 
-export function Verdict({ verdict }: { verdict: Said }) {
+export function Verdict({ verdict }: { verdict: PageVerdict }) {
   return (
     <p class={`verdict ${verdict.state}`} role="status">
-      <Mark state={verdict.state} />
+      <StateIcon state={verdict.state} />
       {verdict.sentence}
     </p>
   );

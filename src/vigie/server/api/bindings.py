@@ -11,22 +11,56 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
+from msgspec import Struct, convert, json
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from vigie.query.errors import BadDataError
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import DAY_MS
 from vigie.server.cluster.filters import ENDED, HELD, BindingFilter
 from vigie.server.cluster.jobs import STATES
-from vigie.server.http.requests import Parameters, cursor_of, handle_errors, limit_of, parameters_of, respond
+from vigie.server.http.requests import Parameters, cursor_of, limit_of, parameters_of, respond
+from vigie.server.http.routes import BAD_PARAMETER, PAGING, TIME, ApiRoute, Operation, Parameter
 from vigie.server.privacy.redactor import Pseudonyms, current_pseudonyms
+from vigie.wire.api.resources import (
+    BindingList,
+    BindingRow,
+    JobFacts,
+    JobList,
+    UserFacts,
+    UserList,
+)
 
 FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
 NOBODY = "\0"  # no name is that
 WEEK_MS = 7 * DAY_MS
+FILTERS = (
+    Parameter("node", "Only on this node."),
+    Parameter("gpu", "Only this device."),
+    Parameter("user", "Only of this user."),
+    Parameter("job", "Only of this job."),
+    Parameter("kind", "Only of this kind, such as job."),
+    Parameter("from", "From: seconds since 1970, or RFC 3339.", TIME),
+    Parameter("to", "Until: seconds since 1970, or RFC 3339.", TIME),
+)
+STATE = Parameter("state", "Only these.", {"type": "string", "enum": [HELD, ENDED]})
+LIST_BINDINGS = Operation(
+    "List who holds or held which device.", BindingList, (*FILTERS, STATE, *PAGING), errors=BAD_PARAMETER
+)
+LIST_JOBS = Operation(
+    "List jobs, with what they hold or held.",
+    JobList,
+    (*FILTERS, Parameter("state", "Only these."), *PAGING),
+    errors=BAD_PARAMETER,
+)
+LIST_USERS = Operation(
+    "List users, with the GPU-hours that they held in a range: by default the last week.",
+    UserList,
+    (*FILTERS, STATE, *PAGING),
+    errors=BAD_PARAMETER,
+)
 
 
 class BindingRoutes:
@@ -37,9 +71,9 @@ class BindingRoutes:
 
     def routes(self) -> list[BaseRoute]:
         return [
-            Route("/api/bindings", handle_errors(self._bindings)),
-            Route("/api/jobs", handle_errors(self._jobs)),
-            Route("/api/users", handle_errors(self._users)),
+            ApiRoute("/api/bindings", self._bindings, LIST_BINDINGS),
+            ApiRoute("/api/jobs", self._jobs, LIST_JOBS),
+            ApiRoute("/api/users", self._users, LIST_USERS),
         ]
 
     async def _bindings(self, request: Request) -> Response:
@@ -49,7 +83,7 @@ class BindingRoutes:
         found = await asyncio.to_thread(self._book.find, wanted, limit, before)
         rows = [mask.binding(kept.json) if mask else kept.json for kept in found]
         more = f"{found[-1].binding.from_ms}.{found[-1].id}" if len(found) == limit else ""
-        return _listed("bindings", rows, more, request)
+        return _respond(BindingList(convert(rows, list[BindingRow]), more), request)
 
     async def _jobs(self, request: Request) -> Response:
         given = await parameters_of(request)
@@ -58,7 +92,7 @@ class BindingRoutes:
         found = await asyncio.to_thread(self._book.jobs.find, wanted, limit, before)
         rows = [mask.job(job.json) if mask else job.json for job in found]
         more = f"{found[-1].start_ms}.{found[-1].number}" if len(found) == limit else ""
-        return _listed("jobs", rows, more, request)
+        return _respond(JobList(convert(rows, list[JobFacts]), more), request)
 
     async def _users(self, request: Request) -> Response:
         given = await parameters_of(request)
@@ -69,7 +103,7 @@ class BindingRoutes:
         rows = await asyncio.to_thread(self._user_rows, wanted, since, min(until, now))
         later = [row for row in rows if row["user"] > after]
         more = later[limit - 1]["user"] if len(later) > limit else ""
-        return _listed("users", later[:limit], more, request)
+        return _respond(UserList(convert(later[:limit], list[UserFacts]), more), request)
 
     def _user_rows(self, wanted: BindingFilter, since: int, until: int) -> list[dict[str, Any]]:
         """Return users by the names under which the caller sees them."""
@@ -103,5 +137,5 @@ class BindingRoutes:
         return user, job
 
 
-def _listed(name: str, rows: list[dict[str, Any]], more: str, request: Request) -> Response:
-    return respond(msgspec.json.encode({name: rows, **({"next": more} if more else {})}), request)
+def _respond(answer: Struct, request: Request) -> Response:
+    return respond(json.encode(answer), request)

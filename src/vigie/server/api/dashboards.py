@@ -7,23 +7,35 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from vigie.dashboards import all_dashboards, dashboard
-from vigie.server.http.requests import error_response, handle_errors, respond
+from vigie.model.dashboard import Dashboard
+from vigie.server.http.requests import error_response, respond
+from vigie.server.http.routes import ApiRoute, Operation, Parameter
+from vigie.wire.api.resources import DashboardList, DashboardSummary
 
 
 def dashboard_routes() -> list[BaseRoute]:
     return [
-        Route("/api/dashboards", handle_errors(_list)),
-        Route("/api/dashboards/{slug}", handle_errors(_one)),
+        ApiRoute("/api/dashboards", _list, Operation("List the dashboards.", DashboardList)),
+        ApiRoute(
+            "/api/dashboards/{slug}",
+            _one,
+            Operation(
+                "Return a dashboard; variables stand in its PromQL as `$name`, to be put in as patterns.",
+                Dashboard,
+                (Parameter("slug", "Its name in addresses."),),
+                errors={404: "There is no such dashboard."},
+            ),
+        ),
     ]
 
 
 async def _list(request: Request) -> Response:
     listed = [board for board in all_dashboards() if board.listed]
-    rows = [{"slug": board.slug, "title": board.title, "sentence": board.description} for board in listed]
-    return respond(msgspec.json.encode({"dashboards": rows}), request)
+    rows = [DashboardSummary(board.slug, board.title, board.description) for board in listed]
+    return respond(msgspec.json.encode(DashboardList(rows)), request)
 
 
 async def _one(request: Request) -> Response:

@@ -8,26 +8,40 @@ has `next` while there is more: give it back as `before`. With `after`, a number
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from vigie.server.cluster.events import EventFilter, EventStore, StoredEvent
 from vigie.server.http.requests import (
     Parameters,
     cursor_of,
-    handle_errors,
     limit_of,
     number_of,
     parameters_of,
     respond,
 )
+from vigie.server.http.routes import BAD_PARAMETER, COUNT, PAGING, TIME, ApiRoute, Operation, Parameter
 from vigie.server.privacy.redactor import current_pseudonyms
+from vigie.wire.api.resources import EventList, EventRow
 
 FAR_PAST, FAR_FUTURE = -(1 << 62), 1 << 62
+LIST = Operation(
+    "List what happened, the newest first.",
+    EventList,
+    (
+        Parameter("node", "Only of this node."),
+        Parameter("kind", "Only of this kind, such as node_lost."),
+        Parameter("severity", "Only these."),
+        Parameter("since", "From: seconds since 1970, or RFC 3339.", TIME),
+        Parameter("until", "Until: seconds since 1970, or RFC 3339.", TIME),
+        *PAGING,
+        Parameter("after", "Only what came or changed since the `last` of an answer.", COUNT),
+    ),
+    errors=BAD_PARAMETER,
+)
 
 
 class EventRoutes:
@@ -35,13 +49,13 @@ class EventRoutes:
         self._events = events
 
     def routes(self) -> list[BaseRoute]:
-        return [Route("/api/events", handle_errors(self._list))]
+        return [ApiRoute("/api/events", self._list, LIST)]
 
     async def _list(self, request: Request) -> Response:
         given = await parameters_of(request)
         wanted, limit = _wanted(given), limit_of(given)
         last = self._events.last()
-        answer: dict[str, Any] = {}
+        cursor = ""
         if given.one("after"):
             found = await asyncio.to_thread(self._events.after, number_of(given, "after"), wanted, limit)
             # What came since `last` was asked for is not listed again.
@@ -49,13 +63,14 @@ class EventRoutes:
         else:
             found = await asyncio.to_thread(self._events.find, wanted, limit, cursor_of(given))
             if len(found) == limit:
-                answer["next"] = f"{found[-1].event.begin_ms}.{found[-1].id}"
-        return respond(msgspec.json.encode({"events": _rows(found), "last": last, **answer}), request)
+                cursor = f"{found[-1].event.begin_ms}.{found[-1].id}"
+        return respond(msgspec.json.encode(EventList(_rows(found), last, cursor)), request)
 
 
-def _rows(found: list[StoredEvent]) -> list[dict[str, Any]]:
+def _rows(found: list[StoredEvent]) -> list[EventRow]:
     mask = current_pseudonyms()
-    return [mask.event(kept.json) if mask else kept.json for kept in found]
+    rows = [mask.event(kept.json) if mask else kept.json for kept in found]
+    return msgspec.convert(rows, list[EventRow])
 
 
 def _wanted(given: Parameters) -> EventFilter:

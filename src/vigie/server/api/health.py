@@ -6,18 +6,29 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
 
-from vigie.server.http.requests import Handler, handle_errors, respond
+from vigie.server.http.openapi import build_document
+from vigie.server.http.requests import Handler, respond
+from vigie.server.http.routes import JSON, OPEN, TEXT, ApiRoute, Content, Operation
 from vigie.server.metrics import ServerMetrics
-from vigie.server.openapi.document import document
 from vigie.store.filesystem import DiskSpace, SpaceLimits, disk_space
+from vigie.wire.api.resources import NotReady
 from vigie.wire.exposition.negotiation import choose_format
 
 Check = Callable[[], str]
+EXPOSITION = Content("An exposition.", {TEXT: str, "application/openmetrics-text": str})
+ALIVE = Operation("Check that the server is alive.", Content("It is.", {TEXT: str}))
+READY = Operation(
+    "Check that the server can do its work.",
+    Content("It can.", {TEXT: str}),
+    errors={503: Content("It cannot, and why.", {JSON: NotReady})},
+)
 
 
 class Readiness:
@@ -46,7 +57,7 @@ def check_free_space(directory: Path, space: Callable[[Path], DiskSpace] = disk_
     return check
 
 
-def health_routes(own: ServerMetrics, reasons: Callable[[], list[str]]) -> list[Route]:
+def health_routes(own: ServerMetrics, reasons: Callable[[], list[str]]) -> list[BaseRoute]:
     """Return the routes; the reasons tell why the server cannot do its work."""
 
     async def metrics(request: Request) -> Response:
@@ -55,19 +66,19 @@ def health_routes(own: ServerMetrics, reasons: Callable[[], list[str]]) -> list[
         return respond(await asyncio.to_thread(own.render, form), request, form.content_type)
 
     async def openapi(request: Request) -> Response:
-        return respond(json.dumps(document(request.app.routes)).encode(), request)
+        return respond(json.dumps(build_document(request.app.routes)).encode(), request)
 
     return [
-        Route("/metrics", handle_errors(metrics)),
-        Route("/api/openapi.json", handle_errors(openapi)),
-        Route("/healthz", _saying("ok\n")),
-        Route("/-/healthy", _saying("vigie server is Healthy.\n")),
-        Route("/readyz", _ready("ok\n", reasons)),
-        Route("/-/ready", _ready("vigie server is Ready.\n", reasons)),
+        ApiRoute("/metrics", metrics, Operation("The server's own metrics.", EXPOSITION)),
+        ApiRoute("/api/openapi.json", openapi, Operation("This document.", dict[str, Any])),
+        ApiRoute("/healthz", _text("ok\n"), ALIVE, access=OPEN),
+        ApiRoute("/-/healthy", _text("vigie server is Healthy.\n"), ALIVE),
+        ApiRoute("/readyz", _ready("ok\n", reasons), READY, access=OPEN),
+        ApiRoute("/-/ready", _ready("vigie server is Ready.\n", reasons), READY),
     ]
 
 
-def _saying(words: str) -> Handler:
+def _text(words: str) -> Handler:
     async def say(_: Request) -> Response:
         return PlainTextResponse(words)
 
@@ -77,7 +88,7 @@ def _saying(words: str) -> Handler:
 def _ready(words: str, reasons: Callable[[], list[str]]) -> Handler:
     async def tell(_: Request) -> Response:
         if found := reasons():
-            return JSONResponse({"ready": False, "reasons": found}, 503)
+            return Response(msgspec.json.encode(NotReady(False, found)), 503, media_type=JSON)
         return PlainTextResponse(words)
 
     return tell

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from vigie.query.errors import BadDataError
 from vigie.server.auth.authenticator import IDENTITY
 from vigie.server.cluster.nodes import NAME, REMOVED, NodeRecord, NodeStore, node_facts
-from vigie.server.http.requests import Parameters, error_response, handle_errors, parameters_of, respond
+from vigie.server.http.requests import Parameters, error_response, parameters_of, respond
+from vigie.server.http.routes import ADMIN, BAD_PARAMETER, DURATION, ApiRoute, Operation, Parameter
 from vigie.server.ingest.link_endpoint import LinkEndpoint
 from vigie.server.scrape.discovery import scraping
+from vigie.wire.api.resources import AddedNode, CommandOutput, NodeFacts, NodeList, RemovedNode
 from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
 
 ORDERS = {"release": GPUS_RELEASE, "take": GPUS_TAKE}
 PATH = "/api/nodes/{name}/gpus/{do}"
 USUAL_MS = 600_000
 LONGEST_MS = 7 * 86_400_000
+NODE = Parameter("name", "The node's name.")
+NO_NODE = {404: "There is no such node."}
+COMMAND = Operation(
+    "Have a node release its GPUs' driver for a while, or take it again.",
+    CommandOutput,
+    (
+        NODE,
+        Parameter("do", "What: release or take."),
+        Parameter("for", "For how long, such as 10m (the default); at most 7d.", DURATION),
+    ),
+    errors={
+        **BAD_PARAMETER,
+        **NO_NODE,
+        409: "The node refuses, and why.",
+        503: "The node is not connected, or does not reply.",
+    },
+)
+STATES = ("added", "up", "late", "lost", "stopped", REMOVED)
+LIST = Operation(
+    "List the nodes.",
+    NodeList,
+    (Parameter("state", "Only these; by default all but the removed.", {"enum": list(STATES)}),),
+)
+SHOW = Operation("Return what is known of a node.", NodeFacts, (NODE,), errors=NO_NODE)
+ADD = Operation(
+    "Expect a node, also one that was removed, and make a key for it.",
+    AddedNode,
+    (NODE,),
+    errors=BAD_PARAMETER,
+)
+REMOVE = Operation("Remove a node; its keys are void.", RemovedNode, (NODE,), errors=NO_NODE)
 
 
 class NodeCommandRoutes:
@@ -30,7 +61,7 @@ class NodeCommandRoutes:
         self._registry, self._links = registry, links
 
     def routes(self) -> list[BaseRoute]:
-        return [Route(PATH, handle_errors(self._order), methods=["POST"])]
+        return [ApiRoute(PATH, self._order, COMMAND, methods=["POST"], access=ADMIN)]
 
     async def _order(self, request: Request) -> Response:
         name, do = request.path_params["name"], request.path_params["do"]
@@ -45,7 +76,7 @@ class NodeCommandRoutes:
             return error_response(503, "unavailable", f"node {name} is not connected, or gives no answer")
         if reply.refused:
             return error_response(409, "conflict", f"{name}: {reply.refused}")
-        return respond(msgspec.json.encode({"node": name, "said": reply.text}), request)
+        return _respond(CommandOutput(name, reply.text), request)
 
 
 def _length(given: Parameters) -> int:
@@ -61,10 +92,10 @@ class NodeRoutes:
 
     def routes(self) -> list[BaseRoute]:
         return [
-            Route("/api/nodes", handle_errors(self._list)),
-            Route("/api/nodes/{name}", handle_errors(self._one), methods=["GET"]),
-            Route("/api/nodes/{name}", handle_errors(self._add), methods=["POST"]),
-            Route("/api/nodes/{name}", handle_errors(self._remove), methods=["DELETE"]),
+            ApiRoute("/api/nodes", self._list, LIST),
+            ApiRoute("/api/nodes/{name}", self._one, SHOW),
+            ApiRoute("/api/nodes/{name}", self._add, ADD, methods=["POST"], access=ADMIN),
+            ApiRoute("/api/nodes/{name}", self._remove, REMOVE, methods=["DELETE"], access=ADMIN),
         ]
 
     async def _list(self, request: Request) -> Response:
@@ -74,11 +105,11 @@ class NodeRoutes:
             for node in self._registry.nodes()
             if (node.state == state if state else node.state != REMOVED)
         ]
-        return respond(_json({"nodes": nodes}), request)
+        return _respond(NodeList(nodes), request)
 
     async def _one(self, request: Request) -> Response:
         found = self._registry.find(request.path_params["name"])
-        return respond(_json(_facts(found)), request) if found else _unknown(request)
+        return _respond(_facts(found), request) if found else _unknown(request)
 
     async def _add(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -86,22 +117,22 @@ class NodeRoutes:
             return error_response(
                 400, "bad_data", f"{name!r} cannot be a node's name: letters, digits, dots, dashes"
             )
-        return respond(_json({"added": name, "key": self._links.add(name)}), request)
+        return _respond(AddedNode(name, self._links.add(name)), request)
 
     async def _remove(self, request: Request) -> Response:
         name = request.path_params["name"]
         if not self._links.remove(name):
             return _unknown(request)
-        return respond(_json({"removed": name}), request)
+        return _respond(RemovedNode(name), request)
 
 
-def _facts(node: NodeRecord) -> dict[str, Any]:
-    return {**node_facts(node), **scraping(node)}
+def _facts(node: NodeRecord) -> NodeFacts:
+    return msgspec.convert({**node_facts(node), **scraping(node)}, NodeFacts)
 
 
 def _unknown(request: Request) -> Response:
     return error_response(404, "not_found", f"there is no node {request.path_params['name']!r}")
 
 
-def _json(value: Any) -> bytes:
-    return msgspec.json.encode(value)
+def _respond(answer: msgspec.Struct, request: Request) -> Response:
+    return respond(msgspec.json.encode(answer), request)

@@ -8,9 +8,10 @@ from html import escape
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 import vigie
@@ -19,7 +20,19 @@ from vigie.server.auth.errors import AuthError, auth_error_response
 from vigie.server.auth.origin import is_encrypted, same_origin
 from vigie.server.auth.tokens import LINK_SECONDS, SESSION_SECONDS
 from vigie.server.http.html import STYLE, page_headers
-from vigie.server.http.requests import BodyTooLargeError, body_of, error_response, handle_errors
+from vigie.server.http.requests import BodyTooLargeError, body_of, error_response
+from vigie.server.http.routes import (
+    FORM,
+    HTML,
+    JSON,
+    OPEN,
+    ApiRoute,
+    Content,
+    Operation,
+    Parameter,
+    RouteAccess,
+)
+from vigie.wire.api.resources import ApiError, Credentials, LoginResult, Session
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -46,7 +59,6 @@ LOGIN = "login"  # who asked to sign in has no page to go back to
 # What an address may be made of; neither a control character nor what browsers read as another slash.
 _WRITTEN = re.compile(r"[A-Za-z0-9_.~!$&'()*+,;=:@%/-]*(\?[^\x00-\x20\x7f-\U0010ffff\\#]*)?")
 MAX_CREDENTIALS = 8192  # bytes of a name and a password
-FORM = "application/x-www-form-urlencoded"
 
 
 def login_page(path: str, status: int = 200, message: str = "", then: str = "") -> HTMLResponse:
@@ -80,6 +92,32 @@ def check_return_path(address: str) -> str:
     return "" if leaves or first == LOGIN else address
 
 
+LOGIN_PAGE = Operation(
+    "Show the page that asks for name and password, or sign in by a link that is used once.",
+    Content("The page.", {HTML: str}),
+    (Parameter("once", "What the link carries."),),
+    errors={
+        303: Content("Signed in: the cookie is set."),
+        401: Content("The link is no longer valid.", {HTML: str}),
+    },
+)
+SIGN_IN = Operation(
+    "Sign in: sets the cookie of a session.",
+    LoginResult,
+    body=Content("Name and password.", {JSON: Credentials, FORM: Credentials}),
+    errors={
+        303: Content("Signed in by the form."),
+        400: "No name, or no password.",
+        401: Content("Name or password is wrong.", {JSON: ApiError, HTML: str}),
+        403: "The sign-in comes from a page of another server.",
+        429: Content("Too many have failed; see Retry-After.", {JSON: ApiError, HTML: str}),
+        503: "Who you are cannot be looked up now.",
+    },
+)
+SIGN_OUT = Operation("Sign out.", Content("The session has ended."), status=204)
+SIGN_OUT_ACCESS = RouteAccess("viewer", changes=True)
+
+
 class LoginForm(NamedTuple):
     name: str = ""
     password: str = ""
@@ -93,12 +131,12 @@ class LoginRoutes:
         self._callers = callers
         self._secrets = callers.secrets
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[BaseRoute]:
         return [
-            Route("/login", handle_errors(self.page)),
-            Route("/api/login", handle_errors(self.sign_in), methods=["POST"]),
-            Route("/api/logout", handle_errors(self.sign_out), methods=["POST"]),
-            Route("/api/session", handle_errors(self.session)),
+            ApiRoute("/login", self.page, LOGIN_PAGE, access=OPEN),
+            ApiRoute("/api/login", self.sign_in, SIGN_IN, methods=["POST"], access=OPEN),
+            ApiRoute("/api/logout", self.sign_out, SIGN_OUT, methods=["POST"], access=SIGN_OUT_ACCESS),
+            ApiRoute("/api/session", self.session, Operation("Return who is signed in.", Session)),
         ]
 
     async def page(self, request: Request) -> Response:
@@ -141,16 +179,16 @@ class LoginRoutes:
     async def session(self, request: Request) -> Response:
         """Tell who is signed in, and what the page should know of the server."""
         role, name = identity_of(request)
-        told = {
-            "role": role,
-            "name": name,
-            "user": name,
-            "simulated": self._callers.simulated,
-            "version": vigie.__version__,
-            "privacy": "own" if self._callers.privacy.own else "open",
-            "home": f"user/{quote(name, safe='')}" if role == "user" else "",
-        }
-        return JSONResponse(told, headers={"Cache-Control": "no-store"})
+        session = Session(
+            role=role,
+            name=name,
+            user=name,
+            simulated=self._callers.simulated,
+            version=vigie.__version__,
+            privacy="own" if self._callers.privacy.own else "open",
+            home=f"user/{quote(name, safe='')}" if role == "user" else "",
+        )
+        return Response(msgspec.json.encode(session), headers={"Cache-Control": "no-store"}, media_type=JSON)
 
     def _opened(self, request: Request, response: Response, session: str) -> Response:
         secure = is_encrypted(request, self._callers.doors.proxies)

@@ -44,7 +44,7 @@ class AuthMiddleware:
         """Answer a request."""
         if scope["type"] in ("http", "websocket"):
             try:
-                await self._admit(scope, self._rules.rule(scope))
+                await self._admit(scope, self._rules.access(scope))
             except AuthError as refused:
                 await _answer(refused, scope, receive, send)
                 return
@@ -55,7 +55,7 @@ class AuthMiddleware:
 
     async def vouched(self, identity: Identity, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of somebody of whom a node says who it is; he may look, and change nothing."""
-        rule = self._rules.rule(scope)
+        rule = self._rules.access(scope)
         if rule == OPEN or rule.changes or not rule.met_by(identity.role):
             await auth_error_response(AuthError(403, "on the word of a node one may look only"))(
                 scope, receive, send

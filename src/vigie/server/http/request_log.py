@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from vigie.common.logs import FIELDS, plain_text
 from vigie.model import Table, counter, gauge
 from vigie.server.auth.authenticator import IDENTITY
-from vigie.server.http.routes import ROUTE, rule_of
+from vigie.server.http.routes import ACCESS, ROUTE
 
 OTHER = "other"  # the route of a request for which there is none
 LEFT = 499  # the status of a request whose client did not wait for the answer
@@ -113,8 +113,7 @@ class LoggedRequest(NamedTuple):
         """Tell whether it changes something, was refused or failed."""
         if self.status in REFUSED or self.status >= 500:
             return True
-        route = self.scope.get(ROUTE)
-        return route is not None and rule_of(self.method, route).changes
+        return self.scope.get(ROUTE) is not None and self.scope[ACCESS].changes
 
 
 class AccessLog:

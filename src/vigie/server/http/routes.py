@@ -1,42 +1,36 @@
-"""What each route asks for: the one table of who may do what."""
+"""A route is declared once: path, methods, role, parameters, answer. Access and OpenAPI derive from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from starlette.routing import BaseRoute, Match, Mount, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import Scope
+from starlette.websockets import WebSocket
 
-ADDRESSES = (
-    "/",
-    "/jobs",
-    "/job/{id:text}",
-    "/nodes",
-    "/node/{name}",
-    "/gpu/{node}/{gpu:text}",
-    "/users",
-    "/user/{name:text}",
-    "/events",
-    "/dashboards",
-    "/dashboard/{slug}",
-    "/explore",
-    "/vigie",
-)
-ASSET = "/assets/{name}"
-ICON = "/icon.svg"
+from vigie.server.http.requests import Handler, handle_errors
 
-
-ROUTE = "vigie.route"  # where the scope of a request tells the path of its route, as the routes spell it
+ROUTE = "vigie.route"  # where the scope of a request has the path of its route
+ACCESS = "vigie.access"  # and who may request it
 # Which roles meet a demand. Whoever may change may look; a node's key and a writer's token may do one thing.
 MEETS = {
     "viewer": ("viewer", "user", "admin"),
     "user": ("user", "admin"),
     "admin": ("admin",),
     "writer": ("writer", "admin"),
-    "join": ("join", "admin"),  # lets machines in, and throws none out
+    "join": ("join", "admin"),  # adds machines, and removes none
     "node": ("node", "join"),
 }
+Schema = Mapping[str, Any]
+STRING: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+TIME: Schema = {"type": "string", "format": "moment"}  # seconds since 1970, or RFC 3339
+DURATION: Schema = {"type": "string", "format": "span"}  # seconds, or such as 1h30m
+JSON = "application/json"
+TEXT = "text/plain"
+HTML = "text/html"
+FORM = "application/x-www-form-urlencoded"
 
 
 class RouteAccess(NamedTuple):
@@ -46,7 +40,6 @@ class RouteAccess(NamedTuple):
     changes: bool = False
 
     def met_by(self, role: str) -> bool:
-        """Tell whether somebody of this role may."""
         return role in MEETS[self.least]
 
 
@@ -54,98 +47,104 @@ OPEN = RouteAccess("")
 VIEW = RouteAccess("viewer")
 ADMIN = RouteAccess("admin", changes=True)
 
-# By path as the routes spell it; a row with a method goes before one without.
-TABLE = {
-    **dict.fromkeys((*ADDRESSES, ASSET, ICON), VIEW),
-    "/healthz": OPEN,
-    "/readyz": OPEN,
-    "/login": OPEN,
-    "POST /api/login": OPEN,
-    "POST /api/logout": RouteAccess("viewer", changes=True),
-    "/api/session": VIEW,
-    "/api/openapi.json": VIEW,
-    "/-/healthy": VIEW,
-    "/-/ready": VIEW,
-    "/metrics": VIEW,
-    "/federate": VIEW,
-    "/api/v1/query": VIEW,
-    "/api/v1/query_range": VIEW,
-    "/api/v1/query_exemplars": VIEW,
-    "/api/v1/format_query": VIEW,
-    "/api/v1/parse_query": VIEW,
-    "/api/v1/series": VIEW,
-    "/api/v1/labels": VIEW,
-    "/api/v1/label/{name:text}/values": VIEW,
-    "/api/v1/metadata": VIEW,
-    "/api/v1/targets": VIEW,
-    "/api/v1/rules": VIEW,
-    "/api/v1/alerts": VIEW,
-    "/api/v1/status/buildinfo": VIEW,
-    "/api/v1/status/runtimeinfo": VIEW,
-    "/api/v1/status/flags": VIEW,
-    "/api/v1/status/config": VIEW,
-    "/api/v1/status/tsdb": VIEW,
-    "/api/v1/write": RouteAccess("writer", changes=True),
-    "/sd/prometheus": VIEW,
-    "/add_node": RouteAccess("join", changes=True),
-    "/remove_node": ADMIN,
-    "/link": RouteAccess("node", changes=True),
-    "/api/nodes": VIEW,
-    "/api/nodes/{name}": VIEW,
-    "POST /api/nodes/{name}": ADMIN,
-    "DELETE /api/nodes/{name}": ADMIN,
-    "/api/nodes/{name}/gpus/{do}": ADMIN,
-    "/api/events": VIEW,
-    "/api/bindings": VIEW,
-    "/api/jobs": VIEW,
-    "/api/users": VIEW,
-    "/api/pages/cluster": VIEW,
-    "/api/pages/incidents": VIEW,
-    "/api/pages/jobs": VIEW,
-    "/api/pages/jobs/{id}": VIEW,
-    "/api/pages/nodes": VIEW,
-    "/api/pages/nodes/{name}": VIEW,
-    "/api/pages/gpus/{node}/{gpu}": VIEW,
-    "/api/pages/users": VIEW,
-    "/api/pages/users/{name}": VIEW,
-    "/api/search": VIEW,
-    "/api/findings": VIEW,
-    "/api/dashboards": VIEW,
-    "/api/dashboards/{slug}": VIEW,
-}
+
+class Parameter(NamedTuple):
+    """A field of the address, or of the form when a request is sent by POST."""
+
+    name: str
+    description: str
+    schema: Schema = STRING
+    required: bool = False
+    many: bool = False  # it may be given several times
+
+    @property
+    def full_schema(self) -> Schema:
+        return {"type": "array", "items": self.schema} if self.many else self.schema
 
 
-def rule_of(method: str, path: str) -> RouteAccess:
-    """Return what a route asks for, by its path as the routes spell it."""
-    return TABLE.get(f"{method} {path}") or TABLE.get(path) or ADMIN
+class Content(NamedTuple):
+    """A body: the type of its content by media type."""
+
+    description: str
+    media: Mapping[str, Any] = {}
+
+
+class Operation(NamedTuple):
+    """What a route does, takes and answers; a type stands for JSON of it, an error's text for ApiError."""
+
+    summary: str
+    answer: Any
+    parameters: Sequence[Parameter] = ()
+    body: Any = None
+    errors: Mapping[int, str | Content] = {}
+    status: int = 200
+
+
+PAGING = (
+    Parameter("limit", "How many at most.", {"type": "integer", "minimum": 1, "maximum": 1000}),
+    Parameter("before", "Go on with the `next` of an answer."),
+)
+BAD_PARAMETER = {400: "A parameter cannot be parsed; the message names it."}
+QUERY_ERRORS = {**BAD_PARAMETER, 422: "The query failed, for example because it reads too many samples."}
+
+
+class ApiRoute(Route):
+    """A route of HTTP."""
+
+    def __init__(
+        self,
+        path: str,
+        handler: Handler,
+        operation: Operation,
+        *,
+        methods: Sequence[str] = ("GET",),
+        access: RouteAccess = VIEW,
+    ) -> None:
+        super().__init__(path, handle_errors(handler), methods=list(methods))
+        self.access, self.operation = access, operation
+
+
+class SocketRoute(WebSocketRoute):
+    """A route of WebSockets."""
+
+    def __init__(
+        self,
+        path: str,
+        handler: Callable[[WebSocket], Awaitable[None]],
+        access: RouteAccess,
+        operation: Operation,
+    ) -> None:
+        super().__init__(path, handler)
+        self.access, self.operation = access, operation
 
 
 class RouteTable:
-    """Finds the rule of a request by the routes themselves, so that no other spelling of a path slips by."""
+    """Finds who may request what by the routes themselves, so that no other spelling of a path slips by."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        self._routes = list(routes)
-        for path in map(_path, self._routes):
-            if path not in TABLE and not any(row.endswith(f" {path}") for row in TABLE):
-                raise ValueError(f"the route {path} has no row in the table of vigie.server.http.routes")
+        self._routes = [check_declared(route) for route in routes]
 
-    def rule(self, scope: Scope) -> RouteAccess:
-        """Return what the request asks for; what is not there is not for strangers to know."""
-        path = scope[ROUTE] = self._taken(scope)
-        return VIEW if path is None else rule_of(scope.get("method", "GET"), path)
+    def access(self, scope: Scope) -> RouteAccess:
+        """Return who may; what is not there is not for strangers to know."""
+        route = self._match(scope)
+        access = route.access if route else VIEW
+        scope[ROUTE], scope[ACCESS] = route.path if route else None, access
+        return access
 
-    def _taken(self, scope: Scope) -> str | None:
-        """Return the path of the route that will take the request, chosen as the router does."""
+    def _match(self, scope: Scope) -> ApiRoute | SocketRoute | None:
+        """Return the route that will take the request, chosen as the router does."""
         partial = None
         for route in self._routes:
             match, _ = route.matches(scope)
             if match == Match.FULL:
-                return _path(route)
+                return route
             if match == Match.PARTIAL and partial is None:
-                partial = _path(route)
+                partial = route
         return partial
 
 
-def _path(route: BaseRoute) -> str:
-    assert isinstance(route, Route | WebSocketRoute | Mount)
-    return route.path
+def check_declared(route: BaseRoute) -> ApiRoute | SocketRoute:
+    """Return the route, or raise TypeError for one without a declaration."""
+    if not isinstance(route, ApiRoute | SocketRoute):
+        raise TypeError(f"{route!r} says neither who may request it nor what it answers: make it an ApiRoute")
+    return route

@@ -10,12 +10,14 @@ from functools import partial
 from typing import Any, Protocol
 
 from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from vigie.common.change_logger import ChangeLogger
 from vigie.server.auth.secrets import Identity
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.cluster.nodes import NAME, REMOVED
+from vigie.server.http.routes import TEXT, Content, Operation, RouteAccess, SocketRoute
 from vigie.server.ingest.link_session import LinkServices, LinkSession
 from vigie.server.ingest.link_writer import StoreUnavailableError
 from vigie.wire import messages
@@ -28,6 +30,12 @@ ANSWER_SECONDS = 3.0  # so long an older connection may take to show that it liv
 ORDER_SECONDS = 30.0  # a driver takes its time to close
 WATCH_SECONDS = 1.0
 BAD_DATA, TRY_LATER, UNWANTED = 1007, 1013, 1008
+CONNECT = Operation(
+    "The link of an agent: a WebSocket with binary messages.",
+    Content("The connection is a WebSocket now."),
+    errors={404: Content("This was no WebSocket.", {TEXT: str})},
+    status=101,
+)
 BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
 
 
@@ -53,6 +61,9 @@ class LinkEndpoint:
         self._shared, self._keys, self._answer_seconds = shared, keys, answer_seconds
         self._live: dict[str, LinkSession] = {}
         self._acknowledged: dict[str, tuple[str, int]] = {}  # by node: start of its agent, sequence
+
+    def routes(self) -> list[BaseRoute]:
+        return [SocketRoute("/link", self.answer, RouteAccess("node", changes=True), CONNECT)]
 
     @property
     def connected(self) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import convert
 
 from vigie.server.pages.cluster_page import summarize_incidents
 from vigie.server.pages.gpu_map import GpuCells
@@ -13,10 +15,23 @@ from vigie.server.pages.queries import gpu_matcher
 from vigie.server.pages.query_batch import BatchQuery, BatchResult
 from vigie.server.pages.snapshot import JOB, Place, Snapshot, place_of
 from vigie.server.pages.snapshot_cache import SnapshotCache
-from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, number, verdict
+from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, build_stat, build_verdict
 from vigie.server.privacy.redactor import Redactor
+from vigie.wire.api.pages import GpuPage
+from vigie.wire.api.resources import EventRow
+from vigie.wire.api.rows import (
+    Allocation,
+    GpuCell,
+    GpuDetails,
+    GpuHealth,
+    HealthRow,
+    IncidentRow,
+    Stat,
+    State,
+    Verdict,
+)
 
-HEALTH_ASKS = {
+HEALTH_QUERIES = {
     "pcie_width": "vigie_gpu_pcie_width{%s}",
     "pcie_width_max": "vigie_gpu_pcie_width_max{%s}",
     "pcie_generation": "vigie_gpu_pcie_generation{%s}",
@@ -35,7 +50,7 @@ HEALTH_ASKS = {
     "links": "count(vigie_gpu_nvlink_up{%s})",
 }
 DAY_MS = 86_400_000
-MOST_RANKS, MOST_XIDS = 64, 50
+MAX_RANKS, MAX_XIDS = 64, 50
 SILENT = "the GPU does not say so at this moment"
 
 
@@ -45,7 +60,7 @@ class HealthFact(NamedTuple):
     key: str
     label: str
     why: str
-    state: str = WARNING
+    state: State = WARNING
     missing: str = "the GPU does not count it, or nobody reads it"
 
 
@@ -60,30 +75,24 @@ FACTS = (
 )
 
 
-def facts(found: BatchResult) -> list[dict[str, Any]]:
+def build_health(found: BatchResult) -> list[HealthRow]:
     """Return the facts; one that nobody tells is absent with its reason."""
-    rows = [_fact(fact, _only(found, fact.key)) for fact in FACTS]
+    rows = [_health_row(fact, _only(found, fact.key)) for fact in FACTS]
     up, links = _only(found, "links_up"), _only(found, "links")
     if links:
         down = up is not None and up < links
         why = "a link that is down slows every collective" if down else ""
         value = None if up is None else f"{up:.0f} of {links:.0f}"
         state = WARNING if down else OK
-        rows.append({"label": "NVLinks up", "value": value, "unit": "", "state": state, "why": why})
+        rows.append(HealthRow("NVLinks up", value, "", state, why))
     return rows
 
 
-def _fact(fact: HealthFact, value: float | None) -> dict[str, Any]:
+def _health_row(fact: HealthFact, value: float | None) -> HealthRow:
     if value is None:
-        return {"label": fact.label, "value": None, "unit": "count", "state": UNKNOWN, "why": fact.missing}
+        return HealthRow(fact.label, None, "count", UNKNOWN, fact.missing)
     state = fact.state if value else OK
-    return {
-        "label": fact.label,
-        "value": value,
-        "unit": "count",
-        "state": state,
-        "why": fact.why if value else "",
-    }
+    return HealthRow(fact.label, value, "count", state, fact.why if value else "")
 
 
 def _only(found: BatchResult, name: str) -> float | None:
@@ -91,112 +100,109 @@ def _only(found: BatchResult, name: str) -> float | None:
     return rows[0].value if rows else None
 
 
-async def gpu_page(
+async def build_gpu_page(
     snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place
-) -> dict[str, Any]:
+) -> GpuPage:
     here = gpu_matcher(*place)
-    asks = {name: BatchQuery(query % here, ()) for name, query in HEALTH_ASKS.items()}
-    found = await snapshots.asker.ask(asks, snapshot.at_ms)
+    queries = {name: BatchQuery(query % here, ()) for name, query in HEALTH_QUERIES.items()}
+    found = await snapshots.asker.ask(queries, snapshot.at_ms)
     cells = GpuCells(snapshot, redactor)
-    cell, card = cells.of(place), snapshot.cards[place]
+    cell, card = cells.build(place), snapshot.cards[place]
     incidents = IncidentRows(snapshot, redactor).all(lambda incident: place in incident.gpus)
-    siblings = [cells.of(other.place) for other in snapshot.on_node[place[0]] if other.place != place]
-    return {
-        "at_ms": snapshot.at_ms,
-        "verdict": _verdict(cell, snapshot.number("busy_5m", *place), incidents),
-        "numbers": _numbers(cell, found, here),
-        "cell": cell,
-        "info": {**card._asdict(), "processes": snapshot.number("processes", *place)},
-        "holders": await asyncio.to_thread(_holders, snapshots, snapshot, redactor, place),
-        "health": {
-            "xids": await asyncio.to_thread(_xids, snapshots, snapshot, redactor, place),
-            "facts": facts(found),
-        },
-        "siblings": siblings,
-        "ranks": _ranks(snapshot, cells, place),
-        "incidents": incidents,
-    }
-
-
-def _verdict(cell: dict[str, Any], lately: float | None, incidents: list[dict[str, Any]]) -> dict[str, str]:
-    name = f"{cell['node']}:{cell['gpu']}"
-    holder = cell["holder"]
-    whose = (
-        f"Held by {holder['kind']} {holder['name']} of {holder['user']}." if holder else "Nobody holds it."
+    siblings = [cells.build(other.place) for other in snapshot.on_node[place[0]] if other.place != place]
+    return GpuPage(
+        at_ms=snapshot.at_ms,
+        verdict=_verdict(cell, snapshot.number("busy_5m", *place), incidents),
+        numbers=_numbers(cell, found, here),
+        cell=cell,
+        info=GpuDetails(**card._asdict(), processes=snapshot.number("processes", *place)),
+        holders=await asyncio.to_thread(_holders, snapshots, snapshot, redactor, place),
+        health=GpuHealth(
+            await asyncio.to_thread(_xids, snapshots, snapshot, redactor, place), build_health(found)
+        ),
+        siblings=siblings,
+        ranks=_ranks(snapshot, cells, place),
+        incidents=incidents,
+        unfinished=snapshot.unfinished,
     )
-    open_ones = [row for row in incidents if row["until_ms"] is None]
-    if cell["health"] == "lost":
-        words = open_ones[0]["summary"] if open_ones else f"{name} is lost: {cell['why']}."
-        return verdict(CRITICAL, words)
+
+
+def _verdict(cell: GpuCell, lately: float | None, incidents: list[IncidentRow]) -> Verdict:
+    name, holder = f"{cell.node}:{cell.gpu}", cell.holder
+    whose = f"Held by {holder.kind} {holder.name} of {holder.user}." if holder else "Nobody holds it."
+    open_rows = [row for row in incidents if row.until_ms is None]
+    if cell.health == "lost":
+        return build_verdict(CRITICAL, open_rows[0].summary if open_rows else f"{name} is lost: {cell.why}.")
     state, _ = summarize_incidents(incidents)
-    if open_ones:
-        return verdict(state, open_ones[0]["summary"], whose)
-    if cell["working"] is None:
-        return verdict(OK, "It is well; nothing tells whether it works.", whose)
-    works = "It works" if cell["working"] else "It does nothing"
+    if open_rows:
+        return build_verdict(state, open_rows[0].summary, whose)
+    if cell.working is None:
+        return build_verdict(OK, "It is well; nothing tells whether it works.", whose)
+    works = "It works" if cell.working else "It does nothing"
     busy = f", busy {format_value(lately, 'ratio')} of the last 5 min" if lately is not None else ""
-    idle = WARNING if holder and not cell["working"] else OK
-    return verdict(idle, f"{works}{busy}, and is well.", whose)
+    idle = WARNING if holder and not cell.working else OK
+    return build_verdict(idle, f"{works}{busy}, and is well.", whose)
 
 
-def _numbers(cell: dict[str, Any], found: BatchResult, here: str) -> list[dict[str, Any]]:
-    def asked(name: str) -> float | None:
-        rows = found.rows.get(name, [])
-        return rows[0].value if rows else None
-
-    width, lanes = asked("pcie_width"), asked("pcie_width_max")
+def _numbers(cell: GpuCell, found: BatchResult, here: str) -> list[Stat]:
+    width, lanes = _only(found, "pcie_width"), _only(found, "pcie_width_max")
     slow = width is not None and lanes is not None and width < lanes
-    held = " and ".join(REASONS.get(reason, reason) for reason in cell["throttled"])
-    clock = number(
+    held = " and ".join(REASONS.get(reason, reason) for reason in cell.throttled)
+    clock = build_stat(
         "clock",
         f"Clock, held back: {held}" if held else "Clock",
-        cell["clock"],
+        cell.clock,
         "hertz",
-        of=asked("clock_max"),
+        of=_only(found, "clock_max"),
         state=WARNING if held else OK,
         query=f"vigie_gpu_clock_hertz{{{here}}}",
         reason=SILENT,
     )
     return [
-        number(
+        build_stat(
             "busy",
-            ", ".join(["Busy", *_parts(SM=cell["sm"], tensor=asked("tensor"))]),
-            cell["busy"],
+            ", ".join(["Busy", *_parts(SM=cell.sm, tensor=_only(found, "tensor"))]),
+            cell.busy,
             "ratio",
             query=f"vigie_gpu_busy_ratio{{{here}}}",
             reason=SILENT,
         ),
-        number(
+        build_stat(
             "memory",
             "Memory",
-            cell["memory_bytes"],
+            cell.memory_bytes,
             "bytes",
-            of=cell["memory_total_bytes"],
+            of=cell.memory_total_bytes,
             query=f"vigie_gpu_memory_used_bytes{{{here}}}",
             reason=SILENT,
         ),
-        number(
+        build_stat(
             "power",
             "Power",
-            cell["power"],
+            cell.power,
             "watts",
-            of=cell["power_limit"],
+            of=cell.power_limit,
             query=f"vigie_gpu_power_watts{{{here}}}",
             reason=SILENT,
         ),
-        number(
+        build_stat(
             "temperature",
             "Temperature",
-            cell["temperature"],
+            cell.temperature,
             "celsius",
-            of=asked("slowdown"),
+            of=_only(found, "slowdown"),
             query=f"vigie_gpu_temperature_celsius{{{here}}}",
             reason=SILENT,
         ),
         clock,
-        number(
+        build_stat(
             "pcie",
-            ", ".join(["PCIe lanes", *_generation(asked("pcie_generation"), asked("pcie_generation_max"))]),
+            ", ".join(
+                [
+                    "PCIe lanes",
+                    *_generation(_only(found, "pcie_generation"), _only(found, "pcie_generation_max")),
+                ]
+            ),
             width,
             of=lanes,
             state=WARNING if slow else OK,
@@ -218,37 +224,27 @@ def _generation(now: float | None, most: float | None) -> list[str]:
 
 def _holders(
     snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place
-) -> list[dict[str, Any]]:
+) -> list[Allocation]:
     """Return whose it was in the last day and is, the oldest first."""
     node, gpu = place
     rows = []
     for kept in snapshots.known.held_on(node, gpu, snapshot.at_ms - DAY_MS, snapshot.at_ms):
-        told = redactor.binding(kept)
-        end = told["to_ms"]
-        rows.append(
-            {
-                "kind": told["kind"],
-                "id": told["holder"],
-                "name": told["facts"].get("name", "") or told["holder"],
-                "user": told["user"],
-                "from_ms": told["from_ms"],
-                "to_ms": end if end is not None and end <= snapshot.at_ms else None,
-            }
-        )
-    return sorted(rows, key=lambda row: (int(row["from_ms"]), str(row["kind"])))
+        row = redactor.binding(kept)
+        name, end = row["facts"].get("name", "") or row["holder"], row["to_ms"]
+        to_ms = end if end is not None and end <= snapshot.at_ms else None
+        rows.append(Allocation(row["kind"], row["holder"], name, row["user"], row["from_ms"], to_ms))
+    return sorted(rows, key=lambda row: (row.from_ms, row.kind))
 
 
-def _xids(
-    snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place
-) -> list[dict[str, Any]]:
+def _xids(snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place) -> list[EventRow]:
     found = snapshots.known.events(("xid",), 0, snapshot.at_ms)
     mine = [kept for kept in found if (kept.event.where.get("node"), kept.event.where.get("gpu")) == place]
-    return [redactor.event(kept.json) for kept in mine[:MOST_XIDS]]
+    return convert([redactor.event(kept.json) for kept in mine[:MAX_XIDS]], list[EventRow])
 
 
-def _ranks(snapshot: Snapshot, cells: GpuCells, place: Place) -> list[dict[str, Any]]:
+def _ranks(snapshot: Snapshot, cells: GpuCells, place: Place) -> list[GpuCell]:
     """Return the other GPUs of the job that holds it."""
     held = next((kept for kept in snapshot.held.get(place, ()) if kept.binding.holder_kind == JOB), None)
     job = snapshot.jobs.get(held.binding.holder) if held else None
     others = [other for text in (job.gpus if job else ()) if (other := place_of(text)) != place]
-    return [cells.of(other) for other in others[:MOST_RANKS] if other in snapshot.cards]
+    return [cells.build(other) for other in others[:MAX_RANKS] if other in snapshot.cards]

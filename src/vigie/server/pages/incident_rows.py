@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from vigie.findings.core.finding import RANK
@@ -11,8 +11,9 @@ from vigie.findings.core.incident import Incident
 from vigie.server.pages.humanize import MINUTE_MS, format_duration, format_value, join_words, pluralize
 from vigie.server.pages.snapshot import Snapshot
 from vigie.server.privacy.redactor import Redactor
+from vigie.wire.api.rows import Impact, IncidentRow, JobName, Severity
 
-MOST = 8
+MAX_INCIDENTS = 8  # on the Cluster page
 REASONS = {  # why a GPU is throttled
     "hw_power_brake": "hardware power brake",
     "hw_thermal": "hardware thermal",
@@ -35,31 +36,31 @@ class IncidentRows:
     def __init__(self, snapshot: Snapshot, redactor: Redactor) -> None:
         self._snapshot, self._redactor = snapshot, redactor
 
-    def all(self, fits: Callable[[Incident], bool] = lambda _: True) -> list[dict[str, Any]]:
+    def all(self, fits: Callable[[Incident], bool] = lambda _: True) -> list[IncidentRow]:
         """Return the rows of incidents that fit: open first, then by severity, then newest."""
-        return [self.row(incident) for incident in by_severity(self._snapshot.incidents) if fits(incident)]
+        return [self.build(incident) for incident in by_severity(self._snapshot.incidents) if fits(incident)]
 
-    def row(self, incident: Incident) -> dict[str, Any]:
+    def build(self, incident: Incident) -> IncidentRow:
         finding, jobs = incident.finding, self._jobs(incident)
         where, words = _where(incident, jobs), self._words(incident, jobs)
-        return {
-            "id": "/".join([finding.name, *where.values()]),
-            "finding": finding.name,
-            "title": finding.title,
-            "severity": incident.severity,
-            "summary": _sentence(incident).format_map(BlankField(words)),
-            "where": where,
-            "nodes": list(incident.nodes),
-            "since_ms": incident.begin_ms,
-            "until_ms": incident.end_ms,
-            "affects": {
-                "jobs": [{"id": job["id"], "name": job["name"] or job["id"]} for job in jobs],
-                "users": sorted({job["user"] for job in jobs if job["user"]}),
-                "gpus": self._gpus(incident),
-            },
-            "action": _action(incident).format_map(BlankField(words)),
-            "link": _link(incident, where, self._snapshot.at_ms),
-        }
+        return IncidentRow(
+            id="/".join([finding.name, *where.values()]),
+            finding=finding.name,
+            title=finding.title,
+            severity=cast(Severity, incident.severity),
+            summary=_sentence(incident).format_map(BlankField(words)),
+            where=where,
+            nodes=list(incident.nodes),
+            since_ms=incident.begin_ms,
+            until_ms=incident.end_ms,
+            affects=Impact(
+                [JobName(job["id"], job["name"] or job["id"]) for job in jobs],
+                sorted({job["user"] for job in jobs if job["user"]}),
+                self._count_gpus(incident),
+            ),
+            action=_action(incident).format_map(BlankField(words)),
+            link=_link(incident, where, self._snapshot.at_ms),
+        )
 
     def _jobs(self, incident: Incident) -> list[dict[str, Any]]:
         return [
@@ -68,7 +69,7 @@ class IncidentRows:
             if job in self._snapshot.jobs
         ]
 
-    def _gpus(self, incident: Incident) -> int:
+    def _count_gpus(self, incident: Incident) -> int:
         """Return how many GPUs it costs: those of the jobs that it hits, or those that it sits on."""
         hit = {
             gpu

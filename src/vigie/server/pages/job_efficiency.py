@@ -6,14 +6,14 @@ At each step something is lost; over the job's life that adds up to GPU-hours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from vigie.server.pages.queries import nodes_matcher
 from vigie.server.pages.query_batch import BatchQuery, BatchResult, QuerySpan
 from vigie.server.pages.snapshot import Place
+from vigie.wire.api.rows import JobLadder, LadderStep, ReceiptLine
 
 POWER = "vigie_gpu_power_watts{%s}"
-KEPT = "nothing was measured while it ran, or that is kept no more"
+NOT_STORED = "nothing was measured while it ran, or that is kept no more"
 HOUR_MS = 3_600_000
 POINTS = 240
 LEAST_STEP_MS = 60_000
@@ -38,31 +38,32 @@ def receipt_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     return {"power": BatchQuery(POWER % nodes_matcher(nodes))}
 
 
-def receipt(
+def build_receipt(
     places: Sequence[Place], lasted_ms: int, found: BatchResult, step_ms: int
-) -> list[dict[str, Any]]:
+) -> list[ReceiptLine]:
     """Return the lines: GPU-hours held, measured, at each step of use, and energy."""
     mine = set(places)
-    used = {name: hours(found, name, mine, step_ms) for name in STEPS if name != "held"}
-    seen = max((measured for measured, _ in used.values()), default=0.0)
+    used = {name: sum_hours(found, name, mine, step_ms) for name in STEPS if name != "held"}
+    total = max((measured for measured, _ in used.values()), default=0.0)
     rows = [
-        _row("GPU-hours held", len(places) * lasted_ms / HOUR_MS),
-        _row("of them measured", seen or None, reason=KEPT),
+        _line("GPU-hours held", len(places) * lasted_ms / HOUR_MS),
+        _line("of them measured", total or None, reason=NOT_STORED),
     ]
     for name, (measured, spent) in used.items():
         label, why = STEPS[name]
-        rows.append(_row(label, spent if measured else None, reason=why if seen else KEPT))
+        rows.append(_line(label, spent if measured else None, reason=why if total else NOT_STORED))
     watts = [value for row in found.rows.get("power", ()) if row.labels in mine for value in row.values]
     energy = sum(watts) * step_ms / HOUR_MS / 1000 if watts else None
-    return [*rows, _row("energy of its GPUs", energy, "kWh", "no GPU of it told its power")]
+    return [*rows, _line("energy of its GPUs", energy, "kWh", "no GPU of it told its power")]
 
 
-def _row(label: str, value: float | None, unit: str = "GPU-hours", reason: str = "") -> dict[str, Any]:
-    shown = None if value is None else round(value, 2)
-    return {"label": label, "value": shown, "unit": unit, "reason": reason if value is None else ""}
+def _line(label: str, value: float | None, unit: str = "GPU-hours", reason: str = "") -> ReceiptLine:
+    return ReceiptLine(
+        label, None if value is None else round(value, 2), unit, reason if value is None else ""
+    )
 
 
-def span_of(start_ms: int, end_ms: int) -> QuerySpan:
+def sample_times(start_ms: int, end_ms: int) -> QuerySpan:
     """Return the moments of a job's life at which it is looked at."""
     start = max(start_ms, end_ms - LONGEST_MS)
     step = max(LEAST_STEP_MS, (end_ms - start) // POINTS)
@@ -75,11 +76,11 @@ def ladder_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     return {name: BatchQuery(query % where) for name, query in METRICS.items()}
 
 
-def ladder(
-    now: dict[str, float | None], places: Sequence[Place], found: BatchResult, step_ms: int
-) -> list[dict[str, Any]]:
+def build_steps(
+    now: JobLadder, places: Sequence[Place], found: BatchResult, step_ms: int
+) -> list[LadderStep]:
     """Return the steps, with what was lost between each and the one before it that is known."""
-    spent = {name: hours(found, name, set(places), step_ms) for name in METRICS}
+    spent = {name: sum_hours(found, name, set(places), step_ms) for name in METRICS}
     known = [measured for measured, _ in spent.values() if measured]
     before: float | None = max(known, default=0.0) or None  # GPU-hours held while anything was measured
     rows = []
@@ -90,12 +91,12 @@ def ladder(
             if measured and before is not None:
                 lost = round(max(min(before, measured) - used, 0.0), 2)
                 before = used
-        reason = why if now[name] is None else ""
-        rows.append({"step": label, "key": name, "gpus": now[name], "lost_gpu_hours": lost, "reason": reason})
+        gpus: float | None = getattr(now, name)
+        rows.append(LadderStep(label, name, gpus, lost, why if gpus is None else ""))
     return rows
 
 
-def hours(found: BatchResult, name: str, places: set[Place], step_ms: int) -> tuple[float, float]:
+def sum_hours(found: BatchResult, name: str, places: set[Place], step_ms: int) -> tuple[float, float]:
     """Return for how many GPU-hours something was measured, and how much of them it was."""
     measured = used = 0.0
     for row in found.rows.get(name, ()):

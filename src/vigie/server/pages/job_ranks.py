@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from vigie.server.pages.queries import nodes_matcher
 from vigie.server.pages.query_batch import BatchQuery, BatchResult
 from vigie.server.pages.snapshot import Place, Snapshot
+from vigie.wire.api.rows import RankRow
 
 FIELDS = ("sm", "tensor", "memory", "power", "clock", "nvlink", "infiniband", "cpu")
 SPREAD = 1.4826  # times the middle distance from the middle is a standard deviation
 ODD = 3.5  # standard deviations
-LEAST = 0.1  # of the middle: what differs by less is not odd, however alike the others are
-MOST = 99.0
+MIN_DISTANCE = 0.1  # of the middle: what differs by less is not odd, however alike the others are
+MAX_ODDNESS = 99.0
 
 
 def rank_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
@@ -30,26 +30,25 @@ def rank_queries(nodes: Sequence[str]) -> dict[str, BatchQuery]:
     }
 
 
-def ranks(
+def build_ranks(
     snapshot: Snapshot, places: Sequence[Place], more: BatchResult
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[RankRow], dict[str, float | None]]:
     """Return a row for each rank, the oddest first, and the middle of each field."""
     nvlink, infiniband = more.numbers("nvlink"), more.numbers("infiniband")
-    rows: list[dict[str, Any]] = [
-        {"rank": rank, "node": node, "gpu": gpu, **_measured(snapshot, (node, gpu), nvlink, infiniband)}
-        for rank, (node, gpu) in enumerate(places)
-    ]
-    middles = {field: _middle([row[field] for row in rows]) for field in FIELDS}
-    spreads = {field: _spread([row[field] for row in rows], middles[field]) for field in FIELDS}
-    for row in rows:
-        far = {field: _distance(row[field], middles[field], spreads[field]) for field in FIELDS}
-        row["oddness"] = round(max(far.values(), default=0.0), 2)
-        row["odd"] = [field for field, distance in far.items() if distance >= ODD]
-    rows.sort(key=lambda row: (-row["oddness"], row["rank"]))
-    return rows, middles
+    measures = [_measure(snapshot, place, nvlink, infiniband) for place in places]
+    medians = {field: _median([row[field] for row in measures]) for field in FIELDS}
+    spreads = {field: _spread([row[field] for row in measures], medians[field]) for field in FIELDS}
+    rows = []
+    for rank, ((node, gpu), row) in enumerate(zip(places, measures, strict=True)):
+        far = {field: _distance(row[field], medians[field], spreads[field]) for field in FIELDS}
+        oddness = round(max(far.values(), default=0.0), 2)
+        odd = [field for field, distance in far.items() if distance >= ODD]
+        rows.append(RankRow(rank, node, gpu, **row, oddness=oddness, odd=odd))
+    rows.sort(key=lambda row: (-row.oddness, row.rank))
+    return rows, medians
 
 
-def _measured(
+def _measure(
     snapshot: Snapshot,
     place: Place,
     nvlink: Mapping[tuple[str, ...], float],
@@ -68,7 +67,7 @@ def _measured(
     }
 
 
-def _middle(values: Sequence[float | None]) -> float | None:
+def _median(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known else None
 
@@ -84,6 +83,6 @@ def _distance(value: float | None, middle: float | None, spread: float) -> float
     if value is None or middle is None:
         return 0.0
     off = abs(value - middle)
-    if off <= LEAST * abs(middle) or off == 0:
+    if off <= MIN_DISTANCE * abs(middle) or off == 0:
         return min(off / spread, ODD - 0.01) if spread else 0.0
-    return min(off / spread if spread else MOST, MOST)
+    return min(off / spread if spread else MAX_ODDNESS, MAX_ODDNESS)

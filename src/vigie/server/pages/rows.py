@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from vigie.server.cluster.jobs import UNKNOWN, WAITING, JobRecord
 from vigie.server.pages.humanize import format_duration
 from vigie.server.pages.incident_rows import by_severity
 from vigie.server.pages.snapshot import UNHEARD, Place, Snapshot, place_of
 from vigie.server.privacy.redactor import Redactor
+from vigie.wire.api.rows import JobLadder, JobRow, NodeRow, SlurmState
 
 WHY = {
     "added": "expected, and never heard yet",
@@ -41,7 +42,7 @@ WAITS = {  # Slurm's reasons, or how a family of them begins
     "QOS": "a limit of its quality of service",
     "Assoc": "a limit of its account or user",
 }
-STEPS = ("process", "busy", "sm", "tensor")
+N = TypeVar("N", bound=NodeRow)
 
 
 class NodeRows:
@@ -56,23 +57,27 @@ class NodeRows:
             if incident.finding.name == "node-drained" and incident.end_ms is None
         }
 
-    def of(self, name: str) -> dict[str, Any]:
+    def build(self, name: str) -> NodeRow:
+        return self.extend(NodeRow, name)
+
+    def extend(self, kind: type[N], name: str, **more: Any) -> N:
+        """Return the row of a node as a kind that has further fields."""
         snapshot, node = self._snapshot, self._snapshot.nodes[name]
         state = snapshot.node_state(name)
-        return {
-            "name": name,
-            "state": state,
-            "why": self._why(name, state),
-            "labels": node.labels,
-            "slurm": self.slurm(name),
-            "cpu": snapshot.number("cpu", name),
-            "memory": snapshot.number("ram", name),
-        }
+        return kind(
+            name=name,
+            state=state,
+            why=self._why(name, state),
+            labels=node.labels,
+            slurm=self._slurm_state(name),
+            cpu=snapshot.number("cpu", name),
+            memory=snapshot.number("ram", name),
+            **more,
+        )
 
-    def slurm(self, name: str) -> dict[str, str] | None:
-        """Return what Slurm says of a node, if it says anything."""
-        found = self._slurm.get(name)
-        return {"state": found, "reason": self._drained.get(name, "")} if found else None
+    def _slurm_state(self, name: str) -> SlurmState | None:
+        state = self._slurm.get(name)
+        return SlurmState(state, self._drained.get(name, "")) if state else None
 
     def _why(self, name: str, state: str) -> str:
         last = self._snapshot.nodes[name].last_seen_ms
@@ -90,31 +95,31 @@ class JobRows:
         self._ever = {job: incident.finding for incident in worst_last for job in incident.jobs}
         self._now = {job: one.finding for one in worst_last if one.end_ms is None for job in one.jobs}
 
-    def of(self, job: JobRecord) -> dict[str, Any]:
+    def build(self, job: JobRecord) -> JobRow:
         row, state = self._redactor.job(job), self._snapshot.job_state(job)
         facts = row["facts"]
         odd = {"running": self._now, "finished": self._ever}.get(state, {}).get(job.id)
-        return {
-            "id": row["id"],
-            "name": row["name"] or row["id"],
-            "user": row["user"],
-            "account": facts.get("account", ""),
-            "partition": facts.get("partition", ""),
-            "state": state,
-            "reason": _reason(job, state, facts),
-            "queued_ms": job.queued_ms,
-            "start_ms": None if state == "waiting" else job.start_ms,
-            "end_ms": job.end_ms if state == "finished" else None,
-            "limit_seconds": limit_seconds(facts.get("limit", "")),
-            "nodes": job.nodes,
-            "gpus": job.gpus,
-            "wanted_gpus": _number(facts.get("gpus", "")),
-            "ladder": self.ladder(job) if state == "running" else dict.fromkeys(("held", *STEPS)),
-            "badge": odd.badge if odd else "",
-            "why": waiting_for(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
-        }
+        return JobRow(
+            id=row["id"],
+            name=row["name"] or row["id"],
+            user=row["user"],
+            account=facts.get("account", ""),
+            partition=facts.get("partition", ""),
+            state=state,
+            reason=_reason(job, state, facts),
+            queued_ms=job.queued_ms,
+            start_ms=None if state == "waiting" else job.start_ms,
+            end_ms=job.end_ms if state == "finished" else None,
+            limit_seconds=parse_time_limit(facts.get("limit", "")),
+            nodes=job.nodes,
+            gpus=job.gpus,
+            wanted_gpus=_parse_count(facts.get("gpus", "")),
+            ladder=self.build_ladder(job) if state == "running" else JobLadder(),
+            badge=odd.badge if odd else "",
+            why=explain_wait(facts.get("reason", "")) if state == WAITING else odd.title if odd else "",
+        )
 
-    def ladder(self, job: JobRecord) -> dict[str, float | None]:
+    def build_ladder(self, job: JobRecord) -> JobLadder:
         """Return of how many GPUs a job makes use, step by step; a step that nobody measures is absent."""
         places, snapshot = [place_of(text) for text in job.gpus], self._snapshot
 
@@ -127,29 +132,29 @@ class JobRows:
             count = snapshot.number("processes", *place)
             return None if count is None else float(count > 0)
 
-        return {
-            "held": len(places),
-            "process": total(process),
-            "busy": total(lambda place: snapshot.number("busy_5m", *place)),
-            "sm": total(lambda place: snapshot.number("sm_5m", *place)),
-            "tensor": total(lambda place: snapshot.number("tensor_5m", *place)),
-        }
+        return JobLadder(
+            held=len(places),
+            process=total(process),
+            busy=total(lambda place: snapshot.number("busy_5m", *place)),
+            sm=total(lambda place: snapshot.number("sm_5m", *place)),
+            tensor=total(lambda place: snapshot.number("tensor_5m", *place)),
+        )
 
 
-def waiting_for(reason: str) -> str:
+def explain_wait(reason: str) -> str:
     """Return what a reason of Slurm means, where that is known.
 
-    >>> waiting_for("Priority"), waiting_for("QOSMaxGRESPerUser"), waiting_for("")
+    >>> explain_wait("Priority"), explain_wait("QOSMaxGRESPerUser"), explain_wait("")
     ('others come before it', 'a limit of its quality of service', '')
     """
     return next((words for begin, words in WAITS.items() if reason.startswith(begin)), "")
 
 
-def limit_seconds(text: str) -> int | None:
+def parse_time_limit(text: str) -> int | None:
     """Return a time limit in seconds.
 
-    >>> limit_seconds("24h"), limit_seconds("1-12:00:00"), limit_seconds("30:00"), limit_seconds("UNLIMITED")
-    (86400, 129600, 1800, None)
+    >>> [parse_time_limit(text) for text in ("24h", "1-12:00:00", "30:00", "UNLIMITED")]
+    [86400, 129600, 1800, None]
     """
     short, long = SHORT.fullmatch(text), LIMIT.fullmatch(text)
     if short:
@@ -169,5 +174,5 @@ def _reason(job: JobRecord, state: str, facts: dict[str, str]) -> str:
     return facts.get("state", "") if state == "finished" else ""
 
 
-def _number(text: str) -> int | None:
+def _parse_count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else None

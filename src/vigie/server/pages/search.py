@@ -12,25 +12,15 @@ from vigie.server.pages.incident_rows import IncidentRows
 from vigie.server.pages.rows import JobRows
 from vigie.server.pages.snapshot import Snapshot
 from vigie.server.privacy.redactor import Redactor
+from vigie.wire.api.pages import WEB_PAGES
+from vigie.wire.api.resources import SearchResult
 
-MOST, EACH = 30, 8
-PAGES = {
-    "cluster": ("", "is anything broken, is it used, by whom"),
-    "jobs": ("jobs", "what runs, what waits, what has ended"),
-    "nodes": ("nodes", "every node with its state"),
-    "users": ("users", "who holds what"),
-    "events": ("events", "what happened"),
-    "dashboards": ("dashboards", "all dashboards"),
-    "explore": ("explore", "ask in PromQL"),
-    "vigie": ("vigie", "how vigie itself is doing"),
-}
-
-Row = dict[str, str]
+MAX_RESULTS, MAX_OF_KIND = 30, 8
 
 
 def search(
     text: str, snapshot: Snapshot, redactor: Redactor, events: Sequence[StoredEvent], metrics: Sequence[str]
-) -> list[Row]:
+) -> list[SearchResult]:
     """Return what fits a text: each kind by itself, exact before beginning before anywhere."""
     wanted = text.strip().lower()
     kinds = (
@@ -38,24 +28,28 @@ def search(
         _gpus(snapshot, redactor),
         _jobs(snapshot, redactor),
         _users(snapshot, redactor),
-        _troubles(snapshot, redactor),
+        _incidents(snapshot, redactor),
         _events(redactor, events),
         _pages(),
-        (_row("metric", name, "", f"explore?query={quote(name, safe='')}") for name in metrics),
+        (SearchResult("metric", name, "", f"explore?query={quote(name, safe='')}") for name in metrics),
     )
-    found: list[Row] = []
-    for rows in kinds:
+    found: list[SearchResult] = []
+    for results in kinds:
         ranked = sorted(
-            ((rank, row) for row in rows if (rank := _rank(wanted, row, redactor)) is not None),
+            ((rank, row) for row in results if (rank := _rank(wanted, row, redactor)) is not None),
             key=lambda both: both[0],
         )
-        found += [row for _, row in ranked[:EACH]]
-    return sorted(found, key=lambda row: _rank(wanted, row, redactor) or 0)[:MOST] if wanted else found[:MOST]
+        found += [row for _, row in ranked[:MAX_OF_KIND]]
+    return (
+        sorted(found, key=lambda row: _rank(wanted, row, redactor) or 0)[:MAX_RESULTS]
+        if wanted
+        else found[:MAX_RESULTS]
+    )
 
 
-def _rank(wanted: str, row: Row, redactor: Redactor) -> int | None:
-    name, note = row["name"].lower(), row["note"].lower()
-    if row["kind"] == "event" and redactor.hides_hosts:
+def _rank(wanted: str, row: SearchResult, redactor: Redactor) -> int | None:
+    name, note = row.name.lower(), row.note.lower()
+    if row.kind == "event" and redactor.hides_hosts:
         note = ""  # it names hosts as they are, and whether it fits would tell them
     if name == wanted:
         return 0
@@ -66,54 +60,52 @@ def _rank(wanted: str, row: Row, redactor: Redactor) -> int | None:
     return 3 if wanted in note else None
 
 
-def _row(kind: str, name: str, note: str, link: str) -> Row:
-    return {"kind": kind, "name": name, "note": note, "link": link}
-
-
-def _nodes(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+def _nodes(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
     for name in sorted(snapshot.nodes):
         labels, shown = " ".join(snapshot.nodes[name].labels.values()), redactor.host(name)
         note = f"{snapshot.node_state(name)} {labels}".strip()
-        yield _row("node", shown, note, f"node/{quote(shown, safe='')}")
+        yield SearchResult("node", shown, note, f"node/{quote(shown, safe='')}")
 
 
-def _gpus(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+def _gpus(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
     for name, cards in sorted(snapshot.on_node.items()):
         node = redactor.host(name)
         for card in cards:
             link = f"gpu/{quote(node, safe='')}/{quote(card.gpu, safe='')}"
-            yield _row("gpu", f"{node}:{card.gpu}", f"{card.model} {card.uuid}", link)
+            yield SearchResult("gpu", f"{node}:{card.gpu}", f"{card.model} {card.uuid}", link)
 
 
-def _jobs(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+def _jobs(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
     rows = JobRows(snapshot, redactor)
     for job in snapshot.jobs.values():
-        row = rows.of(job)
-        link = f"job/{quote(str(row['id']), safe='')}"
-        yield _row("job", row["name"], f"{row['id']} of {row['user']}, {row['state']}", link)
+        row = rows.build(job)
+        link = f"job/{quote(row.id, safe='')}"
+        yield SearchResult("job", row.name, f"{row.id} of {row.user}, {row.state}", link)
 
 
-def _users(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+def _users(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
     for name in sorted({kept.binding.user for kept in snapshot.bindings if kept.binding.user}):
         shown = redactor.user(name)
-        yield _row("user", shown, "", f"user/{quote(shown, safe='')}")
+        yield SearchResult("user", shown, "", f"user/{quote(shown, safe='')}")
 
 
-def _troubles(snapshot: Snapshot, redactor: Redactor) -> Iterator[Row]:
+def _incidents(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
     for row in IncidentRows(snapshot, redactor).all():
-        yield _row("event", row["title"], row["summary"], row["link"])
+        yield SearchResult("event", row.title, row.summary, row.link)
 
 
-def _events(redactor: Redactor, events: Sequence[StoredEvent]) -> Iterator[Row]:
+def _events(redactor: Redactor, events: Sequence[StoredEvent]) -> Iterator[SearchResult]:
     for kept in events:
         row: dict[str, Any] = redactor.event(kept.json)
         link = f"events?node={quote(row['node'], safe='')}&kind={quote(row['kind'], safe='')}"
-        yield _row("event", row["kind"], f"{row['node']}: {row['what']}", link)
+        yield SearchResult("event", row["kind"], f"{row['node']}: {row['what']}", link)
 
 
-def _pages() -> Iterator[Row]:
-    for name, (link, note) in PAGES.items():
-        yield _row("page", name, note, link)
+def _pages() -> Iterator[SearchResult]:
+    for page in WEB_PAGES:
+        if page.about:
+            link = page.address.strip("/")
+            yield SearchResult("page", link or "cluster", page.about, link)
     for dashboard in all_dashboards():
         if dashboard.listed:
-            yield _row("page", dashboard.title, dashboard.description, f"dashboard/{dashboard.slug}")
+            yield SearchResult("page", dashboard.title, dashboard.description, f"dashboard/{dashboard.slug}")

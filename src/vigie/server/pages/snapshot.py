@@ -13,6 +13,7 @@ from vigie.server.cluster.jobs import RUNNING, WAITING, JobRecord
 from vigie.server.cluster.nodes import LOST, UP, NodeRecord
 from vigie.server.pages.queries import IDLE, PLAIN, WORKING
 from vigie.server.pages.query_batch import BatchResult, Key
+from vigie.wire.api.rows import JobState
 
 Place = tuple[str, str]  # a node and the index of one of its GPUs
 UNHEARD = "unheard"  # a node of which only samples tell, and not at this moment
@@ -134,13 +135,13 @@ class Snapshot:
         """Return the jobs that wait, the oldest first."""
         return sorted(self._in(WAITING), key=lambda job: job.queued_ms or job.start_ms)
 
-    def job_state(self, job: JobRecord) -> str:
+    def job_state(self, job: JobRecord) -> JobState:
         """Return the state of a job at this moment."""
         if job.end_ms is not None and job.end_ms <= self.at_ms:
             return "finished"
         if job.state == WAITING or (job.queued_ms is not None and self.at_ms < job.start_ms):
-            return WAITING
-        return RUNNING
+            return "waiting"
+        return "running"
 
     def _in(self, state: str) -> list[JobRecord]:
         return [job for job in self.jobs.values() if self.job_state(job) == state]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from datetime import UTC, datetime
-from typing import Any
 
 from vigie.server.cluster.bindings import StoredBinding
 from vigie.server.cluster.jobs import FINISHED, RUNNING, WAITING, JobRecord
@@ -18,11 +17,13 @@ from vigie.server.pages.query_batch import BatchQuery, BatchResult, QuerySpan
 from vigie.server.pages.rows import JobRows
 from vigie.server.pages.snapshot import Place, Snapshot
 from vigie.server.pages.snapshot_cache import SnapshotCache
-from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, number, verdict
+from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, build_stat, build_verdict
 from vigie.server.privacy.redactor import Redactor
+from vigie.wire.api.pages import UserPage, UsersPage
+from vigie.wire.api.rows import IdleHolder, IncidentRow, Stat, UserDay, UserHolder, UserRow, Verdict
 
 WEEK = 7
-MOST_FINISHED = 50
+MAX_FINISHED = 50
 STEP_MS = 900_000
 WORKED = (
     "sum(max by (instance, gpu) (vigie_holder_info{%s}) * on (instance, gpu) group_left () "
@@ -31,79 +32,80 @@ WORKED = (
 COMMANDS = {"job": "scancel {id}", "environment": "genv devices detach --eid {id}"}
 
 
-def places_of(snapshot: Snapshot, user: str) -> list[Place]:
+def find_places(snapshot: Snapshot, user: str) -> list[Place]:
     """Return the GPUs that a user holds."""
     mine = {place for place, held in snapshot.held.items() for kept in held if kept.binding.user == user}
     return [card.place for cards in snapshot.on_node.values() for card in cards if card.place in mine]
 
 
-async def users_page(snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor) -> dict[str, Any]:
+async def build_users_page(snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor) -> UsersPage:
     """Return all users, those who hold most first."""
     hours = await asyncio.to_thread(snapshots.known.hours, snapshot.at_ms - WEEK * DAY_MS, snapshot.at_ms)
     names = {kept.binding.user for kept in snapshot.bindings if kept.binding.user} | set(hours)
-    rows: list[dict[str, Any]] = []
+    rows = []
     for name in names:
-        places = places_of(snapshot, name)
+        places = find_places(snapshot, name)
         rows.append(
-            {
-                "user": redactor.user(name),
-                "held": len(places),
-                "working": sum(snapshot.working(place) is True for place in places),
-                "idle": sum(snapshot.idle(place) is True for place in places),
-                "waiting": sum(job.user == name for job in snapshot.waiting()),
-                "gpu_hours": round(hours.get(name, 0.0), 2),
-            }
+            UserRow(
+                user=redactor.user(name),
+                held=len(places),
+                working=sum(snapshot.working(place) is True for place in places),
+                idle=sum(snapshot.idle(place) is True for place in places),
+                waiting=sum(job.user == name for job in snapshot.waiting()),
+                gpu_hours=round(hours.get(name, 0.0), 2),
+            )
         )
-    rows.sort(key=lambda row: (-int(row["held"]), -float(row["gpu_hours"]), str(row["user"])))
-    return {
-        "at_ms": snapshot.at_ms,
-        "verdict": _users_verdict(snapshot, rows),
-        "users": rows,
-        "missing": snapshot.missing,
-    }
+    rows.sort(key=lambda row: (-row.held, -row.gpu_hours, row.user))
+    return UsersPage(snapshot.at_ms, _users_verdict(snapshot, rows), rows, snapshot.missing)
 
 
-def _users_verdict(snapshot: Snapshot, rows: list[dict[str, Any]]) -> dict[str, str]:
+def _users_verdict(snapshot: Snapshot, rows: list[UserRow]) -> Verdict:
     if snapshot.missing:
-        return verdict(UNKNOWN, f"Who holds what is not known: {snapshot.missing}.")
-    holders = sum(row["held"] > 0 for row in rows)
-    held, working, idle = (sum(row[key] for row in rows) for key in ("held", "working", "idle"))
+        return build_verdict(UNKNOWN, f"Who holds what is not known: {snapshot.missing}.")
+    holders = sum(row.held > 0 for row in rows)
+    held, working = sum(row.held for row in rows), sum(row.working for row in rows)
+    idle = sum(row.idle for row in rows)
     if not held:
-        return verdict(OK, "Nobody holds a GPU.")
+        return build_verdict(OK, "Nobody holds a GPU.")
     hold = "hold" if holders != 1 else "holds"
-    return verdict(
+    return build_verdict(
         WARNING if idle else OK,
         f"{pluralize(holders, 'user')} {hold} {pluralize(held, 'GPU')}, {working} working, {idle} idle.",
     )
 
 
-async def user_page(
+async def build_user_page(
     snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, user: str
-) -> dict[str, Any]:
-    places, cells, rows = places_of(snapshot, user), GpuCells(snapshot, redactor), JobRows(snapshot, redactor)
+) -> UserPage:
+    places, cells, rows = (
+        find_places(snapshot, user),
+        GpuCells(snapshot, redactor),
+        JobRows(snapshot, redactor),
+    )
     span = _span(snapshot.at_ms)
     worked = await snapshots.asker.ask({"worked": BatchQuery(WORKED % _mine(user), ())}, span)
     held = await asyncio.to_thread(snapshots.known.held, span.start, snapshot.at_ms, user)
-    days = days_of(snapshot.at_ms, held, worked)
+    days = build_days(snapshot.at_ms, held, worked)
     jobs = _jobs(snapshot, user)
-    week = round(sum(day["held"] for day in days), 1)
+    week = round(sum(day.held for day in days), 1)
     idle = _idle(snapshot, cells, places)
-    measured = [day for day in days if day["worked"] is not None]
+    measured = [day for day in days if day.worked is not None]
     incidents = IncidentRows(snapshot, redactor).all(
         lambda incident: any(job.id in incident.jobs for job in jobs)
     )
-    return {
-        "at_ms": snapshot.at_ms,
-        "verdict": _verdict(snapshot, redactor.user(user), places, jobs, week, incidents),
-        "numbers": _numbers(snapshot, redactor.user(user), places, jobs, week, measured),
-        "cells": [cells.of(place) for place in places],
-        "idle": idle,
-        "jobs": [rows.of(job) for job in jobs],
-        "days": days,
-        "environments": _holders(snapshot, redactor, user, "environment"),
-        "containers": _holders(snapshot, redactor, user, "container"),
-        "incidents": incidents,
-    }
+    return UserPage(
+        at_ms=snapshot.at_ms,
+        verdict=_verdict(snapshot, redactor.user(user), places, jobs, week, incidents),
+        numbers=_numbers(snapshot, redactor.user(user), places, jobs, week, measured),
+        cells=[cells.build(place) for place in places],
+        idle=idle,
+        jobs=[rows.build(job) for job in jobs],
+        days=days,
+        environments=_holders(snapshot, redactor, user, "environment"),
+        containers=_holders(snapshot, redactor, user, "container"),
+        incidents=incidents,
+        unfinished=snapshot.unfinished,
+    )
 
 
 def _mine(user: str) -> str:
@@ -120,7 +122,7 @@ def _jobs(snapshot: Snapshot, user: str) -> list[JobRecord]:
     order = {RUNNING: 0, WAITING: 1, FINISHED: 2}
     mine.sort(key=lambda job: (order[snapshot.job_state(job)], -(job.end_ms or job.start_ms)))
     over = [job for job in mine if snapshot.job_state(job) == FINISHED]
-    return [job for job in mine if job not in over[MOST_FINISHED:]]
+    return [job for job in mine if job not in over[MAX_FINISHED:]]
 
 
 def _verdict(
@@ -129,10 +131,10 @@ def _verdict(
     places: list[Place],
     jobs: list[JobRecord],
     week: float,
-    incidents: list[dict[str, Any]],
-) -> dict[str, str]:
+    incidents: list[IncidentRow],
+) -> Verdict:
     if snapshot.missing:
-        return verdict(UNKNOWN, f"What {name} holds is not known: {snapshot.missing}.")
+        return build_verdict(UNKNOWN, f"What {name} holds is not known: {snapshot.missing}.")
     working = sum(snapshot.working(place) is True for place in places)
     idle = sum(snapshot.idle(place) is True for place in places)
     waiting = sum(snapshot.job_state(job) == WAITING for job in jobs)
@@ -142,7 +144,7 @@ def _verdict(
     state, hit = summarize_incidents(incidents)
     if state == OK:
         state, hit = (WARNING if idle else OK), ""
-    return verdict(state, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.", hit)
+    return build_verdict(state, f"{holds}{uses}.{waits} {week:g} GPU-hours this week.", hit)
 
 
 def _numbers(
@@ -151,22 +153,24 @@ def _numbers(
     places: list[Place],
     jobs: list[JobRecord],
     week: float,
-    measured: list[dict[str, Any]],
-) -> list[dict[str, Any]]:
+    measured: list[UserDay],
+) -> list[Stat]:
     held = f"max by (instance, gpu) (vigie_holder_info{{{_mine(user)}}})"
     idle = sum(snapshot.idle(place) is True for place in places)
     why = snapshot.missing
     count = None if why else len(places)
     return [
-        number("held", "GPUs held", count, query=f"count({held}) or 0 * count(vigie_gpu_info)", reason=why),
-        number(
+        build_stat(
+            "held", "GPUs held", count, query=f"count({held}) or 0 * count(vigie_gpu_info)", reason=why
+        ),
+        build_stat(
             "working",
             "Working",
             None if why else sum(snapshot.working(place) is True for place in places),
             of=count,
             reason=why,
         ),
-        number(
+        build_stat(
             "idle",
             "Held but idle",
             None if why else idle,
@@ -174,24 +178,24 @@ def _numbers(
             state=WARNING if idle else OK,
             reason=why,
         ),
-        number(
+        build_stat(
             "waiting",
             "Jobs waiting",
             None if why else sum(snapshot.job_state(job) == WAITING for job in jobs),
             reason=why,
         ),
-        number("gpu_hours", "GPU-hours this week", None if why else week, reason=why),
-        number(
+        build_stat("gpu_hours", "GPU-hours this week", None if why else week, reason=why),
+        build_stat(
             "worked",
             "Worked, where measured",
-            round(sum(day["worked"] for day in measured), 1) if measured else None,
-            of=round(sum(day["held"] for day in measured), 1) or None,
+            round(sum(day.worked or 0.0 for day in measured), 1) if measured else None,
+            of=round(sum(day.held for day in measured), 1) or None,
             reason="no sample tells how busy the GPUs were while they were held",
         ),
     ]
 
 
-def days_of(at_ms: int, held: list[StoredBinding], worked: BatchResult) -> list[dict[str, Any]]:
+def build_days(at_ms: int, held: list[StoredBinding], worked: BatchResult) -> list[UserDay]:
     """Return the last days, each with the GPU-hours that were held and that were worked."""
     today = at_ms // DAY_MS
     done: dict[int, float] = defaultdict(float)
@@ -207,17 +211,13 @@ def days_of(at_ms: int, held: list[StoredBinding], worked: BatchResult) -> list[
             last = end if kept.binding.to_ms is None else min(kept.binding.to_ms, end)
             if kept.binding.gpu and last > first:
                 spans[kept.node, kept.binding.gpu].append((first, last))
-        rows.append(
-            {
-                "day": datetime.fromtimestamp(begin / 1000, UTC).strftime("%Y-%m-%d"),
-                "held": round(sum(map(_covered, spans.values())) / HOUR_MS, 2),
-                "worked": round(done[day], 2) if day in done else None,
-            }
-        )
+        name = datetime.fromtimestamp(begin / 1000, UTC).strftime("%Y-%m-%d")
+        hours = round(sum(map(_cover, spans.values())) / HOUR_MS, 2)
+        rows.append(UserDay(name, hours, round(done[day], 2) if day in done else None))
     return rows
 
 
-def _covered(spans: list[tuple[int, int]]) -> int:
+def _cover(spans: list[tuple[int, int]]) -> int:
     """Return how long any of some spans lasted: a job and its container hold one GPU together."""
     total, until = 0, 0
     for first, last in sorted(spans):
@@ -226,32 +226,29 @@ def _covered(spans: list[tuple[int, int]]) -> int:
     return total
 
 
-def _idle(snapshot: Snapshot, cells: GpuCells, places: list[Place]) -> list[dict[str, Any]]:
+def _idle(snapshot: Snapshot, cells: GpuCells, places: list[Place]) -> list[IdleHolder]:
     """Return what is held and does nothing, with the command that gives it back."""
     groups: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
     for place in places:
-        holder = cells.holder(place)
+        holder = cells.find_holder(place)
         if holder and snapshot.idle(place):
-            groups[holder["kind"], holder["id"], holder["name"]].append(place)
+            groups[holder.kind, holder.id, holder.name].append(place)
     return [
-        {
-            "summary": f"{kind.capitalize()} {name} holds {pluralize(len(mine), 'GPU')} and does not use "
+        IdleHolder(
+            f"{kind.capitalize()} {name} holds {pluralize(len(mine), 'GPU')} and does not use "
             f"{'them' if len(mine) > 1 else 'it'}: {join_words([f'{node}:{gpu}' for node, gpu in mine])}.",
-            "command": COMMANDS.get(kind, "").format(id=identity),
-            "cells": [cells.of(place) for place in mine],
-        }
+            COMMANDS.get(kind, "").format(id=identity),
+            [cells.build(place) for place in mine],
+        )
         for (kind, identity, name), mine in sorted(groups.items())
     ]
 
 
-def _holders(snapshot: Snapshot, redactor: Redactor, user: str, kind: str) -> list[dict[str, Any]]:
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+def _holders(snapshot: Snapshot, redactor: Redactor, user: str, kind: str) -> list[UserHolder]:
+    holders: dict[tuple[str, str], UserHolder] = {}
     for kept in snapshot.bindings:
         if kept.binding.user == user and kept.binding.holder_kind == kind:
-            told = redactor.binding(kept)
-            row = rows.setdefault(
-                (kept.node, told["holder"]),
-                {"name": told["holder"], "node": kept.node, "from_ms": told["from_ms"], "gpus": []},
-            )
-            row["gpus"] += [told["gpu"]] if told["gpu"] else []
-    return [rows[key] for key in sorted(rows)]
+            row = redactor.binding(kept)
+            first = UserHolder(row["holder"], kept.node, row["from_ms"], [])
+            holders.setdefault((kept.node, row["holder"]), first).gpus.extend(filter(None, [row["gpu"]]))
+    return [holders[key] for key in sorted(holders)]

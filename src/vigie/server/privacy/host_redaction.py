@@ -16,9 +16,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vigie.server.cluster.nodes import NodeRecord
-from vigie.server.http.routes import ADDRESSES, ROUTE
+from vigie.server.http.routes import ROUTE
 from vigie.server.privacy.redactor import HOST, HOSTS, Pseudonyms
 from vigie.server.scrape.target import Target
+from vigie.wire.api.pages import WEB_PAGES
 
 # Routes that ask the store, which shows a viewer pseudonyms only.
 MASKED = frozenset(
@@ -34,7 +35,7 @@ MASKED = frozenset(
     }
 )
 # Those that tell nothing but what was asked for: the page's document, and that an address is elsewhere.
-ASKED_ONLY = frozenset({*ADDRESSES, None})
+ASKED_ONLY = frozenset({*(page.address for page in WEB_PAGES), None})
 # What looks for hosts as the viewer sees them, by itself.
 SEARCH = "/api/search"
 NOBODY = "-"

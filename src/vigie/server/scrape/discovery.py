@@ -13,11 +13,13 @@ from typing import NamedTuple
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from vigie.common.listen import split_address
 from vigie.common.yaml_writer import write_yaml
 from vigie.server.cluster.nodes import LATE, LOST, UP, NodeRecord
 from vigie.server.http.requests import respond
+from vigie.server.http.routes import ApiRoute, Operation
 from vigie.server.scrape.target import InvalidTargetError, Target, target_of
 from vigie.server.staleness.activity import JOB
 
@@ -80,6 +82,10 @@ class Discovery:
         found = {target.url: target for listing in self._listings for target in listing()}
         ordered = [found[url] for url in sorted(found)]
         return [DiscoveryEntry([target.address], target.discovered()) for target in ordered]
+
+    def routes(self) -> list[BaseRoute]:
+        operation = Operation("List what can be scraped, for http_sd_configs.", list[DiscoveryEntry])
+        return [ApiRoute("/sd/prometheus", self.answer, operation)]
 
     async def answer(self, request: Request) -> Response:
         """Answer what http_sd_configs asks."""

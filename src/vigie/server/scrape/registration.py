@@ -8,8 +8,10 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from vigie.server.http.requests import BodyTooLargeError, body_of
+from vigie.server.http.routes import ADMIN, JSON, ApiRoute, Content, Operation, RouteAccess
 from vigie.server.scrape.target import InvalidTargetError, target_of
 from vigie.server.scrape.target_store import TargetConflictError, TargetStore
 from vigie.store.errors import StoreError
@@ -29,6 +31,39 @@ class RemoveNode(msgspec.Struct):
     ip: str
 
 
+class Registered(msgspec.Struct):
+    message: str
+
+
+class RegistrationProblem(msgspec.Struct):
+    detail: str
+
+
+def _problem(description: str) -> Content:
+    return Content(description, {JSON: RegistrationProblem})
+
+
+ADD = Operation(
+    "Register exporters of a node; they are scraped from now on.",
+    Registered,
+    body=AddNode,
+    errors={
+        400: _problem("An address or a label cannot be used."),
+        409: _problem("It is registered with other labels elsewhere."),
+        413: _problem("The body is too large."),
+        422: _problem("The body is malformed."),
+    },
+)
+REMOVE = Operation(
+    "Forget all exporters of a node; an unknown one is no error.",
+    Registered,
+    body=RemoveNode,
+    errors={
+        400: _problem("There is no address."),
+        413: _problem("The body is too large."),
+        422: _problem("The body is malformed."),
+    },
+)
 _Body = TypeVar("_Body", AddNode, RemoveNode)
 
 
@@ -45,6 +80,13 @@ class RegistrationRoutes:
 
     def __init__(self, targets: TargetStore) -> None:
         self._targets = targets
+
+    def routes(self) -> list[BaseRoute]:
+        join = RouteAccess("join", changes=True)
+        return [
+            ApiRoute("/add_node", self.add, ADD, methods=["POST"], access=join),
+            ApiRoute("/remove_node", self.remove, REMOVE, methods=["POST"], access=ADMIN),
+        ]
 
     async def add(self, request: Request) -> Response:
         """Add exporters, or give known ones other labels."""

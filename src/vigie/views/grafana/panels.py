@@ -16,7 +16,7 @@ LAST = {"calcs": ["lastNotNull"], "fields": "", "values": False}
 TOOLTIP = {"mode": "multi", "sort": "desc"}
 NO_LEGEND = {"showLegend": False, "displayMode": "list", "placement": "bottom", "calcs": []}
 LEGEND = {**NO_LEGEND, "showLegend": True}
-MOST_COLUMNS = 96  # Grafana's strips of colour refuse to draw more moments than have room
+MAX_COLUMNS = 96  # Grafana's strips of colour refuse to draw more moments than have room
 MEDIAN = "median"
 
 
@@ -138,7 +138,7 @@ def _bars(panel: Panel) -> Json:
 def _heat(panel: Panel) -> Json:
     return {
         "type": "status-history",
-        "maxDataPoints": MOST_COLUMNS,
+        "maxDataPoints": MAX_COLUMNS,
         "targets": list(_targets(panel.queries)),
         "options": {"rowHeight": 0.9, "showValue": "never", "legend": NO_LEGEND, "tooltip": TOOLTIP},
         "fieldConfig": _fields(

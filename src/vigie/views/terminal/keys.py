@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 ESCAPE = 0x1B
-MOST_WAITING = 64  # bytes of a sequence that does not end
+MAX_WAITING = 64  # bytes of a sequence that does not end
 NAMED = {
     b"\x1b[A": "up",
     b"\x1b[B": "down",
@@ -27,7 +27,7 @@ def decode_keys(waiting: bytes, done: bool) -> tuple[list[str], bytes]:
     keys: list[str] = []
     while waiting:
         size = _size(waiting)
-        if size > len(waiting) and not done and len(waiting) < MOST_WAITING:
+        if size > len(waiting) and not done and len(waiting) < MAX_WAITING:
             return keys, waiting
         if size > len(waiting):
             size = 1  # an Escape by itself, or garbage

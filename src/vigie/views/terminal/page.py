@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from urllib.parse import quote
 
 from vigie.views.terminal.styled_text import Line, TextSpan, line
 from vigie.views.text.style import BOLD, DIM, tone
@@ -35,7 +36,7 @@ class TerminalPage(NamedTuple):
     about: str
     opening: tuple[Line, ...]
     rows: tuple[PageRow, ...]
-    at_ms: float | None = None
+    at_ms: int | None = None
     simulated: bool = False
 
 
@@ -49,24 +50,29 @@ class PageEntry(NamedTuple):
     style: str = ""  # of its first cell, which marks trouble
 
 
+def build_link(kind: str, *names: str) -> str:
+    """Return the address of a page, as the web UI has it."""
+    return "/".join((kind, *(quote(name, safe="") for name in names)))
+
+
 def section_row(title: str, hint: str = "") -> PageRow:
     """Return the row above a section."""
     spans = [TextSpan(title, BOLD)]
     return PageRow(line(*spans, TextSpan(f"  {hint}" if hint else "", DIM)), title=True)
 
 
-def text_row(spans: Line, key: str, most: int) -> PageRow:
+def text_row(spans: Line, key: str, max_width: int) -> PageRow:
     """Return a row of words; it leads nowhere, and can be chosen so that one can scroll to it."""
-    return PageRow((TextSpan(" " * GAP), *spans), (Spot(0, most, key),))
+    return PageRow((TextSpan(" " * GAP), *spans), (Spot(0, max_width, key),))
 
 
 def table(
-    columns: Sequence[TableColumn], entries: Sequence[PageEntry], most: int, head: bool = True
+    columns: Sequence[TableColumn], entries: Sequence[PageEntry], max_width: int, head: bool = True
 ) -> list[PageRow]:
     """Return the rows of a table; columns for which there is no room are left out."""
     if not entries:
         return []
-    places = layout(columns, [entry.cells for entry in entries], max(1, most - GAP))[0]
+    places = layout(columns, [entry.cells for entry in entries], max(1, max_width - GAP))[0]
     rows = []
     if head:
         heads = [
@@ -80,5 +86,5 @@ def table(
             style = tone(cell) if column.tells else entry.style if place.column == 0 else ""
             gap = " " * GAP if number else ""
             spans += [TextSpan(gap), TextSpan(pad(cell, place.width, column.right), style)]
-        rows.append(PageRow(tuple(spans), (Spot(0, most, entry.key, entry.route, entry.note),)))
+        rows.append(PageRow(tuple(spans), (Spot(0, max_width, entry.key, entry.route, entry.note),)))
     return rows

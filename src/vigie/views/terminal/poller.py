@@ -1,4 +1,4 @@
-"""Asks the server in the background, again and again, for the page that is open."""
+"""Requests the open page in the background, again and again."""
 
 from __future__ import annotations
 
@@ -7,57 +7,61 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+import msgspec
+
 from vigie.views.terminal.render import ScreenState
 from vigie.views.terminal.routes import PageRoute
 
-MOST_KEPT = 32  # answers to pages that one may go back to
+MAX_PAGES = 32  # whose answers are kept for going back
+
+FOREIGN = "the answer is not that of a vigie server of this version"
 
 
 class NoResponseError(Exception):
-    """The server gave no answer; the message says why."""
+    """The server gave no answer, or none that can be read; the message says why."""
 
 
 class Poller:
-    """The newest answers; a server that does not answer is asked on."""
+    """Keeps the newest answers; a server that does not answer is requested again."""
 
-    def __init__(self, ask: Callable[[str], object], every: float, news: Callable[[], None]) -> None:
-        self._ask, self._every, self._news = ask, every, news
+    def __init__(self, fetch: Callable[[str], bytes], seconds: float, notify: Callable[[], None]) -> None:
+        self._fetch, self._seconds, self._notify = fetch, seconds, notify
         self._route = PageRoute()
-        self._seen: OrderedDict[PageRoute, ScreenState] = OrderedDict()
+        self._states: OrderedDict[PageRoute, ScreenState] = OrderedDict()
         self._changed = threading.Event()
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Go on asking until the program ends."""
-        threading.Thread(target=self._run, name="feed", daemon=True).start()
+        threading.Thread(target=self._run, name="poller", daemon=True).start()
 
-    def want(self, route: PageRoute) -> None:
-        """Ask for this page from now on."""
+    def open(self, route: PageRoute) -> None:
+        """Request this page from now on."""
         if route != self._route:
             self._route = route
             self._changed.set()
 
-    def seen(self, route: PageRoute) -> ScreenState:
+    def state(self, route: PageRoute) -> ScreenState:
         with self._lock:
-            return self._seen.get(route, ScreenState())
+            return self._states.get(route, ScreenState())
 
     def refresh(self) -> None:
-        """Ask once, and keep what comes."""
+        """Request the page once."""
         route = self._route
-        old = self.seen(route)
+        old = self.state(route)
         try:
-            new = ScreenState(self._ask(route.path))
-        except NoResponseError as error:
-            new = ScreenState(old.answer, str(error), old.lost_ms or time.time() * 1000)
+            new = ScreenState(route.decode(self._fetch(route.path)))
+        except (NoResponseError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            why = str(error) if isinstance(error, NoResponseError) else f"{FOREIGN}: {error}"
+            new = ScreenState(old.answer, why, old.lost_ms or time.time() * 1000)
         with self._lock:
-            self._seen[route] = new
-            self._seen.move_to_end(route)
-            while len(self._seen) > MOST_KEPT:
-                self._seen.popitem(last=False)
+            self._states[route] = new
+            self._states.move_to_end(route)
+            while len(self._states) > MAX_PAGES:
+                self._states.popitem(last=False)
 
     def _run(self) -> None:
         while True:
             self._changed.clear()
             self.refresh()
-            self._news()
-            self._changed.wait(self._every)
+            self._notify()
+            self._changed.wait(self._seconds)

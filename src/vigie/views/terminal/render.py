@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from vigie.views.terminal import selection
 from vigie.views.terminal.help import HELP
-from vigie.views.terminal.json_object import JsonObject
 from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.page import PageRow, TerminalPage
 from vigie.views.terminal.routes import KINDS
@@ -15,6 +14,7 @@ from vigie.views.terminal.styled_text import Line, TextSpan, clip, highlight, li
 from vigie.views.text.style import BOLD, CRITICAL, DIM, WARNING
 from vigie.views.text.text_width import wrap
 from vigie.views.text.times import clock
+from vigie.wire.api.pages import Page
 
 HINTS = "arrows choose  Enter open  Esc back  m measure  / filter  ? help  q quit"
 NOTES = ((40, 4), (20, 3), (0, 1))  # from so many rows on a note may take so many lines
@@ -22,46 +22,46 @@ MARGIN = 4  # rows that the title, the note and the keys take
 
 
 class ScreenState(NamedTuple):
-    """What the server last said of a page, and why there is nothing newer."""
+    """The last answer about a page, and why there is none newer."""
 
-    answer: object = None
+    answer: Page | None = None
     problem: str = ""
     lost_ms: float = 0.0  # since when
 
 
-def page_of(state: UiState, seen: ScreenState, columns: int, rows: int) -> TerminalPage:
-    """Return the page that is open, made for a size."""
-    route = state.here.route
-    if seen.answer is None:
-        return TerminalPage("", (), () if seen.problem else (PageRow(line("asking the server ...")),))
-    made = KINDS[route.kind].page(
-        JsonObject(seen.answer), MEASURES[state.measure], state.matches, max(1, columns)
-    )
-    return made._replace(rows=_insert_blank_rows(made, rows))
+def build_page(state: UiState, current: ScreenState, columns: int, rows: int) -> TerminalPage:
+    """Return the page that is open, for a size."""
+    kind = KINDS[state.here.route.kind]
+    if current.answer is None:
+        return TerminalPage("", (), () if current.problem else (PageRow(line("asking the server ...")),))
+    page = kind.build(current.answer, MEASURES[state.measure], state.matches, max(1, columns))
+    return page._replace(rows=_insert_blank_rows(page, rows))
 
 
-def frame(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
-    top, bottom = _opening(state, seen, page, columns), _closing(state, seen, page, columns, rows)
+def render_screen(
+    state: UiState, current: ScreenState, page: TerminalPage, columns: int, rows: int
+) -> list[Line]:
+    top, bottom = _opening(state, current, page, columns), _closing(state, current, page, columns, rows)
     top = top[: max(1, rows - len(bottom) - 1)]
     bottom = bottom[max(0, len(top) + len(bottom) - rows + (rows > 2)) :]
     height = rows - len(top) - len(bottom)
     body = [line(text) for text in HELP] if state.helping else _body(state, page)
     first = 0 if state.helping else _first(state, page, len(body), height)
-    shown = body[first : first + height]
-    shown += [()] * (height - len(shown))
-    return [clip(found, columns) for found in (*top, *shown, *bottom)][:rows]
+    visible = body[first : first + height]
+    visible += [()] * (height - len(visible))
+    return [clip(spans, columns) for spans in (*top, *visible, *bottom)][:rows]
 
 
-def body_height(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> int:
+def body_height(state: UiState, current: ScreenState, page: TerminalPage, columns: int, rows: int) -> int:
     """Return how many rows of the body a screen shows."""
-    top, bottom = _opening(state, seen, page, columns), _closing(state, seen, page, columns, rows)
+    top, bottom = _opening(state, current, page, columns), _closing(state, current, page, columns, rows)
     return max(1, rows - len(top) - len(bottom))
 
 
-def everything(state: UiState, seen: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
+def render_all(state: UiState, current: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
     """Return the page as long as it is, with nothing chosen."""
-    rows = [found.line for found in page.rows]
-    return [clip(found, columns) for found in (*_opening(state, seen, page, columns), *rows)]
+    rows = [row.line for row in page.rows]
+    return [clip(spans, columns) for spans in (*_opening(state, current, page, columns), *rows)]
 
 
 def _insert_blank_rows(page: TerminalPage, rows: int) -> tuple[PageRow, ...]:
@@ -69,10 +69,10 @@ def _insert_blank_rows(page: TerminalPage, rows: int) -> tuple[PageRow, ...]:
     titles = sum(row.title for row in page.rows)
     if len(page.rows) + titles + len(page.opening) + MARGIN > rows:
         return page.rows
-    return tuple(found for row in page.rows for found in ((PageRow(()), row) if row.title else (row,)))
+    return tuple(each for row in page.rows for each in ((PageRow(()), row) if row.title else (row,)))
 
 
-def _opening(state: UiState, seen: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
+def _opening(state: UiState, current: ScreenState, page: TerminalPage, columns: int) -> list[Line]:
     about = page.about or ("simulated" if page.simulated else "")
     left = line(
         TextSpan("vigie", BOLD), f"  {state.here.route.title}", TextSpan(f"  {about}" if about else "", DIM)
@@ -84,7 +84,7 @@ def _opening(state: UiState, seen: ScreenState, page: TerminalPage, columns: int
         if page.at_ms is None
         else clock(page.at_ms, "%H:%M:%S" if not state.here.route.at else "%m-%d %H:%M:%S")
     )
-    if seen.problem:
+    if current.problem:
         right = TextSpan(f"{when} lost", CRITICAL)
     elif state.here.route.at:
         right = TextSpan(f"{when}, not now (t: now)", WARNING)
@@ -93,7 +93,7 @@ def _opening(state: UiState, seen: ScreenState, page: TerminalPage, columns: int
     return [spread(left, (right,), columns), *page.opening]
 
 
-def _closing(state: UiState, seen: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
+def _closing(state: UiState, current: ScreenState, page: TerminalPage, columns: int, rows: int) -> list[Line]:
     if state.typing:
         return [
             line(
@@ -106,11 +106,13 @@ def _closing(state: UiState, seen: ScreenState, page: TerminalPage, columns: int
     spot = selection.find_selection(page, state.here.chosen, state.here.row)
     note = wrap(spot.note if spot else "", max(1, columns - 2))
     last = line(TextSpan(HINTS, DIM))
-    if seen.problem:
-        last = line(TextSpan(f"no answer since {clock(seen.lost_ms, '%H:%M:%S')}: {seen.problem}", CRITICAL))
+    if current.problem:
+        last = line(
+            TextSpan(f"no answer since {clock(current.lost_ms, '%H:%M:%S')}: {current.problem}", CRITICAL)
+        )
     elif state.remark:
         last = line(TextSpan(state.remark, WARNING))
-    room = next(most for least, most in NOTES if rows >= least)
+    room = next(room for least, room in NOTES if rows >= least)
     notes = [line(text) for text in note[:room]]
     if len(note) > room:
         notes[-1] = (*notes[-1], TextSpan(" …"))

@@ -1,36 +1,39 @@
-"""Where one can go: the web page's own addresses, and what the server is asked for each."""
+"""The pages of the terminal: their addresses, as in the web UI, and what is requested for each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from vigie.views.terminal.json_object import JsonObject
+import msgspec
+
 from vigie.views.terminal.measures import Measure
 from vigie.views.terminal.page import TerminalPage
 from vigie.views.terminal.pages import cluster, events, gpu, job, node, user
 from vigie.views.terminal.tables import Matches
+from vigie.wire.api.pages import ClusterPage, GpuPage, IncidentsPage, JobPage, NodePage, Page, UserPage
 
-Builder = Callable[[JsonObject, Measure, Matches, int], TerminalPage]
+Builder = Callable[[Any, Measure, Matches, int], TerminalPage]
 
 
 class PageKind(NamedTuple):
-    """A kind of page: what people and the server call it, how many names it needs, and how it is made."""
+    """A kind of page: its title, path and type in the API, how many names it needs, and its builder."""
 
     title: str
-    asked: str
+    path: str
+    answer: type[Page]
     names: int
-    page: Builder
+    build: Builder
 
 
 KINDS = {
-    "": PageKind("Cluster", "cluster", 0, cluster.page),
-    "node": PageKind("Node", "nodes", 1, node.page),
-    "gpu": PageKind("GPU", "gpus", 2, gpu.page),
-    "job": PageKind("Job", "jobs", 1, job.page),
-    "user": PageKind("User", "users", 1, user.page),
-    "events": PageKind("Events", "incidents", 0, events.page),
+    "": PageKind("Cluster", "cluster", ClusterPage, 0, cluster.build_page),
+    "node": PageKind("Node", "nodes", NodePage, 1, node.build_page),
+    "gpu": PageKind("GPU", "gpus", GpuPage, 2, gpu.build_page),
+    "job": PageKind("Job", "jobs", JobPage, 1, job.build_page),
+    "user": PageKind("User", "users", UserPage, 1, user.build_page),
+    "events": PageKind("Events", "incidents", IncidentsPage, 0, events.build_page),
 }
 
 
@@ -43,14 +46,17 @@ class PageRoute(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Return what the server is asked."""
-        words = ["api/pages", KINDS[self.kind].asked, *(quote(name, safe="") for name in self.names)]
+        """Return what is requested."""
+        words = ["api/pages", KINDS[self.kind].path, *(quote(name, safe="") for name in self.names)]
         return "/".join(words) + (f"?{urlencode({'at': self.at})}" if self.at else "")
 
     @property
     def title(self) -> str:
-        """Return what the page is called before its answer is there."""
         return f"{KINDS[self.kind].title} {':'.join(self.names)}".rstrip()
+
+    def decode(self, body: bytes) -> Page:
+        """Return the answer of a server, or raise msgspec.DecodeError."""
+        return msgspec.json.decode(body, type=KINDS[self.kind].answer)
 
 
 def parse_route(address: str) -> PageRoute | None:

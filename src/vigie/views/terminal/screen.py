@@ -21,7 +21,7 @@ ENTER, LEAVE = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J", b"\x1b[0m\x1b[?7h\x1b[?25
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 HEARD = (*ENDING, signal.SIGINT, signal.SIGWINCH, signal.SIGTSTP)
 ESCAPE_SECONDS = 0.1  # how long the rest of a key's bytes may take, also over a slow line
-MOST_BYTES = 1024
+MAX_BYTES = 1024
 
 
 def write_rows(lines: Sequence[Line], columns: int, look: TerminalStyle) -> list[str]:
@@ -104,7 +104,7 @@ class Screen:
         ready, _, _ = select.select([self._in, self._wake_out], [], [], seconds)
         if self._wake_out in ready:
             with contextlib.suppress(BlockingIOError):
-                os.read(self._wake_out, MOST_BYTES)
+                os.read(self._wake_out, MAX_BYTES)
         if self._in not in ready:
             return []
         self._waiting += self._read()
@@ -119,7 +119,7 @@ class Screen:
     def _read(self) -> bytes:
         got = b""
         with contextlib.suppress(OSError):
-            got = os.read(self._in, MOST_BYTES)
+            got = os.read(self._in, MAX_BYTES)
         return got or _end(signal.SIGHUP)  # nothing: the terminal has gone
 
     def _take(self) -> None:

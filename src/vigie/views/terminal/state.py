@@ -10,7 +10,7 @@ from vigie.views.terminal.measures import MEASURES
 from vigie.views.terminal.page import TerminalPage
 from vigie.views.terminal.routes import PageRoute, parse_route
 
-MOST_VISITS, MOST_WORDS = 50, 200
+MAX_VISITS, MAX_WORDS = 50, 200
 
 
 class Visit(NamedTuple):
@@ -81,7 +81,7 @@ def _go_to(state: UiState, address: str) -> UiState:
     if route == state.here.route:
         return state
     at = route.at or state.here.route.at
-    return state._replace(visits=(*state.visits[-MOST_VISITS:], Visit(route._replace(at=at))))
+    return state._replace(visits=(*state.visits[-MAX_VISITS:], Visit(route._replace(at=at))))
 
 
 def _gpu(state: UiState, page: TerminalPage, digit: str) -> UiState:
@@ -111,7 +111,7 @@ def _type(state: UiState, key: str) -> UiState:
         words = words[:-1]
     elif len(key) == 1:
         words += key
-    return state.at(here._replace(words=words[:MOST_WORDS]))
+    return state.at(here._replace(words=words[:MAX_WORDS]))
 
 
 def _turn(step: int) -> Callable[[UiState, TerminalPage], UiState]:

@@ -40,13 +40,13 @@ def length(spans: Line) -> int:
     return sum(width(span.text) for span in spans)
 
 
-def clip(spans: Line, most: int) -> Line:
+def clip(spans: Line, max_width: int) -> Line:
     """Return the line in at most so many columns."""
-    if length(spans) <= most:
+    if length(spans) <= max_width:
         return spans
     kept: list[TextSpan] = []
     for span in spans:
-        room = most - length(tuple(kept))
+        room = max_width - length(tuple(kept))
         if room <= 0:
             break
         fits = width(span.text) < room or (width(span.text) == room and span is spans[-1])
@@ -54,10 +54,10 @@ def clip(spans: Line, most: int) -> Line:
     return tuple(kept)
 
 
-def spread(left: Line, right: Line, most: int) -> Line:
+def spread(left: Line, right: Line, max_width: int) -> Line:
     """Return a line with one part at each end; the right one goes first when room is short."""
-    gap = most - length(left) - length(right)
-    return (*left, TextSpan(" " * gap), *right) if gap >= 2 else clip(left, most)
+    gap = max_width - length(left) - length(right)
+    return (*left, TextSpan(" " * gap), *right) if gap >= 2 else clip(left, max_width)
 
 
 def highlight(spans: Line, start: int, end: int) -> Line:

@@ -1,30 +1,31 @@
-"""What several pages have: what needs attention, and tables of jobs, of GPUs, of facts."""
+"""Tables that several pages have: incidents, jobs, GPUs, facts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
 from vigie.views.terminal import measures
-from vigie.views.terminal.header import flowing
-from vigie.views.terminal.json_object import JsonObject, route
-from vigie.views.terminal.page import PageEntry, PageRow, section_row, table, text_row
+from vigie.views.terminal.header import flow_lines
+from vigie.views.terminal.page import PageEntry, PageRow, build_link, section_row, table, text_row
 from vigie.views.terminal.styled_text import TextSpan, line
 from vigie.views.text.style import DIM, tone
 from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import format_duration
 from vigie.views.text.units import format_quantity
+from vigie.wire.api.pages import ClusterPage, IncidentsPage
+from vigie.wire.api.rows import GpuCell, IncidentRow, JobLadder, JobRow
 
 Matches = Callable[..., bool]
 SIGNS = {"critical": "X", "warning": "!"}
-LADDER = (("sm", "▉"), ("busy", "▓"), ("process", "▒"), ("held", "·"))
-STEPS = 8  # the length of a job's bar
-WIDE = 140  # columns from which what needs attention is told in a whole sentence
+LADDER_STEPS = (("sm", "▉"), ("busy", "▓"), ("process", "▒"), ("held", "·"))
+LADDER_WIDTH = 8
+WIDE = 140  # columns from which an incident is a whole sentence
 INCIDENTS = (
     TableColumn(""),
     TableColumn("what", least=24),
     TableColumn("where", least=8, rank=1),
     TableColumn("since", rank=2),
-    TableColumn("hits", least=10, rank=3),
+    TableColumn("affects", least=10, rank=3),
 )
 JOBS = (
     TableColumn(""),
@@ -60,151 +61,143 @@ GPUS = (
 )
 
 
-def incidents(
-    answer: JsonObject, matches: Matches, most: int, title: str = "Needs attention"
+def incident_rows(
+    page: IncidentsPage, matches: Matches, max_width: int, title: str = "Needs attention"
 ) -> list[PageRow]:
-    """Return what needs somebody, the way to it, and what to do."""
-    found = [
-        one for one in answer.parts("incidents") if matches(one.text("summary"), _where(one), _affects(one))
-    ]
-    more = answer.number("incidents_more") or 0
-    entries = [_incident(one, answer.number("at_ms"), most) for one in found]
-    head = section_row(title, f"and {more:.0f} more: e" if more else "")
-    return [head, *table(INCIDENTS, entries, most, head=False)] if entries else []
+    incidents = [one for one in page.incidents if matches(one.summary, _where(one), _affects(one))]
+    more = page.incidents_more if isinstance(page, ClusterPage) else 0
+    entries = [_incident_entry(one, page.at_ms, max_width) for one in incidents]
+    head = section_row(title, f"and {more} more: e" if more else "")
+    return [head, *table(INCIDENTS, entries, max_width, head=False)] if entries else []
 
 
-def jobs(
-    title: str, found: Sequence[JsonObject], now: float | None, known: Mapping[str, str], most: int
+def job_rows(
+    title: str, jobs: Sequence[JobRow], now_ms: int, letters: Mapping[str, str], max_width: int
 ) -> list[PageRow]:
     """Return a table of jobs that run or have ended."""
-    entries = [_job(job, now, known.get(f"job:{job.text('id')}", "")) for job in found]
-    return (
-        [section_row(title, "use: ▉ SM ▓ busy ▒ process · held"), *table(JOBS, entries, most)]
-        if entries
-        else []
-    )
+    entries = [_job_entry(job, now_ms, letters.get(f"job:{job.id}", "")) for job in jobs]
+    head = section_row(title, "use: ▉ SM ▓ busy ▒ process · held")
+    return [head, *table(JOBS, entries, max_width)] if entries else []
 
 
-def waiting(found: Sequence[JsonObject], now: float | None, most: int) -> list[PageRow]:
+def waiting_rows(jobs: Sequence[JobRow], now_ms: int, max_width: int) -> list[PageRow]:
     """Return a table of jobs that wait."""
     entries = [
         PageEntry(
             [
                 *_names(job),
-                job.text("wanted_gpus") or "-",
-                _age(job.number("queued_ms") or job.number("start_ms"), now),
-                ": ".join(filter(None, (job.text("reason"), job.text("why")))) or "-",
+                "-" if job.wanted_gpus is None else str(job.wanted_gpus),
+                _age(job.queued_ms or job.start_ms, now_ms),
+                ": ".join(filter(None, (job.reason, job.why))) or "-",
             ],
-            f"waiting:{job.text('id')}",
-            route("job", job.text("id")),
-            job.text("why") or job.text("reason"),
+            f"waiting:{job.id}",
+            build_link("job", job.id),
+            job.why or job.reason,
         )
-        for job in found
+        for job in jobs
     ]
-    return [section_row("Waiting"), *table(WAITING, entries, most)] if entries else []
+    return [section_row("Waiting"), *table(WAITING, entries, max_width)] if entries else []
 
 
-def gpus(title: str, found: Sequence[JsonObject], most: int) -> list[PageRow]:
-    return [section_row(title), *table(GPUS, [_gpu(cell) for cell in found], most)] if found else []
+def gpu_rows(title: str, cells: Sequence[GpuCell], max_width: int) -> list[PageRow]:
+    return [section_row(title), *table(GPUS, [*map(_gpu_entry, cells)], max_width)] if cells else []
 
 
-def facts(title: str, found: Sequence[tuple[str, str]], most: int) -> list[PageRow]:
-    """Return names and what they are, as many a line as fit."""
-    spans = [line(TextSpan(f"{name} ", DIM), text) for name, text in found if text]
-    rows = [text_row(one, f"{title}:{number}", most) for number, one in enumerate(flowing(spans, most - 2))]
+def fact_rows(title: str, facts: Sequence[tuple[str, str]], max_width: int) -> list[PageRow]:
+    """Return names and values, as many per line as fit."""
+    spans = [line(TextSpan(f"{name} ", DIM), text) for name, text in facts if text]
+    lines = enumerate(flow_lines(spans, max_width - 2))
+    rows = [text_row(spans, f"{title}:{number}", max_width) for number, spans in lines]
     return [section_row(title), *rows] if rows else []
 
 
-def _incident(one: JsonObject, now: float | None, most: int) -> PageEntry:
-    severity, what, do = one.text("severity"), one.text("summary"), one.text("action")
-    short = one.text("title") if most < WIDE else ""
-    age = _age(one.number("since_ms"), now)
-    words = [SIGNS.get(severity, "·"), short or what, _where(one)]
-    words += [f"{age}, over" if one.number("until_ms") else age, _affects(one)]
-    note = " ".join(filter(None, (what if short else "", do)))
-    link = one.text("link")
-    if one.number("until_ms") is None:  # what lasts is best seen as it is now
-        link = link.partition("?")[0]
-    return PageEntry(words, f"incident:{one.text('id')}", link, note, tone(severity))
-
-
-def _where(one: JsonObject) -> str:
-    where = one.part("where")
-    node, gpu = where.text("node"), where.text("gpu")
-    if node:
-        return f"{node}:{gpu}" if gpu else " ".join(filter(None, (node, where.text("device"))))
-    return f"job {where.text('job')}" if where.text("job") else ""
-
-
-def _affects(one: JsonObject) -> str:
-    affects = one.part("affects")
-    jobs = [job.text("name") or job.text("id") for job in affects.parts("jobs")]
-    count = affects.number("gpus")
-    gpus = [f"{count:.0f} GPU{'s' * (count != 1)}"] if count else []
-    return ", ".join([*jobs, *affects.texts("users"), *gpus])
-
-
-def _job(job: JsonObject, now: float | None, letter: str) -> PageEntry:
-    start, end = job.number("start_ms"), job.number("end_ms")
-    number, name, user = _names(job)
-    words = [
-        letter or " ",
-        number,
-        name,
-        user,
-        str(len(job.texts("gpus"))),
-        _age(start, end or now),
-        ladder(job),
-    ]
-    remark = job.text("badge")
-    note = job.text("why") or f"job {number} on {' '.join(job.texts('nodes')) or 'no node'}"
-    cells = [*words, remark or "-", ",".join(job.texts("nodes"))]
-    return PageEntry(cells, f"job:{number}", route("job", number), note)
-
-
-def _names(job: JsonObject) -> list[str]:
-    return [job.text("id"), job.text("name") or "-", job.text("user") or "-"]
-
-
-def ladder(job: JsonObject) -> str:
-    """Return how much of what a job holds is used, and how far, as a bar."""
-    steps = job.part("ladder")
-    held = steps.number("held")
-    if not held:
-        return "-"
-    drawn = ""
-    for name, character in LADDER:
-        share = steps.number(name)
-        if share is not None:
-            upto = round(min(1.0, max(0.0, share / held)) * STEPS)
-            drawn += character * (upto - len(drawn))
-    return drawn
-
-
-def _gpu(cell: JsonObject) -> PageEntry:
-    node, gpu = cell.text("node"), cell.text("gpu")
-    who = measures.holder(cell)
-    shares = [_format_cell(cell, name, "ratio") for name in ("busy", "sm", "memory")]
-    rest = [_format_cell(cell, name, unit) for name, unit in (("power", "watts"), ("temperature", "celsius"))]
-    why = ", ".join(filter(None, (cell.text("why"), *cell.texts("throttled"))))
-    health = cell.text("health")
-    words = [
-        SIGNS.get(health, "X" if health == "lost" else " "),
-        f"{node}:{gpu}",
-        who or "free",
-        *shares,
-        *rest,
-        _format_cell(cell, "clock", "hertz"),
-        health or measures.ABSENT,
-        why or "-",
-    ]
-    return PageEntry(words, f"gpu:{node}:{gpu}", route("gpu", node, gpu), why or who, tone(health))
-
-
-def _format_cell(cell: JsonObject, name: str, unit: str) -> str:
-    value = cell.number(name)
+def format_measure(value: float | None, unit: str) -> str:
     return measures.ABSENT if value is None else format_quantity(value, unit)
 
 
-def _age(begin: float | None, now: float | None) -> str:
-    return "-" if begin is None or now is None else format_duration(now - begin)
+def draw_ladder(ladder: JobLadder) -> str:
+    """Return how much of what a job holds is used, and how far, as a bar."""
+    if not ladder.held:
+        return "-"
+    bar = ""
+    for name, character in LADDER_STEPS:
+        share: float | None = getattr(ladder, name)
+        if share is not None:
+            end = round(min(1.0, max(0.0, share / ladder.held)) * LADDER_WIDTH)
+            bar += character * (end - len(bar))
+    return bar
+
+
+def job_words(job: JobRow) -> list[str]:
+    """Return what a job can be found by."""
+    return [job.id, job.name, job.user, job.partition, job.badge, *job.nodes]
+
+
+def cell_words(cell: GpuCell) -> list[str]:
+    """Return what a GPU can be found by."""
+    holder = cell.holder
+    return [
+        f"{cell.node}:{cell.gpu}",
+        cell.model,
+        cell.health,
+        *((holder.id, holder.name, holder.user) if holder else ()),
+    ]
+
+
+def _incident_entry(one: IncidentRow, now_ms: int, max_width: int) -> PageEntry:
+    short = one.title if max_width < WIDE else ""
+    age = _age(one.since_ms, now_ms)
+    words = [SIGNS.get(one.severity, "·"), short or one.summary, _where(one)]
+    words += [age if one.until_ms is None else f"{age}, over", _affects(one)]
+    note = " ".join(filter(None, (one.summary if short else "", one.action)))
+    # What lasts is best seen as it is now.
+    link = one.link.partition("?")[0] if one.until_ms is None else one.link
+    return PageEntry(words, f"incident:{one.id}", link, note, tone(one.severity))
+
+
+def _where(one: IncidentRow) -> str:
+    node, gpu, device, job = (one.where.get(name, "") for name in ("node", "gpu", "device", "job"))
+    if node:
+        return f"{node}:{gpu}" if gpu else " ".join(filter(None, (node, device)))
+    return f"job {job}" if job else ""
+
+
+def _affects(one: IncidentRow) -> str:
+    count = one.affects.gpus
+    gpus = [f"{count} GPU{'s' * (count != 1)}"] if count else []
+    return ", ".join([*(job.name or job.id for job in one.affects.jobs), *one.affects.users, *gpus])
+
+
+def _job_entry(job: JobRow, now_ms: int, letter: str) -> PageEntry:
+    number, name, user = _names(job)
+    age = _age(job.start_ms, job.end_ms or now_ms)
+    words = [letter or " ", number, name, user, str(len(job.gpus)), age, draw_ladder(job.ladder)]
+    note = job.why or f"job {number} on {' '.join(job.nodes) or 'no node'}"
+    cells = [*words, job.badge or "-", ",".join(job.nodes)]
+    return PageEntry(cells, f"job:{number}", build_link("job", number), note)
+
+
+def _names(job: JobRow) -> list[str]:
+    return [job.id, job.name or "-", job.user or "-"]
+
+
+def _gpu_entry(cell: GpuCell) -> PageEntry:
+    holder = measures.format_holder(cell)
+    why = ", ".join(filter(None, (cell.why, *cell.throttled)))
+    words = [
+        SIGNS.get(cell.health, "X" if cell.health == "lost" else " "),
+        f"{cell.node}:{cell.gpu}",
+        holder or "free",
+        *(format_measure(share, "ratio") for share in (cell.busy, cell.sm, cell.memory)),
+        format_measure(cell.power, "watts"),
+        format_measure(cell.temperature, "celsius"),
+        format_measure(cell.clock, "hertz"),
+        cell.health,
+        why or "-",
+    ]
+    link = build_link("gpu", cell.node, cell.gpu)
+    return PageEntry(words, f"gpu:{cell.node}:{cell.gpu}", link, why or holder, tone(cell.health))
+
+
+def _age(begin_ms: int | None, now_ms: int) -> str:
+    return "-" if begin_ms is None else format_duration(now_ms - begin_ms)

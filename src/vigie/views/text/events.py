@@ -12,13 +12,13 @@ from vigie.views.text.times import clock, format_duration
 WORD = 8  # as long as "critical"
 
 
-def lines(events: Sequence[Mapping[str, Any]], most: int | None, colour: bool = False) -> Iterator[str]:
+def lines(events: Sequence[Mapping[str, Any]], max_width: int | None, colour: bool = False) -> Iterator[str]:
     """Yield each event, with the nodes below each other; a long one goes on on further lines, indented."""
     nodes = max((width(_node(event)) for event in events), default=0)
     for event in events:
         line = f"{clock(event['begin_ms'])}  {clean(event['severity']):<{WORD}}  {pad(_node(event), nodes)}"
         line = f"{line}  {clean(event['kind'])}: {clean(event['what'])}{_format_length(event)}"
-        first, *rest = [line] if most is None else wrap(line, most, "  ")
+        first, *rest = [line] if max_width is None else wrap(line, max_width, "  ")
         yield paint(first, tone(event["severity"])) if colour else first
         yield from rest
 

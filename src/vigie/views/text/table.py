@@ -12,13 +12,13 @@ from vigie.views.text.text_width import clean, pad
 def table(
     columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
-    most: int | None = None,
+    max_width: int | None = None,
     colour: bool = False,
 ) -> Iterator[str]:
     """Yield the head and the rows; a record that does not fit on a line goes on on the next, indented."""
     cells = [[clean(cell) for cell in row] for row in rows]
-    lines = layout(columns, cells, most)
-    blank = " " * indent(most)
+    lines = layout(columns, cells, max_width)
+    blank = " " * indent(max_width)
     for number, row in enumerate([[column.head for column in columns], *cells]):
         first, *further = [_line(columns, row, places, colour and number > 0) for places in lines]
         yield first

@@ -28,7 +28,7 @@ class CellPosition(NamedTuple):
 
 
 def layout(
-    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], most: int | None
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], max_width: int | None
 ) -> list[list[CellPosition]]:
     """Return the lines of a record: one if everything fits when cut, else more, important ones first."""
     natural = [
@@ -36,20 +36,20 @@ def layout(
         for index, column in enumerate(columns)
     ]
     left = list(range(len(columns)))
-    if most is None:
+    if max_width is None:
         return [[CellPosition(index, natural[index]) for index in left]]
     lines: list[list[CellPosition]] = []
     while left:
-        room = most - (indent(most) if lines else 0)
+        room = max_width - (indent(max_width) if lines else 0)
         chosen = _fitting(columns, natural, left, room)
         lines.append(_cut(columns, natural, chosen, room))
         left = [index for index in left if index not in chosen]
     return lines
 
 
-def indent(most: int | None) -> int:
+def indent(max_width: int | None) -> int:
     """Return how far the further lines of a record stand in."""
-    return INDENT if most is None else max(0, min(INDENT, most - 1))
+    return INDENT if max_width is None else max(0, min(INDENT, max_width - 1))
 
 
 def _least(columns: Sequence[TableColumn], natural: Sequence[int], index: int) -> int:

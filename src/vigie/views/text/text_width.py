@@ -21,12 +21,12 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
-def cut(text: str, most: int, mark: str = ELLIPSIS) -> str:
+def cut(text: str, max_width: int, mark: str = ELLIPSIS) -> str:
     """Return the text in at most so many columns, with a mark where the rest was."""
-    if width(text) <= most:
+    if width(text) <= max_width:
         return text
-    room = most - width(mark)
-    return _head(text, room) + mark if room >= 0 else _head(text, most)
+    room = max_width - width(mark)
+    return _head(text, room) + mark if room >= 0 else _head(text, max_width)
 
 
 def pad(text: str, columns: int, right: bool = False) -> str:
@@ -36,24 +36,24 @@ def pad(text: str, columns: int, right: bool = False) -> str:
     return blank + text if right else text + blank
 
 
-def wrap(text: str, most: int, indent: str = "") -> list[str]:
+def wrap(text: str, max_width: int, indent: str = "") -> list[str]:
     """Return the text in lines of at most so many columns, the further ones indented."""
     lines, line = [], ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
-        if not line or width(longer) <= most:
+        if not line or width(longer) <= max_width:
             line = longer
         else:
             lines.append(line)
             line = indent + word
-    return [cut(line, most) for line in (*lines, line)]
+    return [cut(line, max_width) for line in (*lines, line)]
 
 
-def _head(text: str, most: int) -> str:
+def _head(text: str, max_width: int) -> str:
     taken = 0
     for index, char in enumerate(text):
         taken += _columns(char)
-        if taken > most:
+        if taken > max_width:
             return text[:index]
     return text
 

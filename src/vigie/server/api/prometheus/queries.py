@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from vigie.query.engine import LOOKBACK_MS, Engine, QueryResult
 from vigie.query.errors import BadDataError
@@ -20,6 +21,7 @@ from vigie.query.parser.parse import format_query
 from vigie.query.storage import Labels, ListableStorage, Matcher, Storage
 from vigie.query.vectors import label_set_key
 from vigie.server.api.prometheus import json_encoder
+from vigie.server.api.prometheus.operations import BOTH, build_routes
 from vigie.server.http.requests import (
     EARLIEST,
     LATEST,
@@ -133,6 +135,17 @@ class Queries:
         self, readers: QueryWork, limits: QueryLimits, own: ServerMetrics, clock: Callable[[], int] = now_ms
     ) -> None:
         self._readers, self._limits, self._own, self._clock = readers, limits, own, clock
+
+    def routes(self) -> list[BaseRoute]:
+        handlers = {
+            "query": self.query,
+            "query_range": self.query_range,
+            "query_exemplars": self.exemplars,
+            "format_query": self.format_query,
+            "series": self.series,
+            "labels": self.labels,
+        }
+        return [*build_routes(handlers, BOTH), *build_routes({"label/{name:text}/values": self.label_values})]
 
     async def query(self, request: Request) -> Response:
         """Answer a query at one time."""

@@ -7,18 +7,17 @@ from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
 
 from vigie.common.endpoint import Endpoint
 from vigie.common.http_client import HttpClient, UnreachableError
 from vigie.server.api.dashboards import dashboard_routes
 from vigie.server.api.health import health_routes
 from vigie.server.api.pages import PageRoutes
+from vigie.server.api.prometheus.operations import BOTH, WRITER, build_routes
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.app import BOTH
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
-from vigie.server.http.requests import MAX_FORM, BodyTooLargeError, body_of, error_response, handle_errors
+from vigie.server.http.requests import MAX_FORM, BodyTooLargeError, body_of, error_response
 from vigie.server.ingest.remote_write import MAX_BODY, RETRY
 from vigie.server.metrics import ServerMetrics
 from vigie.server.pages.cluster_state import EmptyClusterState
@@ -50,11 +49,9 @@ def backend_routes(
     reading: BackendRoutes, writing: WriteForwarder | None, own: ServerMetrics, callers: Authenticator
 ) -> AuthMiddleware:
     """Return the application over an engine elsewhere."""
-    passing = handle_errors(RemoteBackend(reading, MAX_FORM).answer)
-    routes = [Route(f"/api/v1/{path}", passing, methods=list(BOTH)) for path in PATHS]
-    routes.append(Route("/federate", passing))
-    write = writing.answer if writing else _no_write
-    routes.append(Route("/api/v1/write", handle_errors(write), methods=["POST"]))
+    forward = RemoteBackend(reading, MAX_FORM).answer
+    routes = build_routes(dict.fromkeys(PATHS, forward), BOTH) + build_routes({"/federate": forward})
+    routes += build_routes({"write": writing.answer if writing else _no_write}, ("POST",), WRITER)
     pages = PageRoutes(SnapshotCache(RemoteRunner(reading), EmptyClusterState(), now_ms))
     return with_auth(
         [*routes, *health_routes(own, list), *dashboard_routes(), *pages.routes(), *web_app_routes()], callers

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 import vigie
 from vigie.agent import bindings
@@ -29,6 +30,7 @@ from vigie.query.storage import Storage
 from vigie.server import metrics
 from vigie.server.api.prometheus import json_encoder
 from vigie.server.api.prometheus.federate import federate
+from vigie.server.api.prometheus.operations import build_routes
 from vigie.server.http import request_log
 from vigie.server.http.requests import (
     EARLIEST,
@@ -126,6 +128,21 @@ class Status:
         self._readers, self._own, self._flags, self._retention = readers, own, flags, retention
         self._clock, self._families = clock, families
         self._started = datetime.now(UTC)
+
+    def routes(self) -> list[BaseRoute]:
+        return build_routes(
+            {
+                "metadata": self.metadata,
+                "rules": self.rules,
+                "alerts": self.alerts,
+                "status/buildinfo": self.build,
+                "status/runtimeinfo": self.runtime,
+                "status/flags": self.flags,
+                "status/config": self.config,
+                "status/tsdb": self.tsdb,
+                "/federate": self.federate,
+            }
+        )
 
     async def build(self, request: Request) -> Response:
         """Answer whose features to expect."""

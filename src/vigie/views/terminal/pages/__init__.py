@@ -1,1 +1,1 @@
-"""One file a page: from what the server said to rows."""
+"""One file per page: from the answer of the server to rows."""

@@ -1,49 +1,42 @@
-"""The Cluster page: what needs attention, the map, and the jobs."""
+"""The Cluster page: incidents, the map, and the jobs."""
 
 from __future__ import annotations
 
 from vigie.views.terminal import tables
-from vigie.views.terminal.gpu_map import grid
-from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import JsonObject
-from vigie.views.terminal.measures import Measure, letters
+from vigie.views.terminal.gpu_map import draw_map
+from vigie.views.terminal.header import build_header
+from vigie.views.terminal.measures import Measure, assign_letters
 from vigie.views.terminal.page import PageRow, TerminalPage, section_row, text_row
 from vigie.views.terminal.styled_text import TextSpan
-from vigie.views.terminal.tables import Matches
+from vigie.views.terminal.tables import Matches, job_words
 from vigie.views.text.style import DIM
+from vigie.wire.api.pages import ClusterPage
+from vigie.wire.api.rows import ClusterNode
 
 
-def page(answer: JsonObject, measure: Measure, matches: Matches, most: int) -> TerminalPage:
-    now = answer.number("at_ms")
-    nodes, jobs, waiting = answer.parts("nodes"), answer.parts("jobs"), answer.parts("waiting")
-    known = letters(jobs, nodes)
+def build_page(page: ClusterPage, measure: Measure, matches: Matches, max_width: int) -> TerminalPage:
+    letters = assign_letters(page.jobs, page.nodes)
     unfiltered = matches()  # no words at all match where there is no filter, and only there
-    shown = nodes if unfiltered else [node for node in nodes if matches(*_words(node))]
-    running = [job for job in jobs if matches(*job_words(job))]
-    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
-    gpus = any(node.parts("cells") for node in nodes)
-    title = (
-        section_row(f"GPUs by {measure.name}", measure.legend)
-        if gpus
-        else section_row("Nodes", "no GPUs are known")
-    )
-    rows += [title, *grid(shown, measure, known, most)]
-    if not shown:
-        why = "no node matches" if nodes else "no nodes yet; on the server: vigie nodes join"
-        rows.append(text_row((TextSpan(why, DIM),), "no nodes", most))
-    rows += tables.jobs(f"Jobs ({len(jobs)} running, {len(waiting)} waiting)", running, now, known, most)
-    rows += tables.waiting([job for job in waiting if matches(*job_words(job))], now, most)
-    return TerminalPage("", opening(answer, most), tuple(rows), now, bool(answer.flag("simulated")))
+    nodes = page.nodes if unfiltered else [node for node in page.nodes if matches(*_words(node))]
+    rows: list[PageRow] = [*tables.incident_rows(page, matches, max_width)]
+    if any(node.cells for node in page.nodes):
+        rows.append(section_row(f"GPUs by {measure.name}", measure.legend))
+    else:
+        rows.append(section_row("Nodes", "no GPUs are known"))
+    rows += draw_map(nodes, measure, letters, max_width)
+    if not nodes:
+        why = "no node matches" if page.nodes else "no nodes yet; on the server: vigie nodes join"
+        rows.append(text_row((TextSpan(why, DIM),), "no nodes", max_width))
+    running = [job for job in page.jobs if matches(*job_words(job))]
+    waiting = [job for job in page.waiting if matches(*job_words(job))]
+    title = f"Jobs ({len(page.jobs)} running, {len(page.waiting)} waiting)"
+    rows += tables.job_rows(title, running, page.at_ms, letters, max_width)
+    rows += tables.waiting_rows(waiting, page.at_ms, max_width)
+    return TerminalPage("", build_header(page, max_width), tuple(rows), page.at_ms, page.simulated)
 
 
-def job_words(job: JsonObject) -> list[str]:
-    """Return what a job can be found by."""
-    return [*(job.text(name) for name in ("id", "name", "user", "partition", "badge")), *job.texts("nodes")]
-
-
-def _words(node: JsonObject) -> list[str]:
-    holders = [cell.part("holder") for cell in node.parts("cells")]
-    held = {holder.text(name) for holder in holders for name in ("id", "name", "user")}
-    labels = [f"{name}={value}" for name, value in node.part("labels").pairs()]
-    models = {cell.text("model") for cell in node.parts("cells")}
-    return [node.text("name"), node.text("state"), *labels, *held, *models]
+def _words(node: ClusterNode) -> list[str]:
+    holders = [cell.holder for cell in node.cells if cell.holder]
+    held = {word for holder in holders for word in (holder.id, holder.name, holder.user)}
+    labels = [f"{name}={value}" for name, value in node.labels.items()]
+    return [node.name, node.state, *labels, *held, *{cell.model for cell in node.cells}]

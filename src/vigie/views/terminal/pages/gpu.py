@@ -1,21 +1,30 @@
-"""The GPU page: its health, who held it, and how its siblings do."""
+"""The GPU page: its health, its allocations, and the node's other GPUs."""
 
 from __future__ import annotations
 
 from vigie.views.terminal import tables
-from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import JsonObject, route
-from vigie.views.terminal.measures import ABSENT, Measure
-from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, section_row, table, text_row
+from vigie.views.terminal.header import build_header
+from vigie.views.terminal.measures import Measure
+from vigie.views.terminal.page import (
+    PageEntry,
+    PageRow,
+    TerminalPage,
+    build_link,
+    section_row,
+    table,
+    text_row,
+)
 from vigie.views.terminal.styled_text import TextSpan
-from vigie.views.terminal.tables import Matches
+from vigie.views.terminal.tables import Matches, format_measure
 from vigie.views.text.style import CRITICAL
 from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.text_width import wrap
 from vigie.views.text.times import clock, format_duration
-from vigie.views.text.units import format_quantity
+from vigie.wire.api.pages import GpuPage
+from vigie.wire.api.resources import EventRow
+from vigie.wire.api.rows import Allocation, HealthRow
 
-HELD = (
+HOLDERS = (
     TableColumn("holder"),
     TableColumn("name", least=8, rank=1),
     TableColumn("user", least=6, rank=1),
@@ -30,66 +39,54 @@ HEALTH = (
 )
 
 
-def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    now, cell, health = answer.number("at_ms"), answer.part("cell"), answer.part("health")
-    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
-    rows += tables.gpus("Now", [cell] if cell else [], most)
-    rows += tables.facts("Card", _card(cell, answer.part("info")), most)
-    rows += _xids(health.parts("xids"), most)
-    rows += _health(health.parts("facts"), most)
-    rows += _allocation_rows(
-        [one for one in answer.parts("holders") if matches(*dict(one.pairs()).values())], now, most
-    )
-    rows += tables.gpus("Siblings", answer.parts("siblings"), most)
-    rows += tables.gpus("The job's other GPUs", answer.parts("ranks"), most)
-    return TerminalPage(cell.text("model"), opening(answer, most), tuple(rows), now)
+def build_page(page: GpuPage, _: Measure, matches: Matches, max_width: int) -> TerminalPage:
+    info = page.info
+    processes = "" if info.processes is None else f"{info.processes:g}"
+    card = [("UUID", page.cell.uuid), ("driver", info.driver), ("pci_bus_id", info.pci_bus_id)]
+    allocations = [one for one in page.holders if matches(one.kind, one.id, one.name, one.user)]
+    rows: list[PageRow] = [*tables.incident_rows(page, matches, max_width)]
+    rows += tables.gpu_rows("Now", [page.cell], max_width)
+    rows += tables.fact_rows("Card", [*card, ("processes", processes)], max_width)
+    rows += _xid_rows(page.health.xids, max_width)
+    rows += _health_rows(page.health.facts, max_width)
+    rows += _allocation_rows(allocations, page.at_ms, max_width)
+    rows += tables.gpu_rows("Siblings", page.siblings, max_width)
+    rows += tables.gpu_rows("The job's other GPUs", page.ranks, max_width)
+    return TerminalPage(page.cell.model, build_header(page, max_width), tuple(rows), page.at_ms)
 
 
-def _card(cell: JsonObject, info: JsonObject) -> list[tuple[str, str]]:
-    told_above = ("node", "gpu", "uuid", "model", "vendor")
-    return [("UUID", cell.text("uuid")), *(pair for pair in info.pairs() if pair[0] not in told_above)]
-
-
-def _xids(found: list[JsonObject], most: int) -> list[PageRow]:
-    rows = [section_row("XIDs")] if found else []
-    for one in found:
-        begin = one.number("begin_ms")
-        when = "" if begin is None else clock(begin)
-        texts = wrap(f"{when} {one.text('what')}", max(1, most - 2), "  ")
+def _xid_rows(xids: list[EventRow], max_width: int) -> list[PageRow]:
+    rows = [section_row("XIDs")] if xids else []
+    for xid in xids:
+        texts = wrap(f"{clock(xid.begin_ms)} {xid.what}", max(1, max_width - 2), "  ")
         rows += [
-            text_row((TextSpan(text, CRITICAL),), f"xid:{len(rows) + n}", most)
+            text_row((TextSpan(text, CRITICAL),), f"xid:{len(rows) + n}", max_width)
             for n, text in enumerate(texts)
         ]
     return rows
 
 
-def _health(found: list[JsonObject], most: int) -> list[PageRow]:
+def _health_rows(facts: list[HealthRow], max_width: int) -> list[PageRow]:
     entries = [
         PageEntry(
-            [one.text("label"), _value(one), one.text("state") or "-", one.text("why") or "-"],
-            f"fact:{one.text('label')}",
-            "",
-            one.text("why"),
+            [fact.label, _format_value(fact), fact.state, fact.why or "-"], f"fact:{fact.label}", "", fact.why
         )
-        for one in found
+        for fact in facts
     ]
-    return [section_row("Health"), *table(HEALTH, entries, most)] if entries else []
+    return [section_row("Health"), *table(HEALTH, entries, max_width)] if entries else []
 
 
-def _value(one: JsonObject) -> str:
-    value = one.number("value")
-    return format_quantity(value, one.text("unit")) if value is not None else one.text("value") or ABSENT
+def _format_value(fact: HealthRow) -> str:
+    return fact.value if isinstance(fact.value, str) else format_measure(fact.value, fact.unit)
 
 
-def _allocation_rows(found: list[JsonObject], now: float | None, most: int) -> list[PageRow]:
+def _allocation_rows(allocations: list[Allocation], now_ms: int, max_width: int) -> list[PageRow]:
     entries = []
-    for number, one in enumerate(found):
-        begin, end = one.number("from_ms"), one.number("to_ms") or now
-        times = ["-", "-"] if begin is None or end is None else [clock(begin), format_duration(end - begin)]
-        who = f"{one.text('kind')} {one.text('id')}"
-        target = route("job", one.text("id")) if one.text("kind") == "job" else ""
-        cells = [who, one.text("name") or "-", one.text("user") or "-", *times]
-        entries.append(
-            PageEntry(cells, f"held:{number}:{who}", target, "" if one.number("to_ms") else "holds it now")
-        )
-    return [section_row("Holders"), *table(HELD, entries, most)] if entries else []
+    for number, one in enumerate(allocations):
+        holder = f"{one.kind} {one.id}"
+        link = build_link("job", one.id) if one.kind == "job" else ""
+        lasted = format_duration((one.to_ms or now_ms) - one.from_ms)
+        cells = [holder, one.name or "-", one.user or "-", clock(one.from_ms), lasted]
+        note = "" if one.to_ms else "holds it now"
+        entries.append(PageEntry(cells, f"held:{number}:{holder}", link, note))
+    return [section_row("Holders"), *table(HOLDERS, entries, max_width)] if entries else []

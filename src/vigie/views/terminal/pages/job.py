@@ -1,17 +1,20 @@
-"""The Job page: what it makes of what it holds, and which rank is odd."""
+"""The Job page: how it uses what it holds, and which rank is odd."""
 
 from __future__ import annotations
 
-from vigie.views.terminal import measures, tables
-from vigie.views.terminal.header import opening
-from vigie.views.terminal.json_object import JsonObject, route
+from collections.abc import Mapping
+
+from vigie.views.terminal import tables
+from vigie.views.terminal.header import build_header
 from vigie.views.terminal.measures import Measure
-from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, section_row, table
-from vigie.views.terminal.tables import Matches
+from vigie.views.terminal.page import PageEntry, PageRow, TerminalPage, build_link, section_row, table
+from vigie.views.terminal.tables import Matches, format_measure
 from vigie.views.text.style import WARNING
 from vigie.views.text.table_layout import TableColumn
 from vigie.views.text.times import clock
 from vigie.views.text.units import format_quantity
+from vigie.wire.api.pages import JobPage
+from vigie.wire.api.rows import FreeGpus, JobRow, LadderStep, RankRow
 
 STEPS = (
     TableColumn("step"),
@@ -19,102 +22,91 @@ STEPS = (
     TableColumn("lost GPU-hours", right=True),
     TableColumn("reason", least=12, rank=1),
 )
-MEASURED = (
-    ("sm", "SM", "ratio", 0),
-    ("tensor", "tensor", "ratio", 1),
-    ("memory", "memory", "ratio", 1),
-    ("power", "power", "watts", 1),
-    ("clock", "clock", "hertz", 1),
-    ("nvlink", "NVLink", "bytes/s", 3),
-    ("infiniband", "IB", "bytes/s", 2),
-    ("cpu", "CPU", "ratio", 2),
-)
+UNITS = {
+    "sm": "ratio",
+    "tensor": "ratio",
+    "memory": "ratio",
+    "power": "watts",
+    "clock": "hertz",
+    "nvlink": "bytes/s",
+    "infiniband": "bytes/s",
+    "cpu": "ratio",
+}
 RANKS = (
     TableColumn(""),
     TableColumn("rank", right=True),
     TableColumn("gpu"),
-    *(TableColumn(head, right=True, rank=rank) for _, head, _, rank in MEASURED),
+    TableColumn("SM", right=True),
+    *(TableColumn(name, right=True, rank=1) for name in ("tensor", "memory", "power", "clock")),
+    TableColumn("NVLink", right=True, rank=3),
+    TableColumn("IB", right=True, rank=2),
+    TableColumn("CPU", right=True, rank=2),
     TableColumn("odd", least=8),
 )
 
 
-def page(answer: JsonObject, _: Measure, matches: Matches, most: int) -> TerminalPage:
-    now, job = answer.number("at_ms"), answer.part("job")
-    rows: list[PageRow] = [*tables.incidents(answer, matches, most)]
-    rows += tables.facts("Job", _facts(job), most)
-    rows += tables.facts(
-        "Free now", [pair for pair in answer.part("free").pairs() if pair[0] != "sentence"], most
-    )
-    rows += _ladder(answer.parts("ladder"), most)
-    rows += _ranks(
-        [rank for rank in answer.parts("ranks") if matches(_place(rank))], answer.part("medians"), most
-    )
-    return TerminalPage(job.text("name"), opening(answer, most), tuple(rows), now)
+def build_page(page: JobPage, _: Measure, matches: Matches, max_width: int) -> TerminalPage:
+    ranks = [rank for rank in page.ranks if matches(_place(rank))]
+    rows: list[PageRow] = [*tables.incident_rows(page, matches, max_width)]
+    rows += tables.fact_rows("Job", _facts(page.job), max_width)
+    rows += tables.fact_rows("Free now", _free_facts(page.free), max_width)
+    rows += _step_rows(page.ladder, max_width)
+    rows += _rank_rows(ranks, page.medians, max_width)
+    return TerminalPage(page.job.name, build_header(page, max_width), tuple(rows), page.at_ms)
 
 
-def _facts(job: JsonObject) -> list[tuple[str, str]]:
-    begin, limit = job.number("start_ms"), job.number("limit_seconds")
+def _facts(job: JobRow) -> list[tuple[str, str]]:
     return [
-        *((name, job.text(name)) for name in ("user", "account", "partition", "state", "reason")),
-        ("since", "" if begin is None else clock(begin)),
-        ("limit", "" if limit is None else format_quantity(limit, "seconds")),
-        ("nodes", " ".join(job.texts("nodes"))),
-        ("GPUs", str(len(job.texts("gpus")))),
+        ("user", job.user),
+        ("account", job.account),
+        ("partition", job.partition),
+        ("state", job.state),
+        ("reason", job.reason),
+        ("since", "" if job.start_ms is None else clock(job.start_ms)),
+        ("limit", "" if job.limit_seconds is None else format_quantity(job.limit_seconds, "seconds")),
+        ("nodes", " ".join(job.nodes)),
+        ("GPUs", str(len(job.gpus))),
     ]
 
 
-def _ladder(found: list[JsonObject], most: int) -> list[PageRow]:
+def _free_facts(free: FreeGpus | None) -> list[tuple[str, str]]:
+    if free is None:
+        return []
+    return [("partition", free.partition), ("gpus", str(free.gpus)), ("nodes", str(free.nodes))]
+
+
+def _step_rows(steps: list[LadderStep], max_width: int) -> list[PageRow]:
     entries = [
         PageEntry(
             [
-                one.text("step"),
-                _plain(one.number("gpus")),
-                "-" if one.text("key") == "held" else _plain(one.number("lost_gpu_hours")),
-                one.text("reason") or "-",
+                step.step,
+                format_measure(step.gpus, "count"),
+                "-" if step.key == "held" else format_measure(step.lost_gpu_hours, "count"),
+                step.reason or "-",
             ],
-            f"step:{one.text('step')}",
+            f"step:{step.step}",
             "",
-            one.text("reason"),
+            step.reason,
         )
-        for one in found
+        for step in steps
     ]
-    return [section_row("What it makes of its GPUs"), *table(STEPS, entries, most)] if entries else []
+    return [section_row("What it makes of its GPUs"), *table(STEPS, entries, max_width)] if entries else []
 
 
-def _ranks(found: list[JsonObject], medians: JsonObject, most: int) -> list[PageRow]:
+def _rank_rows(ranks: list[RankRow], medians: Mapping[str, float | None], max_width: int) -> list[PageRow]:
     entries = []
-    for rank in found:
-        odd = rank.texts("odd")
-        words = [
-            "!" if odd else " ",
-            rank.text("rank"),
-            _place(rank),
-            *_measure_cells(rank),
-            ", ".join(odd) or "-",
-        ]
-        target = route("gpu", rank.text("node"), rank.text("gpu"))
+    for rank in ranks:
+        values = {name: format_measure(getattr(rank, name), unit) for name, unit in UNITS.items()}
+        odd = [name for name in rank.odd if name in UNITS]
+        cells = ["!" if odd else " ", str(rank.rank), _place(rank), *values.values(), ", ".join(odd) or "-"]
         note = "  ".join(
-            f"{name} {text}, the job's median {_of(medians, name)}"
+            f"{name} {values[name]}, the job's median {format_measure(medians.get(name), UNITS[name])}"
             for name in odd
-            if (text := _of(rank, name))
         )
-        entries.append(PageEntry(words, f"rank:{rank.text('rank')}:{_place(rank)}", target, note, WARNING))
-    return [section_row("Ranks", "the oddest first"), *table(RANKS, entries, most)] if entries else []
+        link = build_link("gpu", rank.node, rank.gpu)
+        entries.append(PageEntry(cells, f"rank:{rank.rank}:{_place(rank)}", link, note, WARNING))
+    return [section_row("Ranks", "the oddest first"), *table(RANKS, entries, max_width)] if entries else []
 
 
-def _measure_cells(rank: JsonObject) -> list[str]:
-    return [_of(rank, name) for name, _, _, _ in MEASURED]
-
-
-def _of(one: JsonObject, name: str) -> str:
-    unit = next((unit for field, _, unit, _ in MEASURED if field == name), "")
-    value = one.number(name)
-    return measures.ABSENT if value is None else format_quantity(value, unit)
-
-
-def _place(rank: JsonObject) -> str:
-    return f"{rank.text('node')}:{rank.text('gpu')}"
-
-
-def _plain(value: float | None) -> str:
-    return measures.ABSENT if value is None else format_quantity(value, "count")
+def _place(rank: RankRow) -> str:
+    return f"{rank.node}:{rank.gpu}"

@@ -15,11 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vigie.agent import bindings
 from vigie.agent import metrics as agent_metrics
-from vigie.agent.events import tracker
 from vigie.agent.events.rules import RULES as CHANGES
-from vigie.agent.link import metrics as link_metrics
 from vigie.cli import COMMANDS, parser_of
 from vigie.cli.config import toml
 from vigie.cli.settings.flags import every
@@ -42,14 +39,15 @@ from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
 from vigie.sources.core.xids import ROWS as XIDS
 from vigie.store.retention import Retention
+from vigie.wire import agent_series
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 OTHERS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
-    ("bindings", "Who holds what on the node, as its sources say.", bindings.METRICS),
-    ("outcomes", "Which sources give nothing, and why; with every frame.", agent_metrics.OUTCOME_METRICS),
-    ("events", "How often what happened on the node.", tracker.METRICS),
-    ("link", "What the links to servers say of themselves, with every frame.", link_metrics.METRICS),
+    ("bindings", "Who holds what on the node, as its sources say.", agent_series.BINDING_METRICS),
+    ("outcomes", "Which sources give nothing, and why; with every frame.", agent_series.OUTCOME_METRICS),
+    ("events", "How often what happened on the node.", agent_series.EVENT_METRICS),
+    ("link", "What the links to servers say of themselves, with every frame.", agent_series.LINK_METRICS),
     (
         "remote_write",
         "What remote write out says of itself, on the agent's /metrics.",

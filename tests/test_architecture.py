@@ -37,8 +37,6 @@ ALLOWED = {
 }
 
 PENDING = {  # modules that are being moved apart
-    "vigie.agent.http.gpu_commands",
-    "vigie.cli.settings.flags",
     "vigie.common.config",
     "vigie.server.api.prometheus.remote_backend",
     "vigie.server.api.prometheus.status",
@@ -47,7 +45,6 @@ PENDING = {  # modules that are being moved apart
     "vigie.server.pages.incident_monitor",
     "vigie.server.privacy.redactor",
     "vigie.simulation.cluster.metrics.columns",
-    "vigie.sources.core.host",
 }
 
 

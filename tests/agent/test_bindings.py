@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.sources import Hanging, reading, steady
-from vigie.agent.bindings import FACT, HOLDER, MAX_NODE_BINDINGS, WORD, BindingTracker
-from vigie.agent.link.entries import build_binding_message, parse_binding
+from vigie.agent.bindings import FACT, MAX_NODE_BINDINGS, WORD, BindingTracker
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.model import Binding, Frame, Sample
 from vigie.sources.core.host import MAX_BINDINGS, Host
 from vigie.sources.core.source import Source, Unavailable
+from vigie.wire.agent_series import HOLDER
+from vigie.wire.bindings import build_binding_message, parse_binding
 from vigie.wire.messages import decode, encode
 
 

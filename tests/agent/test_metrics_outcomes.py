@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.agent.sources import reading, steady
-from vigie.agent.metrics import REASON, SOURCE, SourceOutcomes
+from vigie.agent.metrics import REASON, SourceOutcomes
 from vigie.model import Sample
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
+from vigie.wire.agent_series import SOURCE_STATE
 
 
 class Failing:
@@ -32,7 +33,7 @@ def test_only_what_gives_nothing_is_told_with_state_and_reason() -> None:
     for one in both:
         one.read()
     table, values = outcomes.table()
-    assert table.series == ((SOURCE, ("failing", "unavailable", "no such card")),)
+    assert table.series == ((SOURCE_STATE, ("failing", "unavailable", "no such card")),)
     assert values == (1.0,)
     assert outcomes.table()[0] is table
 

@@ -7,20 +7,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from vigie.agent.source_reader import Outcome, SourceReader
-from vigie.model import Binding, Frame, Table, info
+from vigie.model import Binding, Frame, Table
 from vigie.sources.core.tree import to_printable
+from vigie.wire.agent_series import HOLDER
 
-METRICS = (
-    HOLDER := info(
-        "vigie_holder_info",
-        "1 while a resource is allocated. Join on instance and gpu.",
-        "gpu",
-        "resource",
-        "kind",
-        "holder",
-        "user",
-    ),
-)
 MAX_NODE_BINDINGS = 2048  # per node
 WORD, FACT, FACTS = 253, 200, 8  # characters of a name, characters of a fact, facts of a binding
 MAX_ENDED = 1024  # most recently ended bindings

@@ -8,40 +8,13 @@ from collections.abc import Iterator, Sequence
 import vigie
 from vigie.agent.source_reader import Outcome, SourceReader
 from vigie.common import process_metrics
-from vigie.model import ABSENT, Metric, Table, counter, gauge, info
+from vigie.model import ABSENT, Metric, Table
 from vigie.model.table import Series, TableValues
 from vigie.sources.core.tree import to_printable
+from vigie.wire.agent_series import AGENT_METRICS, SOURCE_AGE, SOURCE_METRICS, SOURCE_STATE
 
-OUTCOME_METRICS = (
-    SOURCE := info(
-        "vigie_agent_source_info",
-        "1 while a source has no data, with state (unavailable, error, hung) and reason.",
-        "source",
-        "state",
-        "reason",
-    ),
-)
 REASON = 200  # characters
-# The first two have node exporter's names, which its dashboards use.
-SOURCE_METRICS = (
-    gauge("node_scrape_collector_duration_seconds", "Duration of the last read of a source.", "collector"),
-    gauge("node_scrape_collector_success", "1 if the last read of a source returned samples.", "collector"),
-    AGE := gauge(
-        "vigie_agent_source_age_seconds",
-        "Age of the data of a slow source, which scrapes do not read.",
-        "source",
-    ),
-)
-AGENT_METRICS = (
-    info("vigie_agent_build_info", "Version of the agent and of Python.", "version", "python"),
-    counter("vigie_agent_scrapes_total", "Scrapes served since the agent started."),
-    counter("vigie_agent_frames_total", "Frames built since the agent started."),
-    counter("vigie_agent_read_seconds_total", "Time spent reading sources."),
-    counter("vigie_agent_read_errors_total", "Reads that failed or exceeded their deadline."),
-    gauge("vigie_agent_series", "Series at the last read of each source."),
-    *process_metrics.METRICS,
-)
-METRICS: tuple[Metric, ...] = SOURCE_METRICS + AGENT_METRICS
+METRICS: tuple[Metric, ...] = (*SOURCE_METRICS, *AGENT_METRICS, *process_metrics.METRICS)
 
 
 class SourceOutcomes:
@@ -63,7 +36,7 @@ class SourceOutcomes:
         if failing != self._failing:
             self._failing = failing
             series = tuple(
-                (SOURCE, (name, state, to_printable(why))) for name, (state, why) in failing.items()
+                (SOURCE_STATE, (name, state, to_printable(why))) for name, (state, why) in failing.items()
             )
             self._table = Table("outcomes", self._table.version + 1, series)
         return self._table, (1.0,) * len(failing)
@@ -95,8 +68,8 @@ class AgentMetrics:
 
     def _series(self) -> Iterator[Series]:
         for metric in SOURCE_METRICS:
-            readers = self._slow if metric is AGE else self._readers
+            readers = self._slow if metric is SOURCE_AGE else self._readers
             yield from ((metric, (reader.source.name,)) for reader in readers)
         build = (vigie.__version__, platform.python_version())
-        for metric in AGENT_METRICS:
+        for metric in (*AGENT_METRICS, *process_metrics.METRICS):
             yield metric, build if metric.labels else ()

@@ -9,6 +9,7 @@ from vigie.model import Metric, Sample, counter, gauge
 from vigie.model.node import normalize_pci_bus_id
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
+from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources._nvml.fields import TOO_HOT, FieldRow
 from vigie.sources._nvml.gpu import DCGM, FieldRows, NvmlGpu
 from vigie.sources._nvml.memory import MemoryAmounts, memory_of
@@ -25,6 +26,7 @@ from vigie.sources._nvml.samples import (
     samples,
     tell_lost,
 )
+from vigie.sources.core.driver import GpuDriver
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 from vigie.sources.core.xids import describe_xid, find_xid, get_severity
@@ -246,3 +248,8 @@ READERS = (
 )
 
 SOURCE = Source("nvidia", METRICS, read, slow=True)
+
+
+def open_driver(library: str, node: str, host_label: str) -> GpuDriver:
+    """Return the driver that all NVIDIA sources share; the library is loaded at the first read."""
+    return NvmlDriver(library, node=node, host_label=host_label)

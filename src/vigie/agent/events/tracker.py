@@ -11,20 +11,13 @@ from vigie.agent.events.dedup import EventDedup
 from vigie.agent.events.detector import ChangeDetector
 from vigie.agent.events.state_file import EventStateFile
 from vigie.agent.source_reader import SourceReader
-from vigie.model import Event, EventChange, Frame, Phase, Table, counter
+from vigie.model import Event, EventChange, Frame, Phase, Table
 from vigie.model.table import Series
 from vigie.sources.core.tree import to_printable
+from vigie.wire.agent_series import EVENTS, XIDS
 
 log = logging.getLogger(__name__)
 
-METRICS = (
-    EVENTS := counter("vigie_agent_events_total", "Events since the agent started, by kind.", "kind"),
-    XIDS := counter(
-        "vigie_xid_errors_total",
-        "XID errors since the agent started.",
-        *("pci_bus_id", "xid"),
-    ),
-)
 MAX_OPEN, MAX_SERIES = 1024, 512
 WORD, SENTENCE, WORDS = 253, 1000, 32  # characters of a name, characters of a sentence, labels of a location
 

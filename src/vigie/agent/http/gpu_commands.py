@@ -6,19 +6,17 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 from vigie.agent.http.server import Request, Response
 from vigie.agent.http.unix_socket import UnixPeer
 from vigie.agent.source_reader import SourceReader
+from vigie.sources.core.driver import PausableProfiler
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Unavailable
-from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, CommandHandler
-
-if TYPE_CHECKING:
-    from vigie.sources._dcgm.profiler import Profiler
 from vigie.sources.core.tree import to_printable
+from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE, CommandHandler
 
 RELEASE, TAKE, PAUSE, RESUME = "/gpus/release", "/gpus/take", "/gpus/pause", "/gpus/resume"
 COMMANDS = (RELEASE, TAKE, PAUSE, RESUME)
@@ -95,7 +93,7 @@ class GpuCommands:
             return Response(409, f"{why}\n".encode())
         return Response(200, b"profiling resumed\n")
 
-    def _profiler(self) -> tuple[Host | None, Profiler | None]:
+    def _profiler(self) -> tuple[Host | None, PausableProfiler | None]:
         for host in self._hosts:
             if "profiler" in host.cache:
                 return host, host.cache["profiler"]

@@ -17,13 +17,9 @@ from vigie.common.clock import Clock
 from vigie.common.listen import LOOPBACK_NAMES
 from vigie.model import Table
 from vigie.model.table import TableValues
+from vigie.wire import gzip
 from vigie.wire.exposition.negotiation import accepts_gzip, choose_format
 from vigie.wire.exposition.renderer import Format, Renderer
-
-try:  # five times as fast as zlib at the same size; no wheels for rare architectures
-    from isal import isal_zlib as zlib
-except ImportError:
-    import zlib  # type: ignore[no-redef]
 
 # A source read within this many seconds is not read again for a scrape.
 FRESH_SECONDS = 1.0
@@ -108,7 +104,7 @@ class Handlers:
         body = self._render(form)
         headers: tuple[tuple[str, str], ...] = (("Vary", "Accept, Accept-Encoding"),)
         if accepts_gzip(request.headers.get("accept-encoding", "")):
-            body = compress_if_accepted(body)
+            body = gzip.compress(body)
             headers += (("Content-Encoding", "gzip"),)
         return Response(200, body, form.content_type, headers)
 
@@ -144,12 +140,6 @@ class Handlers:
         more = [TableValues(*table()) for table in self._tables]
         text = self._renderer.render([*self._collector.values(), own, *more], form)
         return text.encode("utf-8", "replace")
-
-
-def compress_if_accepted(body: bytes) -> bytes:
-    """Compress at the fastest level."""
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    return packer.compress(body) + packer.flush()
 
 
 def _is_loopback(host: str) -> bool:

@@ -23,7 +23,7 @@ from vigie.agent.link.credentials import (
     pinned_context,
 )
 from vigie.agent.link.delegated_requests import DelegatedRequests
-from vigie.agent.link.entries import build_binding_message, encode_frame
+from vigie.agent.link.entries import encode_frame
 from vigie.agent.link.flow_control import FlowControl
 from vigie.agent.link.hello import NodeDescription, uptime_ms
 from vigie.agent.link.sent_tables import SentTables
@@ -32,6 +32,7 @@ from vigie.common.endpoint import TlsOptions
 from vigie.common.redaction import redact_url
 from vigie.model import Binding, Event, Frame
 from vigie.wire import messages
+from vigie.wire.bindings import build_binding_message
 from vigie.wire.messages import (
     Ack,
     Command,

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vigie.model import Binding, Event, Frame, Table
 from vigie.wire import messages, table_codec
+from vigie.wire.bindings import build_binding_message, parse_binding
 from vigie.wire.messages import DECODE_ERRORS, MalformedMessageError
 
 OVERHEAD_BYTES = 200  # memory of an entry without its values
@@ -68,15 +69,6 @@ def build_message(entry: Entry, sequence: int, number: dict[int, int]) -> messag
             sequence, entry.kind, entry.begin_ms, entry.what, dict(entry.where), entry.end_ms, entry.severity
         )
     return build_binding_message(entry, sequence)
-
-
-def build_binding_message(binding: Binding, sequence: int) -> messages.BindingMessage:
-    """Build the message for a binding."""
-    return messages.BindingMessage(sequence, *binding[:-1], facts=dict(binding.facts))
-
-
-def parse_binding(message: messages.BindingMessage) -> Binding:
-    return Binding(*(getattr(message, name) for name in Binding._fields))
 
 
 class _Segment(Struct):

@@ -19,12 +19,12 @@ from vigie.cli.settings.scrape import SCRAPE
 from vigie.common import config
 from vigie.common.clock import SystemClock
 from vigie.common.config import ConfigError, Setting, Value
-from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources.core import registry
 from vigie.sources.core.host import MAX_OPEN_FILES, Host, HostRoots
 from vigie.sources.core.replay import replay
 from vigie.sources.core.source import Source
 from vigie.sources.core.tree import FileBudget
+from vigie.sources.nvidia import open_driver
 
 ERRORS = (ConfigError, registry.InvalidSourceError, OSError)
 SYSTEM_DATA, RUN = Path("/var/lib/vigie"), Path("/run/vigie")
@@ -113,7 +113,7 @@ def readings(settings: Settings, recording: Path | None = None) -> list[SourceRe
     budget = FileBudget(MAX_OPEN_FILES)
     roots = HostRoots(settings["procfs"], settings["sysfs"], settings["rootfs"])
     gpus = settings.section("gpus")
-    nvml = NvmlDriver(gpus["nvml_library"], node=node_name(settings), host_label=gpus["host_label"])
+    nvml = open_driver(gpus["nvml_library"], node_name(settings), gpus["host_label"])
     declared = [metric for source in settings.sources for metric in source.metrics]
     reserved = frozenset(metric.name for metric in (*declared, *metrics.METRICS))
     found = []

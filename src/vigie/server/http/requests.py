@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from vigie.agent.http.handlers import compress_if_accepted
 from vigie.query.errors import BadDataError, QueryError
 from vigie.query.functions.number_format import parse_number
 from vigie.query.matchers import compile_value_test
@@ -30,6 +29,7 @@ from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.http.responses import PIECE, Body
 from vigie.server.query_executor import Work
 from vigie.store.errors import StoreError
+from vigie.wire import gzip
 from vigie.wire.exposition.negotiation import accepts_gzip
 
 LIMIT, MOST = 100, 1000
@@ -354,7 +354,7 @@ def wants_gzip(request: Request) -> bool:
 
 def maybe_gzip(body: bytes, wanted: bool) -> bytes:
     """Return the body, compressed if that is wanted and worth it."""
-    return compress_if_accepted(body) if wanted and len(body) > WORTH_PACKING else body
+    return gzip.compress(body) if wanted and len(body) > WORTH_PACKING else body
 
 
 async def cancel_on_disconnect(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from vigie.agent.link.entries import parse_binding
 from vigie.model import Binding as ModelBinding
 from vigie.model import Event as ModelEvent
 from vigie.model import Frame as ModelFrame
@@ -28,6 +27,7 @@ from vigie.server.staleness.activity import JOB, ActivityLog
 from vigie.store.errors import InvalidInputError
 from vigie.store.store import Store
 from vigie.wire import messages
+from vigie.wire.bindings import parse_binding
 from vigie.wire.commands import PING
 from vigie.wire.messages import (
     Ack,

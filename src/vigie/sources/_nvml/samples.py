@@ -93,7 +93,7 @@ Absences = dict[Absence, list[int]]  # of which GPUs
 
 def driver_of(host: Host) -> NvmlDriver:
     """Return the driver, or say that there is none."""
-    if host.nvml is None:
+    if not isinstance(host.nvml, NvmlDriver):
         raise Unavailable("NVIDIA's driver is not part of a recorded machine")
     return host.nvml
 

@@ -7,14 +7,12 @@ import os
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from vigie.model import Binding, Event, EventChange, Phase
+from vigie.sources.core.driver import GpuDriver
 from vigie.sources.core.timex import Timex, adjtimex
 from vigie.sources.core.tree import FileBudget, Tree, read_page, to_printable
-
-if TYPE_CHECKING:
-    from vigie.sources._nvml.driver import NvmlDriver
 
 MAX_NOTES = 32
 MAX_BINDINGS = 1024  # per source and machine
@@ -93,7 +91,7 @@ class Host:
         calls: SystemCalls | None = None,
         options: Mapping[str, str] | None = None,
         budget: FileBudget | None = None,
-        nvml: NvmlDriver | None = None,
+        nvml: GpuDriver | None = None,
     ) -> None:
         self.calls = calls or SystemCalls()
         self.nvml = nvml  # NVIDIA's driver, shared by its sources

@@ -17,10 +17,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 import vigie
-from vigie.agent import bindings
-from vigie.agent import metrics as agent_own
-from vigie.agent.events import tracker
-from vigie.agent.link import metrics as agent_link
 from vigie.common import process_metrics
 from vigie.model import Metric
 from vigie.query.errors import BadDataError
@@ -50,11 +46,12 @@ from vigie.server.scrape import appender
 from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
 from vigie.sources.core.registry import load_builtin
+from vigie.wire import agent_series
 
 # What is declared elsewhere than by a source; a later one goes before an earlier one.
 OTHERS: tuple[tuple[Metric, ...], ...] = (
     _containers.METRICS, _genv.METRICS, _slurm.METRICS, _triton.METRICS, remote_write.METRICS,
-    agent_own.METRICS, bindings.METRICS, agent_own.OUTCOME_METRICS, tracker.METRICS, agent_link.METRICS,
+    agent_series.METRICS,
     process_metrics.METRICS, metrics.METRICS, metrics.QUEUE_METRICS, request_log.METRICS,
     metrics.AUTH_METRICS, metrics.LINK_METRICS, metrics.SCRAPE_METRICS, appender.METRICS,
     link_session.METRICS,

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.agent import bindings, metrics
-from vigie.agent.link import metrics as link_own
+from vigie.agent import metrics
 from vigie.model import ABSENT, Metric
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.sources import _containers, _genv, _slurm, _triton
 from vigie.sources.core.registry import find_sources
+from vigie.wire import agent_series
 
 WHOLE = ("_bytes_total", "_packets_total", "_completed_total")  # these count things, not time
 
@@ -51,7 +51,7 @@ def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
         _slurm.METRICS,
         _triton.METRICS,
     )
-    others += (metrics.METRICS, bindings.METRICS, metrics.OUTCOME_METRICS, link_own.METRICS)
+    others += (metrics.METRICS, agent_series.METRICS)
     every = [metric for source in find_sources() for metric in source.metrics]
     every += [metric for metrics in others for metric in metrics]
     plain = {metric.name: metric for metric in every if "*" not in metric.name}

@@ -19,7 +19,7 @@ from vigie.agent import metrics as agent_metrics
 from vigie.agent.events.rules import RULES as CHANGES
 from vigie.cli import COMMANDS, parser_of
 from vigie.cli.config import toml
-from vigie.cli.settings.flags import every
+from vigie.cli.settings.registry import all_settings
 from vigie.model import Metric
 from vigie.query.limits import QueryLimits
 from vigie.server import metrics as server_metrics
@@ -30,6 +30,7 @@ from vigie.server.http import request_log
 from vigie.server.http.openapi import COMMON_ERRORS, build_document
 from vigie.server.http.request_log import Traffic
 from vigie.server.ingest import link_session as link_session
+from vigie.server.maintenance import RetentionConfig
 from vigie.server.run import ServerConfig, application
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
@@ -38,7 +39,6 @@ from vigie.sources._kernel_patterns import RULES as KERNEL_LINES
 from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
 from vigie.sources.core.xids import ROWS as XIDS
-from vigie.store.retention import Retention
 from vigie.wire import agent_series
 
 ROOT = Path(__file__).parents[1]
@@ -127,7 +127,7 @@ def config_page() -> Iterator[str]:
     yield "errors. `vigie config show` prints every effective value and where it came from.\n"
     yield "```toml"
     section = None
-    for setting in every(find_sources()):
+    for setting in all_settings(find_sources()):
         if setting.section != section:
             section = setting.section
             yield f"[{section}]"
@@ -209,7 +209,7 @@ async def _build_document() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as opened:
         data = Path(home)
         secrets = opened.enter_context(contextlib.closing(Secrets(data)))
-        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {})
+        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {})
         return build_document(
             application(plan, Authenticator(secrets), opened, Traffic(), Readiness()).routes
         )

@@ -46,15 +46,15 @@ def test_once_prints_the_chosen_sources_and_stops(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("flags", "why"),
     [
-        (["--cadence", "0.1"], "flag: agent.cadence = '0.1' should be between 1 and 60 seconds"),
-        (["--sources", "cpuu"], "there is no source 'cpuu'"),
+        (["--cadence", "0.1"], "flag: invalid agent.cadence '0.1': use a number between 1 and 60 seconds"),
+        (["--sources", "cpuu"], "unknown source 'cpuu'"),
         (["--listen", "nowhere"], "such as 127.0.0.1:9797"),
-        (["--option", "textfile.nothing=1"], "there is no textfile.nothing"),
-        (["--option", "textfile"], "should be SOURCE.NAME=VALUE"),
-        (["--option", "netdev.exclude=("], "source.netdev.exclude = '(' should be a regular expression"),
+        (["--option", "textfile.nothing=1"], "unknown textfile.nothing"),
+        (["--option", "textfile"], "use SOURCE.NAME=VALUE"),
+        (["--option", "netdev.exclude=("], "invalid source.netdev.exclude '(': "),
         (["--option", "filesystem.deadline=soon"], "should be a number of seconds"),
-        (["--config", "/nonexistent/vigie.toml"], "/nonexistent/vigie.toml: there is no such file"),
-        (["--replay", "/nonexistent"], "vigie agent --record makes one"),
+        (["--config", "/nonexistent/vigie.toml"], "/nonexistent/vigie.toml: no such file"),
+        (["--replay", "/nonexistent"], "To make one: vigie agent --record DIR"),
     ],
 )
 def test_bad_setting_is_refused_in_one_line(

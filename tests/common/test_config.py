@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from vigie.cli.settings.agent import SETTINGS
 from vigie.common import config
 from vigie.common.config import ConfigError, resolve
 
@@ -14,7 +15,7 @@ def effective(
     import tomllib
 
     keys = dict(config._dotted(tomllib.loads(file)))
-    return resolve(config.AGENT, flags=flags or {}, environ=environ or {}, file=(keys, "vigie.toml"))
+    return resolve(SETTINGS, flags=flags or {}, environ=environ or {}, file=(keys, "vigie.toml"))
 
 
 def test_flags_win_over_environment_over_file_over_default() -> None:
@@ -42,7 +43,7 @@ def test_unknown_key_is_an_error_that_names_the_nearest() -> None:
     ],
 )
 def test_value_of_the_wrong_kind_is_refused(file: str) -> None:
-    with pytest.raises(ConfigError, match="should be"):
+    with pytest.raises(ConfigError, match="use "):
         effective(file=file)
 
 

@@ -22,7 +22,7 @@ from tests.dashboards.asking import all_questions
 from tests.real.conftest import get
 from tests.real.test_promql import Peer, Question, difference, prometheus_line
 from tests.real.waiting import until
-from vigie.cli.demo import made
+from vigie.cli.demo import build_cluster
 from vigie.model.nan import ABSENT_BITS
 from vigie.query.engine import Engine
 from vigie.query.label_table import NAME
@@ -57,7 +57,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     """Yield both sides with the last minutes of the simulated cluster."""
     folder = tmp_path_factory.mktemp("dashboards")
     story = Scenario(fleet(16, 8), NOW, 1)
-    write_past(story, made(story), folder / "data", HISTORY)
+    write_past(story, build_cluster(story), folder / "data", HISTORY)
     with Store(folder / "data" / STORE_DIRECTORY) as store, both(folder, store, NOW - HISTORY, NOW) as sides:
         yield sides
 

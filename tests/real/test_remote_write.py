@@ -23,7 +23,7 @@ from vigie.model import Frame, Table, gauge
 from vigie.query.errors import BadDataError, QueryError
 from vigie.query.remote_engine import RemoteEngine
 from vigie.query.storage import Matcher
-from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
+from vigie.sinks._remote_write.sender import RemoteWrite, RemoteWriteOptions
 from vigie.wire.remote_write.write_request import Series
 
 OPTIONS = RemoteWriteOptions(batch_samples=200, batch_seconds=0.05, first_pause=0.05, longest_pause=0.2)

@@ -10,7 +10,7 @@ from tests.sinks.peer import Peer
 from vigie.common.endpoint import Endpoint, Secret
 from vigie.model import ABSENT, NAN, Frame, Table, gauge
 from vigie.model.nan import NAN_BITS, STALE_BITS, float_to_bits
-from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
+from vigie.sinks._remote_write.sender import RemoteWrite, RemoteWriteOptions
 
 QUICK = RemoteWriteOptions(batch_seconds=0.0, first_pause=0.005, longest_pause=0.02, request_seconds=5.0)
 METRIC = gauge("g", "G.", "n")

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from vigie.cli import _remote_write_options, main, parser_of
+from vigie.cli import main, parser_of
 from vigie.cli.settings import flags
 from vigie.common.config import ConfigError
 from vigie.common.endpoint import Secret, TlsOptions
+from vigie.sinks.remote_write import read_endpoint, read_options
 
 FILE = """[remote_write]
 url = "https://me:sesame@peer/push"
@@ -23,17 +24,17 @@ queue_megabytes = 2
 def settings(tmp_path: Path, text: str) -> flags.Settings:
     (tmp_path / "vigie.toml").write_text(text)
     arguments = parser_of("agent").parse_args([f"--config={tmp_path}/vigie.toml"])
-    return flags.effective(arguments)
+    return flags.resolve(arguments)
 
 
 def test_file_says_where_and_how(tmp_path: Path) -> None:
     found = settings(tmp_path, FILE)
-    target = _remote_write_options.target(found)
+    target = read_endpoint(found.effective)
     assert target.name == "https://me:***@peer/push"
     assert target.headers == (("X-Scope-OrgID", "one"),)
     assert target.token == Secret("/etc/token", "VIGIE_REMOTE_WRITE_TOKEN")
     assert target.tls == TlsOptions("/etc/ca", insecure=True)
-    options = _remote_write_options.options(found)
+    options = read_options(found.effective)
     assert options.external_labels == (("cluster", "c1"), ("site", "a=b"))
     assert (options.queue_bytes, options.batch_samples) == (2_000_000, 2000)
 

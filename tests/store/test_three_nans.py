@@ -13,7 +13,7 @@ from tests.store.heads.test_ungrouped import series
 from vigie.common.endpoint import Endpoint
 from vigie.model import ABSENT, NAN, STALE
 from vigie.model.nan import ABSENT_BITS, NAN_BITS, STALE_BITS, float_to_bits
-from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
+from vigie.sinks._remote_write.sender import RemoteWrite, RemoteWriteOptions
 from vigie.store.compression.codec import absent
 from vigie.store.heads.stream import HeadLimits
 from vigie.store.store import Store

@@ -1,4 +1,4 @@
-"""Watch this machine: read its sources and serve them to Prometheus on /metrics."""
+"""Collect this machine's metrics, and serve them on /metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vigie.cli.settings.flags import Settings
 from vigie.common import listen, logs
 from vigie.common.token_file import scrape_token
 from vigie.sinks.core.background_sink import BackgroundSink
-from vigie.sinks.jsonl import JsonLines
+from vigie.sinks.core.registry import find_sinks
 from vigie.sources.core.replay import unpack
 from vigie.wire.exposition.renderer import TEXT, Renderer
 
@@ -32,37 +32,25 @@ EXAMPLE = """examples:
   vigie agent --remote-write http://prometheus:9090/api/v1/write
   vigie agent --listen 0.0.0.0:9797               for a Prometheus elsewhere, with a token
   vigie agent --record DIR                        record this machine, scrubbed, for a bug report"""
-LINK_FLAGS = (
-    ("--server", "server", "URL", "send everything there; may be repeated"),
-    ("--token-file", "token_file", "FILE", "holds the join token of the server"),
-    ("--fingerprint", "fingerprint", "SHA256", "of the server's certificate, which alone is trusted then"),
-    ("--label", "labels", "NAME=VALUE", "a word about this node, such as rack=r1; may be repeated"),
-)
 ERRORS = (*flags.ERRORS, agent.AgentStartError, ValueError)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("--once", action="store_true", help="read every source once, print, and stop")
-    parser.add_argument("--record", type=Path, metavar="DIR", help="record this machine into DIR and stop")
+    parser.add_argument("--once", action="store_true", help="read every source once, print, and exit")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="record this machine into DIR and exit")
     parser.add_argument("--replay", type=Path, metavar="DIR", help="read a recorded machine instead")
-    parser.add_argument(
-        "--remote-write", metavar="URL", help="send everything there too; more is set in [remote_write]"
-    )
-    links = parser.add_argument_group("links to servers; more is set in [link]")
-    for flag, name, metavar, what in LINK_FLAGS:
-        links.add_argument(flag, action="append", dest=f"link_{name}", metavar=metavar, help=what)
-    links.add_argument("--token", default="", help="the join token; others can see it in lists of processes")
-    flags.add_arguments(parser)
+    parser.add_argument("--token", default="", help="join token; visible in process lists, see --token-file")
+    flags.add_arguments(parser, "agent")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    settings = flags.effective(arguments)
+    settings = flags.resolve(arguments)
     logs.configure(settings["log_level"], settings["log_format"])
     if arguments.record:
         return _record(settings, arguments.record)
     with tempfile.TemporaryDirectory(prefix="vigie-replay-") as directory:
-        collector = Collector(flags.readings(settings, _unpacked(arguments.replay, directory)))
+        collector = Collector(flags.build_readers(settings, _unpacked(arguments.replay, directory)))
         if arguments.once:
             return _once(collector, chosen=bool(settings["sources"]))
         asyncio.run(_run(settings, collector, arguments.token))
@@ -70,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(settings: Settings, collector: Collector, join_token: str) -> None:
-    await agent.run(_plan(settings, collector, join_token))
+    await agent.run(_build_config(settings, collector, join_token))
 
 
 def _once(collector: Collector, *, chosen: bool) -> int:
@@ -90,7 +78,7 @@ def _unpacked(recording: Path | None, directory: str) -> Path | None:
         return None
     archives = sorted(recording.glob("*.txt"))
     if not archives:
-        raise FileNotFoundError(f"{recording} holds no recording (*.txt); vigie agent --record makes one")
+        raise FileNotFoundError(f"{recording}: no recording (*.txt). To make one: vigie agent --record DIR")
     for archive in archives:
         unpack(archive.read_text(encoding="utf-8", errors="surrogateescape"), directory)
     return Path(directory)
@@ -99,24 +87,16 @@ def _unpacked(recording: Path | None, directory: str) -> Path | None:
 def _record(settings: Settings, directory: Path) -> int:
     from vigie.agent.recorder import record
 
-    for line in record(flags.readings(settings), directory):
+    for line in record(flags.build_readers(settings), directory):
         print(line, file=sys.stderr)
     return 0
 
 
-def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.AgentConfig:
+def _build_config(settings: Settings, collector: Collector, join_token: str) -> agent.AgentConfig:
     node = flags.node_name(settings)
-    feeders: list[BackgroundSink] = []
-    tables: list[OwnTable] = []
-    if settings["log_json"]:
-        sink = JsonLines(settings["log_json"], node)
-        feeders.append(BackgroundSink(f"JSON lines to {settings['log_json']}", sink.write))
-    if settings.values["remote_write.url"].value:
-        from vigie.cli import _remote_write_options  # only when used: it needs an HTTP client and snappy
-
-        feeder, table = _remote_write_options.parts(settings, node)
-        feeders.append(feeder)
-        tables.append(table)
+    opened = [sink.open(settings.effective, node, flags.data_directory(settings)) for sink in find_sinks()]
+    sinks = [sink for sink in opened if sink]
+    tables: list[OwnTable] = [sink.metrics for sink in sinks if sink.metrics]
     links: Sequence[agent.LinkHandle] = ()
     relay: agent.ExporterRelay | None = None
     if settings.section("link")["server"]:
@@ -134,7 +114,7 @@ def _plan(settings: Settings, collector: Collector, join_token: str) -> agent.Ag
         token,
         settings["cadence"],
         collector,
-        feeders,
+        [BackgroundSink(sink.name, sink.write, sink.close) for sink in sinks],
         tables,
         links,
         relay,
@@ -148,8 +128,8 @@ def _token(settings: Settings) -> str | None:
         return None
     log = logging.getLogger(__name__)
     if settings["auth"] == "none":
-        log.warning("%s: anybody who reaches this port may read it (auth = none)", settings["listen"])
+        log.warning("%s: no authentication required (auth = none)", settings["listen"])
         return None
     token, path = scrape_token(flags.data_directory(settings))
-    log.info("scrapers must show the token in %s (authorization: credentials_file)", path)
+    log.info("scrapers need the token in %s (authorization: credentials_file)", path)
     return token

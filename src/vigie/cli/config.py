@@ -1,4 +1,4 @@
-"""Show the effective configuration, each value with where it came from."""
+"""Show settings and their origin."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("action", choices=["show"], help="print every setting")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    flags.add_arguments(parser)
+    flags.add_arguments(parser, "config")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every setting as the configuration file would hold it."""
-    settings = flags.effective(arguments)
+    settings = flags.resolve(arguments)
     if arguments.json:
         every = {key: value._asdict() for key, value in settings.values.items()}
         print(redact_url(json.dumps(every, indent=2)))
         return 0
-    section = None
+    section = ""
     for setting in settings.settings:
         if setting.section != section:
+            print(f"{chr(10) if section else ''}[{setting.section}]")
             section = setting.section
-            print(f"{'' if section == 'agent' else chr(10)}[{section}]")
         value, origin = settings.values[setting.key]
         print(f"{f'{setting.name} = {toml(value)}':<40} # {origin}")
     return 0

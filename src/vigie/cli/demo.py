@@ -1,4 +1,4 @@
-"""Show a simulated GPU cluster: hours of history with jobs and incidents, then live. Nothing is real."""
+"""Start a simulated GPU cluster: hours of history with jobs and incidents, then live."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vigie.cli import _argument_types
 from vigie.cli import server as server_command
+from vigie.cli.settings import flags
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.cluster.database import FILE as CLUSTER_FILE
 from vigie.server.run import ServerConfig
@@ -33,6 +34,7 @@ EXAMPLE = """examples:
   vigie demo --now 2026-11-01T12:00:00Z       the same picture each time; the clock stands still"""
 ERRORS = server_command.ERRORS
 PROGRESS_SECONDS = 5.0
+DATA = "server.data"
 
 log = logging.getLogger(__name__)
 
@@ -40,26 +42,26 @@ log = logging.getLogger(__name__)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument(
-        "--nodes", type=_argument_types.whole(5000), default=16, help="how many nodes (default: 16)"
+        "--nodes", type=_argument_types.whole(5000), default=16, help="number of nodes (default: 16)"
     )
     parser.add_argument(
-        "--gpus", type=_argument_types.whole(8), default=8, help="GPUs a node at most (default: 8)"
+        "--gpus", type=_argument_types.whole(8), default=8, help="maximum GPUs per node (default: 8)"
     )
     parser.add_argument(
         "--history",
         type=_argument_types.length,
         metavar="DURATION",
-        help="how much (default: 6h, less for many nodes)",
+        help="length of the history (default: 6h, less for many nodes)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="another gives other numbers (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     parser.add_argument(
         "--now",
         type=_argument_types.moment,
         metavar="TIME",
-        help="the moment at which the clock stands still",
+        help="freeze the clock at this time",
     )
-    parser.add_argument("--truth", action="store_true", help="print every incident as JSON, and end")
-    server_command.add_arguments(parser)
+    parser.add_argument("--truth", action="store_true", help="print every incident as JSON, and exit")
+    flags.add_flags(parser, "demo")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,15 +74,17 @@ def run(arguments: argparse.Namespace) -> int:
         print()
         return 0
     with tempfile.TemporaryDirectory(prefix="vigie-demo-") as scratch:
-        if arguments.data is None:
-            arguments.data = scratch
+        data = getattr(arguments, DATA) or scratch
+        setattr(arguments, DATA, data)
         clean = partial(shutil.rmtree, scratch, ignore_errors=True)  # a demo leaves nothing behind
-        check(arguments.nodes, history_ms, _room(arguments.data))
-        plan = server_command.prepared(arguments)._replace(simulated=True, itself=TARGET["instance"])
-        nodes = made(story)
+        check(arguments.nodes, history_ms, _free_bytes(data))
+        plan = server_command.prepare(flags.resolve(arguments))._replace(
+            simulated=True, itself=TARGET["instance"]
+        )
+        nodes = build_cluster(story)
         stands = arguments.now is not None
-        live = f"live nodes speak every {pace(len(nodes)).seconds:g} s"
-        _write(story, nodes, plan, history_ms, f"its clock stands still at {_iso(now)}" if stands else live)
+        live = f"live nodes send every {pace(len(nodes)).seconds:g} s"
+        _write(story, nodes, plan, history_ms, f"the clock is frozen at {_iso(now)}" if stands else live)
         if stands:
             server_command.serve(plan._replace(clock=lambda: now, itself=""), DemoCompanion(None), clean)
         else:
@@ -88,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def made(story: Scenario) -> list[SimulatedNode]:
+def build_cluster(story: Scenario) -> list[SimulatedNode]:
     """Return the nodes of a story, one of which has the scheduler beside it."""
     plain = [SimulatedNode(story, machine, head=False) for machine in story.machines.values()]
     head = head_of(plain)
@@ -127,13 +131,13 @@ def _write(
 ) -> None:
     begun = time.monotonic()
     log.info(
-        "a simulated cluster: %d nodes, %s of history; nothing of it is real", len(nodes), _hours(history_ms)
+        "simulated cluster: %d nodes, %s of history; all data is simulated", len(nodes), _hours(history_ms)
     )
     if (plan.data / CLUSTER_FILE).exists():
         raise ValueError(f"{plan.data} is not empty. Give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_past(story, nodes, plan.data, history_ms, DemoProgress(len(nodes)))
-    log.info("its past was made in %.1f s; %s", time.monotonic() - begun, then)
+    log.info("history written in %.1f s; %s", time.monotonic() - begun, then)
 
 
 class DemoProgress:
@@ -146,10 +150,10 @@ class DemoProgress:
         """Take how many nodes are done."""
         if time.monotonic() - self._said >= PROGRESS_SECONDS:
             self._said = time.monotonic()
-            log.info("the past of %d of %d nodes is made", done, self._whole)
+            log.info("history of %d of %d nodes written", done, self._whole)
 
 
-def _room(data: str) -> int:
+def _free_bytes(data: str) -> int:
     """Return how many bytes are free where the data will be."""
     place = Path(data).absolute()
     while not place.exists():

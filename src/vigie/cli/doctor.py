@@ -26,13 +26,13 @@ ERRORS = flags.ERRORS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("--json", action="store_true", help="print JSON")
-    flags.add_arguments(parser)
+    flags.add_arguments(parser, "doctor")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read every source once and report; 1 when a source fails that should work."""
-    settings = flags.effective(arguments)
-    collector = Collector(flags.readings(settings))
+    settings = flags.resolve(arguments)
+    collector = Collector(flags.build_readers(settings))
     if sys.stderr.isatty():
         print(f"reading {len(collector.readers)} sources ...", file=sys.stderr)
     collector.refresh_now()

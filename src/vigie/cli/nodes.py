@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from vigie.cli import _list_output, _server_client
 from vigie.cli.settings import flags
-from vigie.common import config
 from vigie.common.listen import is_loopback, split_address
 from vigie.common.token_file import load_or_create_token
 from vigie.server.server_address import ServerAddress, read_address
@@ -125,9 +124,8 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 
 def _join(arguments: argparse.Namespace) -> int:
-    given = argparse.Namespace(config=arguments.config, data=str(arguments.data) if arguments.data else None)
-    data = next(setting for setting in config.SERVER if setting.name == "data")
-    settings = flags.effective(given, [data])
+    given = {"server.data": str(arguments.data)} if arguments.data else {}
+    settings = flags.resolve(argparse.Namespace(config=arguments.config, **given))
     values = settings.section("server")
     directory = flags.data_directory(settings, "server")
     try:

@@ -1,4 +1,4 @@
-"""Keep what is measured in an embedded store, and answer Prometheus's API over it."""
+"""Store metrics, serve web UI and Prometheus API."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from vigie.cli import _auth_options, _scrape_options
-from vigie.cli._remote_write_options import sink_of, target
 from vigie.cli.settings import flags
-from vigie.cli.settings.access import ACCESS
-from vigie.common import config, logs
+from vigie.common import logs
 from vigie.common.config import ConfigError
 from vigie.common.endpoint import Endpoint, Secret
 from vigie.common.listen import ListenError
@@ -25,8 +24,11 @@ from vigie.query.remote_engine import RemoteEngine
 from vigie.server import run as server
 from vigie.server.api.prometheus.remote_backend import WriteForwarder
 from vigie.server.auth.secrets_file import SecretsError
+from vigie.server.maintenance import RetentionConfig
+from vigie.sinks.remote_write import open_sender, read_endpoint
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
+from vigie.store.rollups.rollups import TIERS
 
 EXAMPLE = """examples:
   vigie server                                          http://127.0.0.1:8000, for Grafana and curl
@@ -35,20 +37,16 @@ EXAMPLE = """examples:
   vigie server --store http://127.0.0.1:9090            read from a Prometheus instead
   vigie server --remote-write http://peer/api/v1/write  pass on what comes by remote write"""
 ERRORS = (*flags.ERRORS, ListenError, StoreError, SecretsError, ValueError)
-SETTINGS = (*config.SERVER, *ACCESS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    flags.add_flags(parser, SETTINGS)
-    parser.add_argument(
-        "--remote-write", metavar="URL", help="pass on what is taken; more is set in [remote_write]"
-    )
+    flags.add_flags(parser, "server")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run until it is stopped."""
-    serve(prepared(arguments))
+    serve(prepare(flags.resolve(arguments)))
     return 0
 
 
@@ -69,29 +67,28 @@ def serve(
         os._exit(0)
 
 
-def prepared(arguments: argparse.Namespace) -> server.ServerConfig:
+def prepare(settings: flags.Settings) -> server.ServerConfig:
     """Return what to run, and log as the settings say."""
-    settings = flags.effective(arguments, SETTINGS)
     values = settings.section("server")
     logs.configure(values["log_level"], values["log_format"])
     logging.getLogger("uvicorn").setLevel("WARNING")
     logging.getLogger("uvicorn.error").addFilter(logs.RepeatFilter())
     # It says so of connections that were refused with an answer or cut off by a stop, which is no error.
     logging.getLogger("uvicorn.error").addFilter(lambda said: "without completing" not in said.getMessage())
-    return _plan(settings)
+    return _build_config(settings)
 
 
-def _plan(settings: flags.Settings) -> server.ServerConfig:
+def _build_config(settings: flags.Settings) -> server.ServerConfig:
     values = settings.section("server")
     limits = QueryLimits(int(values["query_samples"]), int(values["query_points"]), values["query_timeout"])
-    retention = Retention(int(values["raw_days"] * 86_400_000), int(values["store_gigabytes"] * 1e9) or None)
-    flag_values = {name.replace("_", "-"): redact_url(str(value)) for name, value in values.items()}
+    shown = {**values, **settings.section("retention")}
+    flag_values = {name.replace("_", "-"): redact_url(str(value)) for name, value in shown.items()}
     data = flags.data_directory(settings, "server")
     plan = server.ServerConfig(
         values["listen"],
         data,
         limits,
-        retention,
+        _read_retention(settings.section("retention")),
         flag_values,
         doors=_auth_options.doors(values),
         privacy=_auth_options.privacy(values, data),
@@ -102,16 +99,28 @@ def _plan(settings: flags.Settings) -> server.ServerConfig:
         file_sd=_scrape_options.file_sd(settings.section("scrape")),
         itself=socket.gethostname(),
     )
-    if settings.values["remote_write.url"].value:
-        target(settings).check()
-        plan = plan._replace(remote_write=partial(sink_of, settings, data / "server-remote-write"))
+    if settings.effective["remote_write.url"]:
+        read_endpoint(settings.effective).check()
+        sender = partial(open_sender, settings.effective, data / "server-remote-write")
+        plan = plan._replace(remote_write=sender)
     if values["store_write"] and not values["store"]:
-        raise ConfigError("server.store_write needs server.store, the address to read from")
+        raise ConfigError("server.store_write requires server.store")
     if values["store"]:
         reading = RemoteEngine(_peer(values["store"]), values["query_timeout"])
         writing = WriteForwarder(_peer(values["store_write"])) if values["store_write"] else None
         plan = plan._replace(reading=reading, writing=writing)
     return plan
+
+
+def _read_retention(values: Mapping[str, Any]) -> RetentionConfig:
+    raw = Retention(_milliseconds(values["raw_days"]), int(values["store_gigabytes"] * 1e9) or None)
+    tiers = {"5m": values["rollup_5m_days"], "1h": values["rollup_1h_days"]}
+    rollups = tuple(tier._replace(retention=Retention(_milliseconds(tiers[tier.name]))) for tier in TIERS)
+    return RetentionConfig(raw, rollups, values["events_days"], values["bindings_days"])
+
+
+def _milliseconds(days: float) -> int:
+    return int(days * 86_400_000)
 
 
 def _peer(url: str) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Watch this machine: a server and an agent that is linked to it, one command and no configuration."""
+"""Monitor this machine (server and agent), without any configuration."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vigie.cli import server as server_command
+from vigie.cli.settings import flags
 from vigie.common import listen
 from vigie.common.listen import local_url
 from vigie.common.token_file import load_or_create_token
@@ -29,42 +30,44 @@ ERRORS = server_command.ERRORS
 
 log = logging.getLogger(__name__)
 
-AGENT_PORT, TRIES = 9797, 20
-STOP_SECONDS, AGAIN_SECONDS = 8.0, 5.0
+AGENT_PORT, MAX_PORTS = 9797, 20
+STOP_SECONDS, RESTART_SECONDS = 8.0, 5.0
 PR_SET_PDEATHSIG = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    server_command.add_arguments(parser)
+    flags.add_flags(parser, "up")
     parser.add_argument(
         "--publish",
         type=Path,
         metavar="DIR",
-        help="keep files for a Prometheus and a Grafana there, as vigie publish does",
+        help="write Prometheus and Grafana files there, as vigie publish does",
     )
     parser.add_argument(
         "--anonymous-viewer",
         action="store_true",
-        help="let everybody look at that Grafana without an account",
+        help="allow anonymous viewers in that Grafana",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run until it is stopped."""
-    plan = server_command.prepared(arguments)
-    flags = ["--config", str(arguments.config)] if arguments.config else []
+    settings = flags.resolve(arguments)
+    plan = server_command.prepare(settings)
+    given = ["--config", str(arguments.config)] if arguments.config else []
     if plan.flags.get("tls-cert"):
-        flags += ["--fingerprint", fingerprint(Path(plan.flags["tls-cert"]))]
-    flags += ["--log-format", plan.flags["log-format"]]  # they share a log
-    beside: list[Companion] = [LocalAgent(plan.data, flags)]
+        given += ["--fingerprint", fingerprint(Path(plan.flags["tls-cert"]))]
+    given += ["--log-format", plan.flags["log-format"]]  # they share a log
+    takes_any_port = settings.values["agent.listen"].origin == "default"
+    companions: list[Companion] = [LocalAgent(plan.data, given, takes_any_port=takes_any_port)]
     if arguments.publish:
-        beside.append(_publishing(arguments, plan))
-    server_command.serve(plan, ServerAndAgent(beside))
+        companions.append(_build_publisher(arguments, plan))
+    server_command.serve(plan, ServerAndAgent(companions))
     return 0
 
 
-def _publishing(arguments: argparse.Namespace, plan: ServerConfig) -> Companion:
+def _build_publisher(arguments: argparse.Namespace, plan: ServerConfig) -> Companion:
     from vigie.publishing.background import BackgroundPublisher  # only when used
 
     return BackgroundPublisher(
@@ -73,7 +76,7 @@ def _publishing(arguments: argparse.Namespace, plan: ServerConfig) -> Companion:
 
 
 class ServerAndAgent:
-    """Several things that run beside the server; the last that began ends first."""
+    """What runs next to the server; the last that started stops first."""
 
     def __init__(self, parts: Sequence[Companion]) -> None:
         self._parts = parts
@@ -88,23 +91,25 @@ class ServerAndAgent:
 
 
 class LocalAgent:
-    """The agent beside the server, as a process of its own; one that dies is started again."""
+    """The agent next to the server, as its own process; one that dies is restarted."""
 
-    def __init__(self, data: Path, flags: list[str]) -> None:
-        self._data, self._flags = data, flags
+    def __init__(self, data: Path, flags: list[str], *, takes_any_port: bool = True) -> None:
+        self._data, self._flags, self._takes_any_port = data, flags, takes_any_port
         self._process: asyncio.subprocess.Process | None = None
-        self._keeping: asyncio.Task[None] | None = None
+        self._supervisor: asyncio.Task[None] | None = None
 
     def start(self, address: str) -> None:
         """Start the agent of a server that listens there."""
         print(address, flush=True)
-        flags = [*self._flags, "--server", local_url(address), "--listen", f"127.0.0.1:{_free_port()}"]
-        self._keeping = asyncio.ensure_future(self._keep([*flags, "--data", str(self._data)]))
+        flags = [*self._flags, "--server", local_url(address), "--data", str(self._data)]
+        if self._takes_any_port:
+            flags += ["--listen", f"127.0.0.1:{_free_port()}"]
+        self._supervisor = asyncio.ensure_future(self._supervise(flags))
 
     async def stop(self) -> None:
-        """Have the agent say goodbye while the server still listens."""
-        if self._keeping:
-            self._keeping.cancel()
+        """Stop the agent while the server still listens."""
+        if self._supervisor:
+            self._supervisor.cancel()
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -115,7 +120,7 @@ class LocalAgent:
             process.kill()
             await process.wait()
 
-    async def _keep(self, flags: list[str]) -> None:
+    async def _supervise(self, flags: list[str]) -> None:
         library = ctypes.CDLL(None)  # before the fork: nothing may be loaded between fork and exec
         while True:
             self._process = await asyncio.create_subprocess_exec(
@@ -134,20 +139,20 @@ class LocalAgent:
             )
             code = await self._process.wait()
             if code == 0:
-                return  # somebody stopped it
-            log.error("the agent ended with code %d; it is started again in %g s", code, AGAIN_SECONDS)
-            await asyncio.sleep(AGAIN_SECONDS)
+                return  # it was stopped
+            log.error("the agent exited with code %d, restarting in %g s", code, RESTART_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
 
 
 def _free_port() -> int:
-    """Return the agent's usual port, or the next that is free."""
-    for port in range(AGENT_PORT, AGENT_PORT + TRIES):
+    """Return the agent's default port, or the next free one."""
+    for port in range(AGENT_PORT, AGENT_PORT + MAX_PORTS):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
-                log.warning("port %d is taken by %s", port, listen.port_holder(port))
+                log.warning("port %d is in use by %s", port, listen.port_holder(port))
             else:
                 return port
     return 0

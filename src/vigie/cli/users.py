@@ -15,7 +15,6 @@ from pathlib import Path
 
 from vigie.cli import _list_output
 from vigie.cli.settings import flags
-from vigie.common import config
 from vigie.server.auth.accounts import ROLES, Account, Accounts
 from vigie.server.auth.passwords import MOST, first_line
 from vigie.server.auth.secrets_file import SecretsError, SecretsFile
@@ -51,13 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     for action in (listing, adding, removing, changing):
         action.epilog, action.formatter_class = EXAMPLE, parser.formatter_class
-        action.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
-        action.add_argument("--data", metavar="DIR", help="the data directory of the server")
+        flags.add_flags(action, "users")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked; a server that runs sees it at once."""
-    data = flags.data_directory(flags.effective(arguments, _flags()), "server")
+    data = flags.data_directory(flags.resolve(arguments), "server")
     file = SecretsFile(data, make=False)
     try:
         accounts = Accounts(file, Tokens(file))
@@ -67,10 +65,6 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         file.close()
     return 0
-
-
-def _flags() -> list[config.Setting]:
-    return [setting for setting in config.SERVER if setting.name == "data"]
 
 
 def _list(accounts: Accounts, arguments: argparse.Namespace) -> None:

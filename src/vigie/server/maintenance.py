@@ -11,9 +11,14 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
+from vigie.server.cluster.bindings import KEEP_DAYS as BINDINGS_DAYS
+from vigie.server.cluster.events import KEEP_DAYS as EVENTS_DAYS
 from vigie.store.errors import StoreError
 from vigie.store.retention import Retention
+from vigie.store.rollups.rollups import TIERS
+from vigie.store.rollups.tier import TierConfig
 from vigie.store.store import Store
 
 YOUNG = 20_000  # objects before it looks, not 700: that was a fifth of the event loop's time after many joins
@@ -23,11 +28,20 @@ UPKEEP_SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
-def open_store(directory: Path, retention: Retention) -> Store:
+class RetentionConfig(NamedTuple):
+    """How long the server keeps what it stores."""
+
+    raw: Retention = Retention()
+    rollups: tuple[TierConfig, ...] = TIERS
+    events_days: float = EVENTS_DAYS
+    bindings_days: float = BINDINGS_DAYS
+
+
+def open_store(directory: Path, retention: RetentionConfig) -> Store:
     """Return the store; a collection meanwhile, or through its catalogue later, would find nothing."""
     gc.disable()
     try:
-        store = Store(directory, retention=retention)
+        store = Store(directory, retention=retention.raw, tiers=retention.rollups)
         gc.freeze()
     finally:
         gc.enable()

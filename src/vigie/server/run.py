@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO
 
 from vigie.common.listen import bind_or_next, local_url, socket_url
 from vigie.common.systemd import notify
@@ -33,6 +33,7 @@ from vigie.server.http.tls import Certificate
 from vigie.server.ingest.metadata import merge_metadata
 from vigie.server.ingest.remote_write import RemoteWriter
 from vigie.server.ingest.self_monitoring import SelfMonitor
+from vigie.server.maintenance import RetentionConfig
 from vigie.server.metrics import QueueMetrics, ServerMetrics
 from vigie.server.pages.cluster_state import LocalClusterState
 from vigie.server.pages.query_batch import LocalRunner
@@ -45,9 +46,10 @@ from vigie.server.server_address import ServerAddress, write_address
 from vigie.server.services import LinkHub, ScrapeServices
 from vigie.server.staleness.view import StalenessView
 from vigie.server.web_app import web_app_routes
-from vigie.sinks.remote_write import RemoteWrite, RemoteWriteMetrics
 from vigie.store.filesystem import STORE_DIRECTORY
-from vigie.store.retention import Retention
+
+if TYPE_CHECKING:
+    from vigie.sinks.remote_write import RemoteWrite
 
 EVERYWHERE = re.compile(r"//(0\.0\.0\.0|\[::\]):")  # where one listens, and nobody is found
 log = logging.getLogger(__name__)
@@ -85,7 +87,7 @@ class ServerConfig(NamedTuple):
     listen: str
     data: Path
     limits: QueryLimits
-    retention: Retention
+    retention: RetentionConfig
     flags: Mapping[str, str]
     reading: remote_backend.BackendRoutes | None = None  # instead of the embedded store
     writing: remote_backend.WriteForwarder | None = None
@@ -178,8 +180,10 @@ def application(
     )
     own.tables.append(traffic.table)
     sink = _sink(plan, own, opened)
-    age_ms = plan.retention.age_ms
-    hub = LinkHub(plan.data, store, callers.secrets, plan.clock, age_ms, pass_on=sink)
+    age_ms = plan.retention.raw.age_ms
+    hub = LinkHub(
+        plan.data, store, callers.secrets, plan.clock, age_ms, pass_on=sink, retention=plan.retention
+    )
     opened.callback(hub.close)
     own.tables += [hub.table, callers.counts]
     callers.tell, callers.privacy.jobs_of = hub.record_event, hub.bindings.jobs.of
@@ -249,7 +253,7 @@ def _sink(plan: ServerConfig, own: ServerMetrics, opened: contextlib.ExitStack) 
         return None
     sink = plan.remote_write()
     opened.callback(sink.close)
-    own.tables.append(RemoteWriteMetrics(sink))
+    own.tables.append(sink.metrics)
     return sink
 
 

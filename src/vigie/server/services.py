@@ -28,6 +28,7 @@ from vigie.server.ingest.link_session import FrameSink, LinkServices
 from vigie.server.ingest.link_tables import SharedTables
 from vigie.server.ingest.link_writer import LinkWriter
 from vigie.server.ingest.metadata import MetricMetadata
+from vigie.server.maintenance import RetentionConfig
 from vigie.server.metrics import LinkMetrics, LinkMetricsTable
 from vigie.server.scrape.appender import ScrapeStore, TeeStore
 from vigie.server.scrape.appender import SeriesSink as SeriesSink
@@ -104,13 +105,14 @@ class LinkHub:
         age_ms: int,
         answer_seconds: float = ANSWER_SECONDS,
         pass_on: FrameSink | None = None,
+        retention: RetentionConfig = RetentionConfig(),  # noqa: B008 - it cannot be changed
     ) -> None:
         self.counts, self._clock, self._pass_on = LinkMetrics(), clock, pass_on
         self.scraped: Callable[[str, str], bool] = lambda _instance, _job: False  # the scraper comes later
         self.database = ClusterDatabase(data / FILE)
         self.activity = ActivityLog(ActivityTable(self.database), store, clock)
-        self.events = EventStore(self.database, clock=clock)
-        self.bindings = BindingStore(self.database, clock=clock)
+        self.events = EventStore(self.database, retention.events_days, clock=clock)
+        self.bindings = BindingStore(self.database, retention.bindings_days, clock=clock)
         with contextlib.suppress(sqlite3.Error):  # on a full disk what is too old stays for a while
             self.events.prune(clock())
             self.bindings.prune(clock())

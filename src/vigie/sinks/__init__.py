@@ -1,1 +1,1 @@
-"""Where else the frames go: one file per destination."""
+"""Where else frames go: one file per destination."""

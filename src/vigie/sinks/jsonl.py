@@ -12,7 +12,9 @@ import math
 import os
 from pathlib import Path
 
+from vigie.common.config import Setting, text
 from vigie.model import Frame, Table, format_series, is_absent
+from vigie.sinks.core.sink import OpenSink, SettingValues, Sink
 
 
 class JsonLines:
@@ -56,6 +58,28 @@ class JsonLines:
         if kept is None or kept[0] is not table:
             kept = self._names[table.source] = (table, [format_series(*series) for series in table.series])
         return kept[1]
+
+
+def _open(values: SettingValues, node: str, _data: Path) -> OpenSink | None:
+    destination = values["agent.log_json"]
+    return (
+        OpenSink(f"JSON Lines to {destination}", JsonLines(destination, node).write) if destination else None
+    )
+
+
+SINK = Sink(
+    (
+        Setting(
+            "agent",
+            "log_json",
+            "",
+            "Append each frame as a line of JSON to this file; - is standard output.",
+            text,
+            ("agent", "config", "doctor"),
+        ),
+    ),
+    _open,
+)
 
 
 def _jsonable(value: float) -> float | str:

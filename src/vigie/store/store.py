@@ -34,7 +34,8 @@ from vigie.store.read.scan import Scan
 from vigie.store.read.transaction import ReadTransaction
 from vigie.store.recovery import Recovery
 from vigie.store.retention import Retention
-from vigie.store.rollups.rollups import RollupStore
+from vigie.store.rollups.rollups import TIERS, RollupStore
+from vigie.store.rollups.tier import TierConfig
 from vigie.store.series.cardinality import Pairs, count_label_pairs
 from vigie.store.series.layout import Layout, Layouts, Target
 from vigie.store.series.match_cache import MatchCache
@@ -58,6 +59,7 @@ class Store:
         *,
         head_limits: HeadLimits = HEAD_LIMITS,
         retention: Retention = RETENTION,
+        tiers: Sequence[TierConfig] = TIERS,
         segment_bytes: int = SEGMENT_BYTES,
         space_limits: SpaceLimits = SPACE_LIMITS,
         space: Callable[[Path], DiskSpace] = disk_space,
@@ -95,6 +97,7 @@ class Store:
                 self._corruption_log,
                 retention.max_bytes,
                 lambda: self._log.position,
+                tiers,
             )
             opened.callback(self._rollups.close)
             self._log = WriteAheadLog(self.directory / "log", self._layouts, segment_bytes, self._lock)

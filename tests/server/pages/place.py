@@ -21,11 +21,11 @@ from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
 from vigie.server.http.request_log import Traffic
+from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.redactor import Privacy
 from vigie.server.run import ServerConfig, application
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
-from vigie.store.retention import Retention
 from vigie.store.store import Store
 from vigie.wire.messages import PROTOCOL, Hello
 
@@ -127,7 +127,9 @@ def serving_place(place: Place, privacy: Privacy | None = None) -> Iterator[tupl
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         secrets.accounts.add("ada", "user")
         callers = Authenticator(secrets, privacy=privacy)
-        plan = ServerConfig("127.0.0.1:0", place.data, QueryLimits(), Retention(), {}, clock=lambda: NOW)
+        plan = ServerConfig(
+            "127.0.0.1:0", place.data, QueryLimits(), RetentionConfig(), {}, clock=lambda: NOW
+        )
 
         async def made() -> Any:
             return application(plan, callers, opened, Traffic(), Readiness())

@@ -21,20 +21,20 @@ from tests.server.known import known_secrets
 from tests.server.route_table import TABLE
 from tests.server.serving import TOKEN, listening
 from vigie.cli._auth_options import privacy
-from vigie.cli.demo import made
+from vigie.cli.demo import build_cluster
 from vigie.common.config import ConfigError
 from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.secrets import Identity
 from vigie.server.http.request_log import Traffic
+from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.host_redaction import HostRedactor
 from vigie.server.privacy.redactor import Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application
 from vigie.simulation.cluster.history import write_past
 from vigie.simulation.cluster.machines import fleet
 from vigie.simulation.cluster.scenario import Scenario
-from vigie.store.retention import Retention
 
 pytestmark = pytest.mark.process
 
@@ -90,10 +90,10 @@ class Everybody:
 def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everybody]:
     data = Path(tmp_path_factory.mktemp("data"))
     story = Scenario(fleet(16, 1), NOW, 1)
-    write_past(story, made(story), data, HISTORY)
+    write_past(story, build_cluster(story), data, HISTORY)
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         callers = Authenticator(secrets, privacy=Privacy("a key", own=False, hosts=True))
-        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {}, clock=lambda: NOW)
+        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {}, clock=lambda: NOW)
 
         async def start() -> Any:
             return application(plan, callers, opened, Traffic(), Readiness())

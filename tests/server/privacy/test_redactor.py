@@ -29,11 +29,11 @@ from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.http.request_log import Traffic
+from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.redactor import LABELS, Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.heads.ungrouped import Samples
-from vigie.store.retention import Retention
 from vigie.store.store import Store
 
 NOW = time.time_ns() // 1_000_000
@@ -141,7 +141,7 @@ def everybody(tmp_path_factory: pytest.TempPathFactory) -> Any:
         secrets.accounts.add("ada.l", "user")
         secrets.accounts.add("bob.m", "viewer")  # a name does not make a viewer see
         callers = Authenticator(secrets, privacy=Privacy("a key", ["team"]))
-        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), Retention(), {})
+        plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {})
 
         async def made() -> Any:
             return application(plan, callers, opened, Traffic(), Readiness())

@@ -13,7 +13,7 @@ from vigie.model.nan import STALE_BITS, float_from_bits
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.scrape.target import target_of
 from vigie.server.services import ScrapeServices
-from vigie.sinks.remote_write import RemoteWrite, RemoteWriteOptions
+from vigie.sinks._remote_write.sender import RemoteWrite, RemoteWriteOptions
 from vigie.store.store import Store
 
 DAY = 86_400_000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vigie.cli import _scrape_options
-from vigie.cli.settings.scrape import SCRAPE
+from vigie.cli.settings.scrape import SETTINGS
 from vigie.common import config
 from vigie.common.config import ConfigError
 from vigie.server.scrape.config import ScrapeConfig
@@ -15,7 +15,7 @@ from vigie.server.scrape.config import ScrapeConfig
 
 def values(**given: Any) -> dict[str, Any]:
     file = ({f"scrape.{name}": value for name, value in given.items()}, "vigie.toml")
-    found = config.resolve(SCRAPE, flags={}, environ={}, file=file)
+    found = config.resolve(SETTINGS, flags={}, environ={}, file=file)
     return {key.removeprefix("scrape."): value.value for key, value in found.items()}
 
 

@@ -1,93 +1,101 @@
-"""The settings of the server about who may come in, and how."""
+"""Settings of access control."""
 
 from __future__ import annotations
 
 import ipaddress
 from typing import Any
 
+from vigie.cli.settings.server import COMMANDS
 from vigie.common.config import Setting, one_of, switch, text, words
 
 
 def networks(value: Any) -> list[str]:
-    """Take a list of addresses or networks."""
+    """Check a list of addresses or networks."""
     for word in words(value):
         try:
             ipaddress.ip_network(word)
         except ValueError as error:
-            raise ValueError(f'should be a list such as ["10.0.0.1", "fd00::/64"]: {error}') from None
+            raise ValueError(f'use a list such as ["10.0.0.1", "fd00::/64"]: {error}') from None
     return words(value)
 
 
-ACCESS = (
+SETTINGS = (
     Setting(
         "server",
         "auth",
         "loopback",
-        "Who may view without credentials: `loopback` (programs on this machine, unless a request was passed "
-        "on), `always` (nobody; set this behind a proxy) or `open` (anybody who reaches the port).",
+        "Who needs credentials to view: `loopback` (all but local programs), `always` (everyone; set this "
+        "behind a proxy) or `open` (no one).",
         one_of("loopback", "always", "open"),
+        COMMANDS,
     ),
     Setting(
         "server",
         "names",
         [],
-        "Names of this server besides localhost under which it may be viewed and used from a browser.",
+        "Host names under which browsers may use this server, besides localhost.",
         words,
+        COMMANDS,
     ),
     Setting(
         "server",
         "proxies",
         [],
-        "Addresses of proxies that are believed about the client's address, TLS and, by proxy_user_header, "
-        "its name. With 127.0.0.1 every program on this machine is believed.",
+        "Trusted proxies, whose headers give the client's address, TLS and, by proxy_user_header, its name. "
+        "127.0.0.1 trusts every program on this machine.",
         networks,
+        COMMANDS,
     ),
     Setting(
         "server",
         "proxy_user_header",
         "",
-        "The header in which these proxies say who has signed in, such as X-Remote-User. "
+        "Header with the user name that trusted proxies set, such as X-Remote-User. "
         "A name without an account may view.",
         text,
+        COMMANDS,
     ),
     Setting(
         "server",
         "admin_password_file",
         "",
-        "A file whose first line is to be the password of admin, read at each start.",
+        "File whose first line is the admin password, read at each start.",
         text,
+        COMMANDS,
     ),
     Setting(
         "server",
         "vouching",
         True,
-        "Whether people on a node may look without credentials, on the word of its agent: each as a `user` "
-        "of the Unix name that the kernel tells the agent.",
+        "Users on a node may view via its agent without credentials, each as the `user` of their Unix name.",
         switch,
+        COMMANDS,
     ),
     Setting(
         "server",
         "privacy",
         "open",
-        "Whether viewers and users see whose a job is: `open` (yes) or `own` (only their own; names, jobs "
-        "and commands of others are pseudonyms in every answer).",
+        "Show other users' jobs: `open` (yes) or `own` (names, jobs and commands of others are pseudonyms in "
+        "every response).",
         one_of("open", "own"),
+        COMMANDS,
     ),
     Setting(
         "server",
         "privacy_labels",
         [],
-        "Labels of series, besides user, job_id, command and the like, that `privacy = own` is to hide.",
+        "More labels that `privacy = own` hides, besides user, job_id, command and the like.",
         words,
+        COMMANDS,
     ),
     Setting(
         "server",
         "hide_hosts",
         False,
-        "Whether names and addresses of hosts are pseudonyms in all that viewers are told; users and admins "
-        "see them.",
+        "Show viewers pseudonyms for names and addresses of hosts; users and admins see them.",
         switch,
+        COMMANDS,
     ),
-    Setting("server", "tls_cert", "", "A certificate in PEM form, with its chain: TLS is spoken.", text),
-    Setting("server", "tls_key", "", "The key of tls_cert, when it does not stand in it.", text),
+    Setting("server", "tls_cert", "", "Certificate with its chain, PEM. Enables TLS.", text, COMMANDS),
+    Setting("server", "tls_key", "", "Key of tls_cert, unless that holds it.", text, COMMANDS),
 )

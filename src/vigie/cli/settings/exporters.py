@@ -1,4 +1,4 @@
-"""The settings of the exporters that an agent finds on its own node."""
+"""Settings of the exporters that an agent relays."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ def _look_for(value: Any) -> list[str]:
     return entries
 
 
-EXPORTERS = (
+SETTINGS = (
     Setting(
         "exporters",
         "relay",
         True,
-        "Find other exporters on this node, and send what they say to the servers of [link] under a job of "
-        "their own. Only 127.0.0.1 is looked at.",
+        "Relay other exporters of this node (127.0.0.1 only) to the servers of [link], each as its own job.",
         switch,
     ),
     Setting(
         "exporters",
         "look_for",
         DEFAULT_EXPORTERS,
-        "Which exporters are looked for, and on which port each.",
+        "Exporters to look for, with their ports.",
         _look_for,
     ),
 )

@@ -1,4 +1,4 @@
-"""Flags of a command, made from the table of settings, and the machine they describe."""
+"""Flags of a command, derived from the settings, and the machine they describe."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from typing import Any
 
 from vigie.agent import metrics
 from vigie.agent.source_reader import SourceReader
-from vigie.cli.settings.access import ACCESS
-from vigie.cli.settings.exporters import EXPORTERS
-from vigie.cli.settings.gpus import GPUS
-from vigie.cli.settings.link import LINK
-from vigie.cli.settings.scrape import SCRAPE
+from vigie.cli.settings.registry import all_settings
 from vigie.common import config
 from vigie.common.clock import SystemClock
 from vigie.common.config import ConfigError, Setting, Value
@@ -26,10 +22,9 @@ from vigie.sources.core.source import Source
 from vigie.sources.core.tree import FileBudget
 from vigie.sources.nvidia import open_driver
 
+SOURCE_DIRS = "agent.source_dirs"
 ERRORS = (ConfigError, registry.InvalidSourceError, OSError)
 SYSTEM_DATA, RUN = Path("/var/lib/vigie"), Path("/run/vigie")
-# Settings of links that have a flag, each with the name under which the parser keeps it.
-LINK_FLAGS = {name: f"link_{name}" for name in ("server", "token_file", "fingerprint", "labels")}
 
 
 class Settings:
@@ -51,65 +46,65 @@ class Settings:
         """Return the effective value of a key of the agent's section."""
         return self.values[f"agent.{key}"].value
 
+    @property
+    def effective(self) -> dict[str, Any]:
+        """Return the effective values by key."""
+        return {key: value.value for key, value in self.values.items()}
+
     def section(self, name: str) -> dict[str, Any]:
         """Return the effective values of one section."""
         keys = {key.removeprefix(f"{name}."): value for key, value in self.values.items()}
         return {key: value.value for key, value in keys.items() if "." not in key}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare one flag for each setting of the agent and its sources."""
-    add_flags(parser, (*config.AGENT, *GPUS))
+def add_arguments(parser: argparse.ArgumentParser, command: str) -> None:
+    """Declare one flag for each setting of a command that reads sources."""
+    add_flags(parser, command)
     parser.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="SOURCE.NAME=VALUE",
-        help="a setting of one source, such as textfile.directory=/var/lib/metrics; may be repeated",
+        help="setting of a source, such as textfile.directory=/var/lib/metrics; may be repeated",
     )
 
 
-def add_flags(parser: argparse.ArgumentParser, settings: Iterable[Setting]) -> None:
-    """Declare one flag for each of some settings."""
-    parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration file")
-    for setting in settings:
-        parser.add_argument(
-            "--" + setting.name.replace("_", "-"),
-            metavar=setting.name.rpartition("_")[2].upper(),
-            help=f"{setting.help} (default: {_shown(setting.default)})".replace("%", "%%"),
-        )
+def add_flags(parser: argparse.ArgumentParser, command: str) -> None:
+    """Declare one flag for each setting that applies to a command."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="configuration file")
+    for setting in all_settings():
+        if command in setting.commands:
+            parser.add_argument(
+                setting.option,
+                dest=setting.key,
+                action="append" if setting.repeated else "store",
+                metavar=setting.name.rpartition("_")[2].upper(),
+                help=_describe(setting),
+            )
 
 
-def effective(arguments: argparse.Namespace, flagged: Iterable[Setting] = config.AGENT) -> Settings:
+def resolve(arguments: argparse.Namespace) -> Settings:
     """Return the settings from flags, environment, file and defaults, or raise ConfigError."""
-    flags = {setting.key: getattr(arguments, setting.name) for setting in flagged}
-    flags["remote_write.url"] = getattr(arguments, "remote_write", None)
-    flags.update({setting.key: getattr(arguments, setting.name, None) for setting in GPUS})
-    flags.update({f"link.{name}": getattr(arguments, flag, None) for name, flag in LINK_FLAGS.items()})
-    flags.update(_options(getattr(arguments, "option", ())))
+    flags = {setting.key: getattr(arguments, setting.key, None) for setting in all_settings()}
+    flags.update(_parse_options(getattr(arguments, "option", ())))
     file = config.read_file(arguments.config, os.environ)
-    directories = [setting for setting in config.AGENT if setting.name == "source_dirs"]
-    only = ({key: value for key, value in file[0].items() if key == directories[0].key}, file[1])
+    directories = [setting for setting in all_settings() if setting.key == SOURCE_DIRS]
+    only = ({key: value for key, value in file[0].items() if key == SOURCE_DIRS}, file[1])
     first = config.resolve(directories, flags=flags, environ=os.environ, file=only)
-    sources = registry.find_sources(first[directories[0].key].value)
-    settings = every(sources)
+    sources = registry.find_sources(first[SOURCE_DIRS].value)
+    settings = all_settings(sources)
     _refuse_unknown(flags, settings)
     values = config.resolve(settings, flags=flags, environ=os.environ, file=file)
-    selected = _selected(sources, values)
+    selected = _select_sources(sources, values)
     return Settings(settings, values, selected, [source for source in sources if source not in selected])
-
-
-def every(sources: Iterable[Source]) -> tuple[Setting, ...]:
-    ours = (*config.AGENT, *GPUS, *LINK, *EXPORTERS, *config.REMOTE_WRITE, *config.SERVER, *ACCESS, *SCRAPE)
-    return (*ours, *config.source_settings(sources))
 
 
 def node_name(settings: Settings) -> str:
     return settings["node"] or socket.gethostname()
 
 
-def readings(settings: Settings, recording: Path | None = None) -> list[SourceReader]:
-    """Return a reading for each selected source, of this machine or of a recorded one."""
+def build_readers(settings: Settings, recording: Path | None = None) -> list[SourceReader]:
+    """Return a reader for each selected source, of this machine or of a recorded one."""
     budget = FileBudget(MAX_OPEN_FILES)
     roots = HostRoots(settings["procfs"], settings["sysfs"], settings["rootfs"])
     gpus = settings.section("gpus")
@@ -156,26 +151,26 @@ def default_data() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")) / "vigie"
 
 
-def _selected(sources: list[Source], values: dict[str, Value]) -> list[Source]:
+def _select_sources(sources: list[Source], values: dict[str, Value]) -> list[Source]:
     names = {source.name for source in sources}
     chosen = {name: values[f"agent.{name}"].value for name in ("sources", "no_sources", "with_sources")}
     for setting, words in chosen.items():
         for word in words:
             if word not in names:
-                raise ConfigError(f"agent.{setting}: there is no source {word!r}; there are {_list(names)}")
+                raise ConfigError(f"agent.{setting}: unknown source {word!r}: use {_list(names)}")
     wanted = set(chosen["sources"]) or {source.name for source in sources if source.default}
     wanted = (wanted | set(chosen["with_sources"])) - set(chosen["no_sources"])
     if not wanted:
-        raise ConfigError("there is no source left to read; see --sources, --no-sources and --with-sources")
+        raise ConfigError("no sources selected: see --sources, --no-sources and --with-sources")
     return [source for source in sources if source.name in wanted]
 
 
-def _options(given: Iterable[str]) -> dict[str, str]:
+def _parse_options(given: Iterable[str]) -> dict[str, str]:
     flags = {}
     for option in given:
         key, equals, value = option.partition("=")
         if not equals or key.count(".") != 1:
-            raise ConfigError(f"--option {option!r} should be SOURCE.NAME=VALUE")
+            raise ConfigError(f"invalid --option {option!r}: use SOURCE.NAME=VALUE")
         flags[f"source.{key}"] = value
     return flags
 
@@ -185,14 +180,22 @@ def _refuse_unknown(flags: dict[str, Any], settings: Iterable[Setting]) -> None:
     for key in flags:
         if key not in keys:
             known = (key.partition(".")[2] for key in keys if key.startswith("source."))
-            raise ConfigError(f"--option: there is no {key.partition('.')[2]}; there are {_list(known)}")
+            raise ConfigError(f"--option: unknown {key.partition('.')[2]}: use {_list(known)}")
+
+
+def _describe(setting: Setting) -> str:
+    """Return the help of a flag: a phrase in lower case, with the default."""
+    phrase = setting.help.removesuffix(".")
+    if phrase[1:2].islower():
+        phrase = phrase[0].lower() + phrase[1:]
+    return f"{phrase} (default: {_format_default(setting.default)})".replace("%", "%%")
 
 
 def _list(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
 
 
-def _shown(value: Any) -> str:
+def _format_default(value: Any) -> str:
     text = (
         ",".join(value)
         if isinstance(value, list)

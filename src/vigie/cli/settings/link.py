@@ -1,4 +1,4 @@
-"""The settings of links, in the section [link]."""
+"""Settings of links to servers."""
 
 from __future__ import annotations
 
@@ -13,58 +13,68 @@ def urls(value: Any) -> list[str]:
 
 
 def refusals(value: Any) -> list[str]:
-    """Take a list of what a server may ask for."""
-    found = words(value)
-    for word in found:
+    """Check a list of commands."""
+    names = words(value)
+    for word in names:
         if word not in REFUSABLE:
-            raise ValueError(f"{word!r} should be one of {', '.join(REFUSABLE)}")
-    return found
+            raise ValueError(f"{word!r}: use {', '.join(REFUSABLE)}")
+    return names
 
 
-LINK = (
+COMMANDS = ("agent",)
+SETTINGS = (
     Setting(
         "link",
         "server",
         [],
-        "Servers to send everything to, such as http://head:8000. The agent dials; it needs no open port.",
+        "Servers to send to, such as http://head:8000. The agent connects; it needs no open port.",
         urls,
+        COMMANDS,
+        repeated=True,
     ),
     Setting(
         "link",
         "token_file",
         [],
-        "A file that holds the join token, needed until the server has given this node its key: one for all "
+        "File with the join token, needed until the server has issued this node's key: one for all "
         "servers, or one for each. Without it $VIGIE_TOKEN is used.",
         words,
+        COMMANDS,
+        repeated=True,
     ),
     Setting(
         "link",
         "fingerprint",
         [],
-        "The SHA-256 fingerprint of the server's certificate, which alone is trusted then: one for all, "
-        "or one for each.",
+        "Trust only this certificate of the server (SHA-256 fingerprint): one for all, or one for each.",
         words,
+        COMMANDS,
+        repeated=True,
     ),
     Setting("link", "ca_file", "", "Trust these certificates instead of the system's.", text),
     Setting(
         "link",
         "labels",
         [],
-        "Words about this node for lists and filters, such as rack=r1; they are on no series.",
+        "Node labels for lists and filters, such as rack=r1; not added to series.",
         pairs("=", "rack=r1"),
+        COMMANDS,
+        flag="label",
+        repeated=True,
     ),
     Setting(
         "link",
         "buffer_megabytes",
         64.0,
-        "What may wait on disk while a server is away; 8 MB more wait in memory. The oldest goes first.",
+        "Maximum backlog on disk while a server is unreachable; 8 MB more are held in memory. "
+        "The oldest is dropped first.",
         number(1, 1e6),
     ),
     Setting(
         "link",
         "refuse",
         [],
-        f"What this node does not do for a server, out of {', '.join(REFUSABLE)}.",
+        f"Commands that this node refuses, of {', '.join(REFUSABLE)}.",
         refusals,
     ),
 )

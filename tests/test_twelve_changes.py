@@ -256,12 +256,83 @@ assert series.values.tolist() == [3.0], series
 """,
 )
 
+SETTING = Change(
+    (
+        Edit(
+            "cli/settings/retention.py",
+            '    Setting("retention", "traces_days", 7.0, "Retention of traces, days.", DAYS, COMMANDS),\n',
+            '    Setting("retention", "events_days"',
+        ),
+    ),
+    1,
+    """
+import os
+from vigie.cli import parser_of
+from vigie.cli.settings import flags
+def resolve(*given):
+    return flags.resolve(parser_of("server").parse_args(given)).values["retention.traces_days"]
+file = root / "vigie.toml"
+file.write_text("[retention]\\ntraces_days = 3\\n")
+assert resolve() == (7.0, "default")
+assert resolve(f"--config={file}") == (3.0, str(file))
+os.environ["VIGIE_RETENTION_TRACES_DAYS"] = "4"
+assert resolve(f"--config={file}") == (4.0, "$VIGIE_RETENTION_TRACES_DAYS")
+assert resolve("--traces-days=5") == (5.0, "flag")
+""",
+)
+
+SINK = Change(
+    (
+        Edit(
+            "sinks/counting.py",
+            '''"""Counts frames in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vigie.common.config import Setting, text
+from vigie.model import Frame
+from vigie.sinks.core.sink import OpenSink, SettingValues, Sink
+
+
+def _open(values: SettingValues, node: str, data: Path) -> OpenSink | None:
+    file = values["counting.file"]
+
+    def write(frame: Frame) -> None:
+        with open(file, "a") as counted:
+            counted.write(f"{node} {frame.time_ms}\\n")
+
+    return OpenSink("counting", write) if file else None
+
+
+SINK = Sink((Setting("counting", "file", "", "File to count frames in.", text, ("agent",), "count"),), _open)
+''',
+        ),
+    ),
+    1,
+    """
+from vigie.agent.collector import Collector
+from vigie.cli import parser_of
+from vigie.cli.agent import _build_config
+from vigie.cli.settings import flags
+from vigie.model import Frame
+settings = flags.resolve(parser_of("agent").parse_args([f"--count={root}/frames", f"--data={root}"]))
+(sink,) = _build_config(settings, Collector([]), "").sinks
+sink(Frame(1000, ()))
+sink.close()
+assert (root / "frames").read_text().endswith(" 1000\\n")
+""",
+)
+
 CHANGES = {
     "metric": METRIC,
     "source": SOURCE,
     "finding": FINDING,
     "panel": PANEL,
     "dashboard": DASHBOARD,
+    "setting": SETTING,
+    "sink": SINK,
     "CLI command": COMMAND,
     "binding fact": BINDING_FACT,
     "PromQL function": PROMQL_FUNCTION,

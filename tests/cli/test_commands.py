@@ -26,7 +26,7 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
 def test_no_command_and_an_unknown_one_are_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert main(["agnet"]) == 2
-    assert "did you mean agent?" in capsys.readouterr().err
+    assert "Did you mean 'agent'?" in capsys.readouterr().err
 
 
 def test_version_is_printed_for_people_and_programs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,8 +51,8 @@ def test_once_prints_the_chosen_sources_and_stops(capsys: pytest.CaptureFixture[
         (["--listen", "nowhere"], "such as 127.0.0.1:9797"),
         (["--option", "textfile.nothing=1"], "unknown textfile.nothing"),
         (["--option", "textfile"], "use SOURCE.NAME=VALUE"),
-        (["--option", "netdev.exclude=("], "invalid source.netdev.exclude '(': "),
-        (["--option", "filesystem.deadline=soon"], "should be a number of seconds"),
+        (["--option", "netdev.exclude=("], "invalid source.netdev.exclude '(': use a regular expression"),
+        (["--option", "filesystem.deadline=soon"], "use a number of seconds"),
         (["--config", "/nonexistent/vigie.toml"], "/nonexistent/vigie.toml: no such file"),
         (["--replay", "/nonexistent"], "To make one: vigie agent --record DIR"),
     ],

@@ -72,6 +72,15 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
         yield lambda port, *flags: started.enter_context(contextlib.closing(Up(tmp_path, port, *flags)))
 
 
+def test_agent_listens_where_the_configuration_says(start: Callable[..., Up], tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "vigie.toml").write_text(f'[agent]\nlisten = "127.0.0.1:{port}"\n')
+    up = start(free_port(), f"--config={tmp_path}/vigie.toml")
+    assert until(up.up, "up") == ["1"]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
+        assert answer.status == 200
+
+
 def test_one_command_gives_an_address_with_data_and_stops_cleanly(start: Callable[..., Up]) -> None:
     up = start(free_port())
     assert until(up.up, "up") == ["1"]

@@ -1,4 +1,4 @@
-"""The commands; each is one file, imported when it is called."""
+"""The commands; each is one file, imported when called."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = {
-    "up": "watch this machine: a server, an agent, one address",
-    "demo": "show a simulated GPU cluster, with history and incidents",
-    "agent": "watch this machine and serve what it measures",
-    "server": "keep what is measured, and answer Prometheus's API",
-    "nodes": "list the nodes, add or remove one, or let one join",
-    "top": "show the cluster in this terminal",
-    "who": "say who holds which GPU or node",
-    "jobs": "list jobs, whose they are and what they hold",
-    "events": "say what happened",
-    "gpus": "let go of the GPUs' driver for a while",
-    "query": "ask a server in PromQL",
-    "publish": "write configuration, rules and dashboards for Prometheus and Grafana",
-    "users": "say who may sign in to a server",
-    "store": "verify a data directory, or copy it while a server runs",
-    "doctor": "say what works here, what does not, why, and what to type",
-    "config": "show the effective configuration and where each value came from",
-    "version": "print the version",
+    "up": "Monitor this machine (server and agent)",
+    "demo": "Start a simulated GPU cluster",
+    "agent": "Collect this machine's metrics",
+    "server": "Store metrics, serve web UI and Prometheus API",
+    "nodes": "List, add, remove or join nodes",
+    "top": "Show the cluster in the terminal",
+    "who": "Show GPU and node allocations",
+    "jobs": "List jobs, users and GPUs",
+    "events": "List or follow events",
+    "gpus": "Release the GPU driver or pause profiling",
+    "query": "Run a PromQL query",
+    "publish": "Write Prometheus and Grafana files",
+    "users": "Manage accounts and tokens",
+    "store": "Verify or back up a data directory",
+    "doctor": "Check this machine, suggest fixes",
+    "config": "Show settings and their origin",
+    "version": "Print the version",
 }
 
 
@@ -32,10 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 1 for a failure, 2 for bad usage."""
     try:
         return _main(list(sys.argv[1:] if arguments is None else arguments))
-    except KeyboardInterrupt:  # it may come while a command is still being imported
+    except KeyboardInterrupt:  # also while a command is being imported
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader left; Python would complain once more at exit
+        sys.stderr.close()  # the reader is gone; Python would report it again at exit
         return 0
 
 
@@ -46,7 +46,7 @@ def _main(given: Sequence[str]) -> int:
     if given[0] == "--version":
         given = ["version", *given[1:]]
     if given[0] not in COMMANDS:
-        print(f"vigie: there is no command {given[0]!r}{_nearest(given[0])}\n\n{_help()}", file=sys.stderr)
+        print(f"vigie: Unknown command {given[0]!r}.{_suggest(given[0])}\n\n{_help()}", file=sys.stderr)
         return 2
     return _run(given[0], given[1:])
 
@@ -84,13 +84,13 @@ def _help() -> str:
     width = max(map(len, COMMANDS)) + 2
     rows = "\n".join(f"  {name:<{width}}{what}" for name, what in COMMANDS.items())
     return (
-        "vigie: the lookout for clusters of CPU and GPU machines\n\n"
+        "vigie: monitoring for CPU and GPU clusters\n\n"
         f"usage: vigie COMMAND [--help]\n\n{rows}\n\nexample:\n  vigie up"
     )
 
 
-def _nearest(word: str) -> str:
+def _suggest(word: str) -> str:
     import difflib  # only for the error: it is not small
 
     near = difflib.get_close_matches(word, COMMANDS, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f" Did you mean {near[0]!r}?" if near else ""

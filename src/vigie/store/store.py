@@ -43,7 +43,6 @@ from vigie.store.wal.records import StreamName, WalRow, check_time
 from vigie.store.wal.wal import SEGMENT_BYTES, WriteAheadLog
 
 log = logging.getLogger(__name__)
-
 MAX_UNSYNCED_BYTES = 64 << 20  # bytes of unsynced values at which an append syncs
 NO_LIMIT = 1 << 62
 RETENTION = Retention()

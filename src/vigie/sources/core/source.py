@@ -19,13 +19,13 @@ def check_regex(text: str) -> None:
     try:
         re.compile(text)
     except re.error as error:
-        raise ValueError(f"should be a regular expression: {error}") from None
+        raise ValueError(f"use a regular expression: {error}") from None
 
 
 def check_seconds(text: str) -> None:
     """Refuse, with ValueError, what is no time to wait."""
     if not text.replace(".", "", 1).isdecimal() or not float(text):
-        raise ValueError("should be a number of seconds above 0")
+        raise ValueError("use a number of seconds above 0")
 
 
 class SourceOption(NamedTuple):

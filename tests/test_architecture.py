@@ -38,10 +38,7 @@ ALLOWED = {
 
 PENDING = {  # modules that are being moved apart
     "vigie.common.config",
-    "vigie.server.api.prometheus.remote_backend",
     "vigie.server.api.prometheus.status",
-    "vigie.server.http.request_log",
-    "vigie.server.http.requests",
     "vigie.server.pages.incident_monitor",
     "vigie.server.privacy.redactor",
     "vigie.simulation.cluster.metrics.columns",

@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from bench.programs import machine  # noqa: E402
 from bench.store.fleet import Node, Part, parts_of  # noqa: E402
 from vigie.model import Frame, gauge  # noqa: E402
-from vigie.server.pages.queries import GPU_ASKS, NODE_ASKS, PLAIN  # noqa: E402
+from vigie.server.pages.queries import GPU_QUERIES, NODE_QUERIES, PLAIN  # noqa: E402
 from vigie.server.pages.query_batch import LocalRunner  # noqa: E402
 from vigie.server.query_executor import QueryExecutor  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
@@ -100,7 +100,7 @@ async def _asked(store: Store, at: int) -> list[Took]:
     readers, took = QueryExecutor(store), []
     for _ in range(ROUNDS):
         wall, cpu = time.perf_counter(), time.process_time()
-        found = await LocalRunner(readers).ask(GPU_ASKS | NODE_ASKS, at, PATIENCE)
+        found = await LocalRunner(readers).run(GPU_QUERIES | NODE_QUERIES, at, PATIENCE)
         lines = sum(map(len, found.rows.values()))
         took.append(Took(time.perf_counter() - wall, time.process_time() - cpu, lines))
         if found.errors:

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.routing import BaseRoute
 
 from tests.server.whole import whole
-from vigie.server.http.requests import Handler
+from vigie.server.http.responses import Handler
 from vigie.server.http.routes import ApiRoute, Operation, RouteAccess, SocketRoute, check_declared
 
 

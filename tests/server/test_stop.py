@@ -16,7 +16,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.server.test_process import Process
-from vigie.server.http.server import PART_SECONDS, STOP_SECONDS
+from vigie.server.http.server import CANCEL_SECONDS, STOP_SECONDS
 from vigie.wire import messages
 from vigie.wire.messages import Hello, Welcome
 from vigie.wire.remote_write.write_request import compress, encode
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 
 SERIES = 400
 # A bound on what the front waits for by itself, and as much again for a machine that is busy.
-ENOUGH = 2 * (STOP_SECONDS + PART_SECONDS) + 5
+ENOUGH = 2 * (STOP_SECONDS + CANCEL_SECONDS) + 5
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.server.known import known_secrets
 from tests.server.serving import TOKEN
 from vigie.server.auth.authenticator import Authenticator, AuthPolicy
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
-from vigie.server.http.not_found import base_href
+from vigie.server.http.html import base_href
 from vigie.server.web_app import HERE, preload_path, web_app_routes
 from vigie.wire.api.pages import WEB_PAGES
 

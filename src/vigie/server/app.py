@@ -16,11 +16,11 @@ from vigie.server.api.prometheus.status import Status
 from vigie.server.api.prometheus.targets import NOTHING_SCRAPED, ActiveTargets
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
-from vigie.server.http.requests import QueryWork
 from vigie.server.ingest.metadata import MetricMetadata
 from vigie.server.ingest.remote_write import Write, WriteRoute
 from vigie.server.metrics import ServerMetrics
 from vigie.server.privacy.redacted_storage import RedactedExecutor
+from vigie.server.query_executor import QueryWork
 
 
 class AppParts(NamedTuple):

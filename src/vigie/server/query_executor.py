@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 from vigie.query.errors import QueryTimeoutError, TooManySamplesError
 from vigie.query.limits import QueryLimits
@@ -153,3 +154,10 @@ class _Light(StorageView):
         self._left -= self._store.estimate_samples(matchers, start, end, self._left)
         if self._left < 0:
             raise TooManySamplesError
+
+
+class QueryWork(Protocol):
+    """What runs work on the store."""
+
+    async def ask(self, work: Work, seconds: float | None = None) -> Body:
+        """Return the result of the work."""

@@ -25,12 +25,12 @@ class ServerAddress(NamedTuple):
         """Return what trusts its certificate alone, under whatever name; nothing without TLS."""
         if not self.certificate:
             return None
-        from vigie.server.http.tls import sans_of  # only when used
+        from vigie.server.http.tls import read_certificate  # only when used
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        context.load_verify_locations(cadata=sans_of(Path(self.certificate)))
+        context.load_verify_locations(cadata=read_certificate(Path(self.certificate)))
         return context
 
 

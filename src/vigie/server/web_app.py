@@ -13,10 +13,8 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 import vigie
-from vigie.server.http.html import page_headers
-from vigie.server.http.not_found import base_href
-from vigie.server.http.requests import error_response, wants_gzip
-from vigie.server.http.responses import respond_with_etag
+from vigie.server.http.html import base_href, page_headers
+from vigie.server.http.responses import error_response, respond_with_etag, wants_gzip
 from vigie.server.http.routes import HTML, JSON, TEXT, ApiRoute, Content, Operation
 from vigie.wire.api.pages import WEB_PAGES
 from vigie.wire.api.resources import ApiError

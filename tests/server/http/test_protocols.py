@@ -15,7 +15,7 @@ from tests.server.linking import LOAD, _Quiet, raw, run, said, serving
 from vigie.agent.link.entries import pack_values
 from vigie.model import gauge
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.http.protocols import AHEAD, LinkProtocol
+from vigie.server.http.protocols import MAX_QUEUED, LinkProtocol
 from vigie.wire import messages, table_codec
 from vigie.wire.messages import Ack, FrameMessage, Hello, TableMessage, Welcome
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 WIDE = gauge("wide", "Many.", "n")
 SERIES = 500
-FRAMES = 3 * AHEAD // (8 * SERIES)  # more than may wait
+FRAMES = 3 * MAX_QUEUED // (8 * SERIES)  # more than may wait
 
 
 def test_frames_sent_without_a_pause_are_all_acknowledged_and_stored_once(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import with_auth
 from vigie.server.http.request_log import (
     CONNECTIONS,
-    LONGEST,
-    MOST,
+    MAX_LINES,
+    MAX_PATH,
     OTHER,
     REQUESTS,
     RUNNING,
@@ -122,14 +122,14 @@ def test_path_cannot_forge_a_line_and_a_query_is_not_logged(scene: Scene) -> Non
     first, second = scene.lines
     assert first.startswith(r"127.0.0.1 (viewer) GET /a\n127.0.0.1 admin POST\x1b[2J 404")
     assert "hidden" not in first
-    assert len(second) < LONGEST + 100
+    assert len(second) < MAX_PATH + 100
 
 
 def test_somebody_who_knocks_does_not_fill_the_disk(scene: Scene) -> None:
-    seconds = iter([*[1.0] * (MOST + 50), 2.0])
+    seconds = iter([*[1.0] * (MAX_LINES + 50), 2.0])
     traffic = Traffic(AccessLog(False, lambda: next(seconds)))
     app = traffic.watching(scene.app)
-    for _ in range(MOST + 51):
+    for _ in range(MAX_LINES + 51):
         call(app, "POST", "/remove_node")
-    assert len(scene.lines) == MOST + 2
+    assert len(scene.lines) == MAX_LINES + 2
     assert "50 requests were not logged" in scene.lines[-2]

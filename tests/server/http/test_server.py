@@ -21,7 +21,8 @@ from tests.server import linking
 from tests.server.serving import listening
 from vigie.server.http import protocols, requests
 from vigie.server.http.protocols import ServerProtocol
-from vigie.server.http.requests import body_of, handle_errors, parameters_of
+from vigie.server.http.requests import read_body, read_parameters
+from vigie.server.http.responses import handle_errors
 from vigie.wire import messages
 from vigie.wire.messages import MAX_MESSAGE, Goodbye, Hello, Welcome
 
@@ -39,11 +40,11 @@ async def _much(_: Request) -> Response:
 
 
 async def _form(request: Request) -> Response:
-    return PlainTextResponse((await parameters_of(request)).one("a"))
+    return PlainTextResponse((await read_parameters(request)).one("a"))
 
 
 async def _hasty_body(request: Request) -> Response:
-    return Response(await body_of(request, 10, seconds=0.2))
+    return Response(await read_body(request, 10, seconds=0.2))
 
 
 class Hasty(ServerProtocol):

@@ -47,20 +47,20 @@ class Counting:
     """Counts what is asked, and fails when it is told to."""
 
     def __init__(self, *samples: Samples) -> None:
-        self._asker = RemoteRunner(There(*samples))
+        self._runner = RemoteRunner(There(*samples))
         self.asked: list[int | QuerySpan] = []
         self.error: QueryError | None = None
 
-    async def ask(
-        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+    async def run(
+        self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
     ) -> BatchResult:
         self.asked.append(at)
         if self.error:
             raise self.error
-        return await self._asker.ask(asks, at, seconds)
+        return await self._runner.run(queries, at, seconds)
 
     async def names(self, at_ms: int) -> list[str]:
-        return await self._asker.names(at_ms)
+        return await self._runner.names(at_ms)
 
     @property
     def moments(self) -> int:
@@ -78,11 +78,11 @@ def run(test: Callable[[], Any]) -> None:
 
 def test_many_who_look_at_once_cost_what_one_costs() -> None:
     async def test() -> None:
-        asker = Counting(sample("up", 1), *gpu(0, 0.5))
-        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        runner = Counting(sample("up", 1), *gpu(0, 0.5))
+        snapshots = SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG)
         taken = await asyncio.gather(*(snapshots.at() for _ in range(20)))
         assert len({id(snapshot) for snapshot in taken}) == 1
-        assert asker.moments == 3  # the snapshot, which GPUs there were lately, and whether it is new
+        assert runner.moments == 3  # the snapshot, which GPUs there were lately, and whether it is new
 
     run(test)
 
@@ -100,12 +100,12 @@ def test_whoever_leaves_takes_the_picture_from_nobody() -> None:
 
 def test_question_that_failed_is_asked_again() -> None:
     async def test() -> None:
-        asker = Counting(sample("up", 1))
-        asker.error = ExecutionError("too much")
-        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        runner = Counting(sample("up", 1))
+        runner.error = ExecutionError("too much")
+        snapshots = SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG)
         with pytest.raises(ExecutionError):
             await snapshots.at()
-        asker.error = None
+        runner.error = None
         assert (await snapshots.at()).nodes.keys() == {"n1"}
 
     run(test)
@@ -114,9 +114,9 @@ def test_question_that_failed_is_asked_again() -> None:
 def test_pictures_that_are_kept_are_bounded() -> None:
     async def test() -> None:
         snapshots = SnapshotCache(Counting(sample("up", 1)), EmptyClusterState(), lambda: NOW, patience=LONG)
-        for minute in range(3 * module.KEPT):
+        for minute in range(3 * module.MAX_SNAPSHOTS):
             await snapshots.at(NOW - minute * MINUTE)
-        assert len(snapshots._taken) == module.KEPT
+        assert len(snapshots._pending) == module.MAX_SNAPSHOTS
 
     run(test)
 
@@ -125,24 +125,24 @@ def test_who_would_wait_long_for_a_new_picture_gets_the_last_one() -> None:
     class Slow(Counting):
         pause: asyncio.Event | None = None
 
-        async def ask(
-            self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+        async def run(
+            self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
         ) -> BatchResult:
             if self.pause:
                 await self.pause.wait()
-            return await super().ask(asks, at, seconds)
+            return await super().run(queries, at, seconds)
 
     async def test() -> None:
-        asker = Slow(sample("up", 1))
-        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        runner = Slow(sample("up", 1))
+        snapshots = SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG)
         first = await snapshots.at()
         snapshots._cost = 10.0  # as if it had taken so long
-        snapshots._taken[None] = snapshots._taken[None]._replace(until=time.monotonic())
-        asker.pause = asyncio.Event()
+        snapshots._pending[None] = snapshots._pending[None]._replace(until=time.monotonic())
+        runner.pause = asyncio.Event()
         assert await snapshots.at() is first
         assert await snapshots.at() is first
-        asker.pause.set()
-        taking = snapshots._taken[None].task
+        runner.pause.set()
+        taking = snapshots._pending[None].task
         assert await taking is not first
         assert await snapshots.at() is taking.result()
 
@@ -159,8 +159,8 @@ def test_future_is_not_looked_at() -> None:
 
 def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
     async def test() -> None:
-        asker = RemoteRunner(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
-        snapshot = await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()
+        runner = RemoteRunner(There(sample("up", 1), *gpu(0, 0.5), sample("vigie_holder_info", 1, **HELD)))
+        snapshot = await SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG).at()
         page = build_cluster_page(snapshot, Redactor(None), simulated=False)
         assert page.nodes[0].cells[0].holder == Holder("job", "17", "17", "ada")
         assert page.verdict.sentence == "Nothing needs you. 1 of 1 GPU held, 1 working, 0 held but idle."
@@ -174,9 +174,9 @@ def test_engine_elsewhere_tells_holders_and_what_is_not_known() -> None:
 def test_history_is_carried_on_by_what_is_new() -> None:
     async def test() -> None:
         now = [NOW - 10 * MINUTE]
-        asker = Counting(sample("up", 0))
-        watch = IncidentMonitor(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
-        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
+        runner = Counting(sample("up", 0))
+        watch = IncidentMonitor(runner, EmptyClusterState(), lambda: now[0], patience=LONG)
+        snapshots = SnapshotCache(runner, EmptyClusterState(), lambda: now[0], patience=LONG)
         snapshot = await snapshots.at()
         (lost,) = (await watch.incidents(snapshot)).incidents
         assert (lost.finding.name, lost.begin_ms) == ("node-lost", NOW - 62 * MINUTE)
@@ -184,7 +184,7 @@ def test_history_is_carried_on_by_what_is_new() -> None:
         snapshot = await snapshots.at(now[0])
         (again,) = (await watch.incidents(snapshot)).incidents
         assert again.begin_ms == lost.begin_ms
-        spans = [at for at in asker.asked if isinstance(at, QuerySpan)]
+        spans = [at for at in runner.asked if isinstance(at, QuerySpan)]
         assert spans[-1].end - spans[-1].start <= MINUTE
 
     run(test)
@@ -193,11 +193,11 @@ def test_history_is_carried_on_by_what_is_new() -> None:
 def test_node_that_is_heard_again_is_not_lost_any_more() -> None:
     async def test() -> None:
         up = sample("up", 0)
-        asker = Counting(up._replace(values=[*up.values[:-1], 1.0]))
-        (was,) = (await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at()).incidents
+        runner = Counting(up._replace(values=[*up.values[:-1], 1.0]))
+        (was,) = (await SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG).at()).incidents
         assert (was.finding.name, was.begin_ms, was.end_ms) == ("node-lost", NOW - 62 * MINUTE, NOW)
         (still,) = (
-            await SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG).at(NOW - MINUTE)
+            await SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG).at(NOW - MINUTE)
         ).incidents
         assert still.end_ms is None
 
@@ -208,14 +208,14 @@ def test_samples_that_cannot_be_asked_are_told_and_cost_only_themselves(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def test() -> None:
-        asker = Counting(sample("up", 1))
-        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        runner = Counting(sample("up", 1))
+        snapshots = SnapshotCache(runner, EmptyClusterState(), lambda: NOW, patience=LONG)
         snapshot = await snapshots.at()
-        asker.error = ExecutionError("too many samples")
-        watch = IncidentMonitor(asker, EmptyClusterState(), lambda: NOW, patience=LONG)
+        runner.error = ExecutionError("too many samples")
+        watch = IncidentMonitor(runner, EmptyClusterState(), lambda: NOW, patience=LONG)
         told = await watch.incidents(snapshot)
-        assert (told.incidents, told.lacking) == ([], "too many samples")
-        snapshot.errors["findings"] = told.lacking
+        assert (told.incidents, told.missing) == ([], "too many samples")
+        snapshot.errors["findings"] = told.missing
         said = qualify(build_cluster_page(snapshot, Redactor(None), simulated=False).verdict, snapshot.unsure)
         assert said.state == "unknown"
         assert "Not all is known yet: too many samples." in said.sentence
@@ -254,31 +254,31 @@ class Slow(Counting):
         super().__init__(*samples)
         self.let = asyncio.Event()
 
-    async def ask(
-        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+    async def run(
+        self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
     ) -> BatchResult:
         if isinstance(at, QuerySpan):
             await self.let.wait()
-        return await super().ask(asks, at, seconds)
+        return await super().run(queries, at, seconds)
 
 
 def test_look_that_ends_while_its_lack_is_told_does_not_make_half_a_list_whole() -> None:
     async def test() -> None:
-        loop, asker = asyncio.get_running_loop(), Slow(sample("up", 0))
+        loop, runner = asyncio.get_running_loop(), Slow(sample("up", 0))
 
         class Late(EmptyClusterState):
             """Knows events only when the look at the samples has ended."""
 
             def events(self, *given: Any) -> Any:
-                loop.call_soon_threadsafe(asker.let.set)
-                while watch._looking and not watch._looking.done():
+                loop.call_soon_threadsafe(runner.let.set)
+                while watch._refresh and not watch._refresh.done():
                     time.sleep(0.001)
                 return super().events(*given)
 
         snapshot = await SnapshotCache(
             Counting(sample("up", 0)), EmptyClusterState(), lambda: NOW, patience=LONG
         ).at()
-        watch = IncidentMonitor(asker, Late(), lambda: NOW, patience=0)
+        watch = IncidentMonitor(runner, Late(), lambda: NOW, patience=0)
         assert await watch.incidents(snapshot) == ([], UNFINISHED)
         assert [each.finding.name for each in (await watch.incidents(snapshot)).incidents] == ["node-lost"]
 
@@ -292,13 +292,13 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
     monkeypatch.setattr(module, "HALF_SECONDS", 0.0)
 
     async def test() -> None:
-        asker = Slow(sample("up", 0))
+        runner = Slow(sample("up", 0))
         snapshots = SnapshotCache(
-            asker, EmptyClusterState(), lambda: NOW, patience=0
+            runner, EmptyClusterState(), lambda: NOW, patience=0
         )  # whose clock stands still
         first = await snapshots.at(at)
         assert (first.unfinished, first.unsure, first.incidents) == (True, UNFINISHED, [])
-        asker.let.set()
+        runner.let.set()
         while (then := await snapshots.at(at)).unfinished:
             await asyncio.sleep(0.001)
         assert [incident.finding.name for incident in then.incidents] == ["node-lost"]
@@ -309,17 +309,17 @@ def test_unfinished_list_of_findings_says_so_and_is_not_kept(
 
 def test_large_cluster_is_asked_less_often_about_what_changes_slowly() -> None:
     async def test() -> None:
-        asker, now = Names(sample("up", 1), *gpu(0, 0.5)), [NOW]
-        snapshots = SnapshotCache(asker, EmptyClusterState(), lambda: now[0], patience=LONG)
+        runner, now = Names(sample("up", 1), *gpu(0, 0.5)), [NOW]
+        snapshots = SnapshotCache(runner, EmptyClusterState(), lambda: now[0], patience=LONG)
         whole = await snapshots.at()
         snapshots._cost = 2 * module.SLOW_SECONDS  # as in a large one
-        asker.names_asked.clear()
-        quick = await snapshots._found(NOW + 1000)
-        (asked,) = asker.names_asked
+        runner.names_asked.clear()
+        quick = await snapshots._query(NOW + 1000)
+        (asked,) = runner.names_asked
         assert not asked & set(SLOW)
         assert quick.rows.keys() >= set(SLOW) | asked
-        await snapshots._found(NOW + module.SLOW_MS + 1000)
-        assert asker.names_asked[-1] >= set(SLOW)
+        await snapshots._query(NOW + module.SLOW_MS + 1000)
+        assert runner.names_asked[-1] >= set(SLOW)
         assert whole.at_ms == NOW
 
     run(test)
@@ -332,11 +332,11 @@ class Names(Counting):
         super().__init__(*samples)
         self.names_asked: list[set[str]] = []
 
-    async def ask(
-        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
+    async def run(
+        self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = 20
     ) -> BatchResult:
-        self.names_asked.append(set(asks))
-        return await super().ask(asks, at, seconds)
+        self.names_asked.append(set(queries))
+        return await super().run(queries, at, seconds)
 
 
 @pytest.mark.parametrize("each", [humanize, queries, rows], ids=lambda each: each.__name__)

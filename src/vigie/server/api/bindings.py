@@ -21,7 +21,8 @@ from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import DAY_MS
 from vigie.server.cluster.filters import ENDED, HELD, BindingFilter
 from vigie.server.cluster.jobs import STATES
-from vigie.server.http.requests import Parameters, cursor_of, limit_of, parameters_of, respond
+from vigie.server.http.requests import Parameters, parse_cursor, parse_limit, read_parameters
+from vigie.server.http.responses import respond
 from vigie.server.http.routes import BAD_PARAMETER, PAGING, TIME, ApiRoute, Operation, Parameter
 from vigie.server.privacy.redactor import Pseudonyms, current_pseudonyms
 from vigie.wire.api.resources import (
@@ -66,8 +67,8 @@ LIST_USERS = Operation(
 class BindingRoutes:
     """Answers about who holds what."""
 
-    def __init__(self, book: BindingStore, clock: Callable[[], int]) -> None:
-        self._book, self._clock = book, clock
+    def __init__(self, store: BindingStore, clock: Callable[[], int]) -> None:
+        self._store, self._clock = store, clock
 
     def routes(self) -> list[BaseRoute]:
         return [
@@ -77,63 +78,74 @@ class BindingRoutes:
         ]
 
     async def _bindings(self, request: Request) -> Response:
-        given = await parameters_of(request)
-        limit, before, mask = limit_of(given), cursor_of(given), current_pseudonyms()
-        wanted = await self._wanted(given, (HELD, ENDED))
-        found = await asyncio.to_thread(self._book.find, wanted, limit, before)
-        rows = [mask.binding(kept.json) if mask else kept.json for kept in found]
+        parameters = await read_parameters(request)
+        limit, before, mask = parse_limit(parameters), parse_cursor(parameters), current_pseudonyms()
+        filters = await self._read_filter(parameters, (HELD, ENDED))
+        found = await asyncio.to_thread(self._store.find, filters, limit, before)
+        rows = [mask.binding(stored.json) if mask else stored.json for stored in found]
         more = f"{found[-1].binding.from_ms}.{found[-1].id}" if len(found) == limit else ""
         return _respond(BindingList(convert(rows, list[BindingRow]), more), request)
 
     async def _jobs(self, request: Request) -> Response:
-        given = await parameters_of(request)
-        limit, before, mask = limit_of(given), cursor_of(given), current_pseudonyms()
-        wanted = await self._wanted(given, STATES)
-        found = await asyncio.to_thread(self._book.jobs.find, wanted, limit, before)
+        parameters = await read_parameters(request)
+        limit, before, mask = parse_limit(parameters), parse_cursor(parameters), current_pseudonyms()
+        filters = await self._read_filter(parameters, STATES)
+        found = await asyncio.to_thread(self._store.jobs.find, filters, limit, before)
         rows = [mask.job(job.json) if mask else job.json for job in found]
         more = f"{found[-1].start_ms}.{found[-1].number}" if len(found) == limit else ""
         return _respond(JobList(convert(rows, list[JobFacts]), more), request)
 
     async def _users(self, request: Request) -> Response:
-        given = await parameters_of(request)
-        limit, after, now = limit_of(given), given.one("before"), self._clock()
-        until = given.time_or("to", now)
-        since = given.time_or("from", until - WEEK_MS)
-        wanted = (await self._wanted(given, (HELD, ENDED)))._replace(since_ms=since, until_ms=until)
-        rows = await asyncio.to_thread(self._user_rows, wanted, since, min(until, now))
+        parameters = await read_parameters(request)
+        limit, after, now = parse_limit(parameters), parameters.one("before"), self._clock()
+        until = parameters.time_or("to", now)
+        since = parameters.time_or("from", until - WEEK_MS)
+        filters = (await self._read_filter(parameters, (HELD, ENDED)))._replace(
+            since_ms=since, until_ms=until
+        )
+        rows = await asyncio.to_thread(self._user_rows, filters, since, min(until, now))
         later = [row for row in rows if row["user"] > after]
         more = later[limit - 1]["user"] if len(later) > limit else ""
         return _respond(UserList(convert(later[:limit], list[UserFacts]), more), request)
 
-    def _user_rows(self, wanted: BindingFilter, since: int, until: int) -> list[dict[str, Any]]:
+    def _user_rows(self, filters: BindingFilter, since: int, until: int) -> list[dict[str, Any]]:
         """Return users by the names under which the caller sees them."""
         mask = current_pseudonyms()
-        rows = [user.json for user in self._book.users.find(wanted, since, until)]
+        rows = [user.json for user in self._store.users.find(filters, since, until)]
         if mask:
             rows = [{**row, "user": mask.user(row["user"])} for row in rows]
         return sorted(rows, key=lambda row: str(row["user"]))
 
-    async def _wanted(self, given: Parameters, states: tuple[str, ...]) -> BindingFilter:
-        state = given.one("state")
+    async def _read_filter(self, parameters: Parameters, states: tuple[str, ...]) -> BindingFilter:
+        state = parameters.one("state")
         if state and state not in states:
             raise BadDataError(f'invalid parameter "state": it should be one of {", ".join(states)}')
-        since, until = given.time_or("from", FAR_PAST), given.time_or("to", FAR_FUTURE)
-        user, job = given.one("user"), given.one("job")
+        since, until = parameters.time_or("from", FAR_PAST), parameters.time_or("to", FAR_FUTURE)
+        user, job = parameters.one("user"), parameters.one("job")
         mask = current_pseudonyms()
         if mask and (user or job):
-            user, job = await asyncio.to_thread(self._meant, mask, user, job)
+            user, job = await asyncio.to_thread(self._resolve, mask, user, job)
         return BindingFilter(
-            given.one("node"), given.one("gpu"), user, job, given.one("kind"), state, since, until
+            parameters.one("node"),
+            parameters.one("gpu"),
+            user,
+            job,
+            parameters.one("kind"),
+            state,
+            since,
+            until,
         )
 
-    def _meant(self, mask: Pseudonyms, user: str, job: str) -> tuple[str, str]:
+    def _resolve(self, mask: Pseudonyms, user: str, job: str) -> tuple[str, str]:
         """Return whom a caller means by names as he sees them; what he cannot see is nobody."""
         if user and user != mask.name:
             user = next(
-                (name for name in self._book.words("user") if mask.word("user", name) == user), NOBODY
+                (name for name in self._store.words("user") if mask.word("user", name) == user), NOBODY
             )
         if job and job not in mask.jobs:
-            job = next((name for name in self._book.words("holder") if mask.word("job", name) == job), NOBODY)
+            job = next(
+                (name for name in self._store.words("holder") if mask.word("job", name) == job), NOBODY
+            )
         return user, job
 
 

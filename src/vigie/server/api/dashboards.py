@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 
 from vigie.dashboards import all_dashboards, dashboard
 from vigie.model.dashboard import Dashboard
-from vigie.server.http.requests import error_response, respond
+from vigie.server.http.responses import error_response, respond
 from vigie.server.http.routes import ApiRoute, Operation, Parameter
 from vigie.wire.api.resources import DashboardList, DashboardSummary
 

@@ -15,14 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from vigie.server.cluster.events import EventFilter, EventStore, StoredEvent
-from vigie.server.http.requests import (
-    Parameters,
-    cursor_of,
-    limit_of,
-    number_of,
-    parameters_of,
-    respond,
-)
+from vigie.server.http.requests import Parameters, parse_cursor, parse_integer, parse_limit, read_parameters
+from vigie.server.http.responses import respond
 from vigie.server.http.routes import BAD_PARAMETER, COUNT, PAGING, TIME, ApiRoute, Operation, Parameter
 from vigie.server.privacy.redactor import current_pseudonyms
 from vigie.wire.api.resources import EventList, EventRow
@@ -52,16 +46,18 @@ class EventRoutes:
         return [ApiRoute("/api/events", self._list, LIST)]
 
     async def _list(self, request: Request) -> Response:
-        given = await parameters_of(request)
-        wanted, limit = _wanted(given), limit_of(given)
+        parameters = await read_parameters(request)
+        filters, limit = _read_filter(parameters), parse_limit(parameters)
         last = self._events.last()
         cursor = ""
-        if given.one("after"):
-            found = await asyncio.to_thread(self._events.after, number_of(given, "after"), wanted, limit)
+        if parameters.one("after"):
+            found = await asyncio.to_thread(
+                self._events.after, parse_integer(parameters, "after"), filters, limit
+            )
             # What came since `last` was asked for is not listed again.
-            last = found[-1].id if len(found) == limit else max(last, *(kept.id for kept in found), 0)
+            last = found[-1].id if len(found) == limit else max(last, *(stored.id for stored in found), 0)
         else:
-            found = await asyncio.to_thread(self._events.find, wanted, limit, cursor_of(given))
+            found = await asyncio.to_thread(self._events.find, filters, limit, parse_cursor(parameters))
             if len(found) == limit:
                 cursor = f"{found[-1].event.begin_ms}.{found[-1].id}"
         return respond(msgspec.json.encode(EventList(_rows(found), last, cursor)), request)
@@ -69,11 +65,13 @@ class EventRoutes:
 
 def _rows(found: list[StoredEvent]) -> list[EventRow]:
     mask = current_pseudonyms()
-    rows = [mask.event(kept.json) if mask else kept.json for kept in found]
+    rows = [mask.event(stored.json) if mask else stored.json for stored in found]
     return msgspec.convert(rows, list[EventRow])
 
 
-def _wanted(given: Parameters) -> EventFilter:
-    since = given.time_or("since", FAR_PAST)
-    until = given.time_or("until", FAR_FUTURE)
-    return EventFilter(given.one("node"), given.one("kind"), given.one("severity"), since, until)
+def _read_filter(parameters: Parameters) -> EventFilter:
+    since = parameters.time_or("since", FAR_PAST)
+    until = parameters.time_or("until", FAR_FUTURE)
+    return EventFilter(
+        parameters.one("node"), parameters.one("kind"), parameters.one("severity"), since, until
+    )

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from vigie.server.http.openapi import build_document
-from vigie.server.http.requests import Handler, respond
+from vigie.server.http.responses import Handler, respond
 from vigie.server.http.routes import JSON, OPEN, TEXT, ApiRoute, Content, Operation
 from vigie.server.metrics import ServerMetrics
 from vigie.store.filesystem import DiskSpace, SpaceLimits, disk_space

@@ -8,19 +8,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from vigie.query.errors import BadDataError
-from vigie.server.auth.authenticator import IDENTITY
 from vigie.server.cluster.nodes import NAME, REMOVED, NodeRecord, NodeStore, node_facts
-from vigie.server.http.requests import Parameters, error_response, parameters_of, respond
+from vigie.server.http.requests import IDENTITY, Parameters, read_parameters
+from vigie.server.http.responses import error_response, respond
 from vigie.server.http.routes import ADMIN, BAD_PARAMETER, DURATION, ApiRoute, Operation, Parameter
 from vigie.server.ingest.link_endpoint import LinkEndpoint
 from vigie.server.scrape.discovery import scraping
 from vigie.wire.api.resources import AddedNode, CommandOutput, NodeFacts, NodeList, RemovedNode
 from vigie.wire.commands import GPUS_RELEASE, GPUS_TAKE
 
-ORDERS = {"release": GPUS_RELEASE, "take": GPUS_TAKE}
+COMMANDS = {"release": GPUS_RELEASE, "take": GPUS_TAKE}
 PATH = "/api/nodes/{name}/gpus/{do}"
-USUAL_MS = 600_000
-LONGEST_MS = 7 * 86_400_000
+DEFAULT_MS = 600_000
+MAX_MS = 7 * 86_400_000
 NODE = Parameter("name", "The node's name.")
 NO_NODE = {404: "There is no such node."}
 COMMAND = Operation(
@@ -61,17 +61,17 @@ class NodeCommandRoutes:
         self._registry, self._links = registry, links
 
     def routes(self) -> list[BaseRoute]:
-        return [ApiRoute(PATH, self._order, COMMAND, methods=["POST"], access=ADMIN)]
+        return [ApiRoute(PATH, self._command, COMMAND, methods=["POST"], access=ADMIN)]
 
-    async def _order(self, request: Request) -> Response:
+    async def _command(self, request: Request) -> Response:
         name, do = request.path_params["name"], request.path_params["do"]
-        if do not in ORDERS or self._registry.find(name) is None:
-            what = f"node {name!r}" if do in ORDERS else f"order {do!r}: {' or '.join(ORDERS)}"
+        if do not in COMMANDS or self._registry.find(name) is None:
+            what = f"node {name!r}" if do in COMMANDS else f"order {do!r}: {' or '.join(COMMANDS)}"
             return error_response(404, "not_found", f"there is no {what}")
-        length = _length(await parameters_of(request))
+        length = _length(await read_parameters(request))
         by = request.scope.get(IDENTITY)
         arguments = {"seconds": length / 1000, "by": f"{by.name if by else 'somebody'} by way of the server"}
-        reply = await self._links.order(name, ORDERS[do], arguments)
+        reply = await self._links.order(name, COMMANDS[do], arguments)
         if reply is None:
             return error_response(503, "unavailable", f"node {name} is not connected, or gives no answer")
         if reply.refused:
@@ -79,9 +79,9 @@ class NodeCommandRoutes:
         return _respond(CommandOutput(name, reply.text), request)
 
 
-def _length(given: Parameters) -> int:
-    length = given.duration("for") if given.one("for") else USUAL_MS
-    if not 0 < length <= LONGEST_MS:
+def _length(parameters: Parameters) -> int:
+    length = parameters.duration("for") if parameters.one("for") else DEFAULT_MS
+    if not 0 < length <= MAX_MS:
         raise BadDataError('invalid parameter "for": it should be above 0 and at most 7d')
     return length
 
@@ -109,7 +109,7 @@ class NodeRoutes:
 
     async def _one(self, request: Request) -> Response:
         found = self._registry.find(request.path_params["name"])
-        return _respond(_facts(found), request) if found else _unknown(request)
+        return _respond(_facts(found), request) if found else _not_found(request)
 
     async def _add(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -122,7 +122,7 @@ class NodeRoutes:
     async def _remove(self, request: Request) -> Response:
         name = request.path_params["name"]
         if not self._links.remove(name):
-            return _unknown(request)
+            return _not_found(request)
         return _respond(RemovedNode(name), request)
 
 
@@ -130,7 +130,7 @@ def _facts(node: NodeRecord) -> NodeFacts:
     return msgspec.convert({**node_facts(node), **scraping(node)}, NodeFacts)
 
 
-def _unknown(request: Request) -> Response:
+def _not_found(request: Request) -> Response:
     return error_response(404, "not_found", f"there is no node {request.path_params['name']!r}")
 
 

@@ -15,17 +15,16 @@ from starlette.routing import BaseRoute
 
 from vigie.findings.core.registry import all_findings
 from vigie.query.errors import BadDataError
-from vigie.server.http.requests import (
+from vigie.server.http.requests import Parameters, read_parameters
+from vigie.server.http.responses import (
     GZIP_MAGIC,
     Handler,
-    Parameters,
     error_response,
     maybe_gzip,
-    parameters_of,
     respond,
+    respond_with_etag,
     wants_gzip,
 )
-from vigie.server.http.responses import respond_with_etag
 from vigie.server.http.routes import JSON, QUERY_ERRORS, TIME, ApiRoute, Operation, Parameter
 from vigie.server.pages.cluster_page import build_cluster_page, summarize_incidents
 from vigie.server.pages.gpu_page import build_gpu_page
@@ -61,7 +60,7 @@ AT = Parameter("at", "As of then: seconds since 1970, or RFC 3339; by default no
 
 
 class SharedResponses:
-    """Keeps the pages of each snapshot for as long as the snapshot is kept."""
+    """Keeps the pages of each snapshot for as long as the snapshot is stored."""
 
     def __init__(self) -> None:
         self._tasks: WeakKeyDictionary[Snapshot, dict[tuple[str, bool], asyncio.Task[bytes]]] = (
@@ -195,7 +194,7 @@ class PageRoutes:
         if len(text) > MAX_LETTERS:
             raise BadDataError(f'invalid parameter "q": it should be at most {MAX_LETTERS} letters')
         since = snapshot.at_ms - DAY_MS
-        events = await asyncio.to_thread(self._snapshots.known.recent, since, snapshot.at_ms, MAX_EVENTS)
+        events = await asyncio.to_thread(self._snapshots.cluster.recent, since, snapshot.at_ms, MAX_EVENTS)
         metrics = await self._snapshots.names(snapshot.at_ms)
         return _respond(SearchResults(search(text, snapshot, redactor, events, metrics)), request)
 
@@ -216,7 +215,7 @@ class PageRoutes:
 
     async def _view(self, request: Request) -> tuple[Snapshot, Redactor, Parameters]:
         """Return the snapshot of the requested time, what of it the caller may see, and the parameters."""
-        parameters = await parameters_of(request)
+        parameters = await read_parameters(request)
         at = parameters.time("at") if parameters.one("at") else None
         return await self._snapshots.at(at), Redactor(current_pseudonyms()), parameters
 

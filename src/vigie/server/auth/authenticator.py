@@ -17,13 +17,13 @@ from vigie.server.auth.errors import HOW, AuthError
 from vigie.server.auth.login_throttle import LoginThrottle
 from vigie.server.auth.origin import Network, client_of, from_proxy, not_local
 from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.http.requests import IDENTITY
 from vigie.server.metrics import AuthMetrics
 from vigie.server.privacy.redactor import Privacy
 
 log = logging.getLogger(__name__)
 
 COOKIE = "vigie_session"
-IDENTITY = "vigie.identity"  # where the scope of a request that was let through tells it
 ANYBODY = Identity("viewer", "")
 AT_ONCE = 2  # passwords that are checked at the same time, each for about 80 ms of a core
 WAITING = 20  # and those that may wait for it

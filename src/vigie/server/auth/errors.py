@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from vigie.server.http.requests import error_response
+from vigie.server.http.responses import error_response
 
 KINDS = {401: "unauthorized", 403: "forbidden", 429: "too_many_requests", 503: "unavailable"}
 HOW = "Authorization: Bearer TOKEN (see vigie users --help), or a sign-in at /login"

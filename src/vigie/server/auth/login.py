@@ -20,7 +20,8 @@ from vigie.server.auth.errors import AuthError, auth_error_response
 from vigie.server.auth.origin import is_encrypted, same_origin
 from vigie.server.auth.tokens import LINK_SECONDS, SESSION_SECONDS
 from vigie.server.http.html import STYLE, page_headers
-from vigie.server.http.requests import BodyTooLargeError, body_of, error_response
+from vigie.server.http.requests import BodyTooLargeError, read_body
+from vigie.server.http.responses import error_response
 from vigie.server.http.routes import (
     FORM,
     HTML,
@@ -156,7 +157,7 @@ class LoginRoutes:
         by_form = request.headers.get("content-type", "").startswith(FORM)
         given = LoginForm()
         try:
-            given = _given(await body_of(request, MAX_CREDENTIALS), by_form)
+            given = _given(await read_body(request, MAX_CREDENTIALS), by_form)
             if same_origin(request.headers, self._callers.doors.names) is False:
                 raise AuthError(403, "this sign-in comes from a page of another server")
             identity = await self._callers.sign_in(request, given.name, given.password)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from vigie.store.errors import StoreError
+
 NAME = "secrets.db"
 VERSION = 1
 BUSY_SECONDS = 10.0  # `vigie users` may be writing at the same moment
@@ -27,7 +29,7 @@ CREATE INDEX IF NOT EXISTS token_owner ON token (owner, kind);
 """
 
 
-class SecretsError(Exception):
+class SecretsError(StoreError):
     """Secrets that cannot be kept or changed as asked; the message says why and what to type."""
 
 

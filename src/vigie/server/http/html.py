@@ -1,4 +1,4 @@
-"""HTML documents without script: style and headers."""
+"""HTML documents without script: their style and headers, and the one for an unknown address."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import base64
 import hashlib
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import Scope
 
 STYLE = """
@@ -28,6 +30,21 @@ p { margin: 0; }
 """
 
 
+NOT_FOUND = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>vigie: no such page</title>
+<style>{style}</style>
+<main>
+<h1>vigie</h1>
+<p>There is no such page. The address may be mistyped, or of another version.</p>
+<p><a href="{home}">To the cluster</a></p>
+</main>
+</html>
+"""
+
+
 def page_headers(style: str) -> dict[str, str]:
     """Return the headers of a page that has this style, no script, and nothing from elsewhere."""
     hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -43,3 +60,21 @@ def page_headers(style: str) -> dict[str, str]:
 def wants_page(scope: Scope) -> bool:
     """Tell whether a person with a browser is asking, not a program."""
     return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def not_found(request: Request) -> Response:
+    """Return that there is nothing at an address."""
+    if not wants_page(request.scope):
+        return PlainTextResponse("Not Found", 404)
+    home = base_href(request.scope)
+    return HTMLResponse(NOT_FOUND.format(style=STYLE, home=home), 404, page_headers(STYLE))
+
+
+def base_href(scope: Scope) -> str:
+    """Return the way from the address of a request, as the browser wrote it, up to where the page begins.
+
+    >>> base_href({"raw_path": b"/job/4711", "path": "/job/4711"})
+    '../'
+    """
+    path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]
+    return "../" * (path.count(b"/") - 1) or "./"

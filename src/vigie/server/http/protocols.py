@@ -8,7 +8,7 @@ from uvicorn._types import ASGIReceiveEvent
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-AHEAD = 64 << 10  # bytes that may wait before reading stops
+MAX_QUEUED = 64 << 10  # bytes that may wait before reading stops
 MAX_URL = 64 << 10
 MAX_HEAD = 128 << 10
 HEAD_SECONDS = 30.0
@@ -20,15 +20,15 @@ class LinkProtocol(WebSocketsSansIOProtocol):
 
     answer_seconds = ANSWER_SECONDS
     _waiting = 0
-    _cutting: asyncio.TimerHandle | None = None
+    _abort_timer: asyncio.TimerHandle | None = None
 
     def send_receive_event_to_app(self) -> None:
         """Hand a message over."""
         self._waiting += sum(map(len, self.frames))
-        paused, goes_on = self.read_paused, self._waiting < AHEAD
-        self.read_paused = paused or goes_on  # what is paused already is not paused again
+        paused, has_room = self.read_paused, self._waiting < MAX_QUEUED
+        self.read_paused = paused or has_room  # what is paused already is not paused again
         super().send_receive_event_to_app()
-        if goes_on:
+        if has_room:
             self.read_paused = paused
 
     async def receive(self) -> ASGIReceiveEvent:
@@ -41,22 +41,22 @@ class LinkProtocol(WebSocketsSansIOProtocol):
     def pause_writing(self) -> None:
         """Wait so long for the agent to fetch what was said."""
         super().pause_writing()
-        self._cutting = self.loop.call_later(self.answer_seconds, self.transport.abort)
+        self._abort_timer = self.loop.call_later(self.answer_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Go on: it is fetched, or nearly."""
-        self._rest()
+        self._cancel_timer()
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the agent."""
-        self._rest()
+        self._cancel_timer()
         super().connection_lost(exc)
 
-    def _rest(self) -> None:
-        if self._cutting:
-            self._cutting.cancel()
-            self._cutting = None
+    def _cancel_timer(self) -> None:
+        if self._abort_timer:
+            self._abort_timer.cancel()
+            self._abort_timer = None
 
 
 class HeadTooLongError(Exception):
@@ -77,18 +77,18 @@ class ServerProtocol(HttpToolsProtocol):
         if self.limit_concurrency is not None and len(self.connections) > self.limit_concurrency:
             transport.abort()
         else:
-            self._wait()
+            self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the client."""
-        self._rest()
+        self._cancel_timer()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         """Wait so long for the head of the request."""
         super().on_message_begin()
         self._length, self._whole = 0, False
-        self._wait()
+        self._start_timer()
 
     def on_url(self, url: bytes) -> None:
         """Collect the address."""
@@ -104,7 +104,7 @@ class ServerProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Wait no more: the body has a deadline of its own."""
-        self._rest()
+        self._cancel_timer()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -112,34 +112,34 @@ class ServerProtocol(HttpToolsProtocol):
         self._whole = True
         super().on_message_complete()
         if self.cycle and self.cycle.response_complete:
-            self._wait()
+            self._start_timer()
 
     def handle_websocket_upgrade(self) -> None:
         """Hand over: a WebSocket stays, and has deadlines of its own."""
-        self._rest()
+        self._cancel_timer()
         super().handle_websocket_upgrade()
 
     def on_response_complete(self) -> None:
         """Wait so long for the rest of a request that was answered before it came to its end."""
         super().on_response_complete()
         if not self._whole and not self.transport.is_closing():
-            self._wait()
+            self._start_timer()
 
     def pause_writing(self) -> None:
         """Wait so long for the client to fetch its answer."""
         super().pause_writing()
-        self._wait(self.answer_seconds)
+        self._start_timer(self.answer_seconds)
 
     def resume_writing(self) -> None:
         """Go on: the answer is fetched, or nearly."""
-        self._rest()
+        self._cancel_timer()
         super().resume_writing()
 
-    def _wait(self, seconds: float | None = None) -> None:
-        self._rest()
+    def _start_timer(self, seconds: float | None = None) -> None:
+        self._cancel_timer()
         self._waiting = self.loop.call_later(seconds or self.head_seconds, self.transport.abort)
 
-    def _rest(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._waiting:
             self._waiting.cancel()
             self._waiting = None

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vigie.common.logs import FIELDS, plain_text
 from vigie.model import Table, counter, gauge
-from vigie.server.auth.authenticator import IDENTITY
+from vigie.server.http.requests import IDENTITY
 from vigie.server.http.routes import ACCESS, ROUTE
 
 OTHER = "other"  # the route of a request for which there is none
@@ -33,8 +33,8 @@ METRICS = (
 log = logging.getLogger("vigie.access")
 QUIET = ("/healthz", "/readyz", "/-/healthy", "/-/ready", "/metrics")  # asked for all the time
 REFUSED = (401, 403, 429)
-MOST = 100  # lines a second: somebody who knocks must not fill the disk
-LONGEST = 300  # letters of a path
+MAX_LINES = 100  # lines a second: somebody who knocks must not fill the disk
+MAX_PATH = 300  # letters of a path
 
 
 class Traffic:
@@ -50,11 +50,11 @@ class Traffic:
         self._table = Table("requests", 0, ())
 
     def watching(self, app: ASGIApp) -> ASGIApp:
-        async def watched(scope: Scope, receive: Receive, send: Send) -> None:
-            begun = time.perf_counter()
+        async def count(scope: Scope, receive: Receive, send: Send) -> None:
+            started = time.perf_counter()
             status, size = LEFT, 0
 
-            async def noting(message: Message) -> None:
+            async def note(message: Message) -> None:
                 nonlocal status, size
                 kind = message["type"]
                 if kind in ("http.response.start", "websocket.http.response.start"):
@@ -66,12 +66,12 @@ class Traffic:
 
             self._running += 1
             try:
-                await app(scope, receive, noting)
+                await app(scope, receive, note)
             finally:
                 self._running -= 1
-                self._note(scope, status, size, time.perf_counter() - begun)
+                self._note(scope, status, size, time.perf_counter() - started)
 
-        return watched
+        return count
 
     def table(self) -> tuple[Table, tuple[float, ...]]:
         """Return the table as of now; it grows with the routes that were asked for."""
@@ -126,24 +126,24 @@ class AccessLog:
     def note(self, request: LoggedRequest) -> None:
         """Log a request if it is wanted and there is room."""
         wanted = self._everything and request.scope.get(ROUTE) not in QUIET
-        if (wanted or request.matters) and log.isEnabledFor(logging.INFO) and self._room():
-            _say(request)
+        if (wanted or request.matters) and log.isEnabledFor(logging.INFO) and self._take_line():
+            _log_request(request)
 
-    def _room(self) -> bool:
+    def _take_line(self) -> bool:
         second = int(self._clock())
         if second != self._second:
-            if self._lines > MOST:
-                log.warning("%d requests were not logged, as there were too many", self._lines - MOST)
+            if self._lines > MAX_LINES:
+                log.warning("%d requests were not logged, as there were too many", self._lines - MAX_LINES)
             self._second, self._lines = second, 0
         self._lines += 1
-        return self._lines <= MOST
+        return self._lines <= MAX_LINES
 
 
-def _say(request: LoggedRequest) -> None:
+def _log_request(request: LoggedRequest) -> None:
     scope = request.scope
     who, client = _who(scope), scope.get("client") or ("-", 0)
-    path = plain_text(scope["path"][:LONGEST])
-    told = {
+    path = plain_text(scope["path"][:MAX_PATH])
+    fields = {
         "client": client[0],
         "who": who,
         "method": request.method,
@@ -152,7 +152,7 @@ def _say(request: LoggedRequest) -> None:
         "bytes": request.size,
         "seconds": round(request.seconds, 6),
     }
-    log.info("%s %s %s %s %d %d B %.3f s", *told.values(), extra={FIELDS: told})
+    log.info("%s %s %s %s %d %d B %.3f s", *fields.values(), extra={FIELDS: fields})
 
 
 def _who(scope: Scope) -> str:

@@ -1,21 +1,17 @@
-"""What every route shares: bodies with a bound and a deadline, JSON answers, errors in Prometheus's form."""
+"""Requests: bodies with a bound and a deadline, parameters as Prometheus parses them, cursors."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import math
 import re
-import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.requests import Request
 
 from vigie.query.errors import BadDataError, QueryError
 from vigie.query.functions.number_format import parse_number
@@ -24,18 +20,13 @@ from vigie.query.parser.grammar import ParseError
 from vigie.query.parser.parse import parse_selector
 from vigie.query.parser.regex_limits import check_regexes
 from vigie.query.storage import Matcher
-from vigie.server.api.prometheus.json_encoder import failure
-from vigie.server.auth.secrets_file import SecretsError
-from vigie.server.http.responses import PIECE, Body
-from vigie.server.query_executor import Work
-from vigie.store.errors import StoreError
-from vigie.wire import gzip
-from vigie.wire.exposition.negotiation import accepts_gzip
+from vigie.server.http.responses import Body
 
-LIMIT, MOST = 100, 1000
+IDENTITY = "vigie.identity"  # where the scope of a request has who is calling
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 CURSOR = re.compile(r"(-?[0-9]{1,18})\.([0-9]{1,18})")
 EARLIEST, LATEST = -(1 << 60), 1 << 60  # milliseconds: what all times fit into
-MOST_FIELDS = 10_000
+MAX_FIELDS = 10_000
 # How Prometheus spells the ends of time; its clients send them.
 ENDS = {"-292273086-05-16T16:47:06Z": EARLIEST, "292277025-08-18T07:12:54.999999999Z": LATEST}
 _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -49,24 +40,19 @@ _UNITS = {
     "ms": 1,
 }
 _DURATION = re.compile("".join(rf"(?:(\d+){unit})?" for unit in _UNITS), re.ASCII)
-log = logging.getLogger(__name__)
-JSON = "application/json"
 MAX_FORM = 10 << 20  # bytes, as in Prometheus
 BODY_SECONDS = 60.0
-WORTH_PACKING = 1024  # bytes; less fits into one packet anyway
-GZIP_MAGIC = b"\x1f\x8b"
-Handler = Callable[[Request], Awaitable[Response]]
 
 
-def limit_of(given: Parameters) -> int:
+def parse_limit(given: Parameters) -> int:
     """Return how many rows are wanted at most."""
-    limit = number_of(given, "limit") if given.one("limit") else LIMIT
-    if not 1 <= limit <= MOST:
-        raise BadDataError(f'invalid parameter "limit": it should be between 1 and {MOST}')
+    limit = parse_integer(given, "limit") if given.one("limit") else DEFAULT_LIMIT
+    if not 1 <= limit <= MAX_LIMIT:
+        raise BadDataError(f'invalid parameter "limit": it should be between 1 and {MAX_LIMIT}')
     return limit
 
 
-def number_of(given: Parameters, name: str) -> int:
+def parse_integer(given: Parameters, name: str) -> int:
     """Return a whole number that must be given."""
     text = given.one(name)
     if not re.fullmatch(r"[0-9]{1,18}", text):
@@ -74,7 +60,7 @@ def number_of(given: Parameters, name: str) -> int:
     return int(text)
 
 
-def cursor_of(given: Parameters) -> tuple[int, int] | None:
+def parse_cursor(given: Parameters) -> tuple[int, int] | None:
     """Return behind which time and number the page begins."""
     text = given.one("before")
     if not text:
@@ -163,7 +149,7 @@ def _letter(match: re.Match[str]) -> str:
 
 def _fields(text: bytes) -> list[tuple[str, str]]:
     return parse_qsl(
-        text.decode("latin-1"), keep_blank_values=True, errors="replace", max_num_fields=MOST_FIELDS
+        text.decode("latin-1"), keep_blank_values=True, errors="replace", max_num_fields=MAX_FIELDS
     )
 
 
@@ -231,26 +217,19 @@ def _selector(text: str) -> list[Matcher]:
             .removeprefix('invalid parameter "match[]": ')
         )
         raise BadDataError(f'invalid parameter "match[]": {why}') from None
-    if all(matches_nothing(matcher) for matcher in matchers):
+    if all(matches_empty(matcher) for matcher in matchers):
         raise BadDataError('invalid parameter "match[]": match[] must contain at least one non-empty matcher')
     return matchers
 
 
-def matches_nothing(matcher: Matcher) -> bool:
+def matches_empty(matcher: Matcher) -> bool:
     """Tell whether a series without the label fits."""
     return compile_value_test(matcher)("")
 
 
-def join_parameters(sets: Sequence[Sequence[str]]) -> list[str]:
+def merge_sorted(sets: Sequence[Sequence[str]]) -> list[str]:
     """Return what any of some sorted lists holds, sorted, each once."""
     return list(sets[0]) if len(sets) == 1 else sorted({word for words in sets for word in words})
-
-
-class QueryWork(Protocol):
-    """What answers questions about the store."""
-
-    async def ask(self, work: Work, seconds: float | None = None) -> Body:
-        """Return what the work makes of the store."""
 
 
 class CanceledError(QueryError):
@@ -260,31 +239,11 @@ class CanceledError(QueryError):
     status = 503
 
 
-class ChunkedResponse(Response):
-    """A body that is sent piece by piece, as fast as the client takes it."""
-
-    def __init__(self, body: Body, status: int, headers: Mapping[str, str], content_type: str) -> None:
-        self._pieces = body if isinstance(body, list) else _cut(body)
-        length = {"Content-Length": str(sum(map(len, self._pieces)))}
-        super().__init__(None, status, {**length, **headers}, content_type)
-
-    async def __call__(self, _: Scope, __: Receive, send: Send) -> None:
-        start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        await send(start)
-        for number, piece in enumerate(self._pieces, 1):
-            more = number < len(self._pieces)
-            await send({"type": "http.response.body", "body": piece, "more_body": more})
-
-
-def _cut(body: bytes) -> Sequence[bytes | memoryview]:
-    return [memoryview(body)[at : at + PIECE] for at in range(0, len(body) or 1, PIECE)]
-
-
 class BodyTooLargeError(Exception):
     """A body larger than is taken."""
 
 
-async def body_of(request: Request, most: int, seconds: float = BODY_SECONDS) -> bytes:
+async def read_body(request: Request, most: int, seconds: float = BODY_SECONDS) -> bytes:
     """Return the body of a request, unless it is too large or too slow."""
     content = bytearray()
     try:
@@ -298,63 +257,16 @@ async def body_of(request: Request, most: int, seconds: float = BODY_SECONDS) ->
     return bytes(content)
 
 
-async def parameters_of(request: Request) -> Parameters:
+async def read_parameters(request: Request) -> Parameters:
     """Return the parameters of a request, from its address and its form."""
     form = b""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.method == "POST" and kind == "application/x-www-form-urlencoded":
         try:
-            form = await body_of(request, MAX_FORM)
+            form = await read_body(request, MAX_FORM)
         except BodyTooLargeError as error:
             raise BadDataError(f"error parsing form values: {error}") from None
     return Parameters(request.scope["query_string"], form)
-
-
-def handle_errors(handler: Handler) -> Handler:
-    """Return the handler with its errors turned into answers."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except QueryError as error:
-            return error_response(error.status, error.kind, str(error))
-        except ClientDisconnect:
-            return Response(status_code=499)
-        except (StoreError, SecretsError, sqlite3.Error) as error:  # a full disk, most likely
-            log.error("while answering %s: %s", request.url.path, error)
-            return error_response(503, "unavailable", "vigie cannot get at its data now; its log says why")
-        except Exception:  # one bad answer must not end the server
-            log.exception("while answering %s", request.url.path)
-            return error_response(500, "internal", "vigie could not answer; its log says why")
-
-    return answer
-
-
-def error_response(status: int, kind: str, text: str, headers: dict[str, str] | None = None) -> Response:
-    """Return an error as Prometheus spells it."""
-    return Response(failure(kind, text), status, headers, JSON)
-
-
-def respond(body: Body, request: Request, content_type: str = JSON) -> Response:
-    """Return an answer, compressed where the client takes that; it may be so already, or come in pieces."""
-    headers = {"Vary": "Accept-Encoding"}
-    if isinstance(body, list):
-        return ChunkedResponse(body, 200, headers, content_type)
-    if not body.startswith(GZIP_MAGIC):
-        body = maybe_gzip(body, wants_gzip(request))
-    if body.startswith(GZIP_MAGIC):
-        headers["Content-Encoding"] = "gzip"
-    return ChunkedResponse(body, 200, headers, content_type)
-
-
-def wants_gzip(request: Request) -> bool:
-    """Tell whether the client takes gzip."""
-    return accepts_gzip(request.headers.get("accept-encoding", ""))
-
-
-def maybe_gzip(body: bytes, wanted: bool) -> bytes:
-    """Return the body, compressed if that is wanted and worth it."""
-    return gzip.compress(body) if wanted and len(body) > WORTH_PACKING else body
 
 
 async def cancel_on_disconnect(request: Request, asking: Coroutine[Any, Any, Body]) -> Body:

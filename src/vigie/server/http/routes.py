@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Match, Route, WebSocketRoute
 from starlette.types import Scope
 from starlette.websockets import WebSocket
 
-from vigie.server.http.requests import Handler, handle_errors
+from vigie.server.http.responses import Handler, handle_errors
 
 ROUTE = "vigie.route"  # where the scope of a request has the path of its route
 ACCESS = "vigie.access"  # and who may request it

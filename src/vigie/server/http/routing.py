@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
-from vigie.server.http.not_found import not_found
+from vigie.server.http.html import not_found
 
 
 class TextConvertor(Convertor[str]):
@@ -30,25 +30,25 @@ register_url_convertor("text", TextConvertor())
 
 def application(routes: list[BaseRoute]) -> Starlette:
     """Return the application with these routes; a redirect of Starlette's own would name the host it sees."""
-    app = Starlette(routes=routes, exception_handlers={404: _elsewhere})
+    app = Starlette(routes=routes, exception_handlers={404: _handle_not_found})
     app.router.redirect_slashes = False
     return app
 
 
-async def _elsewhere(request: Request, _: Exception) -> Response:
+async def _handle_not_found(request: Request, _: Exception) -> Response:
     """Lead from /jobs/ to /jobs, if there is such a route."""
-    if _known(request.scope, request.scope["path"][:-1]):
-        return RedirectResponse(f"../{_last_step(request.scope)}")
+    if _matches_route(request.scope, request.scope["path"][:-1]):
+        return RedirectResponse(f"../{_last_segment(request.scope)}")
     return not_found(request)
 
 
-def _known(scope: Scope, path: str) -> bool:
+def _matches_route(scope: Scope, path: str) -> bool:
     slash = scope["path"].endswith("/")
     routes = scope["app"].routes
     return slash and any(route.matches({**scope, "path": path})[0] is not Match.NONE for route in routes)
 
 
-def _last_step(scope: Scope) -> str:
+def _last_segment(scope: Scope) -> str:
     """Return the last part of an address that ends with a slash, as the client wrote it, and its query."""
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     last = path.partition(b"?")[0].removesuffix(b"/").rpartition(b"/")[2]

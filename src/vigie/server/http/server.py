@@ -13,13 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vigie.common.systemd import notify
 from vigie.server.http.protocols import LinkProtocol, ServerProtocol
-from vigie.server.http.requests import error_response
+from vigie.server.http.responses import error_response
 from vigie.wire.messages import MAX_MESSAGE
 
 MAX_CONNECTIONS = 20_000  # agents stay connected
 IDLE_SECONDS = 75
 STOP_SECONDS = 3  # for what is under way to be finished, and for answers to be fetched
-PART_SECONDS = 2.0  # for what was cancelled then to end
+CANCEL_SECONDS = 2.0  # for what was cancelled then to end
 STOPPED = error_response(503, "unavailable", "the server is being stopped")
 
 
@@ -27,7 +27,7 @@ class HttpServer(uvicorn.Server):
     """A uvicorn that leaves the signals to us, and waits for nobody at its end."""
 
     def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None = None) -> None:
-        super().__init__(_config(_excused(app)))
+        super().__init__(_config(_answer_cancelled(app)))
         self.config.load()
         self.config.ssl = tls
         self.stopping: asyncio.Future[None] | None = None
@@ -54,24 +54,24 @@ class HttpServer(uvicorn.Server):
                 connection.transport.abort()
         if tasks := list(self.server_state.tasks):
             # What they hold, such as the processes of questions, is let go of before the store is closed.
-            await asyncio.wait(tasks, timeout=PART_SECONDS)
+            await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
 
 
-def _excused(app: ASGIApp) -> ASGIApp:
+def _answer_cancelled(app: ASGIApp) -> ASGIApp:
     """Return the application; whom a stop leaves without an answer is told so."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+        started = False
 
-        async def noting(message: Message) -> None:
-            nonlocal begun
-            begun = True
+        async def note(message: Message) -> None:
+            nonlocal started
+            started = True
             await send(message)
 
         try:
-            await app(scope, receive, noting)
+            await app(scope, receive, note)
         except asyncio.CancelledError:  # nobody but a stop does that
-            if scope["type"] == "http" and not begun:
+            if scope["type"] == "http" and not started:
                 await STOPPED(scope, receive, send)
 
     return answer

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 class Certificate:
@@ -25,34 +25,34 @@ class Certificate:
 
     def __init__(self, certificate: str, key: str) -> None:
         self.file, self._key = certificate, key
-        self._seen = self._look()
-        self.context = self._shown = build_context(certificate, key)
-        self.context.sni_callback = self._show
+        self._stats = self._stat_files()
+        self.context = self._current = build_context(certificate, key)
+        self.context.sni_callback = self._select
 
     async def follow(self) -> None:
         """Look at the files again and again, for ever."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
             await asyncio.to_thread(self.refresh)
 
     def refresh(self) -> None:
         """Show what the files hold, if they have changed."""
-        seen = self._look()
-        if seen == self._seen:
+        stats = self._stat_files()
+        if stats == self._stats:
             return
-        self._seen = seen
+        self._stats = stats
         try:
-            self._shown = build_context(self.file, self._key)
+            self._current = build_context(self.file, self._key)
             shown = fingerprint(Path(self.file))
         except (ValueError, OSError) as error:
             log.error("the certificate stays as it was, as the new one is no good: %s", error)
         else:
             log.info("a new certificate is shown from now on: %s has fingerprint %s", self.file, shown)
 
-    def _show(self, connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
-        connection.context = self._shown
+    def _select(self, connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
+        connection.context = self._current
 
-    def _look(self) -> list[tuple[int, int, int] | None]:
+    def _stat_files(self) -> list[tuple[int, int, int] | None]:
         return [_state(file) for file in (self.file, self._key) if file]
 
 
@@ -77,7 +77,7 @@ def build_context(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
-def sans_of(file: Path) -> str:
+def read_certificate(file: Path) -> str:
     """Return the first certificate of a PEM file, which is the one that is shown."""
     found = CERTIFICATE.search(file.read_text(encoding="ascii", errors="replace"))
     if not found:
@@ -87,7 +87,7 @@ def sans_of(file: Path) -> str:
 
 def fingerprint(file: Path) -> str:
     """Return the fingerprint of the certificate that is shown."""
-    return f"sha256:{hashlib.sha256(ssl.PEM_cert_to_DER_cert(sans_of(file))).hexdigest()}"
+    return f"sha256:{hashlib.sha256(ssl.PEM_cert_to_DER_cert(read_certificate(file))).hexdigest()}"
 
 
 def _no_password() -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from vigie.server.http.requests import BodyTooLargeError, body_of
+from vigie.server.http.requests import BodyTooLargeError, read_body
 from vigie.server.ingest.batch_worker import BatchWorker
 from vigie.server.ingest.metadata import MOST_HELP, MOST_WORD, MetadataCache, MetricMetadata
 from vigie.server.metrics import ServerMetrics
@@ -196,7 +196,7 @@ class WriteRoute:
         if unknown:
             return PlainTextResponse(unknown + "\n", 415)
         try:
-            await self._write(await body_of(request, MAX_BODY))
+            await self._write(await read_body(request, MAX_BODY))
         except BodyTooLargeError as error:
             return PlainTextResponse(f"{error}\n", 413)
         except (MalformedProtobufError, SamplesRejectedError) as error:

@@ -12,7 +12,7 @@ from vigie.server.cluster.jobs import JobRecord
 from vigie.server.cluster.nodes import REMOVED, NodeRecord, NodeStore
 
 HOUR_MS = 3_600_000
-MOST_BINDINGS, MOST_JOBS, MOST_EVENTS = 200_000, 5_000, 5_000
+MAX_BINDINGS, MAX_JOBS, MAX_EVENTS = 200_000, 5_000, 5_000
 NO_LEDGERS = "this server reads another engine (--store) and keeps no nodes, events or jobs of its own"
 
 
@@ -24,13 +24,13 @@ class ClusterState(Protocol):
     def nodes(self) -> list[NodeRecord]:
         """Return every node that belongs to the cluster, by name."""
 
-    def held(self, since_ms: int, until_ms: int, user: str = "") -> list[StoredBinding]:
+    def bindings(self, since_ms: int, until_ms: int, user: str = "") -> list[StoredBinding]:
         """Return the bindings that lasted into a span, of one user or of all."""
 
-    def held_on(self, node: str, gpu: str, since_ms: int, until_ms: int) -> list[StoredBinding]:
+    def gpu_bindings(self, node: str, gpu: str, since_ms: int, until_ms: int) -> list[StoredBinding]:
         """Return the bindings of one GPU that lasted into a span."""
 
-    def jobs(self, wanted: BindingFilter, most: int = MOST_JOBS) -> list[JobRecord]:
+    def jobs(self, wanted: BindingFilter, most: int = MAX_JOBS) -> list[JobRecord]:
         """Return jobs, the newest first."""
 
     def hours(self, since_ms: int, until_ms: int) -> dict[str, float]:
@@ -55,27 +55,27 @@ class LocalClusterState:
         """Return every node that belongs to the cluster, by name."""
         return [node for node in self._registry.nodes() if node.state != REMOVED]
 
-    def held(self, since_ms: int, until_ms: int, user: str = "") -> list[StoredBinding]:
+    def bindings(self, since_ms: int, until_ms: int, user: str = "") -> list[StoredBinding]:
         """Return the bindings that lasted into a span, of one user or of all."""
-        return self._book.find(BindingFilter(user=user, since_ms=since_ms, until_ms=until_ms), MOST_BINDINGS)
+        return self._book.find(BindingFilter(user=user, since_ms=since_ms, until_ms=until_ms), MAX_BINDINGS)
 
-    def held_on(self, node: str, gpu: str, since_ms: int, until_ms: int) -> list[StoredBinding]:
+    def gpu_bindings(self, node: str, gpu: str, since_ms: int, until_ms: int) -> list[StoredBinding]:
         """Return the bindings of one GPU that lasted into a span."""
         wanted = BindingFilter(node=node, gpu=gpu, since_ms=since_ms, until_ms=until_ms)
-        return self._book.find(wanted, MOST_JOBS)
+        return self._book.find(wanted, MAX_JOBS)
 
     def hours(self, since_ms: int, until_ms: int) -> dict[str, float]:
         """Return for how many GPU-hours each user held something in a span."""
         found = self._book.users.find(BindingFilter(since_ms=since_ms, until_ms=until_ms), since_ms, until_ms)
         return {user.name: user.held_ms / HOUR_MS for user in found}
 
-    def jobs(self, wanted: BindingFilter, most: int = MOST_JOBS) -> list[JobRecord]:
+    def jobs(self, wanted: BindingFilter, most: int = MAX_JOBS) -> list[JobRecord]:
         """Return jobs, the newest first."""
         return self._book.jobs.find(wanted, most)
 
     def events(self, kinds: Collection[str], since_ms: int, until_ms: int) -> list[StoredEvent]:
         """Return events of these kinds that lasted into a span or began within it, the newest first."""
-        return self._events.overlapping(kinds, since_ms, until_ms, MOST_EVENTS)
+        return self._events.overlapping(kinds, since_ms, until_ms, MAX_EVENTS)
 
     def recent(self, since_ms: int, until_ms: int, most: int) -> list[StoredEvent]:
         """Return the newest events of a span, of any kind."""
@@ -90,10 +90,10 @@ class EmptyClusterState:
     def nodes(self) -> list[NodeRecord]:
         return []
 
-    def held(self, *_: object) -> list[StoredBinding]:
+    def bindings(self, *_: object) -> list[StoredBinding]:
         return []
 
-    held_on = held
+    gpu_bindings = bindings
 
     def jobs(self, *_: object) -> list[JobRecord]:
         return []

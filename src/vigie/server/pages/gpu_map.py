@@ -55,7 +55,7 @@ class GpuCells:
         held = self._snapshot.held.get(place)
         if not held:
             return None
-        first = min(held, key=lambda kept: (kept.binding.holder_kind != JOB, kept.binding.from_ms))
+        first = min(held, key=lambda stored: (stored.binding.holder_kind != JOB, stored.binding.from_ms))
         row = self._redactor.binding(first)
         name = row["facts"].get("name", "") or row["holder"]
         return Holder(row["kind"], row["holder"], name, row["user"])

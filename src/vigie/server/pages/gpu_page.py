@@ -13,7 +13,7 @@ from vigie.server.pages.humanize import format_value
 from vigie.server.pages.incident_rows import REASONS, IncidentRows
 from vigie.server.pages.queries import gpu_matcher
 from vigie.server.pages.query_batch import BatchQuery, BatchResult
-from vigie.server.pages.snapshot import JOB, Place, Snapshot, place_of
+from vigie.server.pages.snapshot import JOB, Place, Snapshot, parse_place
 from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.widgets import CRITICAL, OK, UNKNOWN, WARNING, build_stat, build_verdict
 from vigie.server.privacy.redactor import Redactor
@@ -105,7 +105,7 @@ async def build_gpu_page(
 ) -> GpuPage:
     here = gpu_matcher(*place)
     queries = {name: BatchQuery(query % here, ()) for name, query in HEALTH_QUERIES.items()}
-    found = await snapshots.asker.ask(queries, snapshot.at_ms)
+    found = await snapshots.runner.run(queries, snapshot.at_ms)
     cells = GpuCells(snapshot, redactor)
     cell, card = cells.build(place), snapshot.cards[place]
     incidents = IncidentRows(snapshot, redactor).all(lambda incident: place in incident.gpus)
@@ -228,8 +228,8 @@ def _holders(
     """Return whose it was in the last day and is, the oldest first."""
     node, gpu = place
     rows = []
-    for kept in snapshots.known.held_on(node, gpu, snapshot.at_ms - DAY_MS, snapshot.at_ms):
-        row = redactor.binding(kept)
+    for stored in snapshots.cluster.gpu_bindings(node, gpu, snapshot.at_ms - DAY_MS, snapshot.at_ms):
+        row = redactor.binding(stored)
         name, end = row["facts"].get("name", "") or row["holder"], row["to_ms"]
         to_ms = end if end is not None and end <= snapshot.at_ms else None
         rows.append(Allocation(row["kind"], row["holder"], name, row["user"], row["from_ms"], to_ms))
@@ -237,14 +237,18 @@ def _holders(
 
 
 def _xids(snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, place: Place) -> list[EventRow]:
-    found = snapshots.known.events(("xid",), 0, snapshot.at_ms)
-    mine = [kept for kept in found if (kept.event.where.get("node"), kept.event.where.get("gpu")) == place]
-    return convert([redactor.event(kept.json) for kept in mine[:MAX_XIDS]], list[EventRow])
+    found = snapshots.cluster.events(("xid",), 0, snapshot.at_ms)
+    mine = [
+        stored for stored in found if (stored.event.where.get("node"), stored.event.where.get("gpu")) == place
+    ]
+    return convert([redactor.event(stored.json) for stored in mine[:MAX_XIDS]], list[EventRow])
 
 
 def _ranks(snapshot: Snapshot, cells: GpuCells, place: Place) -> list[GpuCell]:
     """Return the other GPUs of the job that holds it."""
-    held = next((kept for kept in snapshot.held.get(place, ()) if kept.binding.holder_kind == JOB), None)
+    held = next(
+        (stored for stored in snapshot.held.get(place, ()) if stored.binding.holder_kind == JOB), None
+    )
     job = snapshot.jobs.get(held.binding.holder) if held else None
-    others = [other for text in (job.gpus if job else ()) if (other := place_of(text)) != place]
+    others = [other for text in (job.gpus if job else ()) if (other := parse_place(text)) != place]
     return [cells.build(other) for other in others[:MAX_RANKS] if other in snapshot.cards]

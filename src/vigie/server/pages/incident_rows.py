@@ -103,10 +103,10 @@ class IncidentRows:
             "clock": self._clock(incident),
             "node": incident.nodes[0] if incident.nodes else "?",
             "lasted": format_duration((incident.end_ms or self._snapshot.at_ms) - incident.begin_ms),
-            **self._told(incident),
+            **self._event_words(incident),
         }
 
-    def _told(self, incident: Incident) -> dict[str, str]:
+    def _event_words(self, incident: Incident) -> dict[str, str]:
         """Return what events said, as parts of a sentence."""
         facts = incident.facts
         told = self._redactor.event({"where": dict(facts), "what": facts.get("told", "")})["what"]

@@ -13,10 +13,10 @@ from vigie.server.pages.snapshot import Place
 from vigie.wire.api.rows import JobLadder, LadderStep, ReceiptLine
 
 POWER = "vigie_gpu_power_watts{%s}"
-NOT_STORED = "nothing was measured while it ran, or that is kept no more"
+NOT_STORED = "nothing was measured while it ran, or that is stored no more"
 HOUR_MS = 3_600_000
 POINTS = 240
-LEAST_STEP_MS = 60_000
+MIN_STEP_MS = 60_000
 LONGEST_MS = 7 * 24 * HOUR_MS
 STEPS = {
     "held": ("held", ""),
@@ -66,7 +66,7 @@ def _line(label: str, value: float | None, unit: str = "GPU-hours", reason: str 
 def sample_times(start_ms: int, end_ms: int) -> QuerySpan:
     """Return the moments of a job's life at which it is looked at."""
     start = max(start_ms, end_ms - LONGEST_MS)
-    step = max(LEAST_STEP_MS, (end_ms - start) // POINTS)
+    step = max(MIN_STEP_MS, (end_ms - start) // POINTS)
     return QuerySpan(end_ms - (end_ms - start) // step * step, end_ms, step)
 
 

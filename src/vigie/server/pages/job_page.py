@@ -21,7 +21,7 @@ from vigie.server.pages.job_ranks import build_ranks, rank_queries
 from vigie.server.pages.queries import nodes_matcher
 from vigie.server.pages.query_batch import BatchResult
 from vigie.server.pages.rows import JobRows
-from vigie.server.pages.snapshot import Place, Snapshot, place_of
+from vigie.server.pages.snapshot import Place, Snapshot, parse_place
 from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.pages.widgets import OK, UNKNOWN, WARNING, build_stat, build_verdict
 from vigie.server.privacy.redactor import Redactor
@@ -69,8 +69,8 @@ async def build_job_page(
     places, more, life = _places(job), NONE, NONE
     span = sample_times(job.start_ms, then.at_ms)
     if places and state != WAITING:
-        more = await snapshots.asker.ask(rank_queries(job.nodes), then.at_ms)
-        life = await snapshots.asker.ask({**ladder_queries(job.nodes), **receipt_queries(job.nodes)}, span)
+        more = await snapshots.runner.run(rank_queries(job.nodes), then.at_ms)
+        life = await snapshots.runner.run({**ladder_queries(job.nodes), **receipt_queries(job.nodes)}, span)
     rows = JobRows(then, redactor)
     ladder = rows.build_ladder(job) if state != WAITING else JobLadder()
     ranks, medians = build_ranks(then, places, more) if state != WAITING else ([], {})
@@ -121,7 +121,7 @@ def _out_of_service(snapshot: Snapshot, node: str) -> bool:
 
 
 def _places(job: JobRecord) -> list[Place]:
-    places = [place_of(text) for text in job.gpus]
+    places = [parse_place(text) for text in job.gpus]
     return sorted(
         places, key=lambda place: (place[0], int(place[1]) if place[1].isdecimal() else 0, place[1])
     )

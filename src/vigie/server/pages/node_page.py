@@ -132,7 +132,7 @@ def node_queries(name: str) -> dict[str, BatchQuery]:
 async def build_node_page(
     snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor, name: str
 ) -> NodePage:
-    found = await snapshots.asker.ask(node_queries(name), snapshot.at_ms)
+    found = await snapshots.runner.run(node_queries(name), snapshot.at_ms)
     incidents = IncidentRows(snapshot, redactor).all(lambda incident: name in incident.nodes)
     cells = GpuCells(snapshot, redactor)
     mine = [cells.build(card.place) for card in snapshot.on_node[name]]
@@ -233,9 +233,9 @@ def _details(snapshot: Snapshot, name: str, found: BatchResult) -> NodeDetails:
 def _holders(snapshot: Snapshot, redactor: Redactor, name: str, kind: str) -> list[NodeHolder]:
     """Return the containers or environments on a node, each with what it holds."""
     holders: dict[str, NodeHolder] = {}
-    for kept in snapshot.bindings:
-        if kept.node == name and kept.binding.holder_kind == kind:
-            row = redactor.binding(kept)
+    for stored in snapshot.bindings:
+        if stored.node == name and stored.binding.holder_kind == kind:
+            row = redactor.binding(stored)
             holder, image = row["holder"], row["facts"].get("image", "")
             first = NodeHolder(holder, row["user"], row["from_ms"], image, [])
             holders.setdefault(holder, first).gpus.extend(filter(None, [row["gpu"]]))

@@ -13,11 +13,11 @@ IDLE = 0.02  # at no moment of the last ten minutes more than that: held but idl
 HELD = 'count(max by (instance, gpu) (vigie_holder_info{gpu!=""}))'
 HOLDERS = 'max by (instance, gpu) (vigie_holder_info{gpu!=""})'
 BUSY_5M = "avg_over_time(vigie_gpu_busy_ratio[5m])"
-BUSY_MOST = "max_over_time(vigie_gpu_busy_ratio[10m])"
+BUSY_MAX = "max_over_time(vigie_gpu_busy_ratio[10m])"
 # The lines behind the numbers of the Cluster page.
 PRESENT_LINE = "count(vigie_gpu_info)"
 WORKING_LINE = f"count({BUSY_5M} >= {WORKING}) or 0 * count(vigie_gpu_info)"
-IDLE_LINE = f"count(({BUSY_MOST} < {IDLE}) and on (instance, gpu) {HOLDERS}) or 0 * count(vigie_gpu_info)"
+IDLE_LINE = f"count(({BUSY_MAX} < {IDLE}) and on (instance, gpu) {HOLDERS}) or 0 * count(vigie_gpu_info)"
 RUNNING_LINE = 'count(count by (holder) (vigie_holder_info{kind="job",resource!="queue"})) or 0 * count(up)'
 POWER_LINE = "sum(vigie_gpu_power_watts)"
 INFO = ("instance", "gpu", "uuid", "model", "vendor", "driver", "pci_bus_id")
@@ -34,17 +34,17 @@ PLAIN = {
     "vigie_gpu_clock_hertz": "clock",
     "vigie_gpu_processes": "processes",
 }
-GPU_ASKS = {
+GPU_QUERIES = {
     "info": BatchQuery("vigie_gpu_info", INFO),
     "plain": BatchQuery(f'{{__name__=~"{"|".join(PLAIN)}"}}', ("__name__", "instance", "gpu")),
     "busy_5m": BatchQuery(BUSY_5M),
-    "busy_most": BatchQuery(BUSY_MOST),
+    "busy_max": BatchQuery(BUSY_MAX),
     "sm_5m": BatchQuery("avg_over_time(DCGM_FI_PROF_SM_ACTIVE[5m])"),
     "tensor_5m": BatchQuery("avg_over_time(DCGM_FI_PROF_PIPE_TENSOR_ACTIVE[5m])"),
     "throttled": BatchQuery("vigie_gpu_throttled == 1", ("instance", "gpu", "reason")),
     "mig": BatchQuery("vigie_gpu_mig_instance_info", ("instance", "gpu", "exported_instance", "profile")),
 }
-NODE_ASKS = {
+NODE_QUERIES = {
     "up": BatchQuery('up{job="node"}', NODE),
     "cpu": BatchQuery('1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m]))', NODE),
     "ram": BatchQuery("1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes", NODE),
@@ -53,7 +53,7 @@ NODE_ASKS = {
 SLOW = ("mig", "cpu", "ram", "slurm")  # in a large cluster these are asked less often
 BEFORE_MS = 600_000
 BEFORE = BatchQuery('count(up{job="node"} offset 10m)', ())
-HOLDER_ASK = BatchQuery("vigie_holder_info", ("instance", "gpu", "resource", "kind", "holder", "user"))
+HOLDER_QUERY = BatchQuery("vigie_holder_info", ("instance", "gpu", "resource", "kind", "holder", "user"))
 KNOWN_GPUS = BatchQuery("last_over_time(vigie_gpu_info[6h])", INFO)
 
 

@@ -27,7 +27,7 @@ from vigie.server.query_executor import QueryExecutor
 
 HOUR_MS = 3_600_000
 SECONDS = 20.0  # a page that takes longer is of no use
-MANY = 5_000  # numbers of each series: as many as the look at some hours asks for, and no page
+MAX_POINTS = 5_000  # numbers of each series: as many as the look at some hours queries for, and no page
 T = TypeVar("T")
 
 
@@ -62,7 +62,7 @@ class BatchResult(NamedTuple):
         return rows.numbers() if isinstance(rows, ResultTable) else {row.labels: row.value for row in rows}
 
 
-class _Sent(msgspec.Struct, array_like=True):
+class _PackedResult(msgspec.Struct, array_like=True):
     """The same between processes."""
 
     rows: dict[str, PackedRows]
@@ -72,8 +72,8 @@ class _Sent(msgspec.Struct, array_like=True):
 class BatchRunner(Protocol):
     """Answers several questions at once."""
 
-    async def ask(
-        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = SECONDS
+    async def run(
+        self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = SECONDS
     ) -> BatchResult:
         """Return the answers at one time, or at every step of a span."""
 
@@ -87,18 +87,18 @@ class LocalRunner:
     def __init__(self, readers: QueryExecutor) -> None:
         self._readers = readers
 
-    async def ask(
-        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = SECONDS
+    async def run(
+        self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = SECONDS
     ) -> BatchResult:
         """Return the answers at one time, or at every step of a span."""
-        big = isinstance(at, QuerySpan) and len(asks) * at.steps > MANY
-        body = await self._readers.ask(partial(_answered, dict(asks), at), seconds, big=big)
-        sent = msgspec.msgpack.decode(join_chunks(body), type=_Sent)
+        big = isinstance(at, QuerySpan) and len(queries) * at.steps > MAX_POINTS
+        body = await self._readers.ask(partial(_run_batch, dict(queries), at), seconds, big=big)
+        sent = msgspec.msgpack.decode(join_chunks(body), type=_PackedResult)
         return BatchResult({name: ResultTable(packed) for name, packed in sent.rows.items()}, sent.errors)
 
     async def names(self, at_ms: int) -> list[str]:
         """Return the names of the metrics of the last hour."""
-        body = await self._readers.ask(partial(_named, at_ms), SECONDS)
+        body = await self._readers.ask(partial(_list_names, at_ms), SECONDS)
         return msgspec.msgpack.decode(join_chunks(body), type=list[str])
 
 
@@ -125,13 +125,13 @@ class RemoteRunner:
     def __init__(self, engine: RemoteEngines) -> None:
         self._engine = engine
 
-    async def ask(
-        self, asks: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = SECONDS
+    async def run(
+        self, queries: Mapping[str, BatchQuery], at: int | QuerySpan, seconds: float = SECONDS
     ) -> BatchResult:
         """Return the answers at one time, or at every step of a span."""
         try:
             async with asyncio.timeout(seconds):
-                return await asyncio.to_thread(_elsewhere, self._engine, asks, at)
+                return await asyncio.to_thread(_run_remotely, self._engine, queries, at)
         except TimeoutError:
             raise QueryTimeoutError(f"the engine elsewhere did not answer within {seconds:g} s") from None
 
@@ -142,50 +142,50 @@ class RemoteRunner:
         )
 
 
-def _answered(
-    asks: Mapping[str, BatchQuery], at: int | QuerySpan, storage: Storage, limits: QueryLimits
+def _run_batch(
+    queries: Mapping[str, BatchQuery], at: int | QuerySpan, storage: Storage, limits: QueryLimits
 ) -> bytes:
     span = at if isinstance(at, QuerySpan) else QuerySpan(at, at, 0)
-    expressions = list(_parsed(asks))
+    expressions = list(_parse_queries(queries))
     if not isinstance(at, QuerySpan):
         storage = batch_reads(storage, expressions, at, LOOKBACK_MS, limits.samples)
     engine = Engine(storage, limits, shared=SubexpressionCache(expressions))
 
-    def answer(ask: BatchQuery) -> PackedRows:
-        times, vector = engine.vector(ask.query, *span)
-        return PackedRows.of(vector, ask.labels, times)
+    def answer(query: BatchQuery) -> PackedRows:
+        times, vector = engine.vector(query.query, *span)
+        return PackedRows.of(vector, query.labels, times)
 
-    return msgspec.msgpack.encode(_Sent(*_collected(asks, answer)))
-
-
-def _parsed(asks: Mapping[str, BatchQuery]) -> Iterator[Expr]:
-    for ask in asks.values():
-        with suppress(BadDataError):  # who asks it will be told
-            yield parse(ask.query)
+    return msgspec.msgpack.encode(_PackedResult(*_run_each(queries, answer)))
 
 
-def _named(at_ms: int, storage: Storage, _: QueryLimits) -> bytes:
+def _parse_queries(queries: Mapping[str, BatchQuery]) -> Iterator[Expr]:
+    for query in queries.values():
+        with suppress(BadDataError):  # who queries it will be told
+            yield parse(query.query)
+
+
+def _list_names(at_ms: int, storage: Storage, _: QueryLimits) -> bytes:
     return msgspec.msgpack.encode(storage.label_values("__name__", EVERYTHING, at_ms - HOUR_MS, at_ms))
 
 
-def _elsewhere(engine: LocalEngine, asks: Mapping[str, BatchQuery], at: int | QuerySpan) -> BatchResult:
-    def answer(ask: BatchQuery) -> Sequence[SeriesRow]:
-        query = ask.query
-        found = engine.range(query, *at) if isinstance(at, QuerySpan) else engine.instant(query, at)
-        return [row for series in found.series if (row := _row(series, ask.labels))]
+def _run_remotely(engine: LocalEngine, queries: Mapping[str, BatchQuery], at: int | QuerySpan) -> BatchResult:
+    def answer(query: BatchQuery) -> Sequence[SeriesRow]:
+        text = query.query
+        result = engine.range(text, *at) if isinstance(at, QuerySpan) else engine.instant(text, at)
+        return [row for series in result.series if (row := _row(series, query.labels))]
 
-    return BatchResult(*_collected(asks, answer))
+    return BatchResult(*_run_each(queries, answer))
 
 
-def _collected(
-    asks: Mapping[str, BatchQuery], answer: Callable[[BatchQuery], T]
+def _run_each(
+    queries: Mapping[str, BatchQuery], answer: Callable[[BatchQuery], T]
 ) -> tuple[dict[str, T], dict[str, str]]:
     """Ask one by one; a question that the data do not allow costs itself only."""
     found: dict[str, T] = {}
     errors: dict[str, str] = {}
-    for name, ask in asks.items():
+    for name, query in queries.items():
         try:
-            found[name] = answer(ask)
+            found[name] = answer(query)
         except TooManySamplesError:
             raise  # too much for a thread: a process of its own may do it
         except (BadDataError, ExecutionError) as error:
@@ -197,7 +197,7 @@ def _row(series: ResultSeries, labels: Sequence[str]) -> SeriesRow | None:
     """Return what is wanted of a series; a number that is none is as good as absent."""
     if len(series.values) == 1:
         times, values = series.times.tolist(), series.values.tolist()
-        return None if math.isnan(values[0]) else SeriesRow(_wanted(series, labels), times, values)
+        return None if math.isnan(values[0]) else SeriesRow(_pick_labels(series, labels), times, values)
     pairs = [
         (moment, value)
         for moment, value in zip(series.times.tolist(), series.values.tolist(), strict=True)
@@ -205,8 +205,10 @@ def _row(series: ResultSeries, labels: Sequence[str]) -> SeriesRow | None:
     ]
     if not pairs:
         return None
-    return SeriesRow(_wanted(series, labels), [moment for moment, _ in pairs], [value for _, value in pairs])
+    return SeriesRow(
+        _pick_labels(series, labels), [moment for moment, _ in pairs], [value for _, value in pairs]
+    )
 
 
-def _wanted(series: ResultSeries, labels: Sequence[str]) -> Key:
+def _pick_labels(series: ResultSeries, labels: Sequence[str]) -> Key:
     return tuple([series.labels.get(name, "") for name in labels])

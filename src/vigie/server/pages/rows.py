@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from vigie.server.cluster.jobs import UNKNOWN, WAITING, JobRecord
 from vigie.server.pages.humanize import format_duration
 from vigie.server.pages.incident_rows import by_severity
-from vigie.server.pages.snapshot import UNHEARD, Place, Snapshot, place_of
+from vigie.server.pages.snapshot import UNHEARD, Place, Snapshot, parse_place
 from vigie.server.privacy.redactor import Redactor
 from vigie.wire.api.rows import JobLadder, JobRow, NodeRow, SlurmState
 
@@ -121,7 +121,7 @@ class JobRows:
 
     def build_ladder(self, job: JobRecord) -> JobLadder:
         """Return of how many GPUs a job makes use, step by step; a step that nobody measures is absent."""
-        places, snapshot = [place_of(text) for text in job.gpus], self._snapshot
+        places, snapshot = [parse_place(text) for text in job.gpus], self._snapshot
 
         def total(of: Callable[[Place], float | None]) -> float | None:
             parts = [of(place) for place in places]

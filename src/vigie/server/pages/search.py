@@ -84,7 +84,7 @@ def _jobs(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
 
 
 def _users(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]:
-    for name in sorted({kept.binding.user for kept in snapshot.bindings if kept.binding.user}):
+    for name in sorted({stored.binding.user for stored in snapshot.bindings if stored.binding.user}):
         shown = redactor.user(name)
         yield SearchResult("user", shown, "", f"user/{quote(shown, safe='')}")
 
@@ -95,8 +95,8 @@ def _incidents(snapshot: Snapshot, redactor: Redactor) -> Iterator[SearchResult]
 
 
 def _events(redactor: Redactor, events: Sequence[StoredEvent]) -> Iterator[SearchResult]:
-    for kept in events:
-        row: dict[str, Any] = redactor.event(kept.json)
+    for stored in events:
+        row: dict[str, Any] = redactor.event(stored.json)
         link = f"events?node={quote(row['node'], safe='')}&kind={quote(row['kind'], safe='')}"
         yield SearchResult("event", row["kind"], f"{row['node']}: {row['what']}", link)
 

@@ -64,9 +64,9 @@ class Snapshot:
         self.unfinished = False  # the samples are still being looked at for what is wrong
         self.young = False  # nothing was watched ten minutes before
         self.held: dict[Place, list[StoredBinding]] = defaultdict(list)
-        for kept in held:
-            if kept.binding.gpu:
-                self.held[kept.node, kept.binding.gpu].append(kept)
+        for stored in held:
+            if stored.binding.gpu:
+                self.held[stored.node, stored.binding.gpu].append(stored)
         self.bindings = held
         self._further: dict[tuple[str, Place], list[Key]] = defaultdict(list)
         for name in SEVERAL:
@@ -124,7 +124,7 @@ class Snapshot:
 
     def idle(self, place: Place) -> bool | None:
         """Tell whether a GPU did nothing at all in the last ten minutes."""
-        most = self.number("busy_most", *place)
+        most = self.number("busy_max", *place)
         return None if most is None else most < IDLE
 
     def running(self) -> list[JobRecord]:
@@ -152,7 +152,7 @@ def gpu_infos(found: BatchResult, name: str) -> dict[Place, GpuInfo]:
     return {card.place: card for card in (GpuInfo(*key) for key in found.numbers(name))}
 
 
-def allocations_of(found: BatchResult, name: str, at_ms: int) -> list[StoredBinding]:
+def bindings_from_samples(found: BatchResult, name: str, at_ms: int) -> list[StoredBinding]:
     """Return who holds what as samples tell it, which do not know since when."""
     rows = (row.labels for row in found.rows.get(name, ()))
     return [
@@ -161,7 +161,7 @@ def allocations_of(found: BatchResult, name: str, at_ms: int) -> list[StoredBind
     ]
 
 
-def place_of(text: str) -> Place:
+def parse_place(text: str) -> Place:
     """Return the place that is written as node:gpu."""
     node, _, gpu = text.rpartition(":")
     return node, gpu

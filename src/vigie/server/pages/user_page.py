@@ -34,14 +34,14 @@ COMMANDS = {"job": "scancel {id}", "environment": "genv devices detach --eid {id
 
 def find_places(snapshot: Snapshot, user: str) -> list[Place]:
     """Return the GPUs that a user holds."""
-    mine = {place for place, held in snapshot.held.items() for kept in held if kept.binding.user == user}
+    mine = {place for place, held in snapshot.held.items() for stored in held if stored.binding.user == user}
     return [card.place for cards in snapshot.on_node.values() for card in cards if card.place in mine]
 
 
 async def build_users_page(snapshots: SnapshotCache, snapshot: Snapshot, redactor: Redactor) -> UsersPage:
     """Return all users, those who hold most first."""
-    hours = await asyncio.to_thread(snapshots.known.hours, snapshot.at_ms - WEEK * DAY_MS, snapshot.at_ms)
-    names = {kept.binding.user for kept in snapshot.bindings if kept.binding.user} | set(hours)
+    hours = await asyncio.to_thread(snapshots.cluster.hours, snapshot.at_ms - WEEK * DAY_MS, snapshot.at_ms)
+    names = {stored.binding.user for stored in snapshot.bindings if stored.binding.user} | set(hours)
     rows = []
     for name in names:
         places = find_places(snapshot, name)
@@ -83,8 +83,8 @@ async def build_user_page(
         JobRows(snapshot, redactor),
     )
     span = _span(snapshot.at_ms)
-    worked = await snapshots.asker.ask({"worked": BatchQuery(WORKED % _mine(user), ())}, span)
-    held = await asyncio.to_thread(snapshots.known.held, span.start, snapshot.at_ms, user)
+    worked = await snapshots.runner.run({"worked": BatchQuery(WORKED % _mine(user), ())}, span)
+    held = await asyncio.to_thread(snapshots.cluster.bindings, span.start, snapshot.at_ms, user)
     days = build_days(snapshot.at_ms, held, worked)
     jobs = _jobs(snapshot, user)
     week = round(sum(day.held for day in days), 1)
@@ -206,11 +206,11 @@ def build_days(at_ms: int, held: list[StoredBinding], worked: BatchResult) -> li
     for day in range(today - WEEK + 1, today + 1):
         begin, end = day * DAY_MS, min((day + 1) * DAY_MS, at_ms)
         spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        for kept in held:
-            first = max(kept.binding.from_ms, begin)
-            last = end if kept.binding.to_ms is None else min(kept.binding.to_ms, end)
-            if kept.binding.gpu and last > first:
-                spans[kept.node, kept.binding.gpu].append((first, last))
+        for stored in held:
+            first = max(stored.binding.from_ms, begin)
+            last = end if stored.binding.to_ms is None else min(stored.binding.to_ms, end)
+            if stored.binding.gpu and last > first:
+                spans[stored.node, stored.binding.gpu].append((first, last))
         name = datetime.fromtimestamp(begin / 1000, UTC).strftime("%Y-%m-%d")
         hours = round(sum(map(_cover, spans.values())) / HOUR_MS, 2)
         rows.append(UserDay(name, hours, round(done[day], 2) if day in done else None))
@@ -246,9 +246,9 @@ def _idle(snapshot: Snapshot, cells: GpuCells, places: list[Place]) -> list[Idle
 
 def _holders(snapshot: Snapshot, redactor: Redactor, user: str, kind: str) -> list[UserHolder]:
     holders: dict[tuple[str, str], UserHolder] = {}
-    for kept in snapshot.bindings:
-        if kept.binding.user == user and kept.binding.holder_kind == kind:
-            row = redactor.binding(kept)
-            first = UserHolder(row["holder"], kept.node, row["from_ms"], [])
-            holders.setdefault((kept.node, row["holder"]), first).gpus.extend(filter(None, [row["gpu"]]))
+    for stored in snapshot.bindings:
+        if stored.binding.user == user and stored.binding.holder_kind == kind:
+            row = redactor.binding(stored)
+            first = UserHolder(row["holder"], stored.node, row["from_ms"], [])
+            holders.setdefault((stored.node, row["holder"]), first).gpus.extend(filter(None, [row["gpu"]]))
     return [holders[key] for key in sorted(holders)]

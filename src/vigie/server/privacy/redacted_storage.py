@@ -23,10 +23,9 @@ from vigie.query.storage import (
     Storage,
     StorageView,
 )
-from vigie.server.http.requests import QueryWork
 from vigie.server.http.responses import Body
 from vigie.server.privacy.redactor import Pseudonyms, current_pseudonyms
-from vigie.server.query_executor import Work
+from vigie.server.query_executor import QueryWork, Work
 
 Test = Callable[[Labels], bool]
 

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from vigie.common.listen import split_address
 from vigie.common.yaml_writer import write_yaml
 from vigie.server.cluster.nodes import LATE, LOST, UP, NodeRecord
-from vigie.server.http.requests import respond
+from vigie.server.http.responses import respond
 from vigie.server.http.routes import ApiRoute, Operation
 from vigie.server.scrape.target import InvalidTargetError, Target, target_of
 from vigie.server.staleness.activity import JOB

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from vigie.server.http.requests import BodyTooLargeError, body_of
+from vigie.server.http.requests import BodyTooLargeError, read_body
 from vigie.server.http.routes import ADMIN, JSON, ApiRoute, Content, Operation, RouteAccess
 from vigie.server.scrape.target import InvalidTargetError, target_of
 from vigie.server.scrape.target_store import TargetConflictError, TargetStore
@@ -122,7 +122,7 @@ class RegistrationRoutes:
 
 async def _body(request: Request, kind: type[_Body]) -> _Body:
     try:
-        return msgspec.json.decode(await body_of(request, MAX_BODY), type=kind)
+        return msgspec.json.decode(await read_body(request, MAX_BODY), type=kind)
     except BodyTooLargeError as error:
         raise RegistrationError(413, str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

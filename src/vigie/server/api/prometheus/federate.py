@@ -17,7 +17,7 @@ from vigie.query.functions.number_format import format_number
 from vigie.query.limits import QueryLimits
 from vigie.query.storage import Labels, Matcher, Storage
 from vigie.query.vectors import Key, label_set_key
-from vigie.server.http.requests import maybe_gzip
+from vigie.server.http.responses import maybe_gzip
 from vigie.store.series.layout import NAME
 
 # Other letters than these are only for who asks for them; a line break would even begin a series of its own.

@@ -16,10 +16,11 @@ from vigie.query.arrays import Floats, Times
 from vigie.query.engine import QueryResult, ResultSeries
 from vigie.query.functions.number_format import format_number
 from vigie.query.storage import Labels
+from vigie.server.http.responses import make_printable
 
 TRUNCATED = "results truncated due to limit"
-KEPT_TIMES = 256
-TOGETHER = 64  # series that are looked at at once
+MAX_FRAMES = 256
+BATCH_SERIES = 64  # series that are looked at at once
 DIGITS = np.array([b"%d" % number for number in range(10_000)], dtype="S4").view(np.uint32)
 _json = msgspec.json.Encoder().encode
 _sorted_json = msgspec.json.Encoder(order="deterministic").encode  # by the names of labels
@@ -30,11 +31,6 @@ def success(data: bytes, warnings: Sequence[str] = ()) -> bytes:
     return b'{"status":"success","data":%b%b}' % (data, _warnings(warnings))
 
 
-def failure(kind: str, text: str) -> bytes:
-    """Return the body of an error."""
-    return _json({"status": "error", "errorType": kind, "error": printable(text)})
-
-
 def document(data: Any, warnings: Sequence[str] = ()) -> bytes:
     """Return the body of an answer that is a document."""
     return success(_json(data), warnings)
@@ -42,18 +38,18 @@ def document(data: Any, warnings: Sequence[str] = ()) -> bytes:
 
 def encode_strings(found: Sequence[str], limit: int | None) -> bytes:
     """Return the body of an answer that is a list of words, at most so many."""
-    return document([printable(word) for word in found[:limit]], _remark(len(found), limit))
+    return document([make_printable(word) for word in found[:limit]], _truncation(len(found), limit))
 
 
 def label_sets(found: Sequence[Labels], limit: int | None) -> bytes:
     """Return the body of an answer that is a list of series, at most so many."""
-    return success(b"[%b]" % b",".join(map(_labels, found[:limit])), _remark(len(found), limit))
+    return success(b"[%b]" % b",".join(map(_labels, found[:limit])), _truncation(len(found), limit))
 
 
 def result(answer: QueryResult, at: int, limit: int | None = None, stats: Any = None) -> Iterator[bytes]:
     """Yield the body of the answer to a query, part by part; `at` is the time of a text."""
     many = answer.kind in ("vector", "matrix")
-    remarks = (*answer.warnings, *(_remark(len(answer.series), limit) if many else ()))
+    remarks = (*answer.warnings, *(_truncation(len(answer.series), limit) if many else ()))
     yield b'{"status":"success","data":{"resultType":"%b","result":' % answer.kind.encode()
     yield from _result(answer, at, limit)
     if stats is not None:
@@ -70,7 +66,7 @@ def numbers(values: Floats) -> list[bytes]:
     found = (text + b",").replace(b".0,", b",")[:-1].split(b",")
     if b"e" in text or b"n" in text:
         found = [
-            _odd(token, value) if b"e" in token or token == b"null" else token
+            _spell_as_go(token, value) if b"e" in token or token == b"null" else token
             for token, value in zip(found, values.tolist(), strict=True)
         ]
     return found
@@ -83,12 +79,7 @@ def encode_time(time: int) -> str:
     return f"{sign}{whole}.{rest:03}" if rest else f"{sign}{whole}"
 
 
-def printable(text: str) -> str:
-    """Return text that UTF-8 can hold: a name read from a file may not be."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _odd(token: bytes, value: float) -> bytes:
+def _spell_as_go(token: bytes, value: float) -> bytes:
     """Return a number with an exponent, or one that JSON lacks, as Go spells it."""
     if token == b"null":
         return format_number(value).encode()
@@ -110,7 +101,7 @@ def _warnings(texts: Sequence[str]) -> bytes:
 def _result(answer: QueryResult, at: int, limit: int | None) -> Iterator[bytes]:
     """Yield the JSON of the result, part by part."""
     if answer.kind == "string":
-        yield b"[%b,%b]" % (encode_time(at).encode(), _json(printable(answer.text)))
+        yield b"[%b,%b]" % (encode_time(at).encode(), _json(make_printable(answer.text)))
     elif answer.kind == "scalar":  # which Prometheus never gives an exponent
         yield b'[%b,"%b"]' % (
             encode_time(at).encode(),
@@ -140,16 +131,16 @@ def _points(series: Sequence[ResultSeries]) -> list[bytes]:
 
 
 def _lines(all_series: Iterable[ResultSeries]) -> Iterator[bytes]:
-    kept: dict[bytes, _Frame] = {}
+    frames: dict[bytes, _Frame] = {}
     before = b""
     for times, some in _sharing(all_series):
         key = times.tobytes()
-        frame = kept.get(key)
+        frame = frames.get(key)
         if frame is None:
-            if len(kept) >= KEPT_TIMES:
-                kept.clear()
-            frame = kept[key] = _Frame(times)
-        texts = frame.filled(np.stack([series.values for series in some]))
+            if len(frames) >= MAX_FRAMES:
+                frames.clear()
+            frame = frames[key] = _Frame(times)
+        texts = frame.fill(np.stack([series.values for series in some]))
         for series, text in zip(some, texts, strict=True):
             yield b'%b{"metric":%b,"values":[' % (before, _labels(series.labels))
             yield text
@@ -161,7 +152,7 @@ def _sharing(all_series: Iterable[ResultSeries]) -> Iterator[tuple[Times, list[R
     """Yield series that follow one another and have the same times, a few at a time."""
     some: list[ResultSeries] = []
     for series in all_series:
-        if some and (series.times is not some[0].times or len(some) >= TOGETHER):
+        if some and (series.times is not some[0].times or len(some) >= BATCH_SERIES):
             yield some[0].times, some
             some = []
         some.append(series)
@@ -180,7 +171,7 @@ class _Frame:
         texts = texts.reshape(len(times), -1)
         self._cells = np.hstack([texts, np.zeros((len(times), 1), dtype=np.uint32)])
 
-    def filled(self, values: Floats) -> Iterator[bytes]:
+    def fill(self, values: Floats) -> Iterator[bytes]:
         """Yield the text with the values of each series in it."""
         with np.errstate(invalid="ignore"):
             whole = values.astype(np.int64)
@@ -208,8 +199,8 @@ def _labels(labels: Mapping[str, str]) -> bytes:
     try:
         return _sorted_json(dict(labels))
     except UnicodeEncodeError:
-        return _sorted_json({printable(name): printable(value) for name, value in labels.items()})
+        return _sorted_json({make_printable(name): make_printable(value) for name, value in labels.items()})
 
 
-def _remark(count: int, limit: int | None) -> tuple[str, ...]:
+def _truncation(count: int, limit: int | None) -> tuple[str, ...]:
     return (TRUNCATED,) if limit is not None and count > limit else ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from vigie.server.http.requests import Handler
+from vigie.server.http.responses import Handler
 from vigie.server.http.routes import (
     BAD_PARAMETER,
     COUNT,

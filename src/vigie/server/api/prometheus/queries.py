@@ -26,18 +26,14 @@ from vigie.server.http.requests import (
     EARLIEST,
     LATEST,
     Parameters,
-    QueryWork,
     cancel_on_disconnect,
-    join_parameters,
     label_name,
-    maybe_gzip,
-    parameters_of,
-    respond,
-    wants_gzip,
+    merge_sorted,
+    read_parameters,
 )
-from vigie.server.http.responses import Body, join_chunks, split_chunks
+from vigie.server.http.responses import Body, join_chunks, maybe_gzip, respond, split_chunks, wants_gzip
 from vigie.server.metrics import ServerMetrics
-from vigie.server.query_executor import Work
+from vigie.server.query_executor import QueryWork, Work
 
 
 class QueryRequest(NamedTuple):
@@ -53,7 +49,7 @@ class QueryRequest(NamedTuple):
 
 
 class LabelRequest(NamedTuple):
-    """A look-up of labels or series: what fits any of the selectors in a time span."""
+    """A lookup_request-up of labels or series: what fits any of the selectors in a time span."""
 
     selectors: Sequence[Sequence[Matcher]]
     start: int
@@ -61,52 +57,66 @@ class LabelRequest(NamedTuple):
     limit: int | None = None
 
 
-def run_query(question: QueryRequest, gzip: bool, storage: Storage, limits: QueryLimits) -> Body:
+def run_query(query_request: QueryRequest, gzip: bool, storage: Storage, limits: QueryLimits) -> Body:
     """Return the body of the answer to a query."""
-    begun = time.perf_counter()
-    engine = Engine(storage, limits, lookback=question.lookback or LOOKBACK_MS)
-    found = _asked(engine, question)
-    taken = time.perf_counter() - begun
-    stats = _stats(engine, taken) if question.stats else None
-    body = split_chunks(json_encoder.result(found, question.end, question.limit, stats))
+    started = time.perf_counter()
+    engine = Engine(storage, limits, lookback=query_request.lookback or LOOKBACK_MS)
+    found = _evaluate(engine, query_request)
+    elapsed = time.perf_counter() - started
+    stats = _stats(engine, elapsed) if query_request.stats else None
+    body = split_chunks(json_encoder.result(found, query_request.end, query_request.limit, stats))
     return maybe_gzip(join_chunks(body), gzip) if gzip else body
 
 
-def series(look: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
+def series(lookup_request: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
     """Return the body with the label sets that fit."""
     found: dict[Any, Labels] = {}
-    for matchers in look.selectors:
-        for labels in _series(look, matchers, storage):
+    for matchers in lookup_request.selectors:
+        for labels in _series(lookup_request, matchers, storage):
             found.setdefault(label_set_key(labels), labels)
     ordered = sorted(found.values(), key=label_sort_key)
-    return maybe_gzip(json_encoder.label_sets(ordered, look.limit), gzip)
+    return maybe_gzip(json_encoder.label_sets(ordered, lookup_request.limit), gzip)
 
 
-def _series(look: LabelRequest, matchers: Sequence[Matcher], storage: Storage) -> list[Labels]:
-    if look.limit is not None and isinstance(storage, ListableStorage):
-        return storage.first_series(matchers, look.start, look.end, look.limit + 1)  # one more, to say so
-    return storage.series(matchers, look.start, look.end)
+def _series(lookup_request: LabelRequest, matchers: Sequence[Matcher], storage: Storage) -> list[Labels]:
+    if lookup_request.limit is not None and isinstance(storage, ListableStorage):
+        return storage.first_series(
+            matchers, lookup_request.start, lookup_request.end, lookup_request.limit + 1
+        )  # one more, to say so
+    return storage.series(matchers, lookup_request.start, lookup_request.end)
 
 
-def label_names(look: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
+def label_names(lookup_request: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
     """Return the body with the names of labels."""
-    return _words(look, gzip, lambda matchers: storage.label_names(matchers, look.start, look.end))
+    return _words(
+        lookup_request,
+        gzip,
+        lambda matchers: storage.label_names(matchers, lookup_request.start, lookup_request.end),
+    )
 
 
-def label_values(name: str, look: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits) -> bytes:
+def label_values(
+    name: str, lookup_request: LabelRequest, gzip: bool, storage: Storage, _: QueryLimits
+) -> bytes:
     """Return the body with the values of a label."""
-    return _words(look, gzip, lambda matchers: storage.label_values(name, matchers, look.start, look.end))
+    return _words(
+        lookup_request,
+        gzip,
+        lambda matchers: storage.label_values(name, matchers, lookup_request.start, lookup_request.end),
+    )
 
 
-def _words(look: LabelRequest, gzip: bool, lookup: Callable[[Sequence[Matcher]], list[str]]) -> bytes:
-    sets = [lookup(matchers) for matchers in look.selectors or [EVERYTHING]]
-    return maybe_gzip(json_encoder.encode_strings(join_parameters(sets), look.limit), gzip)
+def _words(
+    lookup_request: LabelRequest, gzip: bool, lookup: Callable[[Sequence[Matcher]], list[str]]
+) -> bytes:
+    sets = [lookup(matchers) for matchers in lookup_request.selectors or [EVERYTHING]]
+    return maybe_gzip(json_encoder.encode_strings(merge_sorted(sets), lookup_request.limit), gzip)
 
 
-def _asked(engine: Engine, question: QueryRequest) -> QueryResult:
-    if question.step is None:
-        return engine.instant(question.query, question.end)
-    return engine.range(question.query, question.start, question.end, question.step)
+def _evaluate(engine: Engine, query_request: QueryRequest) -> QueryResult:
+    if query_request.step is None:
+        return engine.instant(query_request.query, query_request.end)
+    return engine.range(query_request.query, query_request.start, query_request.end, query_request.step)
 
 
 def _stats(engine: Engine, seconds: float) -> dict[str, Any]:
@@ -149,69 +159,69 @@ class Queries:
 
     async def query(self, request: Request) -> Response:
         """Answer a query at one time."""
-        given = await parameters_of(request)
-        at = given.time_or("time", self._clock())
-        question = QueryRequest(given.one("query"), at, at)
-        return await self._queried("query", request, given, question)
+        parameters = await read_parameters(request)
+        at = parameters.time_or("time", self._clock())
+        query_request = QueryRequest(parameters.one("query"), at, at)
+        return await self._run("query", request, parameters, query_request)
 
     async def query_range(self, request: Request) -> Response:
         """Answer a query at every step."""
-        given = await parameters_of(request)
-        start, end = given.time("start"), given.time("end")
+        parameters = await read_parameters(request)
+        start, end = parameters.time("start"), parameters.time("end")
         if end < start:
             raise BadDataError('invalid parameter "end": end timestamp must not be before start time')
-        question = QueryRequest(given.one("query"), start, end, given.duration("step"))
-        return await self._queried("query_range", request, given, question)
+        query_request = QueryRequest(parameters.one("query"), start, end, parameters.duration("step"))
+        return await self._run("query_range", request, parameters, query_request)
 
     async def series(self, request: Request) -> Response:
         """Answer which series fit."""
-        given = await parameters_of(request)
-        if not given.every("match[]"):
+        parameters = await read_parameters(request)
+        if not parameters.every("match[]"):
             raise BadDataError("no match[] parameter provided")
-        return await self._asked("series", request, partial(series, await _look(given)))
+        return await self._execute("series", request, partial(series, await _read_lookup(parameters)))
 
     async def labels(self, request: Request) -> Response:
-        given = await parameters_of(request)
-        return await self._asked("labels", request, partial(label_names, await _look(given)))
+        parameters = await read_parameters(request)
+        return await self._execute("labels", request, partial(label_names, await _read_lookup(parameters)))
 
     async def label_values(self, request: Request) -> Response:
         """Answer which values a label has."""
-        given = await parameters_of(request)
+        parameters = await read_parameters(request)
         name = label_name(request.path_params["name"])
-        look = await _look(given)
-        return await self._asked("label_values", request, partial(label_values, name, look))
+        lookup_request = await _read_lookup(parameters)
+        return await self._execute("label_values", request, partial(label_values, name, lookup_request))
 
     async def exemplars(self, request: Request) -> Response:
-        """Answer that there are none, to a question that makes sense."""
-        given = await parameters_of(request)
-        if given.time_or("end", LATEST) < given.time_or("start", EARLIEST):
+        """Answer that there are none, to a query_request that makes sense."""
+        parameters = await read_parameters(request)
+        if parameters.time_or("end", LATEST) < parameters.time_or("start", EARLIEST):
             raise BadDataError("end timestamp must not be before start timestamp")
-        await asyncio.to_thread(format_query, given.one("query"))
+        await asyncio.to_thread(format_query, parameters.one("query"))
         return respond(json_encoder.document([]), request)
 
     async def format_query(self, request: Request) -> Response:
         """Answer a query in its usual spelling."""
-        given = await parameters_of(request)
+        parameters = await read_parameters(request)
         return respond(
-            json_encoder.document(await asyncio.to_thread(format_query, given.one("query"))), request
+            json_encoder.document(await asyncio.to_thread(format_query, parameters.one("query"))), request
         )
 
-    async def _queried(
-        self, kind: str, request: Request, given: Parameters, question: QueryRequest
+    async def _run(
+        self, kind: str, request: Request, parameters: Parameters, query_request: QueryRequest
     ) -> Response:
-        timeout = given.duration_or_none("timeout")
-        question = question._replace(
-            lookback=given.duration_or_none("lookback_delta"),
-            limit=given.limit(),
-            stats=bool(given.one("stats")),
+        timeout = parameters.duration_or_none("timeout")
+        query_request = query_request._replace(
+            lookback=parameters.duration_or_none("lookback_delta"),
+            limit=parameters.limit(),
+            stats=bool(parameters.one("stats")),
         )
-        if question.step is not None:
+        if query_request.step is not None:
             # Refused before a reader is bothered, and before the text is parsed, as Prometheus does.
-            _check_steps(question.start, question.end, question.step, self._limits.points)
+            _check_steps(query_request.start, query_request.end, query_request.step, self._limits.points)
         seconds = None if timeout is None else max(timeout / 1000, 0.0)
-        return await self._asked(kind, request, partial(run_query, question), seconds)
+        return await self._execute(kind, request, partial(run_query, query_request), seconds)
 
-    async def _asked(
+    async def _execute(
         self, kind: str, request: Request, make: Callable[..., Body], seconds: float | None = None
     ) -> Response:
         job: Work = partial(make, wants_gzip(request))
@@ -219,10 +229,10 @@ class Queries:
             return respond(await cancel_on_disconnect(request, self._readers.ask(job, seconds)), request)
 
 
-async def _look(given: Parameters) -> LabelRequest:
-    start, end = given.time_or("start", EARLIEST), given.time_or("end", LATEST)
+async def _read_lookup(parameters: Parameters) -> LabelRequest:
+    start, end = parameters.time_or("start", EARLIEST), parameters.time_or("end", LATEST)
     # Selectors may take their time to be parsed, in which others are answered.
-    return LabelRequest(await asyncio.to_thread(given.selectors), start, end, given.limit())
+    return LabelRequest(await asyncio.to_thread(parameters.selectors), start, end, parameters.limit())
 
 
 def _check_steps(start: int, end: int, step: int, points: int) -> None:

@@ -17,7 +17,8 @@ from vigie.server.api.prometheus.operations import BOTH, WRITER, build_routes
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.middleware import AuthMiddleware, with_auth
-from vigie.server.http.requests import MAX_FORM, BodyTooLargeError, body_of, error_response
+from vigie.server.http.requests import MAX_FORM, BodyTooLargeError, read_body
+from vigie.server.http.responses import error_response
 from vigie.server.ingest.remote_write import MAX_BODY, RETRY
 from vigie.server.metrics import ServerMetrics
 from vigie.server.pages.cluster_state import EmptyClusterState
@@ -25,9 +26,9 @@ from vigie.server.pages.query_batch import RemoteEngines, RemoteRunner
 from vigie.server.pages.snapshot_cache import SnapshotCache
 from vigie.server.web_app import web_app_routes
 
-PASSED = ("content-type", "content-encoding", "x-prometheus-remote-write-version", "user-agent")
+FORWARDED_HEADERS = ("content-type", "content-encoding", "x-prometheus-remote-write-version", "user-agent")
 WRITE_SECONDS = 30.0
-AT_ONCE = 8
+MAX_REQUESTS = 8
 # What changes something there, or tells what is no business of a viewer's, is not passed on.
 PATHS = (
     "query", "query_range", "query_exemplars", "format_query", "parse_query", "series", "labels",
@@ -61,8 +62,8 @@ def backend_routes(
 class RemoteBackend:
     """Passes requests on."""
 
-    def __init__(self, to: BackendRoutes, most: int) -> None:
-        self._to, self._most = to, most
+    def __init__(self, to: BackendRoutes, max_bytes: int) -> None:
+        self._to, self._max_bytes = to, max_bytes
 
     async def answer(self, request: Request) -> Response:
         """Return what the other side says."""
@@ -72,7 +73,7 @@ class RemoteBackend:
             return error_response(400, "bad_data", "a path with a step of dots is not passed on")
         kind = request.headers.get("content-type", "")
         try:
-            body = await body_of(request, self._most)
+            body = await read_body(request, self._max_bytes)
             path = scope.get("raw_path", scope["path"].encode()).decode("latin-1")
             status, content_type, content = await self._to.forward(
                 request.method, path, scope["query_string"].decode("latin-1"), body, kind
@@ -88,21 +89,21 @@ class WriteForwarder:
     def __init__(self, target: Endpoint, seconds: float = WRITE_SECONDS) -> None:
         target.check()
         self._target, self._seconds = target, seconds
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_REQUESTS)
 
     async def answer(self, request: Request) -> Response:
         """Return what the other side says."""
-        headers = {name: request.headers[name] for name in PASSED if name in request.headers}
+        headers = {name: request.headers[name] for name in FORWARDED_HEADERS if name in request.headers}
         try:
-            body = await body_of(request, MAX_BODY)
-            async with self._turns:
-                return await asyncio.to_thread(self._passed, body, headers)
+            body = await read_body(request, MAX_BODY)
+            async with self._slots:
+                return await asyncio.to_thread(self._forward, body, headers)
         except BodyTooLargeError as error:
             return PlainTextResponse(f"{error}\n", 413)
         except UnreachableError as error:
             return PlainTextResponse(f"{self._target.name} does not answer: {error}\n", 503, RETRY)
 
-    def _passed(self, body: bytes, headers: dict[str, str]) -> Response:
+    def _forward(self, body: bytes, headers: dict[str, str]) -> Response:
         client = HttpClient(self._target, self._seconds)
         try:
             reply = client.request("POST", self._target.parts().path or "/", body, headers)

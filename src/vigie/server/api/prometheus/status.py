@@ -28,20 +28,12 @@ from vigie.server.api.prometheus import json_encoder
 from vigie.server.api.prometheus.federate import federate
 from vigie.server.api.prometheus.operations import build_routes
 from vigie.server.http import request_log
-from vigie.server.http.requests import (
-    EARLIEST,
-    LATEST,
-    QueryWork,
-    cancel_on_disconnect,
-    maybe_gzip,
-    parameters_of,
-    respond,
-    wants_gzip,
-)
+from vigie.server.http.requests import EARLIEST, LATEST, cancel_on_disconnect, read_parameters
+from vigie.server.http.responses import make_printable, maybe_gzip, respond, wants_gzip
 from vigie.server.ingest import link_session
 from vigie.server.ingest.metadata import MetricMetadata, families_of, family_of, merge_metadata
 from vigie.server.metrics import ServerMetrics
-from vigie.server.query_executor import Work
+from vigie.server.query_executor import QueryWork, Work
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
@@ -49,7 +41,7 @@ from vigie.sources.core.registry import load_builtin
 from vigie.wire import agent_series
 
 # What is declared elsewhere than by a source; a later one goes before an earlier one.
-OTHERS: tuple[tuple[Metric, ...], ...] = (
+MORE_METRICS: tuple[tuple[Metric, ...], ...] = (
     _containers.METRICS, _genv.METRICS, _slurm.METRICS, _triton.METRICS, remote_write.METRICS,
     agent_series.METRICS,
     process_metrics.METRICS, metrics.METRICS, metrics.QUEUE_METRICS, request_log.METRICS,
@@ -58,7 +50,7 @@ OTHERS: tuple[tuple[Metric, ...], ...] = (
 )  # fmt: skip
 ANYTHING = "*"  # the name under which a source declares what others write into its files
 # Grafana decides by it which paths and functions it may use; ours follow Prometheus 3.5.
-SPEAKS_AS = "3.5.0"
+PROMETHEUS_VERSION = "3.5.0"
 HOUR_MS = 3_600_000
 TOP = 10
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -74,7 +66,7 @@ def metadata(
 ) -> bytes:
     """Return what is known of one metric, or of all, as Prometheus answers it."""
     stored = storage.label_values("__name__", EVERYTHING, EARLIEST, LATEST)
-    known = merge_metadata(dict(_meant(stored)), _declared(), brought)
+    known = merge_metadata(dict(_expand_patterns(stored)), _declared_metadata(), brought)
     if name:
         known = {name: known[name]} if name in known else {}
     rows = {
@@ -86,15 +78,15 @@ def metadata(
 @cache
 def _all() -> tuple[Metric, ...]:
     sources = [metric for source in load_builtin() for metric in source.metrics]
-    return (*sources, *(metric for metrics in OTHERS for metric in metrics))
+    return (*sources, *(metric for metrics in MORE_METRICS for metric in metrics))
 
 
 @cache
-def _declared() -> dict[str, MetricMetadata]:
+def _declared_metadata() -> dict[str, MetricMetadata]:
     return families_of(metric for metric in _all() if "*" not in metric.name)
 
 
-def _meant(stored: Sequence[str]) -> Iterator[tuple[str, MetricMetadata]]:
+def _expand_patterns(stored: Sequence[str]) -> Iterator[tuple[str, MetricMetadata]]:
     """Yield the stored names that a declaration with a `*` means."""
     for metric in _all():
         if "*" in metric.name and metric.name != ANYTHING:
@@ -144,7 +136,7 @@ class Status:
     async def build(self, request: Request) -> Response:
         """Answer whose features to expect."""
         facts = {
-            "version": SPEAKS_AS,
+            "version": PROMETHEUS_VERSION,
             "revision": f"vigie-{vigie.__version__}",
             "branch": "",
             "buildUser": "",
@@ -180,28 +172,28 @@ class Status:
 
     async def tsdb(self, request: Request) -> Response:
         """Answer which names and labels have the most series, over the newest hour."""
-        limit = (await parameters_of(request)).limit() or TOP
+        limit = (await read_parameters(request)).limit() or TOP
         now = self._clock()
-        return await self._asked("tsdb", request, partial(_cardinality, now - HOUR_MS, now, limit))
+        return await self._execute("tsdb", request, partial(_cardinality, now - HOUR_MS, now, limit))
 
     async def metadata(self, request: Request) -> Response:
         """Answer kind, help and unit of metrics, as declared or as those tell who bring them."""
-        given = await parameters_of(request)
-        given.limit("limit_per_metric")  # ours is one for each
-        limit, name = given.limit(), given.one("metric")
-        return await self._asked("metadata", request, partial(metadata, name, limit, self._families()))
+        parameters = await read_parameters(request)
+        parameters.limit("limit_per_metric")  # ours is one for each
+        limit, name = parameters.limit(), parameters.one("metric")
+        return await self._execute("metadata", request, partial(metadata, name, limit, self._families()))
 
     async def federate(self, request: Request) -> Response:
         """Answer the newest samples as text."""
-        given = await parameters_of(request)
-        if not given.every("match[]"):
+        parameters = await read_parameters(request)
+        if not parameters.every("match[]"):
             return respond(b"", request, TEXT)
-        work = partial(federate, await asyncio.to_thread(given.selectors), self._clock())
-        return await self._asked("federate", request, work, TEXT)
+        work = partial(federate, await asyncio.to_thread(parameters.selectors), self._clock())
+        return await self._execute("federate", request, work, TEXT)
 
     async def rules(self, request: Request) -> Response:
         """Answer that there are no rules."""
-        kind = (await parameters_of(request)).one("type").lower()
+        kind = (await read_parameters(request)).one("type").lower()
         if kind not in ("", "alert", "record"):
             raise BadDataError(f'invalid parameter "type": not supported value "{kind}"')
         return respond(json_encoder.document({"groups": []}), request)
@@ -210,7 +202,7 @@ class Status:
         """Answer that there are no alerts."""
         return respond(json_encoder.document({"alerts": []}), request)
 
-    async def _asked(
+    async def _execute(
         self, kind: str, request: Request, make: Callable[..., bytes], content_type: str = "application/json"
     ) -> Response:
         job: Work = partial(make, wants_gzip(request))
@@ -248,4 +240,4 @@ def _cardinality(start: int, end: int, limit: int, gzip: bool, storage: Storage,
 
 def _top(counts: Mapping[str, int], limit: int) -> list[dict[str, Any]]:
     most = Counter(counts).most_common(limit)
-    return [{"name": json_encoder.printable(name), "value": count} for name, count in most]
+    return [{"name": make_printable(name), "value": count} for name, count in most]

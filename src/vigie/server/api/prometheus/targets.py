@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from vigie.common.redaction import redact_url
 from vigie.server.api.prometheus import json_encoder
-from vigie.server.http.requests import parameters_of, respond
+from vigie.server.http.requests import read_parameters
+from vigie.server.http.responses import respond
 from vigie.server.scrape.config import ScrapeConfig
 from vigie.server.scrape.scrape_loop import TargetHealth
 from vigie.server.scrape.target import PATH, SCHEME, Target
@@ -32,20 +33,20 @@ class ActiveTargets:
 
     async def answer(self, request: Request) -> Response:
         """Answer the targets; the parameters state and scrapePool choose among them."""
-        given = await parameters_of(request)
-        state, pool = given.one("state").lower(), given.one("scrapePool")
+        parameters = await read_parameters(request)
+        state, pool = parameters.one("state").lower(), parameters.one("scrapePool")
         states = self._states()
         active = [
-            self._described(target, states.get(target.url, TargetHealth()))
+            self._describe(target, states.get(target.url, TargetHealth()))
             for target in self._targets()
             if state in ("", "any", "active") and pool in ("", target.labels["job"])
         ]
         return respond(json_encoder.document({"activeTargets": active, "droppedTargets": []}), request)
 
-    def _described(self, target: Target, state: TargetHealth) -> dict[str, Any]:
+    def _describe(self, target: Target, state: TargetHealth) -> dict[str, Any]:
         url = redact_url(target.url)
         interval, timeout = f"{self._rules.interval:g}s", f"{self._rules.timeout:g}s"
-        told = {
+        discovered = {
             "__address__": target.address,
             PATH: target.path,
             SCHEME: target.scheme,
@@ -53,7 +54,7 @@ class ActiveTargets:
             "__scrape_timeout__": timeout,
         }
         return {
-            "discoveredLabels": {**told, **target.labels},
+            "discoveredLabels": {**discovered, **target.labels},
             "labels": dict(target.labels),
             "scrapePool": target.labels["job"],
             "scrapeUrl": url,

@@ -130,11 +130,11 @@ def test_too_much_is_refused(
     assert {Path(where).name: reason for where, reason in host.notes.items()} == {
         "2.prom": "with this file there would be more than 2 series",
         "3.prom": "larger than 10 bytes",
-        "4.prom": "there are too many files, or they are too large",
+        "4.prom": "too many files, or files too large",
     }
 
 
 def test_what_is_not_utf8_is_refused(host: Host, files: Path, samples: Samples) -> None:
     (files / "a.prom").write_bytes(b'a{b="\xff"} 1\n')
     assert samples(SOURCE, host) == {ERROR: 1}
-    assert list(host.notes.values()) == ["not text in UTF-8"]
+    assert list(host.notes.values()) == ["not UTF-8"]

@@ -126,8 +126,8 @@ def seen(shown: Locator) -> bool:
 @pytest.mark.parametrize(
     ("typed", "offered", "kind", "told"),
     [
-        ("vigie_gpu_bu", "vigie_gpu_busy_ratio", "gauge", "Share of time in which the GPU ran something."),
-        ("node_cpu_sec", "node_cpu_seconds_total", "counter", "Seconds each core spent in each mode."),
+        ("vigie_gpu_bu", "vigie_gpu_busy_ratio", "gauge", "Share of time with a running kernel, 0 to 1."),
+        ("node_cpu_sec", "node_cpu_seconds_total", "counter", "Seconds the CPUs spent in each mode."),
         ("sum_over", "sum_over_time", "function", "sum over the values"),
         ("vigie_gpu_busy_ratio{ven", "vendor", "", ""),
         ('vigie_gpu_busy_ratio{instance="', "gpu03", "", ""),

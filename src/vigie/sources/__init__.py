@@ -1,1 +1,1 @@
-"""Reads the machine: one file per source; names with an underscore are what sources stand on."""
+"""Reads the machine. One file per source; names with an underscore are helpers."""

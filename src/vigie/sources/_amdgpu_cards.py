@@ -1,4 +1,4 @@
-"""Finds the cards that the driver amdgpu serves, and the files that each has."""
+"""Finds the GPUs of the amdgpu driver and their files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ AMD = "0x1002"
 RAS_FILE = re.compile(r"^([a-z0-9_]{1,32})_err_count$")
 LABELLED = re.compile(r"^(temp|freq)(\d{1,3})_label$")
 
-NO_CARD = "no AMD GPU has the driver amdgpu loaded"
+NO_CARD = "no GPU uses the amdgpu driver"
 
-Files = list[tuple[str, str]]  # a name for people, and a path
+Files = list[tuple[str, str]]  # label, path
 
 
 class AmdCard(NamedTuple):
-    """One GPU: who it is, and where its files are."""
+    """Identity and files of one GPU."""
 
     labels: tuple[str, str, str, str]
     address: str
@@ -34,7 +34,7 @@ class AmdCard(NamedTuple):
 
 
 def cards(host: Host) -> list[AmdCard]:
-    """Return the cards in the order of their numbers; looked for when the list changes, and at times."""
+    """Return the cards by number. Searched again when the list changes, and periodically."""
     names = sorted(host.sys.list_names(TOP))
     if look_again(host) or host.cache["names"] != names:
         host.cache["names"] = names
@@ -44,7 +44,7 @@ def cards(host: Host) -> list[AmdCard]:
 
 
 def is_suspended(host: Host, card: AmdCard) -> bool:
-    """Tell whether the card sleeps; almost anything else that is asked of it would wake it."""
+    """Return whether the card is suspended. Reading almost any other file would resume it."""
     return host.sys.read_text(f"{card.path}/power/runtime_status") in ("suspended", "suspending")
 
 
@@ -66,7 +66,7 @@ def _driven_by_amdgpu(host: Host, path: str) -> bool:
 
 def _card(host: Host, index: str, path: str) -> AmdCard:
     unique = label(host, f"{path}/unique_id")
-    uuid = f"GPU-{unique}" if unique.strip("0") else ""  # as ROCm spells it
+    uuid = f"GPU-{unique}" if unique.strip("0") else ""  # ROCm's format
     model = label(host, f"{path}/product_name") or f"AMD {label(host, f'{path}/device')}".strip()
     hwmon = next((f"{path}/hwmon/{name}" for name in host.sys.list_names(f"{path}/hwmon")), "")
     files = host.sys.list_names(hwmon) if hwmon else []

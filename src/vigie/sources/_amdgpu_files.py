@@ -1,4 +1,4 @@
-"""What the files of amdgpu say, where that is more than a number."""
+"""Parsers of amdgpu files that contain more than a number."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SPEED = re.compile(r"^(\d{1,3}(?:\.\d)?) GT/s")
 GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
 COUNT = re.compile(r"^\s*([a-z]{2})\s*:\s*(\d{1,19})\s*$", re.MULTILINE)
 
-# The table of the driver's that begins with its size and version. In this version the last number has a bit
-# for each reason to be held back, 16 for each kind; what is not measured has all of them set.
+# gpu_metrics starts with its size and version. In this version the last number has one bit per
+# throttle reason, 16 per kind. All bits are set if it is not measured.
 METRICS_HEAD = struct.Struct("<HBB")
 METRICS_SIZE, METRICS_VERSION = 120, (1, 3)
 REASONS_AT, REASONS = struct.Struct("<112xQ"), ("power_cap", "current_limit", "thermal", "other")
@@ -27,19 +27,19 @@ def chosen_clock(text: str) -> float | None:
 
 
 def pcie_generation(text: str) -> float | None:
-    """Return the generation of PCIe that runs at a speed such as `16.0 GT/s PCIe`, or None."""
+    """Return the PCIe generation of a speed such as `16.0 GT/s PCIe`, or None."""
     match = SPEED.match(text)
     return GENERATIONS.get(float(match.group(1))) if match else None
 
 
 def ras_counts(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each kind of error and its count from a file of lines such as `ue: 0`."""
+    """Yield error kind and count from lines such as `ue: 0`."""
     for kind, errors in COUNT.findall(text):
         yield kind, int(errors)
 
 
 def throttle_reasons(table: bytes) -> Iterator[tuple[str, int]]:
-    """Yield each kind of reason to be held back, and 1 if there is one now, from the file gpu_metrics."""
+    """Yield each throttle reason, and 1 if it is active, from gpu_metrics."""
     if len(table) < METRICS_SIZE:
         return
     size, *version = METRICS_HEAD.unpack_from(table)

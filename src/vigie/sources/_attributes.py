@@ -1,4 +1,4 @@
-"""What a machine's files say, made fit to be exposed: numbers, label values, names, options."""
+"""Reads numbers, label values and options from sysfs attributes."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ NOTHING = "(?!)"
 
 
 def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> float | None:
-    """Return the number in an attribute of sysfs, or None; what is not a number is noted."""
+    """Return the number in an attribute, or None. Anything else is noted."""
     text = host.sys.read_text(path)
     if text is None:
         return None
     value = parse_number(text)
     if value is None or value < least:
-        host.note(f"/sys/{path}", f"{text[:32]!r} is not a sensible number")
+        host.note(f"/sys/{path}", f"invalid number {text[:32]!r}")
         return None
     return value if divisor == 1 else value / divisor
 
 
 def count(host: Host, path: str) -> float | None:
-    """Return the count in an attribute of sysfs, or None; a count is never below nothing."""
+    """Return the counter in an attribute, or None. A counter is never negative."""
     return measure(host, path, 1, 0)
 
 
 def unsigned(words: Sequence[str]) -> list[int]:
-    """Return the words as unsigned 64-bit numbers, or raise ValueError."""
+    """Parse unsigned 64-bit numbers, or raise ValueError."""
     try:
         values = [int(word) for word in words]
     except ValueError:
         values = [-1]
     if values and not (min(values) >= 0 and max(values) < LIMIT):
-        raise ValueError(f"not all of these are counts: {' '.join(words)[:64]}")
+        raise ValueError(f"invalid counters: {' '.join(words)[:64]}")
     return values
 
 
 def label(host: Host, path: str) -> str:
-    """Return the text of an attribute of sysfs as a label value; empty when it cannot be had."""
+    """Return an attribute as a label value, or an empty string."""
     return to_printable(host.sys.read_text(path) or "")
 
 
 def look_again(host: Host) -> bool:
-    """Tell, at the first read and now and then, that what hardly ever changes is to be looked at."""
+    """Return True at the first read and periodically, to look again at what rarely changes."""
     reads = host.cache["reads"] = host.cache.get("reads", -1) + 1
     return bool(reads % READS_BETWEEN_LOOKS == 0)
 
 
 def pattern(host: Host, option: SourceOption) -> Pattern[str]:
-    """Return the regular expression that the option holds; an empty one matches nothing."""
+    """Return the regular expression of an option. An empty one matches nothing."""
     key = f"pattern {option.name}"
     if key not in host.cache:
         host.cache[key] = re.compile(host.options.get(option.name, option.default) or NOTHING)
@@ -66,7 +66,7 @@ def pattern(host: Host, option: SourceOption) -> Pattern[str]:
 
 
 class AttributeFamily(dict[str, Optional[Metric]]):
-    """The members of an open-ended row, made once each; a word that fits in no name has none."""
+    """Metrics expanded from a name with `*`, each created once. None for a word that fits in no name."""
 
     def __init__(self, row: Metric) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Files of one named number a line, such as /proc/meminfo, whose order hardly ever changes."""
+"""Files with one named number per line, such as /proc/meminfo, whose order rarely changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Choose = Callable[[str, bool], Optional[Metric]]
 
 
 class Field(NamedTuple):
-    """Where a wanted number stands among the words of the file, and what it is."""
+    """Position and metric of a wanted number."""
 
     name: str
     place: int
@@ -23,11 +23,11 @@ class Field(NamedTuple):
 
 
 class Fields:
-    """Finds the wanted numbers by position, which is twice as quick as by name.
+    """Finds the wanted numbers by position, which is twice as fast as by name.
 
-    `column` is the place of the name in its line; `choose` tells which metric a field is, given
-    its name and whether it is in kB. The names are compared at every read, so a file that brings
-    or drops a field only costs another search.
+    `column` is the position of the name in its line. `choose` returns the metric of a field, given its
+    name and whether it is in kB. Names are compared at every read, so an added or removed field only
+    costs another search.
     """
 
     def __init__(self, column: int, choose: Choose) -> None:
@@ -36,10 +36,10 @@ class Fields:
         self._learn([])
 
     def samples(self, host: Host, where: str, text: str, labels: tuple[str, ...]) -> Iterable[Sample]:
-        """Return a sample for each wanted field of the text, which was read there."""
+        """Return a sample for each wanted field of the text."""
         words = text.split()
         if len(words) != self._length or self._names_of(words) != self._names:
-            # A file with lines that make no sense is searched every time, so that they are noted.
+            # A file with invalid lines is searched every time, so that they are noted.
             self._length = len(words) if self._search(host, where, text) else -1
         numbers = self._numbers_of(words)
         try:
@@ -50,7 +50,7 @@ class Fields:
         return zip(self._metrics, repeat(labels), values)
 
     def _search(self, host: Host, where: str, text: str) -> bool:
-        """Learn where the wanted fields are; tell whether every line made sense."""
+        """Learn the positions of the wanted fields; return whether every line is valid."""
         found: list[Field] = []
         sane = True
         start, column = 0, self._column

@@ -1,4 +1,4 @@
-"""The kernel's lines in systemd's journal, by journalctl: for who may not read /dev/kmsg."""
+"""Kernel messages from the systemd journal, for users who may not read /dev/kmsg."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from vigie.sources._log_lines import LogLine
 from vigie.sources.core.source import Unavailable
 from vigie.sources.core.tree import Tree
 
-EVERY = 30.0  # seconds between two calls: each is a process
-SECONDS = 10.0  # for one call
-FIRST_LINES = 1000  # of what was there before we first looked
-MOST_LINES = 10_000  # a turn; what is behind them comes with the next
+EVERY = 30.0  # seconds between two calls, as each starts a process
+SECONDS = 10.0  # of one call
+FIRST_LINES = 1000  # of messages from before the first read
+MOST_LINES = 10_000  # per read; the rest follows with the next
 PLACES = ("var/log/journal", "run/log/journal")
 
 
 class Journal:
-    """Follows the journal by its cursor, over restarts."""
+    """Follows the journal by its cursor, across restarts."""
 
     def __init__(self, root: str, kept: MutableMapping[str, str], every: float = EVERY) -> None:
         self._program = shutil.which("journalctl")
@@ -31,14 +31,14 @@ class Journal:
         self._kept, self._every = kept, every
         self._cursor = kept.get("cursor", "")
         self._asked = float("-inf")
-        self._why = ""  # it could not be read the last time
+        self._why = ""  # the previous call failed
         if not self._place:
-            raise Unavailable("there is no journal that may be read")
+            raise Unavailable("no readable journal")
         if self._program is None:
-            raise Unavailable("there is no journalctl")
+            raise Unavailable("no journalctl")
 
     def lines(self) -> Iterator[LogLine]:
-        """Yield what the kernel has said since the last time, or raise Unavailable."""
+        """Yield new kernel messages, or raise Unavailable."""
         if time.monotonic() - self._asked < self._every:
             if self._why:
                 raise Unavailable(self._why)
@@ -52,7 +52,7 @@ class Journal:
                 yield LogLine(int(when) // 1000, said)
 
     def keep(self) -> None:
-        """Remember how far it was read, when what was read is told."""
+        """Save the position, after the events up to it were reported."""
         if self._cursor:
             self._kept["cursor"] = self._cursor
 
@@ -68,7 +68,7 @@ class Journal:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise self._failed(str(error)) from None
         if done.returncode:
-            self._cursor = ""  # one that the journal no longer has is no reason to fail for ever
+            self._cursor = ""  # a cursor that the journal no longer has must not fail forever
             why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
             raise self._failed(why or f"exit {done.returncode}")
         return done.stdout.splitlines()
@@ -79,7 +79,7 @@ class Journal:
 
 
 def _is_kept(place: str) -> bool:
-    """Tell whether a journal of the system is there that we may read: a directory may be a leftover."""
+    """Return whether a system journal is readable: the directory may be a leftover."""
     machines = Tree(place).list_names()
     names = [f"{machine}/{name}" for machine in machines for name in Tree(f"{place}/{machine}").list_names()]
     files = (name for name in names if name.endswith(".journal") and "/system" in name)
@@ -95,7 +95,7 @@ def _entry(text: bytes) -> dict[str, Any]:
 
 
 def _message(said: object) -> str:
-    """Return the text; what is not UTF-8 comes as a list of bytes."""
+    """Return the text. journalctl prints what is not UTF-8 as a list of bytes."""
     if isinstance(said, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in said):
         return bytes(said).decode(errors="replace")
     return said if isinstance(said, str) else ""

@@ -1,4 +1,4 @@
-"""What a line of the kernel's log tells about hardware: one row for each kind of line."""
+"""Patterns of kernel messages about hardware."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vigie.model import Phase
 from vigie.model.node import normalize_pci_bus_id
 from vigie.sources.core.xids import describe_xid, get_severity
 
-LONGEST = 1000  # letters of a line that are looked at
+LONGEST = 1000  # characters of a line to match
 ADDRESS = r"(?:[0-9a-fA-F]{1,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?"
 
 Groups = Mapping[str, Optional[str]]
@@ -26,7 +26,7 @@ class LogMatch(NamedTuple):
 
 
 class LogPattern(NamedTuple):
-    """A kind of line; its named groups tell where, and `say` makes the sentence if the line is none."""
+    """Named groups give the location; `say` builds the sentence."""
 
     kind: str
     severity: str
@@ -48,7 +48,7 @@ def _xid(found: Groups) -> str:
 
 def _killed(found: Groups) -> str:
     whose = "its cgroup" if (found["cgroup"] or "").startswith("Memory") else "the machine"
-    return f"the kernel ended process {found['pid']} ({found['comm']}): {whose} was out of memory"
+    return f"OOM kill: process {found['pid']} ({found['comm']}), {whose} was out of memory"
 
 
 CARD = r"amdgpu (?P<pci_bus_id>ADDRESS): (?:amdgpu: )?"
@@ -60,7 +60,7 @@ LINK = (
 RULES = (
     _rule(
         "xid",
-        "",  # by its number
+        "",  # by XID number
         r"NVRM: Xid \((?:PCI:)?(?P<pci_bus_id>ADDRESS)"
         r"(?: GPU-I:0*(?P<mig_instance>\d{1,4}))?(?: GPU-CI:\d{1,4})?\): (?P<xid>\d{1,6})\b"
         r"(?:, pid='?(?P<pid>\d{1,10})'?)?(?:, name=(?P<comm>[^,<>]{1,64}))?",
@@ -70,55 +70,55 @@ RULES = (
         "sxid",
         "critical",
         r"SXid \(PCI:(?P<pci_bus_id>ADDRESS)\): (?P<sxid>\d{1,6}), Fatal",
-        "an NVSwitch reports a fatal error: reset or reboot all GPUs of this fabric",
+        "NVSwitch reported a fatal error: reset or reboot all GPUs of this fabric",
     ),
     _rule(
         "sxid",
         "warning",
-        # Lines with its severity and data follow the one that tells of it.
+        # Lines with severity and data follow.
         r"SXid \(PCI:(?P<pci_bus_id>ADDRESS)\): (?P<sxid>\d{1,6})\b(?!, (?:Severity|Data)\b)",
-        "an NVSwitch reports an error that it survived",
+        "NVSwitch reported a non-fatal error",
     ),
     _rule(
         "gpu_off_bus",
         "critical",
         r"NVRM: (?:The NVIDIA )?GPU (?:at (?:PCI:)?)?(?P<pci_bus_id>ADDRESS).{0,80}fallen off the bus",
-        "the GPU has fallen off the bus: check power and seating, then reboot",
+        "GPU has fallen off the bus: check power and seating, then reboot",
     ),
     _rule(
         "gpu_start_failed",
         "critical",
         r"NVRM: GPU (?P<pci_bus_id>ADDRESS): RmInitAdapter failed",
-        "the driver could not start the GPU: reboot; if it comes back call support",
+        "driver could not start the GPU: reboot. If it recurs, contact support",
     ),
     _rule(
         "nvlink_error",
         "critical",
         r"NVRM: (?:GPU (?:at )?(?:PCI:)?(?P<pci_bus_id>ADDRESS):? ?)?.{0,120}NV[Ll]ink"
         r".{0,80}(?:[Ff]atal|[Ff]ail|[Ee]rror|[Dd]own)",
-        "NVLink reports an error",
+        "NVLink reported an error",
     ),
-    _rule("gpu_reset", "critical", CARD + r"GPU reset begin", "the GPU is being reset", Phase.BEGINS),
+    _rule("gpu_reset", "critical", CARD + r"GPU reset begin", "GPU reset started", Phase.BEGINS),
     _rule("gpu_reset", "info", CARD + r"GPU reset(?:\(\d+\) succeeded| end with ret)", "", Phase.ENDS),
-    _rule("gpu_reset_failed", "critical", CARD + r"GPU reset.{0,40}failed", "the GPU's reset failed: reboot"),
+    _rule("gpu_reset_failed", "critical", CARD + r"GPU reset.{0,40}failed", "GPU reset failed: reboot"),
     _rule(
         "gpu_ring_timeout",
         "warning",
         r"(?:amdgpu (?P<pci_bus_id>ADDRESS): .{0,40}?|\[drm:amdgpu_job_timedout.{0,40}?)"
         r"ring (?P<ring>[\w.]{1,40}) timeout",
-        "the GPU did not end a command in time",
+        "GPU command timeout",
     ),
     _rule(
         "gpu_ras",
         "critical",
         CARD + r".{0,80}?uncorrectable hardware errors? (?:are )?detected in (?P<block>\w{1,32}) block",
-        "the GPU's hardware found errors that could not be corrected",
+        "GPU reported uncorrectable hardware errors",
     ),
     _rule(
         "gpu_ras",
         "warning",
         CARD + r".{0,80}?correctable hardware errors? (?:are )?detected in (?P<block>\w{1,32}) block",
-        "the GPU's hardware corrected errors",
+        "GPU reported corrected hardware errors",
     ),
     _rule(
         "pcie_error",
@@ -131,15 +131,15 @@ RULES = (
         "pcie_error",
         "critical",
         r"AER: (?:Multiple )?Uncorrect(?:ed|able)[^:]{0,40}received(?: from|:) (?P<pci_bus_id>ADDRESS)",
-        "PCIe could not correct an error: check the seating of the card",
+        "uncorrectable PCIe error: check the seating of the card",
     ),
     _rule(
         "pcie_slow",
         "warning",
         r"(?P<pci_bus_id>ADDRESS): [\d.]+ Gb/s available PCIe bandwidth, limited by",
-        "the card's PCIe link is slower than the card could be",
+        "PCIe link is slower than the card supports",
     ),
-    _rule("link_down", "warning", LINK + r"[Dd]own", "the network link is down", Phase.BEGINS),
+    _rule("link_down", "warning", LINK + r"[Dd]own", "network link down", Phase.BEGINS),
     _rule("link_down", "info", LINK + r"[Uu]p", "", Phase.ENDS),
     _rule(
         "oom_kill",
@@ -153,34 +153,34 @@ RULES = (
         "machine_check",
         "critical",
         r"\[Hardware Error\]: CPU (?P<cpu>\d{1,5}): Machine Check",
-        "a processor reports a hardware error",
+        "CPU reported a hardware error",
     ),
     _rule(
         "machine_check",
         "warning",
         r"\[Hardware Error\]: Machine check events logged",
-        "a processor or memory controller logged a hardware error",
+        "CPU or memory controller logged a hardware error",
     ),
     _rule(
         "memory_error",
         "warning",
         r"EDAC MC(?P<controller>\d{1,4}): \d+ CE\b",
-        "memory corrected an error",
+        "corrected memory error",
     ),
     _rule(
         "memory_error",
         "critical",
         r"EDAC MC(?P<controller>\d{1,4}): \d+ UE\b",
-        "memory could not correct an error: replace the module",
+        "uncorrectable memory error: replace the module",
     ),
 )
-# Cheap to look for in the many lines that none of these is about.
+# Fast check to skip the many unrelated lines.
 HINTS = re.compile(r"NVRM|SXid|amdgpu|AER:|PCIe|[Ll]ink|[Oo]ut of memory|Hardware Error|EDAC")
-FACTS = ("driver", "cgroup")  # groups that tell no place
+FACTS = ("driver", "cgroup")  # groups that are not a location
 
 
 def match_line(line: str) -> LogMatch | None:
-    """Return what the line tells, or None when it is about nothing of this."""
+    """Return the match of a line, or None."""
     line = line[:LONGEST]
     if not HINTS.search(line):
         return None

@@ -1,4 +1,4 @@
-"""Reads /dev/kmsg: never waits, never reads a record twice, and counts those that it missed."""
+"""Reads /dev/kmsg without blocking, each record once, and counts lost records."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, MutableMapping
 from vigie.sources._log_lines import LogLine, record
 
 LONGEST_RECORD = 8192
-KMSG = (1, 11)  # its device; in some containers another stands under its name
-MOST_READS = 4096  # a turn; what is behind them comes with the next
+KMSG = (1, 11)  # device number; in some containers another device has its name
+MOST_READS = 4096  # per read; the rest follows with the next
 
 
 class KmsgUnavailableError(Exception):
@@ -18,7 +18,7 @@ class KmsgUnavailableError(Exception):
 
 
 class Kmsg:
-    """The kernel's ring of messages, read on from where it was left, before a restart too."""
+    """The kernel's ring buffer, read from the last position, also across restarts."""
 
     def __init__(self, path: str, boot_id: str, kept: MutableMapping[str, str]) -> None:
         self.lost = 0
@@ -26,11 +26,11 @@ class Kmsg:
         same_boot = kept.get("boot_id") == boot_id
         self._last = int(kept["sequence"]) if same_boot and kept.get("sequence", "").isdecimal() else None
         self._rest = b""
-        self._read_at = 0  # wall clock, ms; 0 before the first turn
+        self._read_at = 0  # wall clock in ms, 0 before the first read
         self._descriptor = _opened(path)
 
     def lines(self, now_ms: int, boot_ms: int) -> Iterator[LogLine]:
-        """Yield what is new; a record between two turns was written between them, whatever drift says."""
+        """Yield new records. Times are clamped to the interval between reads, as the clocks may drift."""
         earliest = self._read_at
         for text in self._texts():
             found = record(text)
@@ -44,12 +44,12 @@ class Kmsg:
         self._read_at = now_ms
 
     def keep(self) -> None:
-        """Remember how far it was read, when what was read is told."""
+        """Save the position, after the events up to it were reported."""
         if self._last is not None:
             self._kept["boot_id"], self._kept["sequence"] = self._boot_id, str(self._last)
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Close the device."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -60,7 +60,9 @@ class Kmsg:
                 data = os.read(self._descriptor, LONGEST_RECORD)
             except BlockingIOError:
                 return
-            except BrokenPipeError:  # the ring has overwritten what was next; go on with what is there
+            except (
+                BrokenPipeError
+            ):  # the ring buffer has overwritten the next record; continue with the oldest
                 continue
             if not data:
                 return
@@ -78,5 +80,5 @@ def _opened(path: str) -> int:
     device = (os.major(status.st_rdev), os.minor(status.st_rdev))
     if stat.S_ISCHR(status.st_mode) and device != KMSG:
         os.close(descriptor)
-        raise KmsgUnavailableError(f"{path} is another device here")
+        raise KmsgUnavailableError(f"{path} is another device")
     return descriptor

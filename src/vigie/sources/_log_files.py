@@ -1,16 +1,16 @@
-"""Follows a log file over rotations and restarts, a bounded piece at a time."""
+"""Follows a log file across rotations and restarts, in bounded chunks."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
 
-MOST_BYTES = 1 << 20  # a turn
-FIRST_BYTES = 1 << 18  # of what was there before we first looked
+MOST_BYTES = 1 << 20  # per read
+FIRST_BYTES = 1 << 18  # of lines from before the first read
 
 
 class LogFile:
-    """One log file; where it was left is kept by its inode, so that a renamed file is read to its end."""
+    """A log file. The position is saved with the inode, so that a renamed file is read to its end."""
 
     def __init__(self, path: str, kept: MutableMapping[str, str]) -> None:
         self.path = path
@@ -18,7 +18,7 @@ class LogFile:
         self._next: dict[str, str] = {}
 
     def lines(self) -> list[str]:
-        """Return the whole lines that are new, or raise OSError."""
+        """Return new complete lines, or raise OSError."""
         with open(self.path, "rb") as now:
             inode, size = _identity(now.fileno())
             before, offset = self._position()
@@ -28,13 +28,13 @@ class LogFile:
             elif before != inode:
                 rotated, offset = self._rotated(before, offset), 0
             elif offset > size:
-                offset = 0  # it was cut short and written anew
+                offset = 0  # truncated and rewritten
             offset, lines = _piece(now.fileno(), offset)
         self._next = {"log": self.path, "inode": str(inode), "offset": str(offset)}
         return rotated + lines
 
     def keep(self) -> None:
-        """Remember how far it was read, when what was read is told."""
+        """Save the position, after the events up to it were reported."""
         self._kept.update(self._next)
 
     def _position(self) -> tuple[int | None, int]:
@@ -44,7 +44,7 @@ class LogFile:
         return int(words[0]), int(words[1])
 
     def _rotated(self, inode: int, offset: int) -> list[str]:
-        """Return what was still written to a file that has another name now; compressed, it is gone."""
+        """Return the rest of a rotated file, unless it was compressed."""
         directory, name = os.path.split(self.path)
         for other in sorted(os.listdir(directory)):
             if not other.startswith(name) or other == name:
@@ -64,7 +64,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 
 def _line_start(descriptor: int, size: int) -> int:
-    """Return where the first whole line of the file's last piece begins."""
+    """Return the offset of the first complete line in the file's last chunk."""
     start = max(size - FIRST_BYTES, 0)
     if not start:
         return 0
@@ -73,9 +73,9 @@ def _line_start(descriptor: int, size: int) -> int:
 
 
 def _piece(descriptor: int, offset: int) -> tuple[int, list[str]]:
-    """Return the whole lines from an offset on, and the offset behind them."""
+    """Return the complete lines from an offset, and the offset after them."""
     data = os.pread(descriptor, MOST_BYTES, offset)
     end = data.rfind(b"\n") + 1
     if not end and len(data) == MOST_BYTES:
-        end = len(data)  # a line longer than a piece is no line of the kernel's
+        end = len(data)  # the kernel writes no line longer than a chunk
     return offset + end, data[:end].decode("utf-8", "replace").splitlines()

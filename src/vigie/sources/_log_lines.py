@@ -1,4 +1,4 @@
-"""Lines of the kernel's log: their time and their text, in each form in which they are kept."""
+"""Parses kernel messages: time and text, in each log format."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from datetime import datetime
 from typing import NamedTuple
 
-# priority,sequence,microseconds,flags[,more];text - the record of /dev/kmsg
+# priority,sequence,microseconds,flags[,more];text - a record of /dev/kmsg
 RECORD = re.compile(r"^(\d{1,6}),(\d{1,19}),(\d{1,18}),[^;]{0,64};(.*)$", re.ASCII)
-KERNEL = 0  # the facility; others are what programs wrote there
+KERNEL = 0  # facility; others are written by programs
 STAMP = re.compile(r"^\[\s*\d{1,9}\.\d{1,9}\](?:\[\s*\w{1,12}\])?\s")
 ISO = re.compile(
     r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?)\s+\S{1,255}\s+kernel:\s(.*)$"
@@ -23,7 +23,7 @@ DAY_MS = 86_400_000
 
 
 class LogRecord(NamedTuple):
-    """One record of /dev/kmsg."""
+    """A record of /dev/kmsg."""
 
     sequence: int
     since_boot_ms: int
@@ -32,14 +32,14 @@ class LogRecord(NamedTuple):
 
 
 class LogLine(NamedTuple):
-    """One line of the kernel's, and when it was written."""
+    """A kernel message and its time."""
 
     time_ms: int
     text: str
 
 
 def record(line: str) -> LogRecord | None:
-    """Return a record of /dev/kmsg, or None for what is none."""
+    """Parse a record of /dev/kmsg, or return None."""
     match = RECORD.match(line)
     if match is None:
         return None
@@ -48,7 +48,7 @@ def record(line: str) -> LogRecord | None:
 
 
 def logged(line: str, now_ms: int, offset: int) -> LogLine | None:
-    """Return a line of a log file that the kernel wrote, or None; offset is the zone's, in seconds."""
+    """Parse a kernel message of a log file, or return None. `offset` is that of the time zone, in seconds."""
     match = ISO.match(line)
     if match:
         moment = _iso(match.group(1), offset)
@@ -61,7 +61,7 @@ def logged(line: str, now_ms: int, offset: int) -> LogLine | None:
 
 
 def _iso(text: str, offset: int) -> int | None:
-    # Python before 3.11 reads neither Z nor a fraction of nine digits.
+    # Python before 3.11 accepts neither Z nor nine decimals.
     text = re.sub(r"(\.\d{1,6})\d*", lambda found: found.group(1).ljust(7, "0"), text)
     text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00"))
     try:
@@ -74,7 +74,7 @@ def _iso(text: str, offset: int) -> int | None:
 
 
 def _classic(match: re.Match[str], now_ms: int, offset: int) -> int | None:
-    """Return the time of a line that tells no year: the last year in which it is not ahead of now."""
+    """Return the time of a line without a year: the latest year for which it is not in the future."""
     month = MONTHS.get(match.group(1))
     if month is None:
         return None
@@ -84,7 +84,7 @@ def _classic(match: re.Match[str], now_ms: int, offset: int) -> int | None:
         try:
             moment = datetime(candidate, month, day, hour, minute, min(second, 59))
         except ValueError:
-            continue  # the 29th of February in another year, or no time at all
+            continue  # 29 February in another year, or invalid
         since = (calendar.timegm(moment.timetuple()) - offset) * 1000
         if since <= now_ms + DAY_MS // 2:
             return since

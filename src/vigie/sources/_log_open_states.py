@@ -1,4 +1,4 @@
-"""States that the kernel's log began and has not ended: a reboot ends them, and no line tells it."""
+"""States that a kernel message began and none has ended. A reboot ends them without a message."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping, MutableMapping
 
 from vigie.model import Phase
 
-MOST = 64  # that are open at once
-State = tuple[str, dict[str, str]]  # a kind, and where
+MOST = 64  # open states
+State = tuple[str, dict[str, str]]  # kind, location
 
 
 class OpenStates:
-    """What is open, kept over restarts of the agent."""
+    """Open states, saved across restarts of the agent."""
 
     def __init__(self, kept: MutableMapping[str, str]) -> None:
         self._kept = kept
         self._open = _known(kept.get("open", "[]"))
 
     def note(self, kind: str, where: Mapping[str, str], phase: Phase) -> None:
-        """Note that a state begins or ends."""
+        """Record the begin or end of a state."""
         state = kind, dict(where)
         if phase is Phase.BEGINS and state not in self._open and len(self._open) < MOST:
             self._open.append(state)
@@ -30,7 +30,7 @@ class OpenStates:
         self._kept["open"] = json.dumps(self._open)
 
     def ended_by(self, boot_id: str) -> Iterator[State]:
-        """Yield what was open in an earlier boot than this one, once."""
+        """Yield, once, the states that were open in an earlier boot."""
         if self._kept.get("booted") != boot_id:
             yield from self._open
             self._open.clear()

@@ -1,4 +1,4 @@
-"""What the statistics of NFS clients and servers have in common: lines of a key and numbers."""
+"""Parser shared by NFS client and server statistics: lines of a key and numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from vigie.model import Metric, Sample
 from vigie.sources.core.host import Host
 
-# The procedures of each protocol, in the order of their numbers.
+# Procedures of each protocol version, by number.
 V2 = (
     "Null GetAttr SetAttr Root Lookup ReadLink Read WrCache Write Create Remove Rename Link SymLink "
     "MkDir RmDir ReadDir FsStat"
@@ -19,12 +19,12 @@ V3 = (
 UNCOUNTED = "-"
 
 Lines = Mapping[str, list[int]]
-Figure = tuple[str, int, Metric, tuple[str, ...]]  # line, place in it, what it is, of which
+Figure = tuple[str, int, Metric, tuple[str, ...]]  # line, position, metric, labels
 Protocol = tuple[str, str, Sequence[str]]  # line, name, procedures
 
 
 def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
-    """Return the numbers of every line by its key; a line that is short or garbled is left out."""
+    """Return the numbers of each line by its key. Short or invalid lines are omitted."""
     found: dict[str, list[int]] = {}
     for line in host.proc.read(path).split("\n"):
         key, *words = line.split() or [""]
@@ -32,10 +32,10 @@ def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
         if width is None:
             continue
         if len(words) < width or "-" in line:
-            host.note(f"/proc/{path} {key}", "too few numbers, or not all of them counts")
+            host.note(f"/proc/{path} {key}", "too few numbers, or invalid counters")
             continue
         try:
-            # A procedure line says first how many follow; the others end in what nobody counts.
+            # A procedure line starts with the number of procedures. Others end with unused columns.
             found[key] = [int(word) for word in (words[:width] if width > 1 else words)]
         except ValueError as error:
             host.note(f"/proc/{path} {key}", error)
@@ -43,18 +43,18 @@ def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
 
 
 def figures(found: Lines, wanted: Sequence[Figure]) -> Iterator[Sample]:
-    """Yield single numbers from the lines that were found."""
+    """Yield single numbers of the lines."""
     for key, place, metric, labels in wanted:
         if key in found:
             yield metric, labels, found[key][place]
 
 
 def requests(host: Host, found: Lines, metric: Metric, protocols: Sequence[Protocol]) -> Iterator[Sample]:
-    """Yield the requests by procedure; an older kernel has fewer of them."""
+    """Yield requests by procedure. Older kernels have fewer procedures."""
     for key, protocol, procedures in protocols:
         count, *numbers = found.get(key, [0])
         if count != len(numbers):
-            host.note(f"/proc/net/rpc {key}", f"{len(numbers)} procedures instead of {count}")
+            host.note(f"/proc/net/rpc {key}", f"{len(numbers)} procedures, expected {count}")
             continue
         for procedure, number in zip(procedures, numbers):
             if procedure != UNCOUNTED:

@@ -1,14 +1,14 @@
-"""The kernel's lists of numbers, such as 0-3,8."""
+"""The kernel's number lists, such as 0-3,8."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-MOST = 65_535  # no machine has more cores or NUMA nodes; a garbled list may say so
+MOST = 65_535  # more cores or NUMA nodes mean an invalid list
 
 
 def parse_number_list(text: str) -> list[int]:
-    """Return the numbers that a list such as 0-3,8 stands for; what is garbled stands for none.
+    """Return the numbers in a list such as 0-3,8. Invalid parts are ignored.
 
     >>> parse_number_list("0-3,8")
     [0, 1, 2, 3, 8]
@@ -24,7 +24,7 @@ def parse_number_list(text: str) -> list[int]:
 
 
 def format_number_list(numbers: Iterable[int]) -> str:
-    """Return numbers as the kernel would list them.
+    """Return a list in the kernel's format.
 
     >>> format_number_list([3, 0, 1, 2, 7])
     '0-3,7'

@@ -1,4 +1,4 @@
-"""AMD GPUs, from what their driver amdgpu says in sysfs; no library is needed."""
+"""AMD GPUs, from the amdgpu driver's files in sysfs. Needs no library."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ SHARED = (
 )
 METRICS = (
     *SHARED,
-    SUSPENDED := gauge("vigie_amdgpu_suspended", "1 while the card sleeps; it is not woken.", *GPU),
-    GTT_USED := gauge("vigie_amdgpu_gtt_used_bytes", "Memory of the host that the GPU uses.", *GPU),
-    GTT_TOTAL := gauge("vigie_amdgpu_gtt_total_bytes", "Memory of the host that the GPU may use.", *GPU),
-    SENSOR := gauge("vigie_amdgpu_temperature_celsius", "Temperature by place on the card.", *GPU, "sensor"),
-    CLOCKS := gauge("vigie_amdgpu_clock_hertz", "Clock of each part of the card.", *GPU, "clock"),
-    FAN_SPEED := gauge("vigie_amdgpu_fan_rpm", "Turns of the fan a minute.", *GPU),
-    REPLAYS := counter("vigie_amdgpu_pcie_replays_total", "Packets of PCIe that were sent again.", *GPU),
+    SUSPENDED := gauge(
+        "vigie_amdgpu_suspended", "1 while the GPU is suspended. Suspended GPUs stay suspended.", *GPU
+    ),
+    GTT_USED := gauge("vigie_amdgpu_gtt_used_bytes", "Host memory used by the GPU.", *GPU),
+    GTT_TOTAL := gauge("vigie_amdgpu_gtt_total_bytes", "Host memory available to the GPU.", *GPU),
+    SENSOR := gauge("vigie_amdgpu_temperature_celsius", "Temperature by sensor.", *GPU, "sensor"),
+    CLOCKS := gauge("vigie_amdgpu_clock_hertz", "Clock by domain.", *GPU, "clock"),
+    FAN_SPEED := gauge("vigie_amdgpu_fan_rpm", "Fan speed in revolutions per minute.", *GPU),
+    REPLAYS := counter("vigie_amdgpu_pcie_replays_total", "PCIe replays.", *GPU),
     RAS := counter(
         "vigie_amdgpu_ras_errors_total",
-        "Errors that the hardware found, by part of the chip and by kind.",
+        "RAS errors by block and kind.",
         *(*GPU, "block", "kind"),
     ),
 )
 
-# File, metric, divisor. The file pcie_bw is not among them: reading it takes a second.
+# File, metric, divisor. Without pcie_bw, as reading it takes a second.
 FILES = (
     ("gpu_busy_percent", _gpu.BUSY, 100),
     ("mem_busy_percent", _gpu.MEMORY_BUSY, 100),
@@ -52,13 +54,13 @@ ERROR_KINDS = {"ue": "uncorrected", "ce": "corrected", "de": "deferred"}
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield what each card says; one that sleeps says only who it is."""
+    """Yield the metrics of each card. A suspended card has only its identity."""
     found = cards(host)
     if not found:
         raise Unavailable(NO_CARD)
     for card in found:
         yield _gpu.INFO, (*card.labels, card.address, "amdgpu"), 1
-        # Almost any other file wakes the card, which may take a second and costs power ever after.
+        # Almost any other file resumes the card, which may take a second and costs power.
         sleeps = is_suspended(host, card)
         yield SUSPENDED, card.labels, int(sleeps)
         if not sleeps:
@@ -81,7 +83,7 @@ def _card(host: Host, card: AmdCard) -> Iterator[Sample]:
 
 
 def _power(host: Host, card: AmdCard) -> Iterator[Sample]:
-    # An average where there is one; MI300 gives only what it draws at the moment.
+    # Average power if available. MI300 has only the current value.
     power = measure(host, f"{card.hwmon}/power1_average", 1_000_000, 0)
     if power is None:
         power = measure(host, f"{card.hwmon}/power1_input", 1_000_000, 0)

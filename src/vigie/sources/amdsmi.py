@@ -1,4 +1,4 @@
-"""AMD GPUs by AMD's own package amdsmi, where it is installed: what sysfs does not tell."""
+"""AMD GPUs, from AMD's Python package amdsmi if installed: what sysfs lacks."""
 
 from __future__ import annotations
 
@@ -16,21 +16,17 @@ from vigie.sources.core.source import Source, Unavailable
 METRICS = (
     *(_gpu.PROCESSES, _gpu.PROCESS_MEMORY, _gpu.THROTTLED),
     ENERGY := counter("vigie_amdgpu_energy_joules_total", "Energy used since the driver was loaded.", *GPU),
-    XGMI_READ := counter(
-        "vigie_amdgpu_xgmi_read_bytes_total", "Bytes read over a link of xGMI.", *GPU, "link"
-    ),
+    XGMI_READ := counter("vigie_amdgpu_xgmi_read_bytes_total", "Bytes read over an xGMI link.", *GPU, "link"),
     XGMI_WRITTEN := counter(
-        "vigie_amdgpu_xgmi_write_bytes_total", "Bytes written over a link of xGMI.", *GPU, "link"
+        "vigie_amdgpu_xgmi_write_bytes_total", "Bytes written over an xGMI link.", *GPU, "link"
     ),
-    BAD_PAGES := gauge(
-        "vigie_amdgpu_bad_pages", "Pages of memory that had errors, by what became of them.", *GPU, "state"
-    ),
+    BAD_PAGES := gauge("vigie_amdgpu_bad_pages", "Bad memory pages, by state.", *GPU, "state"),
 )
 
-MOST = 128  # processes of one GPU
+MOST = 128  # per GPU
 PAGE_STATES = ("reserved", "pending", "unreservable")  # by amdsmi's number
 NO_PAGES = "No bad pages found."  # instead of an empty list, before ROCm 6
-# In ticks of the firmware's since the driver was loaded, on MI300 and newer, of which sysfs tells nothing.
+# In firmware ticks since the driver was loaded, on MI300 and newer; not in sysfs.
 HELD_BACK = (
     ("prochot_residency_acc", "prochot_thermal"),
     ("ppt_residency_acc", "power_cap"),
@@ -41,13 +37,13 @@ HELD_BACK = (
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield what the package tells of each card that is awake."""
+    """Yield the metrics of each card that is not suspended."""
     found = cards(host)
     if not found:
         raise Unavailable(NO_CARD)
     awake = [card for card in found if not is_suspended(host, card)]
     if len(awake) < len(found) and "session" not in host.cache:
-        raise Unavailable("a card sleeps, and to open AMD's library would wake it")
+        raise Unavailable("a card is suspended, and AMD's library would resume it")
     session = _session(host)
     for card in awake:
         for read_some in (_processes, _energy, _metrics, _bad_pages):
@@ -56,7 +52,7 @@ def read(host: Host) -> Iterator[Sample]:
             except AmdsmiError as why:  # noqa: PERF203 - an answer that cannot be had or read costs only itself
                 host.note(f"GPU {card.labels[0]}, {why.function}", why)
             except (AttributeError, KeyError, TypeError) as error:
-                host.note(f"GPU {card.labels[0]}, {read_some.__name__}", f"not of a known shape: {error!r}")
+                host.note(f"GPU {card.labels[0]}, {read_some.__name__}", f"unexpected structure: {error!r}")
     if session.dead():
         _close(host)
 
@@ -80,10 +76,10 @@ def _processes(session: AmdsmiSession, card: AmdCard) -> Iterator[Sample]:
     held = {}
     for process in listed:
         if not isinstance(process, dict):
-            why = "this version lists processes without what they hold; that of ROCm 6.1 tells it"
+            why = "this version lists processes without their memory: ROCm 6.1 or later is required"
             raise AmdsmiError("amdsmi_get_gpu_process_list", why)
         memory = process.get("memory_usage", {}).get("vram_mem")
-        if memory != 0:  # all that use any GPU are listed for each
+        if memory != 0:  # processes of any GPU are listed for each
             held[str(process["pid"])] = _number(memory)
     yield _gpu.PROCESSES, card.labels, len(held)
     for pid in list(held)[:MOST]:
@@ -95,7 +91,7 @@ def _energy(session: AmdsmiSession, card: AmdCard) -> Iterator[Sample]:
     ticks = _number(told.get("energy_accumulator", told.get("power")))  # the second before ROCm 6.1
     microjoules = _number(told.get("counter_resolution"))
     if ticks is None or not microjoules:
-        raise AmdsmiError("amdsmi_get_energy_count", "it is no number")
+        raise AmdsmiError("amdsmi_get_energy_count", "not a number")
     yield ENERGY, card.labels, ticks * microjoules / 1e6
 
 
@@ -128,7 +124,7 @@ def _state(status: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """Return the number, or None for what the package has for none: a text, or every bit set."""
+    """Return the number, or None for the package's missing values: a text, or all bits set."""
     sensible = isinstance(value, (int, float)) and 0 <= value < (1 << 64) - 1
     return value if sensible else None
 

@@ -1,4 +1,4 @@
-"""Neighbours known by their hardware address, from /proc/net/arp."""
+"""ARP entries, from /proc/net/arp."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from vigie.model import Sample, gauge
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
-METRICS = (ENTRIES := gauge("node_arp_entries", "Entries of the ARP table, by interface.", "device"),)
+METRICS = (ENTRIES := gauge("node_arp_entries", "ARP entries by interface.", "device"),)
 
 DEVICE = 5
 COLUMNS = 6
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield how many entries each interface has; one with none has no line to be counted."""
+    """Yield the entries per interface. Interfaces without entries are not listed."""
     devices: Counter[str] = Counter()
     for line in filter(None, host.proc.read("net/arp").split("\n")[1:]):
         words = line.split()
         if len(words) == COLUMNS:
             devices[words[DEVICE]] += 1
         else:
-            host.note("/proc/net/arp", f"a line of {len(words)} columns instead of {COLUMNS}")
+            host.note("/proc/net/arp", f"{len(words)} columns, expected {COLUMNS}")
     for device, entries in devices.items():
         yield ENTRIES, (device,), entries
 

@@ -1,4 +1,4 @@
-"""Bonded interfaces and how many of their links are up, from /sys/class/net."""
+"""Bonding interfaces and their active links, from /sys/class/net."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
-    SLAVES := gauge("node_bonding_slaves", "Links that the bond was made of.", "master"),
-    ACTIVE := gauge("node_bonding_active", "Links of the bond that are up.", "master"),
+    SLAVES := gauge("node_bonding_slaves", "Configured links of the bond.", "master"),
+    ACTIVE := gauge("node_bonding_active", "Active links of the bond.", "master"),
 )
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the links of every bond; how many are up is not told where one of them does not say."""
+    """Yield the links of every bond. The active count is absent if the state of a link is unknown."""
     masters = host.sys.read_text("class/net/bonding_masters")
     if not masters:
-        raise Unavailable("no interfaces are bonded on this machine")
+        raise Unavailable("no bonding interface")
     for master in _names(masters):
         slaves = host.sys.read_text(f"class/net/{master}/bonding/slaves")
         if slaves is None:
@@ -29,16 +29,16 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _names(text: str) -> list[str]:
-    return [name for name in text.split() if "\0" not in name]  # which no path may hold
+    return [name for name in text.split() if "\0" not in name]  # not allowed in a path
 
 
 def _state(host: Host, master: str, slave: str) -> str | None:
-    for prefix in ("lower", "slave"):  # kernels before 3.18 had the latter only
+    for prefix in ("lower", "slave"):  # kernels before 3.18 have only the latter
         path = f"class/net/{master}/{prefix}_{slave}/bonding_slave/mii_status"
         state = host.sys.read_text(path)
         if state is not None:
             return state
-    host.note(f"/sys/class/net/{master} {slave}", "the state of this link cannot be read")
+    host.note(f"/sys/class/net/{master} {slave}", "cannot read the state of this link")
     return None
 
 

@@ -15,25 +15,17 @@ GROUP = ("uuid", "block_group_type")
 MODE = (*GROUP, "mode")
 
 METRICS = (
-    INFO := info("node_btrfs_info", "The label that the file system was given.", "uuid", "label"),
-    GLOBAL := gauge(
-        "node_btrfs_global_rsv_size_bytes", "Bytes kept back for the file system's own needs.", "uuid"
-    ),
-    RESERVED := gauge("node_btrfs_reserved_bytes", "Bytes set aside for writes under way.", *GROUP),
-    USED := gauge("node_btrfs_used_bytes", "Bytes used by a kind of block and way of copying.", *MODE),
-    SIZE := gauge("node_btrfs_size_bytes", "Bytes allocated to a kind of block and way of copying.", *MODE),
-    RATIO := gauge("node_btrfs_allocation_ratio", "Bytes on disk for each byte of content.", *MODE),
-    DEVICE := gauge(
-        "node_btrfs_device_size_bytes", "Size of a disk that is part of the file system.", "uuid", "device"
-    ),
-    COMMITS := counter("node_btrfs_commits_total", "Transactions that were written out.", "uuid"),
-    LAST := gauge(
-        "node_btrfs_last_commit_seconds", "How long the last transaction took to write out.", "uuid"
-    ),
-    LONGEST := gauge(
-        "node_btrfs_max_commit_seconds", "How long the slowest transaction took to write out.", "uuid"
-    ),
-    TIME := counter("node_btrfs_commit_seconds_total", "Time spent on writing transactions out.", "uuid"),
+    INFO := info("node_btrfs_info", "Label of the file system.", "uuid", "label"),
+    GLOBAL := gauge("node_btrfs_global_rsv_size_bytes", "Global reserve in bytes.", "uuid"),
+    RESERVED := gauge("node_btrfs_reserved_bytes", "Reserved bytes of the global reserve.", *GROUP),
+    USED := gauge("node_btrfs_used_bytes", "Used bytes by block group type and profile.", *MODE),
+    SIZE := gauge("node_btrfs_size_bytes", "Allocated bytes by block group type and profile.", *MODE),
+    RATIO := gauge("node_btrfs_allocation_ratio", "Bytes on disk per byte of data.", *MODE),
+    DEVICE := gauge("node_btrfs_device_size_bytes", "Size of a device of the file system.", "uuid", "device"),
+    COMMITS := counter("node_btrfs_commits_total", "Committed transactions.", "uuid"),
+    LAST := gauge("node_btrfs_last_commit_seconds", "Duration of the last commit.", "uuid"),
+    LONGEST := gauge("node_btrfs_max_commit_seconds", "Duration of the slowest commit.", "uuid"),
+    TIME := counter("node_btrfs_commit_seconds_total", "Total duration of commits.", "uuid"),
 )
 
 TOP = "fs/btrfs"
@@ -44,7 +36,7 @@ COMMIT_TIMES = (("last_commit_ms", LAST), ("max_commit_ms", LONGEST), ("total_co
 
 
 class BtrfsReading(NamedTuple):
-    """One file that is read every time, and what becomes of it."""
+    """A file that is read every time, and its metric."""
 
     metric: Metric
     labels: tuple[str, ...]
@@ -53,7 +45,7 @@ class BtrfsReading(NamedTuple):
 
 
 class FilesystemLayout(NamedTuple):
-    """What there is of one file system; balancing or a new disk may change it."""
+    """Files of one file system; they change with a balance or a new disk."""
 
     path: str
     uuid: str
@@ -62,7 +54,7 @@ class FilesystemLayout(NamedTuple):
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield what sysfs knows of every Btrfs file system."""
+    """Yield the metrics of every Btrfs file system."""
     names = host.sys.list_directory(TOP)
     if look_again(host) or host.cache.get("names") != names:
         host.cache["names"], host.cache["plans"] = names, _plans(host, names)

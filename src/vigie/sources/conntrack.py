@@ -1,4 +1,4 @@
-"""The firewall's table of connections, from /proc/sys/net/netfilter and /proc/net/stat/nf_conntrack."""
+"""Connection tracking, from /proc/sys/net/netfilter and /proc/net/stat/nf_conntrack."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import parse_number
 
 METRICS = (
-    ENTRIES := gauge("node_nf_conntrack_entries", "Connections now in the table."),
-    LIMIT := gauge("node_nf_conntrack_entries_limit", "Connections that the table may hold."),
-    gauge("node_nf_conntrack_stat_found", "Lookups that found their connection."),
-    gauge("node_nf_conntrack_stat_invalid", "Packets that belong to no connection that could be tracked."),
-    gauge("node_nf_conntrack_stat_ignore", "Packets that were not looked up, as they needed no tracking."),
-    gauge("node_nf_conntrack_stat_insert", "Connections put into the table."),
-    gauge("node_nf_conntrack_stat_insert_failed", "Connections that could not be put into the table."),
-    gauge("node_nf_conntrack_stat_drop", "Packets lost because their connection could not be tracked."),
-    gauge("node_nf_conntrack_stat_early_drop", "Connections thrown out of a full table for newer ones."),
-    gauge("node_nf_conntrack_stat_search_restart", "Lookups begun again as the table was being resized."),
+    ENTRIES := gauge("node_nf_conntrack_entries", "Tracked connections."),
+    LIMIT := gauge("node_nf_conntrack_entries_limit", "Maximum number of tracked connections."),
+    gauge("node_nf_conntrack_stat_found", "Lookups that found a connection."),
+    gauge("node_nf_conntrack_stat_invalid", "Packets that cannot be tracked."),
+    gauge("node_nf_conntrack_stat_ignore", "Packets that need no tracking."),
+    gauge("node_nf_conntrack_stat_insert", "Connections inserted into the table."),
+    gauge("node_nf_conntrack_stat_insert_failed", "Failed insertions into the table."),
+    gauge("node_nf_conntrack_stat_drop", "Packets dropped because tracking failed."),
+    gauge("node_nf_conntrack_stat_early_drop", "Connections evicted from a full table."),
+    gauge("node_nf_conntrack_stat_search_restart", "Lookups restarted because the table was resized."),
 )
 
 PREFIX = "node_nf_conntrack_stat_"
@@ -33,11 +33,11 @@ FILL = (
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the table's fill, then what every processor counted, added up."""
+    """Yield the size of the table, then the counters summed over all CPUs."""
     fill = [(metric, path, host.proc.read_text(path)) for metric, path in FILL]
     counts = host.proc.read_text("net/stat/nf_conntrack")
     if counts is None and not any(text for _, _, text in fill):
-        raise Unavailable("connections are not tracked on this machine, or nothing of it can be read")
+        raise Unavailable("no connection tracking, or its files cannot be read")
     for metric, path, text in fill:
         if text is not None:
             value = parse_number(text)
@@ -52,15 +52,15 @@ def _totals(host: Host, text: str) -> Iterator[Sample]:
     titles, _, rows = text.partition("\n")
     names = titles.split()
     try:
-        # Eight digits a cell: with many processors, taking them all at once is five times as quick.
+        # Eight hex digits per cell: with many CPUs, decoding them together is five times as fast.
         data = bytes.fromhex(rows)
         numbers = struct.unpack(f">{len(data) // CELL}I", data)
     except (ValueError, struct.error):
-        host.note("/proc/net/stat/nf_conntrack", "not all cells are hexadecimal numbers of eight digits")
+        host.note("/proc/net/stat/nf_conntrack", "expected columns of eight hex digits")
         return
     if not numbers or len(numbers) % len(names):
-        # A total that leaves a processor out would look as if the counters had been reset.
-        host.note("/proc/net/stat/nf_conntrack", f"not lines of {len(names)} columns each")
+        # A sum without one CPU would look like a counter reset.
+        host.note("/proc/net/stat/nf_conntrack", f"expected lines of {len(names)} columns")
         return
     for place, name in enumerate(names):
         if name in COUNTS:

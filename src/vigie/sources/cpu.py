@@ -12,18 +12,16 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    SECONDS := counter("node_cpu_seconds_total", "Seconds each core spent in each mode.", "cpu", "mode"),
-    GUEST := counter(
-        "node_cpu_guest_seconds_total", "Seconds each core spent running guests of this host.", "cpu", "mode"
-    ),
+    SECONDS := counter("node_cpu_seconds_total", "Seconds the CPUs spent in each mode.", "cpu", "mode"),
+    GUEST := counter("node_cpu_guest_seconds_total", "Seconds the CPUs spent running guests.", "cpu", "mode"),
     CORE_THROTTLES := counter(
-        "node_cpu_core_throttles_total", "Times the core was slowed down by heat.", "package", "core"
+        "node_cpu_core_throttles_total", "Times the core was throttled by temperature.", "package", "core"
     ),
     PACKAGE_THROTTLES := counter(
-        "node_cpu_package_throttles_total", "Times the package was slowed down by heat.", "package"
+        "node_cpu_package_throttles_total", "Times the package was throttled by temperature.", "package"
     ),
-    ISOLATED := gauge("node_cpu_isolated", "1 for a core that the scheduler leaves alone.", "cpu"),
-    ONLINE := gauge("node_cpu_online", "1 for a core that is switched on, 0 for one that is off.", "cpu"),
+    ISOLATED := gauge("node_cpu_isolated", "1 if the CPU is isolated from the scheduler.", "cpu"),
+    ONLINE := gauge("node_cpu_online", "1 if the CPU is online, 0 otherwise.", "cpu"),
 )
 
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -32,19 +30,19 @@ COLUMNS = (*((SECONDS, mode) for mode in MODES), (GUEST, "user"), (GUEST, "nice"
 KINDS = tuple(metric for metric, _ in COLUMNS)
 CPU = "devices/system/cpu/"
 
-# Idle time that falls by this much says that the core was taken out and put back.
+# A decrease of idle time by this much means that the CPU was offline.
 HOT_PLUG_TICKS = 300
 
 
 class Core(NamedTuple):
-    """What is kept of a core: its label values, which are costly to make anew, and its last ticks."""
+    """Cached label values of a core, and its last ticks."""
 
     labels: list[tuple[str, str]]
     ticks: list[int]
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every core's times, then what sysfs knows of the cores."""
+    """Yield the times of every CPU, then its state from sysfs."""
     yield from _times(host)
     cores = list(host.cache["cores"])
     if host.cache.get("throttled") != cores:
@@ -88,7 +86,7 @@ def _times(host: Host) -> Iterator[Sample]:
 
 
 def _never_back(ticks: list[int], before: list[int]) -> list[int]:
-    # The kernel's iowait and idle may shrink by a little; a counter that shrinks looks like a reset.
+    # The kernel's iowait and idle may decrease slightly, which would look like a counter reset.
     if len(before) != len(ticks) or before[IDLE] - ticks[IDLE] >= HOT_PLUG_TICKS:
         return ticks
     return list(map(max, ticks, before))
@@ -106,7 +104,7 @@ def _throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str
             continue
         counts = ((CORE_THROTTLES, (package, core), "core"), (PACKAGE_THROTTLES, (package,), "package"))
         for metric, labels, name in counts:
-            if labels not in seen:  # hyper-threads of one core share its count
+            if labels not in seen:  # hyper-threads of a core share the counter
                 seen.add(labels)
                 yield metric, labels, f"{path}thermal_throttle/{name}_throttle_count"
 

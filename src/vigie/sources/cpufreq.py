@@ -1,4 +1,4 @@
-"""Clock frequencies of the cores and what governs them, from sysfs."""
+"""CPU frequencies and governors, from sysfs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import parse_number
 
 METRICS = (
-    CURRENT := gauge(
-        "node_cpu_frequency_hertz", "What the hardware says it runs at; only root may ask.", "cpu"
+    CURRENT := gauge("node_cpu_frequency_hertz", "Frequency reported by the hardware. Requires root.", "cpu"),
+    LOWEST := gauge("node_cpu_frequency_min_hertz", "Minimum hardware frequency.", "cpu"),
+    HIGHEST := gauge("node_cpu_frequency_max_hertz", "Maximum hardware frequency.", "cpu"),
+    AVERAGE := gauge("node_cpu_frequency_avg_hertz", "Average frequency since the last read.", "cpu"),
+    SCALED := gauge("node_cpu_scaling_frequency_hertz", "Current frequency according to the kernel.", "cpu"),
+    FLOOR := gauge("node_cpu_scaling_frequency_min_hertz", "Minimum frequency allowed by the policy.", "cpu"),
+    CEILING := gauge(
+        "node_cpu_scaling_frequency_max_hertz", "Maximum frequency allowed by the policy.", "cpu"
     ),
-    LOWEST := gauge("node_cpu_frequency_min_hertz", "Lowest frequency that the hardware can run at.", "cpu"),
-    HIGHEST := gauge(
-        "node_cpu_frequency_max_hertz", "Highest frequency that the hardware can run at.", "cpu"
-    ),
-    AVERAGE := gauge("node_cpu_frequency_avg_hertz", "What the core ran at on average just now.", "cpu"),
-    SCALED := gauge("node_cpu_scaling_frequency_hertz", "What the kernel takes the core to run at.", "cpu"),
-    FLOOR := gauge("node_cpu_scaling_frequency_min_hertz", "Lowest frequency that policy allows.", "cpu"),
-    CEILING := gauge("node_cpu_scaling_frequency_max_hertz", "Highest frequency that policy allows.", "cpu"),
     GOVERNOR := gauge(
         "node_cpu_scaling_governor",
-        "1 for what chooses the core's frequency, 0 for what could.",
+        "1 for the active governor, 0 for available ones.",
         "cpu",
         "governor",
     ),
@@ -43,7 +41,7 @@ CPUS = "devices/system/cpu"
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every core's frequencies; some kernels take 20 ms to tell one of them."""
+    """Yield the frequencies of every CPU. Some kernels take 20 ms for one."""
     refused: set[str] = set()
     found = False
     for name in host.sys.list_directory(CPUS):
@@ -53,7 +51,7 @@ def read(host: Host) -> Iterator[Sample]:
             yield from _frequencies(host, name[3:], path, refused)
             yield from _governors(host, name[3:], path)
     if not found:
-        raise Unavailable("the kernel does not set the frequency of these cores")
+        raise Unavailable("the kernel does not control CPU frequencies")
 
 
 def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator[Sample]:
@@ -62,11 +60,11 @@ def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator
             continue
         try:
             value = parse_number(host.sys.read(path + file))
-        except BlockingIOError:  # a core that slept has no average
+        except BlockingIOError:  # a sleeping core has no average
             continue
         except OSError as error:
             host.sys.note_error(path + file, error)
-            if isinstance(error, PermissionError):  # so it is for the other cores
+            if isinstance(error, PermissionError):  # the other cores fail alike
                 refused.add(file)
             continue
         yield metric, (cpu,), None if value is None else value * 1000

@@ -1,4 +1,4 @@
-"""Input and output of each disk from /proc/diskstats, and what udev knows of the disk."""
+"""Disk I/O from /proc/diskstats, and disk information from udev."""
 
 from __future__ import annotations
 
@@ -12,39 +12,31 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption, check_regex
 from vigie.sources.core.tree import to_printable
 
-# The columns after the name, in the kernel's order; older kernels have the first 11 or 15.
+# Columns after the name, in the kernel's order. Older kernels have the first 11 or 15.
 COLUMNS = (
-    counter("node_disk_reads_completed_total", "Reads that the disk finished.", "device"),
-    counter(
-        "node_disk_reads_merged_total", "Reads joined with a neighbour before the disk saw them.", "device"
-    ),
-    counter("node_disk_read_bytes_total", "Bytes read from the disk.", "device"),
-    counter("node_disk_read_time_seconds_total", "Time that reads took, summed over all of them.", "device"),
-    counter("node_disk_writes_completed_total", "Writes that the disk finished.", "device"),
-    counter(
-        "node_disk_writes_merged_total", "Writes joined with a neighbour before the disk saw them.", "device"
-    ),
-    counter("node_disk_written_bytes_total", "Bytes written to the disk.", "device"),
-    counter(
-        "node_disk_write_time_seconds_total", "Time that writes took, summed over all of them.", "device"
-    ),
-    gauge("node_disk_io_now", "Requests under way at this moment.", "device"),
-    counter("node_disk_io_time_seconds_total", "Time during which the disk had something to do.", "device"),
+    counter("node_disk_reads_completed_total", "Completed reads.", "device"),
+    counter("node_disk_reads_merged_total", "Merged reads.", "device"),
+    counter("node_disk_read_bytes_total", "Bytes read.", "device"),
+    counter("node_disk_read_time_seconds_total", "Total duration of reads.", "device"),
+    counter("node_disk_writes_completed_total", "Completed writes.", "device"),
+    counter("node_disk_writes_merged_total", "Merged writes.", "device"),
+    counter("node_disk_written_bytes_total", "Bytes written.", "device"),
+    counter("node_disk_write_time_seconds_total", "Total duration of writes.", "device"),
+    gauge("node_disk_io_now", "I/O requests in flight.", "device"),
+    counter("node_disk_io_time_seconds_total", "Time with I/O in progress.", "device"),
     counter(
         "node_disk_io_time_weighted_seconds_total",
-        "Time during which the disk had something to do, times the requests waiting.",
+        "Time with I/O in progress, weighted by the requests in flight.",
         "device",
     ),
-    counter("node_disk_discards_completed_total", "Discards (trims) that the disk finished.", "device"),
-    counter("node_disk_discards_merged_total", "Discards joined with a neighbour.", "device"),
-    counter("node_disk_discarded_sectors_total", "Sectors of 512 bytes that were discarded.", "device"),
-    counter(
-        "node_disk_discard_time_seconds_total", "Time that discards took, summed over all of them.", "device"
-    ),
-    counter("node_disk_flush_requests_total", "Flushes of the write cache that the disk finished.", "device"),
+    counter("node_disk_discards_completed_total", "Completed discards.", "device"),
+    counter("node_disk_discards_merged_total", "Merged discards.", "device"),
+    counter("node_disk_discarded_sectors_total", "Discarded sectors of 512 bytes.", "device"),
+    counter("node_disk_discard_time_seconds_total", "Total duration of discards.", "device"),
+    counter("node_disk_flush_requests_total", "Completed flushes.", "device"),
     counter(
         "node_disk_flush_requests_time_seconds_total",
-        "Time that flushes took, summed over all of them.",
+        "Total duration of flushes.",
         "device",
     ),
 )
@@ -57,11 +49,11 @@ ATA = {
         "node_disk_ata_write_cache", "1 if the ATA disk has a write cache.", "device"
     ),
     "ID_ATA_WRITE_CACHE_ENABLED": gauge(
-        "node_disk_ata_write_cache_enabled", "1 if the ATA disk's write cache is on.", "device"
+        "node_disk_ata_write_cache_enabled", "1 if the ATA disk's write cache is enabled.", "device"
     ),
     "ID_ATA_ROTATION_RATE_RPM": gauge(
         "node_disk_ata_rotation_rate_rpm",
-        "Turns a minute of the ATA disk, 0 for one without platters.",
+        "Rotation rate of the ATA disk in revolutions per minute, 0 for an SSD.",
         "device",
     ),
 }
@@ -70,17 +62,17 @@ METRICS = (
     *COLUMNS,
     INFO := info(
         "node_disk_info",
-        "Which disk it is, by number, path, name of the maker and serial number.",
+        "Device numbers, path, model and serial number of the disk.",
         *("device", "major", "minor", "path", "wwn", "model", "serial", "revision"),
     ),
     FILESYSTEM := info(
         "node_disk_filesystem_info",
-        "The file system that udev found on the disk.",
+        "File system on the disk, according to udev.",
         *("device", "type", "usage", "uuid", "version"),
     ),
     MAPPER := info(
         "node_disk_device_mapper_info",
-        "What the device mapper calls the disk, with its volume group and logical volume.",
+        "Name, volume group and logical volume of a device mapper disk.",
         *("device", "name", "uuid", "vg_name", "lv_name", "lv_layer"),
     ),
     *ATA.values(),
@@ -89,7 +81,7 @@ METRICS = (
 EXCLUDE = SourceOption(
     "exclude",
     r"^(ram|loop|fd|(h|s|v|xv)d[a-z]|nvme\d+n\d+p)\d+$",
-    "Disks that are left out, as a regular expression; by default partitions and loop devices.",
+    "Disks to exclude, as a regular expression. Default: partitions and loop devices.",
     check_regex,
 )
 
@@ -97,7 +89,7 @@ Key = tuple[str, ...]  # major, minor, name
 
 
 class Disk(NamedTuple):
-    """What stays the same of a disk from read to read."""
+    """Constant information of a disk."""
 
     key: Key
     wanted: bool
@@ -108,13 +100,13 @@ Line = tuple[Disk, list[Sample]]
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every disk's counters and its facts."""
-    if look_again(host):  # udev writes a disk's record anew when it is formatted
+    """Yield the counters and information of every disk."""
+    if look_again(host):  # udev rewrites the record when a disk is formatted
         host.cache["lines"], host.cache["disks"] = {}, {}
     before: dict[str, Line] = host.cache["lines"]
     now: dict[str, Line] = {}
     for line in host.proc.read("diskstats").splitlines():
-        known = before.get(line) or _parsed(host, line)  # an idle disk's line stays as it is
+        known = before.get(line) or _parsed(host, line)  # the line of an idle disk does not change
         if known is not None:
             now[line] = known
             yield from known[1]
@@ -126,7 +118,7 @@ def _parsed(host: Host, line: str) -> Line | None:
     words = line.split()
     if len(words) < 3 + FEWEST_COLUMNS:
         if words:
-            host.note(f"/proc/diskstats {' '.join(words[:3])}", "the line is cut short")
+            host.note(f"/proc/diskstats {' '.join(words[:3])}", "truncated line")
         return None
     key = tuple(words[:3])
     disk: Disk = host.cache["disks"].get(key) or _met(host, *words[:3])
@@ -160,7 +152,9 @@ def _facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sample]:
     def values(*names: str) -> tuple[str, ...]:
         return tuple(udev.get(name, "") for name in names)
 
-    serial = udev.get("SCSI_IDENT_SERIAL") or udev.get("ID_SERIAL_SHORT", "")  # the first is on the sticker
+    serial = udev.get("SCSI_IDENT_SERIAL") or udev.get(
+        "ID_SERIAL_SHORT", ""
+    )  # the first is printed on the label
     path, wwn, model, revision = values("ID_PATH", "ID_WWN", "ID_MODEL", "ID_REVISION")
     yield INFO, (device, major, minor, path, wwn, model, serial, revision), 1
     if udev.get("ID_FS_TYPE"):

@@ -1,4 +1,4 @@
-"""Maker, model and firmware of the machine, from /sys/class/dmi/id."""
+"""Vendor, model and firmware of the machine, from /sys/class/dmi/id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS = (
     *("product_family", "product_name", "product_serial", "product_sku", "product_uuid", "product_version"),
     "system_vendor",
 )
-METRICS = (INFO := info("node_dmi_info", "What the firmware says of the machine and its boards.", *LABELS),)
+METRICS = (INFO := info("node_dmi_info", "DMI information about the machine and its boards.", *LABELS),)
 
 CLASS = "class/dmi/id"
 FILES = ("sys_vendor" if name == "system_vendor" else name for name in LABELS)
@@ -24,13 +24,13 @@ PATHS = tuple(f"{CLASS}/{file}" for file in FILES)
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the one line about the machine."""
-    if "values" not in host.cache:  # they stay until the machine is started anew
-        host.sys.list_directory(CLASS)  # which tells when there is no such firmware
+    """Yield one series."""
+    if "values" not in host.cache:  # constant until a reboot
+        host.sys.list_directory(CLASS)  # fails if there is no DMI
         host.cache["values"] = tuple(label(host, path) for path in PATHS)
     values: tuple[str, ...] = host.cache["values"]
     if not any(values):
-        raise Unavailable("nothing that the firmware says of the machine can be read")
+        raise Unavailable("no DMI field can be read")
     yield INFO, values, 1
 
 

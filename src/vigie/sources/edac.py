@@ -1,4 +1,4 @@
-"""Memory errors that ECC found, from /sys/devices/system/edac."""
+"""ECC memory errors, from /sys/devices/system/edac."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ CHANNEL = ("controller", "csrow", "channel", "dimm_label")
 METRICS = (
     CORRECTED := counter(
         "node_edac_correctable_errors_total",
-        "Memory errors that were put right, by controller.",
+        "Correctable memory errors by controller.",
         "controller",
     ),
     UNCORRECTED := counter(
-        "node_edac_uncorrectable_errors_total", "Memory errors that could not be put right.", "controller"
+        "node_edac_uncorrectable_errors_total", "Uncorrectable memory errors by controller.", "controller"
     ),
     ROW_CORRECTED := counter(
         "node_edac_csrow_correctable_errors_total",
-        "Memory errors that were put right, by row of chips; unknown is where no row was found.",
+        "Correctable memory errors by csrow. Row unknown: not attributed.",
         *("controller", "csrow"),
     ),
     ROW_UNCORRECTED := counter(
         "node_edac_csrow_uncorrectable_errors_total",
-        "Memory errors that could not be put right, by row of chips; unknown is where no row was found.",
+        "Uncorrectable memory errors by csrow. Row unknown: not attributed.",
         *("controller", "csrow"),
     ),
     CHANNEL_CORRECTED := counter(
         "node_edac_channel_correctable_errors_total",
-        "Memory errors that were put right, by channel, with the module's place on the board.",
+        "Correctable memory errors by channel, with the label of the DIMM.",
         *CHANNEL,
     ),
 )
@@ -46,7 +46,7 @@ CHANNEL_COUNT = re.compile(r"^ch(\d+)_ce_count$")
 
 
 class ChipRow(NamedTuple):
-    """A row of chips, with the files of its channels."""
+    """A csrow and the files of its channels."""
 
     labels: tuple[str, str]
     path: str
@@ -54,7 +54,7 @@ class ChipRow(NamedTuple):
 
 
 class EdacLayout(NamedTuple):
-    """What there is to read; it does not change while a driver is loaded."""
+    """Files to read; constant while a driver is loaded."""
 
     controllers: list[tuple[Metric, tuple[str, ...], str]]
     rows: list[ChipRow]
@@ -68,7 +68,7 @@ def read(host: Host) -> Iterator[Sample]:
         host.cache["names"], host.cache["plan"] = names, _plan(host, names)
     plan: EdacLayout = host.cache["plan"]
     if not plan.controllers:
-        raise Unavailable("no driver of a memory controller with ECC is loaded")
+        raise Unavailable("no EDAC driver is loaded")
     for metric, labels, path in plan.controllers:
         yield metric, labels, count(host, path)
     for row in plan.rows:
@@ -79,7 +79,7 @@ def _row(host: Host, row: ChipRow) -> Iterator[Sample]:
     corrected = count(host, f"{row.path}/ce_count")
     yield ROW_CORRECTED, row.labels, corrected
     yield ROW_UNCORRECTED, row.labels, count(host, f"{row.path}/ue_count")
-    # The row counts what its channels count, so these are read again only when it has moved.
+    # A row is the sum of its channels, so these are read only when it changed.
     before, samples = host.cache.get(row.path, (None, []))
     if corrected is None or before != corrected:
         samples = [(CHANNEL_CORRECTED, labels, count(host, path)) for labels, path in row.channels]

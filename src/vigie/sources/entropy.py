@@ -1,4 +1,4 @@
-"""The kernel's random number pool, from /proc/sys/kernel/random."""
+"""Entropy pool, from /proc/sys/kernel/random."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from vigie.sources.core.source import Source
 from vigie.sources.core.tree import parse_number
 
 METRICS = (
-    AVAILABLE := gauge("node_entropy_available_bits", "Randomness in the kernel's pool."),
-    SIZE := gauge("node_entropy_pool_size_bits", "Most randomness that the kernel's pool holds."),
+    AVAILABLE := gauge("node_entropy_available_bits", "Available entropy in bits."),
+    SIZE := gauge("node_entropy_pool_size_bits", "Size of the entropy pool in bits."),
 )
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield how full the pool is, and its size."""
     yield AVAILABLE, (), parse_number(host.proc.read("sys/kernel/random/entropy_avail"))
     yield SIZE, (), host.proc.read_number("sys/kernel/random/poolsize")
 

@@ -1,4 +1,4 @@
-"""Open files of the whole machine, from /proc/sys/fs/file-nr."""
+"""File descriptors, from /proc/sys/fs/file-nr."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    ALLOCATED := gauge("node_filefd_allocated", "Open files of all processes, as the kernel counts them."),
-    MAXIMUM := gauge("node_filefd_maximum", "Open files beyond which the kernel refuses to open more."),
+    ALLOCATED := gauge("node_filefd_allocated", "Allocated file descriptors."),
+    MAXIMUM := gauge("node_filefd_maximum", "Maximum number of file descriptors."),
 )
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the first and the third number; the second has been 0 since Linux 2.6."""
+    """Yield the first and third number. The second is 0 since Linux 2.6."""
     words = host.proc.read("sys/fs/file-nr").split()
     try:
         yield ALLOCATED, (), int(words[0])

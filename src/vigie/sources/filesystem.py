@@ -1,4 +1,4 @@
-"""Room on each mounted file system, from mountinfo and statvfs(2); a dead mount costs only itself."""
+"""Space on mounted file systems, from mountinfo and statvfs(2). A hanging mount affects only itself."""
 
 from __future__ import annotations
 
@@ -16,24 +16,22 @@ from vigie.sources.core.tree import to_printable
 LABELS = ("device", "fstype", "mountpoint")
 
 METRICS = (
-    SIZE := gauge("node_filesystem_size_bytes", "Bytes that the file system can hold.", *LABELS),
-    FREE := gauge("node_filesystem_free_bytes", "Bytes not used, with those kept for root.", *LABELS),
-    AVAILABLE := gauge(
-        "node_filesystem_avail_bytes", "Bytes that a user other than root can still write.", *LABELS
-    ),
-    FILES := gauge("node_filesystem_files", "Inodes that the file system can hold.", *LABELS),
-    FILES_FREE := gauge("node_filesystem_files_free", "Inodes not used.", *LABELS),
+    SIZE := gauge("node_filesystem_size_bytes", "Size of the file system in bytes.", *LABELS),
+    FREE := gauge("node_filesystem_free_bytes", "Free bytes, including those reserved for root.", *LABELS),
+    AVAILABLE := gauge("node_filesystem_avail_bytes", "Bytes available to non-root users.", *LABELS),
+    FILES := gauge("node_filesystem_files", "Total inodes.", *LABELS),
+    FILES_FREE := gauge("node_filesystem_files_free", "Free inodes.", *LABELS),
     READ_ONLY := gauge("node_filesystem_readonly", "1 if the file system is mounted read-only.", *LABELS),
-    # An empty label is no label, so a mount in good health has only the first three.
+    # Empty labels are omitted, so a healthy mount has only the first three.
     DEVICE_ERROR := gauge(
         "node_filesystem_device_error",
-        "1 if the file system could not be asked, which for NFS often means that its server is gone.",
+        "1 if statvfs failed or timed out; for NFS, its server may be unreachable.",
         *LABELS,
         "device_error",
     ),
     MOUNT := info(
         "node_filesystem_mount_info",
-        "Which device number is mounted where.",
+        "Device numbers of the mount.",
         *("device", "major", "minor", "mountpoint"),
     ),
 )
@@ -41,22 +39,20 @@ METRICS = (
 EXCLUDE_MOUNTS = SourceOption(
     "exclude_mounts",
     r"^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)",
-    "Mount points that are left out, as a regular expression.",
+    "Mount points to exclude, as a regular expression.",
     check_regex,
 )
 EXCLUDE_TYPES = SourceOption(
     "exclude_types",
     r"^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs"
     r"|overlay|proc|procfs|pstore|rpc_pipefs|securityfs|selinuxfs|squashfs|sysfs|tracefs)$",
-    "Types of file system that are left out, as a regular expression.",
+    "File system types to exclude, as a regular expression.",
     check_regex,
 )
-DEADLINE = SourceOption(
-    "deadline", "5", "Seconds after which a mount that does not answer is given up.", check_seconds
-)
+DEADLINE = SourceOption("deadline", "5", "Timeout of statvfs in seconds.", check_seconds)
 
-# These answer statvfs from the kernel's memory, so they are asked on the spot; any other type may have
-# a server or a program behind it that never answers.
+# statvfs of these is answered from kernel memory, so it is called directly. Any other type may
+# wait for a server or a program forever.
 PROMPT = frozenset({"btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "ramfs", "tmpfs", "vfat", "xfs", "zfs"})
 
 ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
@@ -65,7 +61,7 @@ ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
 class Mount(NamedTuple):
     """One line of mountinfo."""
 
-    identity: tuple[str, str]  # the kernel's number of the mount, and the mount point
+    identity: tuple[str, str]  # mount id, mount point
     path: str
     labels: tuple[str, str, str]
     major: str
@@ -73,7 +69,7 @@ class Mount(NamedTuple):
 
 
 class StatvfsCall:
-    """One statvfs; it may be answered long after we stopped waiting for it."""
+    """A statvfs call that may return long after its deadline."""
 
     def __init__(self, calls: SystemCalls, path: str) -> None:
         self._calls, self._path = calls, path
@@ -82,19 +78,19 @@ class StatvfsCall:
         self.error: Exception | None = None
 
     def __call__(self) -> None:
-        """Ask, and keep the answer."""
+        """Call statvfs, and keep the result."""
         try:
             self.answer = self._calls.statvfs(self._path)
-        except (OSError, ValueError) as error:  # ValueError: no path has a NUL in it
+        except (OSError, ValueError) as error:  # ValueError: NUL in the path
             self.error = error
         self.answered = True
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the room on every mount, or that it did not answer."""
+    """Yield the space of every mount, or an error."""
     for mount, question in _ask(host, _mounts(host)):
         if not question.answered:
-            host.note(mount.labels[2], "no answer; asked again when its last answer has come")
+            host.note(mount.labels[2], "timed out; retried when its last call returns")
             yield DEVICE_ERROR, (*mount.labels, "mountpoint timeout"), 1
             continue
         if question.answer is None:
@@ -126,7 +122,7 @@ def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
     if doubtful:
         deadline = float(host.options.get(DEADLINE.name, DEADLINE.default))
         lane = host.cache.setdefault("lane", Lane("statvfs", deadline))
-        # What took one server took more mounts: while some are stuck, the others get less time.
+        # Mounts often share a server: while some hang, the others get less time.
         lane.deadline = deadline / 10 if stuck else deadline
         run_all(lane, doubtful)
     host.cache["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
@@ -136,7 +132,7 @@ def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
 def _mounts(host: Host) -> list[Mount]:
     try:
         text = host.proc.read("1/mountinfo")
-    except OSError:  # another user's process, or another namespace's
+    except OSError:  # a process of another user or namespace
         text = host.proc.read("self/mountinfo")
     if host.cache.get("mountinfo") != text:
         host.cache["mounts"] = _parse(host, text)
@@ -152,14 +148,14 @@ def _parse(host: Host, text: str) -> list[Mount]:
         words, _, tail = line.partition(" - ")
         fields, ending = words.split(" "), tail.split(" ")
         if len(fields) < 6 or len(ending) < 2 or ":" not in fields[2]:
-            host.note(f"mountinfo {line[:40]}", "the line is cut short")
+            host.note(f"mountinfo {line[:40]}", "truncated line")
             continue
         point = _without_root(host, ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), fields[4]))
         if excluded_mounts.search(point) or excluded_types.search(ending[0]):
             continue
         labels = (to_printable(ending[1]), to_printable(ending[0]), to_printable(point))
         major, _, minor = fields[2].partition(":")
-        # Of several mounts at one place the last covers the others, and is the one that answers.
+        # Of several mounts at one point, the last one hides the others.
         path = point if host.root.top == "/" else host.root.top + point
         visible[point] = Mount((fields[0], point), path, labels, major, minor)
     return list(visible.values())

@@ -1,4 +1,4 @@
-"""Temperatures, fans, voltages and power of sensor chips, from /sys/class/hwmon."""
+"""Hardware sensors, from /sys/class/hwmon."""
 
 from __future__ import annotations
 
@@ -17,41 +17,37 @@ from vigie.sources.core.tree import to_printable
 SENSOR = ("chip", "sensor")
 
 METRICS = (
-    CHIP := info("node_hwmon_chip_names", "What the driver calls the chip.", "chip", "chip_name"),
-    LABEL := info(
-        "node_hwmon_sensor_label", "What the driver or the board calls the sensor.", *SENSOR, "label"
-    ),
-    gauge("node_hwmon_temp_celsius", "Temperature now.", *SENSOR),
-    gauge(
-        "node_hwmon_temp_*_celsius", "The attribute * of a temperature sensor, in degrees Celsius.", *SENSOR
-    ),
-    gauge("node_hwmon_fan_rpm", "Turns of the fan a minute now.", *SENSOR),
-    gauge("node_hwmon_fan_*_rpm", "The attribute * of a fan, in turns a minute.", *SENSOR),
-    gauge("node_hwmon_pwm", "How hard the fan is driven, from 0 to 255.", *SENSOR),
-    gauge("node_hwmon_in_volts", "Voltage now.", *SENSOR),
-    gauge("node_hwmon_in_*_volts", "The attribute * of a voltage sensor, in volts.", *SENSOR),
-    gauge("node_hwmon_cpu_*_volts", "The attribute * of a processor's supply, in volts.", *SENSOR),
-    gauge("node_hwmon_curr_amps", "Current now.", *SENSOR),
-    gauge("node_hwmon_curr_*_amps", "The attribute * of a current sensor, in amperes.", *SENSOR),
-    gauge("node_hwmon_power_accuracy", "Accuracy of the power meter, from 0 to 1.", *SENSOR),
-    gauge("node_hwmon_power_*_seconds", "The attribute * of a power sensor, in seconds.", *SENSOR),
-    gauge("node_hwmon_power_watt", "Power drawn now.", *SENSOR),
-    gauge("node_hwmon_power_*_watt", "The attribute * of a power sensor, in watts.", *SENSOR),
-    counter("node_hwmon_energy_joule_total", "Energy used so far.", *SENSOR),
-    counter("node_hwmon_energy_*_joule_total", "The attribute * of an energy sensor, in joules.", *SENSOR),
-    gauge("node_hwmon_humidity", "Relative humidity, from 0 to 1.", *SENSOR),
-    gauge("node_hwmon_freq_freq_mhz", "Clock frequency in megahertz.", *SENSOR),
-    gauge("node_hwmon_update_interval_seconds", "Time between two measurements of the chip.", *SENSOR),
+    CHIP := info("node_hwmon_chip_names", "Driver name of the chip.", "chip", "chip_name"),
+    LABEL := info("node_hwmon_sensor_label", "Label of the sensor.", *SENSOR, "label"),
+    gauge("node_hwmon_temp_celsius", "Temperature in degrees Celsius.", *SENSOR),
+    gauge("node_hwmon_temp_*_celsius", "Attribute * of a temperature sensor, in degrees Celsius.", *SENSOR),
+    gauge("node_hwmon_fan_rpm", "Fan speed in revolutions per minute.", *SENSOR),
+    gauge("node_hwmon_fan_*_rpm", "Attribute * of a fan, in revolutions per minute.", *SENSOR),
+    gauge("node_hwmon_pwm", "PWM duty cycle of the fan, 0 to 255.", *SENSOR),
+    gauge("node_hwmon_in_volts", "Voltage in volts.", *SENSOR),
+    gauge("node_hwmon_in_*_volts", "Attribute * of a voltage sensor, in volts.", *SENSOR),
+    gauge("node_hwmon_cpu_*_volts", "Attribute * of a CPU core voltage, in volts.", *SENSOR),
+    gauge("node_hwmon_curr_amps", "Current in amperes.", *SENSOR),
+    gauge("node_hwmon_curr_*_amps", "Attribute * of a current sensor, in amperes.", *SENSOR),
+    gauge("node_hwmon_power_accuracy", "Accuracy of the power meter, 0 to 1.", *SENSOR),
+    gauge("node_hwmon_power_*_seconds", "Attribute * of a power sensor, in seconds.", *SENSOR),
+    gauge("node_hwmon_power_watt", "Power in watts.", *SENSOR),
+    gauge("node_hwmon_power_*_watt", "Attribute * of a power sensor, in watts.", *SENSOR),
+    counter("node_hwmon_energy_joule_total", "Energy used, in joules.", *SENSOR),
+    counter("node_hwmon_energy_*_joule_total", "Attribute * of an energy sensor, in joules.", *SENSOR),
+    gauge("node_hwmon_humidity", "Relative humidity, 0 to 1.", *SENSOR),
+    gauge("node_hwmon_freq_freq_mhz", "Clock frequency in MHz.", *SENSOR),
+    gauge("node_hwmon_update_interval_seconds", "Update interval of the chip.", *SENSOR),
     gauge("node_hwmon_voltage_regulator_version", "Version of the voltage regulator standard.", *SENSOR),
-    gauge("node_hwmon_beep_enabled", "1 if the chip may beep.", *SENSOR),
-    gauge("node_hwmon_*", "The attribute * of a sensor chip, as the driver gives it.", *SENSOR),
+    gauge("node_hwmon_beep_enabled", "1 if beeping is enabled.", *SENSOR),
+    gauge("node_hwmon_*", "Attribute * of a sensor chip, unscaled.", *SENSOR),
 )
 
 CLASS = "class/hwmon"
-# A file is a kind of sensor, its number, and after an underscore what it says: temp1_crit.
+# A file name is sensor kind, number, and after an underscore the attribute: temp1_crit.
 FILE = re.compile(r"^([^0-9]+)([0-9]*)(?:_(.+))?$")
 NOT_IN_NAMES = re.compile("[^a-z0-9:_]")
-# These have no number; for the others one is asked for, since a device's directory has a `power`.
+# These have no number. Others require one, as a device's directory has a `power` directory.
 WHOLE_CHIP = {
     "vrm": ("node_hwmon_voltage_regulator_version", 1),
     "update_interval": ("node_hwmon_update_interval_seconds", 1000),
@@ -67,7 +63,7 @@ UNITS = {
     "power": ("_watt", 1_000_000),
     "humidity": ("", 1_000_000),
 }
-# Where the attribute decides, not the kind.
+# Where the attribute decides the unit, not the kind.
 EXCEPTIONS = {
     ("temp", "type"): ("", 1),
     ("power", "accuracy"): ("", 1_000_000),
@@ -82,11 +78,11 @@ EXCEPTIONS = {
 }
 WITHOUT_UNIT = {"fault": "", "alarm": "", "beep": "_enabled"}
 
-Attributes = dict[str, dict[str, str]]  # the path of each attribute of each sensor
+Attributes = dict[str, dict[str, str]]  # path of each attribute, by sensor
 
 
 class SensorReading(NamedTuple):
-    """One file that is read every time, and what becomes of it."""
+    """A file that is read every time, and its metric."""
 
     metric: Metric
     labels: tuple[str, str]
@@ -98,12 +94,12 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield every sensor of every chip."""
     names = host.sys.list_directory(CLASS)
     if not names:
-        raise Unavailable("no driver of a sensor chip is loaded")
+        raise Unavailable("no hwmon driver is loaded")
     if host.cache.get("names") != names:
         host.cache["names"] = names
         host.cache["facts"], host.cache["readings"] = _survey(host, names)
     yield from host.cache["facts"]
-    # Most attributes of a card that sleeps would wake it.
+    # Most attributes of a suspended card would resume it.
     asleep = tuple(f"{CLASS}/{name}/" for name in names if _asleep(host, name))
     for metric, labels, path, divisor in host.cache["readings"]:
         if not path.startswith(asleep):
@@ -130,7 +126,7 @@ def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[SensorRead
 
 
 def _chips(host: Host, names: list[str]) -> dict[str, str]:
-    """Return the name of each chip: where its device is, which is the same after every boot."""
+    """Return the name of each chip: its device path, which is stable across boots."""
     chips = {name: _place(host, name) for name in names}
     shared = Counter(chips.values())
     for name, chip in chips.items():
@@ -144,7 +140,7 @@ def _place(host: Host, name: str) -> str:
     path = f"{CLASS}/{name}"
     try:
         here = posixpath.join(CLASS, host.sys.read_link(path))
-    except OSError:  # a directory, as on old kernels
+    except OSError:  # a directory on old kernels
         here = path
     try:
         device = posixpath.normpath(posixpath.join(here, host.sys.read_link(f"{path}/device")))
@@ -171,7 +167,7 @@ def _attributes(host: Host, path: str) -> Attributes:
 def _readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Iterator[SensorReading]:
     kind = labels[1].rstrip("0123456789")
     if kind == "freq" and _clean(label):
-        labels = (labels[0], _clean(label))  # a clock is known by its name, not by its number
+        labels = (labels[0], _clean(label))  # a clock is identified by its name
     for attribute, path in paths.items():
         if attribute != "label":
             name, divisor = _name(kind, attribute, "" in paths)
@@ -179,7 +175,7 @@ def _readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Ite
 
 
 def _name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:
-    """Return what the metric is called, and by what its file is divided."""
+    """Return the metric name and the divisor."""
     if kind in WHOLE_CHIP:
         return WHOLE_CHIP[kind]
     name = f"node_hwmon_{kind}"

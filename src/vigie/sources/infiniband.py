@@ -1,4 +1,4 @@
-"""Ports of InfiniBand and RoCE adapters, from /sys/class/infiniband."""
+"""InfiniBand and RoCE ports, from /sys/class/infiniband."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from vigie.sources.core.tree import parse_number, to_printable
 METRICS = (
     INFO := info(
         "node_infiniband_info",
-        "What the adapter is.",
+        "Board, firmware and type of the adapter.",
         *("device", "board_id", "firmware_version", "hca_type"),
     ),
     STATE := gauge(
-        "node_infiniband_state_id", "State of the port: 1 down, 2 init, 3 armed, 4 active, 5 deferred.", *PORT
+        "node_infiniband_state_id", "Port state: 1 down, 2 init, 3 armed, 4 active, 5 deferred.", *PORT
     ),
     PHYSICAL := gauge(
         "node_infiniband_physical_state_id",
-        "Physical state of the port: 1 sleep, 2 polling, 3 disabled, 4 training, 5 up, 6 recovery, 7 test.",
+        "Physical state: 1 sleep, 2 polling, 3 disabled, 4 training, 5 up, 6 recovery, 7 test.",
         *PORT,
     ),
-    RATE := gauge("node_infiniband_rate_bytes_per_second", "Most that the port can carry.", *PORT),
+    RATE := gauge("node_infiniband_rate_bytes_per_second", "Maximum rate of the port.", *PORT),
     *(row.metric for row in ROWS),
 )
 
 TOP = "class/infiniband"
-GIGABIT = 125_000_000  # bytes a second
+GIGABIT = 125_000_000  # bytes per second
 RATE_TEXT = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec\b")
 STATE_TEXT = re.compile(r"^(\d{1,3}):")
 
 
 class Port(NamedTuple):
-    """A port, and the files of counters that it has."""
+    """A port and its counter files."""
 
     labels: tuple[str, str]
     path: str
@@ -49,7 +49,7 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield every adapter, and the state and counters of every port."""
     devices = host.sys.list_directory(TOP)
     if not devices:
-        raise Unavailable("no InfiniBand or RoCE adapter has a driver loaded")
+        raise Unavailable("no InfiniBand or RoCE adapter")
     if look_again(host) or host.cache["devices"] != devices:
         host.cache["devices"] = devices
         host.cache["ports"] = [port for device in devices for port in _ports(host, device)]
@@ -89,18 +89,18 @@ def _matched(
     text = host.sys.read_text(path)
     match = pattern.match(text or "")
     if text is not None and match is None:
-        host.note(f"/sys/{path}", f"{text[:32]!r} is not what a port says")
+        host.note(f"/sys/{path}", f"unexpected value {text[:32]!r}")
     value = parse_number(match.group(1)) if match else None
     return metric, port.labels, None if value is None else value * scale
 
 
 def _counted(host: Host, path: str, scale: float) -> float | None:
     text = host.sys.read_text(path)
-    if text is None or text.startswith("N/A"):  # "N/A (no PMA)": the adapter does not count this
+    if text is None or text.startswith("N/A"):  # "N/A (no PMA)": not supported by the adapter
         return None
     value = parse_number(text)
     if value is None or value < 0:
-        host.note(f"/sys/{path}", f"{text[:32]!r} is not a count")
+        host.note(f"/sys/{path}", f"invalid counter {text[:32]!r}")
         return None
     return value * scale
 

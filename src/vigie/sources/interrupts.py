@@ -1,4 +1,4 @@
-"""Interrupts by source and core, from /proc/interrupts."""
+"""Interrupts by source and CPU, from /proc/interrupts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    INTERRUPTS := counter(
-        "node_interrupts_total", "Interrupts that the core served.", "cpu", "type", "info", "devices"
-    ),
+    INTERRUPTS := counter("node_interrupts_total", "Interrupts handled.", "cpu", "type", "info", "devices"),
 )
 
-# What a row's numbers are of: the text after them, and the label values for each core.
+# Text after the numbers of a row, and label values by CPU.
 Row = tuple[str, list[tuple[str, str, str, str]]]
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield each row's count for each core; rows that are not by core, such as ERR, are left out."""
+    """Yield the counters of each row and CPU. Rows without CPUs, such as ERR, are omitted."""
     header, *lines = host.proc.read("interrupts").splitlines() or [""]
     cpus = [name[3:] for name in header.split() if name.startswith("CPU")]
     known: dict[str, Row] = host.cache.get("rows", {}) if host.cache.get("cpus") == cpus else {}

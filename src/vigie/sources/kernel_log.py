@@ -1,4 +1,4 @@
-"""What the kernel's log tells about hardware, from /dev/kmsg, the journal or a log file: events."""
+"""Events from kernel messages about hardware, from /dev/kmsg, the journal or a log file."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from vigie.sources._journal import Journal
 
 METRICS = (
-    LINES := counter("vigie_kernel_log_lines_total", "Lines of the kernel's log that were read.", "log"),
+    LINES := counter("vigie_kernel_log_lines_total", "Kernel messages read.", "log"),
     LOST := counter(
-        "vigie_kernel_log_lost_total", "Lines that the kernel overwrote before they were read.", "log"
+        "vigie_kernel_log_lost_total", "Kernel messages overwritten before they were read.", "log"
     ),
 )
 
 FILES = ("var/log/kern.log", "var/log/messages", "var/log/syslog")
-MOST_OF_A_KIND = 50  # events of one kind a turn: a flood tells no more than that it is one
+MOST_OF_A_KIND = 50  # per kind and read: more add nothing
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Tell what is new in the log as events, and yield how much there was."""
+    """Report new messages as events, and yield their number."""
     _end_those_before_the_boot(host)
     kmsg = _kmsg(host)
     if kmsg is not None:
@@ -45,7 +45,7 @@ def read(host: Host) -> Iterator[Sample]:
         try:
             yield LINES, ("journal",), _told(host, journal.lines())
             journal.keep()
-            host.note("/dev/kmsg", f"{host.cache['why']}; the journal is read instead")
+            host.note("/dev/kmsg", f"{host.cache['why']}; reading the journal instead")
             return
         except Unavailable as error:
             host.cache["no journal"] = str(error)
@@ -55,7 +55,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _told(host: Host, lines: Iterable[LogLine]) -> int:
-    """Tell what the lines are about, and return how many there were since the agent started."""
+    """Report events of the lines, and return the number of lines since the agent started."""
     kinds: Counter[str] = Counter()
     last = 0
     for line in lines:
@@ -79,7 +79,7 @@ def _tell(host: Host, line: LogLine, found: LogMatch) -> None:
 
 
 def _end_those_before_the_boot(host: Host) -> None:
-    """Tell that a reset or a lost link of an earlier boot is over, which no line says."""
+    """End states of an earlier boot, such as a reset or a lost link. No message ends them."""
     boot_id = host.proc.read_text("sys/kernel/random/boot_id") if "states" not in host.cache else None
     for kind, where in _states(host).ended_by(boot_id) if boot_id else ():
         host.report_event(kind, "", phase=Phase.ENDS, time_ms=_boot(host), severity="info", **where)
@@ -96,9 +96,7 @@ def _tell_lost(host: Host, kmsg: Kmsg) -> None:
     lost = kmsg.lost - host.cache.get("lost", 0)
     if lost:
         host.cache["lost"] = kmsg.lost
-        host.report_event(
-            "kernel_log_gap", f"{lost} lines of the kernel's log were overwritten before they were read"
-        )
+        host.report_event("kernel_log_gap", f"{lost} kernel messages were overwritten before they were read")
 
 
 def _kmsg(host: Host) -> Kmsg | None:
@@ -116,7 +114,9 @@ def _kmsg(host: Host) -> Kmsg | None:
 
 def _journal(host: Host) -> Journal | None:
     if "journal" not in host.cache:
-        from vigie.sources._journal import Journal  # most agents read /dev/kmsg, and are smaller without
+        from vigie.sources._journal import (
+            Journal,
+        )  # imported late: most agents read /dev/kmsg and stay smaller
 
         try:
             host.cache["journal"] = Journal(host.root.top, host.persistent)
@@ -127,7 +127,7 @@ def _journal(host: Host) -> Journal | None:
 
 
 def _file(host: Host) -> tuple[str, LogFile, list[str]]:
-    """Return the first log file that can be read, and its new lines."""
+    """Return the first readable log file and its new lines."""
     reasons = [host.cache["why"], host.cache["no journal"]]
     for path in FILES:
         file = LogFile(f"{host.root.top.rstrip('/')}/{path}", host.persistent)
@@ -136,9 +136,9 @@ def _file(host: Host) -> tuple[str, LogFile, list[str]]:
         except OSError as error:
             reasons.append(f"/{path}: {error.strerror}")
             continue
-        host.note("/dev/kmsg", f"{host.cache['why']}; /{path} is read instead")
+        host.note("/dev/kmsg", f"{host.cache['why']}; reading /{path} instead")
         return f"/{path}", file, texts
-    del host.cache["kmsg"], host.cache["journal"]  # look for them again the next time
+    del host.cache["kmsg"], host.cache["journal"]  # search again at the next read
     raise Unavailable("; ".join(reasons))
 
 
@@ -155,10 +155,10 @@ def _now(host: Host) -> int:
 
 
 def _boot(host: Host) -> int:
-    """Return when the machine booted, in Unix milliseconds."""
+    """Return the boot time in Unix milliseconds."""
     uptime = parse_number(host.proc.read("uptime").partition(" ")[0])
     if uptime is None:
-        raise ValueError("/proc/uptime does not begin with a number")
+        raise ValueError("/proc/uptime has no number")
     return _now(host) - round(uptime * 1000)
 
 

@@ -10,14 +10,13 @@ from vigie.sources.core.source import Source
 from vigie.sources.core.tree import parse_number
 
 METRICS = (
-    gauge("node_load1", "Tasks running or waiting, averaged over one minute."),
-    gauge("node_load5", "Tasks running or waiting, averaged over five minutes."),
-    gauge("node_load15", "Tasks running or waiting, averaged over fifteen minutes."),
+    gauge("node_load1", "Load average over 1 minute."),
+    gauge("node_load5", "Load average over 5 minutes."),
+    gauge("node_load15", "Load average over 15 minutes."),
 )
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the three averages."""
     for metric, text in zip(METRICS, host.proc.read("loadavg").split()):
         yield metric, (), parse_number(text)
 

@@ -1,4 +1,4 @@
-"""Software RAID arrays, from /proc/mdstat and /sys/block/md*/md."""
+"""Software RAID, from /proc/mdstat and /sys/block/md*/md."""
 
 from __future__ import annotations
 
@@ -13,23 +13,19 @@ from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
 
 METRICS = (
-    STATE := gauge(
-        "node_md_state", "1 for the state that the array is in, 0 for the others.", "device", "state"
-    ),
+    STATE := gauge("node_md_state", "1 for the current state of the array, 0 for others.", "device", "state"),
     DISKS := gauge(
-        "node_md_disks", "Disks of the array that are active, failed, or kept as spares.", "device", "state"
+        "node_md_disks", "Disks of the array by state: active, failed or spare.", "device", "state"
     ),
-    REQUIRED := gauge("node_md_disks_required", "Disks that the array has when it is complete.", "device"),
+    REQUIRED := gauge("node_md_disks_required", "Disks of the complete array.", "device"),
     BLOCKS := gauge("node_md_blocks", "Size of the array in blocks of 1024 bytes.", "device"),
-    SYNCED := gauge("node_md_blocks_synced", "Blocks that are known to be in sync.", "device"),
-    RAID_DISKS := gauge(
-        "node_md_raid_disks", "Disks that the array was made for, according to sysfs.", "device"
-    ),
-    DEGRADED := gauge("node_md_degraded", "Disks that the array is short of.", "device"),
+    SYNCED := gauge("node_md_blocks_synced", "Blocks in sync.", "device"),
+    RAID_DISKS := gauge("node_md_raid_disks", "Configured disks according to sysfs.", "device"),
+    DEGRADED := gauge("node_md_degraded", "Missing disks.", "device"),
 )
 
 STATES = ("active", "inactive", "recovering", "resync", "check", "reshape")
-# What the progress line calls it, and the state that it means.
+# Name in the progress line, and the state it means.
 PROGRESS = (("recovery", "recovering"), ("resync", "resync"), ("check", "check"), ("reshape", "reshape"))
 
 SIZE = re.compile(r"\s+(\d{1,19}) blocks")
@@ -38,7 +34,7 @@ BLOCKS_DONE = re.compile(r"\((\d{1,19})/\d+\)")
 
 
 class Array(NamedTuple):
-    """What mdstat says of one array."""
+    """An array in mdstat."""
 
     state: str
     active: int
@@ -48,16 +44,16 @@ class Array(NamedTuple):
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the state, disks and progress of every array."""
+    """Yield state, disks and progress of every array."""
     lines = host.proc.read("mdstat").splitlines()
     headings = [place for place, line in enumerate(lines) if " : " in line and line[0] not in " P"]
     if not headings:
-        raise Unavailable("there is no software RAID on this machine")
+        raise Unavailable("no software RAID")
     for start, end in zip(headings, [*headings[1:], len(lines)]):
         name, heading = lines[start].split(" : ", 1)
         array = _array(heading, lines[start + 1 : end])
         if array is None:
-            host.note(f"/proc/mdstat {name}", "the lines about this array make no sense")
+            host.note(f"/proc/mdstat {name}", "cannot parse the lines of this array")
         else:
             device = to_printable(name)
             yield from _samples(device, heading, array)
@@ -92,16 +88,16 @@ def _array(heading: str, body: list[str]) -> Array | None:
 
 
 def _done(line: str) -> int | None:
-    if "DELAYED" in line or "PENDING" in line:  # it waits for its turn
+    if "DELAYED" in line or "PENDING" in line:  # pending
         return 0
     match = BLOCKS_DONE.search(line)
     return int(match.group(1)) if match else None
 
 
 def _disks(state: str, heading: str, status: str) -> tuple[int, int] | None:
-    """Return how many disks are active, and how many the array should have."""
+    """Return the active and the total number of disks."""
     if " raid0 " in heading or " linear " in heading:
-        members = heading.count("[")  # these levels cannot lose one and live
+        members = heading.count("[")  # these levels have no redundancy
         return members, members
     if state == "inactive":
         return 0, 0

@@ -1,4 +1,4 @@
-"""State and settings of every network interface, from /sys/class/net."""
+"""State and settings of network interfaces, from /sys/class/net."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from vigie.sources.core.source import Source
 from vigie.sources.netdev import EXCLUDE
 
 METRICS = (
-    UP := gauge("node_network_up", "1 for an interface that is operational, 0 for any other.", "device"),
+    UP := gauge("node_network_up", "1 if the operational state is up, 0 otherwise.", "device"),
     INFO := info(
         "node_network_info",
-        "The addresses, alias and state of each interface.",
+        "Addresses, alias and state of the interface.",
         "device",
         "address",
         "broadcast",
@@ -24,35 +24,33 @@ METRICS = (
         "operstate",
         "ifalias",
     ),
-    SPEED := gauge("node_network_speed_bytes", "Bytes a second that the link was negotiated for.", "device"),
+    SPEED := gauge("node_network_speed_bytes", "Negotiated speed in bytes per second.", "device"),
     ASSIGN := gauge(
         "node_network_address_assign_type",
-        "Where the hardware address is from: 0 the device, 1 chance, 2 another device, 3 the operator.",
+        "Origin of the address: 0 permanent, 1 random, 2 another device, 3 set.",
         "device",
     ),
-    CARRIER := gauge("node_network_carrier", "1 where the other end of the link is felt.", "device"),
-    CHANGES := counter("node_network_carrier_changes_total", "Times the link came or went.", "device"),
-    CAME := counter("node_network_carrier_up_changes_total", "Times the link came.", "device"),
-    WENT := counter("node_network_carrier_down_changes_total", "Times the link went.", "device"),
-    DEVICE := gauge("node_network_device_id", "Tells apart ports that share one address.", "device"),
-    DORMANT := gauge(
-        "node_network_dormant", "1 for a link that waits for something else, such as 802.1X.", "device"
-    ),
-    FLAGS := gauge("node_network_flags", "The interface's flags, as a number.", "device"),
-    INDEX := gauge("node_network_iface_id", "The kernel's number of the interface.", "device"),
-    LINK := gauge("node_network_iface_link", "The number of the interface that this one is on.", "device"),
-    MODE := gauge(
-        "node_network_iface_link_mode", "0 for a link that starts by itself, 1 for a dormant one.", "device"
-    ),
-    MTU := gauge("node_network_mtu_bytes", "The largest packet that the interface takes.", "device"),
+    CARRIER := gauge("node_network_carrier", "1 if the link has a carrier.", "device"),
+    CHANGES := counter("node_network_carrier_changes_total", "Carrier changes.", "device"),
+    CAME := counter("node_network_carrier_up_changes_total", "Times the carrier came up.", "device"),
+    WENT := counter("node_network_carrier_down_changes_total", "Times the carrier went down.", "device"),
+    DEVICE := gauge("node_network_device_id", "Distinguishes ports that share an address.", "device"),
+    DORMANT := gauge("node_network_dormant", "1 if the link is dormant, such as with 802.1X.", "device"),
+    FLAGS := gauge("node_network_flags", "Flags of the interface, as a number.", "device"),
+    INDEX := gauge("node_network_iface_id", "Index of the interface.", "device"),
+    LINK := gauge("node_network_iface_link", "Index of the underlying interface.", "device"),
+    MODE := gauge("node_network_iface_link_mode", "Link mode: 0 default, 1 dormant.", "device"),
+    MTU := gauge("node_network_mtu_bytes", "MTU in bytes.", "device"),
     NAMING := gauge(
         "node_network_name_assign_type",
-        "How the name was given: 1 counted, 2 predictable, 3 by the operator, 4 renamed.",
+        "Origin of the name: 1 enumerated, 2 predictable, 3 user, 4 renamed.",
         "device",
     ),
-    GROUP := gauge("node_network_net_dev_group", "The operator's group of the interface.", "device"),
-    TYPE := gauge("node_network_protocol_type", "The hardware type, as ARP numbers them.", "device"),
-    QUEUE := gauge("node_network_transmit_queue_length", "Packets that may wait to be sent.", "device"),
+    GROUP := gauge("node_network_net_dev_group", "Group of the interface.", "device"),
+    TYPE := gauge("node_network_protocol_type", "Hardware type as an ARP protocol number.", "device"),
+    QUEUE := gauge(
+        "node_network_transmit_queue_length", "Length of the transmit queue in packets.", "device"
+    ),
 )
 
 NUMBERS = {
@@ -80,12 +78,12 @@ ATTRIBUTES = (*LABELS, "speed", *(name for name in NUMBERS if name != "flags"))
 MEGABIT = 125_000  # bytes
 UNKNOWN_SPEEDS = ("-1", "4294967295")
 
-# How the kernel says that an interface, or one that is down, has no such thing.
+# How the kernel reports that an interface has no such attribute.
 HAS_NONE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL, errno.EOPNOTSUPP, errno.ENODEV)
 
 
 class Interface(NamedTuple):
-    """What is remembered of an interface: what it said, what became of that, what it refused."""
+    """Cached attributes of an interface, their samples, and unreadable attributes."""
 
     texts: dict[str, str]
     samples: list[Sample]
@@ -112,7 +110,7 @@ def _looked_at(host: Host, name: str, before: Interface) -> Interface:
         return before._replace(refused=refused)
     notes = len(host.notes)
     samples = list(_interface(host, name, path, dict(texts)))
-    # What was garbled is spelled out again at the next read, so that it stays noted.
+    # Invalid attributes are parsed again at the next read, so that they stay noted.
     return Interface(texts if len(host.notes) == notes else {}, samples, refused)
 
 
@@ -139,10 +137,10 @@ def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Itera
 
 
 def _texts(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:
-    """Return the attributes that the interface has, and those that it refused to tell."""
+    """Return the readable attributes, and the unreadable ones."""
     flags, errors = host.sys.read_texts(path, FLAGS_ONLY)
-    # The kernel refuses speed, carrier and the like of an interface that is down or has none; it goes
-    # on to do so until the flags change.
+    # The kernel rejects speed, carrier and others while an interface is down, until its flags
+    # change.
     refused = before.refused if flags.get("flags") == before.texts.get("flags") else []
     wanted = [name for name in ATTRIBUTES if name not in refused] if refused else ATTRIBUTES
     texts, more = host.sys.read_texts(path, wanted)

@@ -1,4 +1,4 @@
-"""Traffic and errors of every network interface, from /proc/net/dev and its sysfs statistics."""
+"""Traffic and errors of network interfaces, from /proc/net/dev and sysfs."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from vigie.sources._attributes import pattern
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption, check_regex
 
-# In the order of the file's columns, which is as old as Linux.
+# In the order of the file's columns.
 COLUMNS = (
-    counter("node_network_receive_bytes_total", "Bytes that came in.", "device"),
-    counter("node_network_receive_packets_total", "Packets that came in.", "device"),
-    counter("node_network_receive_errs_total", "Bad packets that came in, of whatever sort.", "device"),
+    counter("node_network_receive_bytes_total", "Bytes received.", "device"),
+    counter("node_network_receive_packets_total", "Packets received.", "device"),
+    counter("node_network_receive_errs_total", "Receive errors.", "device"),
     counter(
         "node_network_receive_drop_total",
-        "Good packets that were thrown away on the way in, for want of room or of a taker.",
+        "Received packets dropped.",
         "device",
     ),
-    counter("node_network_receive_fifo_total", "Times the receiving hardware queue overflowed.", "device"),
+    counter("node_network_receive_fifo_total", "Receive FIFO errors.", "device"),
     counter(
         "node_network_receive_frame_total",
-        "Packets that came in with a wrong length, checksum or alignment.",
+        "Receive frame errors: length, checksum or alignment.",
         "device",
     ),
-    counter("node_network_receive_compressed_total", "Compressed packets that came in.", "device"),
-    counter("node_network_receive_multicast_total", "Multicast packets that came in.", "device"),
-    counter("node_network_transmit_bytes_total", "Bytes that went out.", "device"),
-    counter("node_network_transmit_packets_total", "Packets that went out.", "device"),
-    counter("node_network_transmit_errs_total", "Packets that could not be sent for an error.", "device"),
-    counter("node_network_transmit_drop_total", "Packets thrown away on the way out.", "device"),
-    counter("node_network_transmit_fifo_total", "Times the sending hardware queue ran dry.", "device"),
-    counter("node_network_transmit_colls_total", "Collisions seen while sending.", "device"),
+    counter("node_network_receive_compressed_total", "Compressed packets received.", "device"),
+    counter("node_network_receive_multicast_total", "Multicast packets received.", "device"),
+    counter("node_network_transmit_bytes_total", "Bytes sent.", "device"),
+    counter("node_network_transmit_packets_total", "Packets sent.", "device"),
+    counter("node_network_transmit_errs_total", "Transmit errors.", "device"),
+    counter("node_network_transmit_drop_total", "Packets dropped while sending.", "device"),
+    counter("node_network_transmit_fifo_total", "Transmit FIFO errors.", "device"),
+    counter("node_network_transmit_colls_total", "Collisions.", "device"),
     counter(
         "node_network_transmit_carrier_total",
-        "Packets lost in sending because the link was gone or gave up.",
+        "Carrier losses while sending.",
         "device",
     ),
-    counter("node_network_transmit_compressed_total", "Compressed packets that went out.", "device"),
+    counter("node_network_transmit_compressed_total", "Compressed packets sent.", "device"),
 )
 NOHANDLER = counter(
     "node_network_receive_nohandler_total",
-    "Packets that came in on an interface that takes none, such as the idle half of a bond.",
+    "Packets received on an inactive interface, such as the backup of a bond.",
     "device",
 )
 METRICS = (*COLUMNS, NOHANDLER)
 
-EXCLUDE = SourceOption("exclude", "", "Interfaces that are left out, as a regular expression.", check_regex)
+EXCLUDE = SourceOption("exclude", "", "Interfaces to exclude, as a regular expression.", check_regex)
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every counter of every interface that the operator did not exclude."""
+    """Yield the counters of every interface that is not excluded."""
     unwanted = pattern(host, EXCLUDE)
     for line in filter(None, host.proc.read("net/dev").split("\n")[2:]):
         name, _, rest = line.partition(":")
@@ -60,7 +60,7 @@ def read(host: Host) -> Iterator[Sample]:
             continue
         fields = rest.split()
         if len(fields) != len(COLUMNS) or "-" in rest or not name or "\0" in name:
-            host.note(f"/proc/net/dev {name}", f"not a name and {len(COLUMNS)} counts")
+            host.note(f"/proc/net/dev {name}", f"expected a name and {len(COLUMNS)} counters")
             continue
         try:
             numbers = [int(field) for field in fields]

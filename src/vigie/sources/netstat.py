@@ -1,4 +1,4 @@
-"""Counters of the IP, ICMP, TCP and UDP layers, from /proc/net/netstat, snmp and snmp6."""
+"""IP, ICMP, TCP and UDP counters, from /proc/net/netstat, snmp and snmp6."""
 
 from __future__ import annotations
 
@@ -9,49 +9,54 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
-    untyped("node_netstat_TcpExt_ListenDrops", "Connections refused because the listener was overwhelmed."),
-    untyped("node_netstat_TcpExt_ListenOverflows", "Connections refused because the accept queue was full."),
-    untyped("node_netstat_TcpExt_SyncookiesSent", "SYN cookies sent to get through a flood of connections."),
-    untyped("node_netstat_TcpExt_SyncookiesRecv", "SYN cookies that came back as they should."),
-    untyped("node_netstat_TcpExt_SyncookiesFailed", "SYN cookies that came back wrong."),
-    untyped("node_netstat_TcpExt_TCPSynRetrans", "SYN packets, or answers to one, that were sent again."),
-    untyped("node_netstat_TcpExt_TCPTimeouts", "TCP timers that ran out waiting for an acknowledgement."),
-    untyped("node_netstat_TcpExt_TCPOFOQueue", "TCP packets that came out of order and were kept."),
-    untyped("node_netstat_TcpExt_TCPRcvQDrop", "TCP packets thrown away because the receive queue was full."),
-    untyped("node_netstat_IpExt_InOctets", "Bytes of IPv4 packets that came in."),
-    untyped("node_netstat_IpExt_OutOctets", "Bytes of IPv4 packets that went out."),
-    untyped("node_netstat_Ip_Forwarding", "1 where this host forwards IPv4 packets, 2 where it does not."),
-    untyped("node_netstat_Icmp_InMsgs", "ICMP messages that came in."),
-    untyped("node_netstat_Icmp_InErrors", "ICMP messages that came in broken."),
-    untyped("node_netstat_Icmp_OutMsgs", "ICMP messages that went out."),
-    untyped("node_netstat_Tcp_ActiveOpens", "TCP connections begun from here."),
-    untyped("node_netstat_Tcp_PassiveOpens", "TCP connections begun from elsewhere."),
-    untyped("node_netstat_Tcp_CurrEstab", "TCP connections now open."),
-    untyped("node_netstat_Tcp_InSegs", "TCP segments that came in, bad ones included."),
-    untyped("node_netstat_Tcp_OutSegs", "TCP segments that went out, repetitions not counted."),
-    untyped("node_netstat_Tcp_RetransSegs", "TCP segments that had to be sent again."),
-    untyped("node_netstat_Tcp_InErrs", "TCP segments that came in broken."),
-    untyped("node_netstat_Tcp_OutRsts", "TCP segments sent to break a connection off."),
-    untyped("node_netstat_Tcp_MaxConn", "The most TCP connections allowed, or -1 where nothing limits them."),
-    untyped("node_netstat_Udp_InDatagrams", "UDP datagrams delivered to a socket."),
-    untyped("node_netstat_Udp_OutDatagrams", "UDP datagrams that went out."),
-    untyped("node_netstat_Udp_NoPorts", "UDP datagrams for a port that nobody listens on."),
-    untyped("node_netstat_Udp_InErrors", "UDP datagrams that could not be delivered for another reason."),
-    untyped("node_netstat_Udp_RcvbufErrors", "UDP datagrams lost because the socket's buffer was full."),
-    untyped("node_netstat_Udp_SndbufErrors", "UDP datagrams not sent because the send buffer was full."),
-    untyped("node_netstat_UdpLite_InErrors", "UDP-Lite datagrams that could not be delivered."),
-    untyped("node_netstat_Ip6_InOctets", "Bytes of IPv6 packets that came in."),
-    untyped("node_netstat_Ip6_OutOctets", "Bytes of IPv6 packets that went out."),
-    untyped("node_netstat_Icmp6_InMsgs", "ICMPv6 messages that came in."),
-    untyped("node_netstat_Icmp6_InErrors", "ICMPv6 messages that came in broken."),
-    untyped("node_netstat_Icmp6_OutMsgs", "ICMPv6 messages that went out."),
-    untyped("node_netstat_Udp6_InDatagrams", "UDP datagrams over IPv6 delivered to a socket."),
-    untyped("node_netstat_Udp6_NoPorts", "UDP datagrams over IPv6 for a port that nobody listens on."),
-    untyped("node_netstat_Udp6_InErrors", "UDP datagrams over IPv6 that could not be delivered."),
-    untyped("node_netstat_Udp6_OutDatagrams", "UDP datagrams over IPv6 that went out."),
-    untyped("node_netstat_Udp6_RcvbufErrors", "UDP datagrams over IPv6 lost to a full socket buffer."),
-    untyped("node_netstat_Udp6_SndbufErrors", "UDP datagrams over IPv6 not sent for a full send buffer."),
-    untyped("node_netstat_UdpLite6_InErrors", "UDP-Lite datagrams over IPv6 that could not be delivered."),
+    untyped("node_netstat_TcpExt_ListenDrops", "Connections dropped by listening sockets."),
+    untyped("node_netstat_TcpExt_ListenOverflows", "Accept queue overflows of listening sockets."),
+    untyped("node_netstat_TcpExt_SyncookiesSent", "SYN cookies sent."),
+    untyped("node_netstat_TcpExt_SyncookiesRecv", "Valid SYN cookies received."),
+    untyped("node_netstat_TcpExt_SyncookiesFailed", "Invalid SYN cookies received."),
+    untyped("node_netstat_TcpExt_TCPSynRetrans", "SYN and SYN/ACK retransmissions."),
+    untyped("node_netstat_TcpExt_TCPTimeouts", "TCP timeouts."),
+    untyped("node_netstat_TcpExt_TCPOFOQueue", "TCP packets queued out of order."),
+    untyped("node_netstat_TcpExt_TCPRcvQDrop", "TCP packets dropped because the receive queue was full."),
+    untyped("node_netstat_IpExt_InOctets", "IPv4 bytes received."),
+    untyped("node_netstat_IpExt_OutOctets", "IPv4 bytes sent."),
+    untyped("node_netstat_Ip_Forwarding", "1 if IPv4 forwarding is enabled, 2 if not."),
+    untyped("node_netstat_Icmp_InMsgs", "ICMP messages received."),
+    untyped("node_netstat_Icmp_InErrors", "ICMP messages received with errors."),
+    untyped("node_netstat_Icmp_OutMsgs", "ICMP messages sent."),
+    untyped("node_netstat_Tcp_ActiveOpens", "Active TCP opens."),
+    untyped("node_netstat_Tcp_PassiveOpens", "Passive TCP opens."),
+    untyped("node_netstat_Tcp_CurrEstab", "Established TCP connections."),
+    untyped("node_netstat_Tcp_InSegs", "TCP segments received, including erroneous ones."),
+    untyped("node_netstat_Tcp_OutSegs", "TCP segments sent, without retransmissions."),
+    untyped("node_netstat_Tcp_RetransSegs", "TCP segments retransmitted."),
+    untyped("node_netstat_Tcp_InErrs", "TCP segments received with errors."),
+    untyped("node_netstat_Tcp_OutRsts", "TCP segments sent with RST."),
+    untyped("node_netstat_Tcp_MaxConn", "Maximum number of TCP connections, -1 if unlimited."),
+    untyped("node_netstat_Udp_InDatagrams", "UDP datagrams received."),
+    untyped("node_netstat_Udp_OutDatagrams", "UDP datagrams sent."),
+    untyped("node_netstat_Udp_NoPorts", "UDP datagrams received for a closed port."),
+    untyped("node_netstat_Udp_InErrors", "UDP datagrams received with errors."),
+    untyped("node_netstat_Udp_RcvbufErrors", "UDP datagrams dropped because the receive buffer was full."),
+    untyped("node_netstat_Udp_SndbufErrors", "UDP datagrams dropped because the send buffer was full."),
+    untyped("node_netstat_UdpLite_InErrors", "UDP-Lite datagrams received with errors."),
+    untyped("node_netstat_Ip6_InOctets", "IPv6 bytes received."),
+    untyped("node_netstat_Ip6_OutOctets", "IPv6 bytes sent."),
+    untyped("node_netstat_Icmp6_InMsgs", "ICMPv6 messages received."),
+    untyped("node_netstat_Icmp6_InErrors", "ICMPv6 messages received with errors."),
+    untyped("node_netstat_Icmp6_OutMsgs", "ICMPv6 messages sent."),
+    untyped("node_netstat_Udp6_InDatagrams", "UDP datagrams received over IPv6."),
+    untyped("node_netstat_Udp6_NoPorts", "UDP datagrams received over IPv6 for a closed port."),
+    untyped("node_netstat_Udp6_InErrors", "UDP datagrams received over IPv6 with errors."),
+    untyped("node_netstat_Udp6_OutDatagrams", "UDP datagrams sent over IPv6."),
+    untyped(
+        "node_netstat_Udp6_RcvbufErrors",
+        "UDP datagrams over IPv6 dropped because the receive buffer was full.",
+    ),
+    untyped(
+        "node_netstat_Udp6_SndbufErrors", "UDP datagrams over IPv6 dropped because the send buffer was full."
+    ),
+    untyped("node_netstat_UdpLite6_InErrors", "UDP-Lite datagrams received over IPv6 with errors."),
 )
 
 PREFIX = "node_netstat_"
@@ -65,13 +70,13 @@ Places = tuple[str, int, list[tuple[int, Metric]]]
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the wanted fields of the three files; one that is missing costs only itself."""
+    """Yield the wanted fields of the three files. A missing file affects only itself."""
     texts = [host.proc.read_text(path) for path in ("net/netstat", "net/snmp", "net/snmp6")]
     if not any(texts):
-        raise Unavailable("none of /proc/net/netstat, snmp and snmp6 can be read")
+        raise Unavailable("cannot read /proc/net/netstat, snmp or snmp6")
     for text in texts[:2]:
         lines = (text or "").split("\n")
-        # A line of names is followed by a line of numbers that begins with the same protocol.
+        # A line of names is followed by a line of numbers with the same protocol.
         for names, numbers in zip(lines, lines[1:]):
             protocol, colon, _ = names.partition(":")
             if protocol in PROTOCOLS and numbers.startswith(protocol + colon):
@@ -99,7 +104,7 @@ def _fields(host: Host, protocol: str, names: str, numbers: list[str]) -> Iterat
 
 
 def _six(host: Host, text: str) -> Iterator[Sample]:
-    # Each line is a name, blanks and a number; looking for few of them in turn beats splitting all.
+    # Each line is a name, blanks and a number. Searching for a few is faster than splitting all.
     text = f"\n{text}\n"
     end = 0
     for name, metric in SIX:

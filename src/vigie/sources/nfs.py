@@ -1,4 +1,4 @@
-"""What this host asks of NFS servers, from /proc/net/rpc/nfs."""
+"""NFS client statistics, from /proc/net/rpc/nfs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ from vigie.sources.core.source import Source
 
 METRICS = (
     PACKETS := counter("node_nfs_packets_total", "Packets exchanged with NFS servers.", "protocol"),
-    CONNECTIONS := counter("node_nfs_connections_total", "TCP connections made to NFS servers."),
-    RPCS := counter("node_nfs_rpcs_total", "Calls sent to NFS servers."),
-    RETRANSMISSIONS := counter(
-        "node_nfs_rpc_retransmissions_total", "Calls sent again because the server did not answer in time."
-    ),
-    REFRESHES := counter(
-        "node_nfs_rpc_authentication_refreshes_total", "Times the credentials of a call were renewed."
-    ),
+    CONNECTIONS := counter("node_nfs_connections_total", "TCP connections to NFS servers."),
+    RPCS := counter("node_nfs_rpcs_total", "RPC calls to NFS servers."),
+    RETRANSMISSIONS := counter("node_nfs_rpc_retransmissions_total", "RPC retransmissions."),
+    REFRESHES := counter("node_nfs_rpc_authentication_refreshes_total", "Credential refreshes of RPC calls."),
     REQUESTS := counter(
-        "node_nfs_requests_total", "Calls by version of NFS and by procedure.", "proto", "method"
+        "node_nfs_requests_total", "RPC calls by NFS version and procedure.", "proto", "method"
     ),
 )
 
@@ -32,7 +28,7 @@ FIGURES = (
     ("rpc", 1, RETRANSMISSIONS, ()),
     ("rpc", 2, REFRESHES, ()),
 )
-# The client's own numbering of what it asks of version 4, which is not that of the protocol.
+# The client's own numbering of version 4 procedures, which is not the protocol's.
 V4 = (
     "Null Read Write Commit Open OpenConfirm OpenNoattr OpenDowngrade Close Setattr FsInfo Renew "
     "SetClientID SetClientIDConfirm Lock Lockt Locku Access Getattr Lookup LookupRoot Remove Rename "
@@ -47,7 +43,7 @@ WIDTHS = {"net": 4, "rpc": 3, "proc2": 1, "proc3": 1, "proc4": 1}
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the client's traffic, then its requests."""
+    """Yield traffic, then requests."""
     found = lines(host, "net/rpc/nfs", WIDTHS)
     yield from figures(found, FIGURES)
     yield from requests(host, found, REQUESTS, PROTOCOLS)

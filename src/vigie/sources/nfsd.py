@@ -1,4 +1,4 @@
-"""What this host does as an NFS server, from /proc/net/rpc/nfsd."""
+"""NFS server statistics, from /proc/net/rpc/nfsd."""
 
 from __future__ import annotations
 
@@ -10,23 +10,21 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    HITS := counter("node_nfsd_reply_cache_hits_total", "Repeated calls answered from the reply cache."),
-    MISSES := counter("node_nfsd_reply_cache_misses_total", "Calls whose answer went into the reply cache."),
-    NOCACHE := counter("node_nfsd_reply_cache_nocache_total", "Calls that may be repeated without harm."),
-    STALE := counter("node_nfsd_file_handles_stale_total", "Calls for a file that is no longer there."),
-    READ := counter("node_nfsd_disk_bytes_read_total", "Bytes that clients read."),
-    WRITTEN := counter("node_nfsd_disk_bytes_written_total", "Bytes that clients wrote."),
-    THREADS := gauge("node_nfsd_server_threads", "Kernel threads that serve clients."),
+    HITS := counter("node_nfsd_reply_cache_hits_total", "Reply cache hits."),
+    MISSES := counter("node_nfsd_reply_cache_misses_total", "Reply cache misses."),
+    NOCACHE := counter("node_nfsd_reply_cache_nocache_total", "Requests that need no reply cache."),
+    STALE := counter("node_nfsd_file_handles_stale_total", "Requests with a stale file handle."),
+    READ := counter("node_nfsd_disk_bytes_read_total", "Bytes read by clients."),
+    WRITTEN := counter("node_nfsd_disk_bytes_written_total", "Bytes written by clients."),
+    THREADS := gauge("node_nfsd_server_threads", "Server threads."),
     AHEAD := gauge("node_nfsd_read_ahead_cache_size_blocks", "Size of the read-ahead cache, on old kernels."),
-    AHEAD_MISSES := counter(
-        "node_nfsd_read_ahead_cache_not_found_total", "Reads that were not in the read-ahead cache."
-    ),
+    AHEAD_MISSES := counter("node_nfsd_read_ahead_cache_not_found_total", "Read-ahead cache misses."),
     PACKETS := counter("node_nfsd_packets_total", "Packets exchanged with NFS clients.", "proto"),
-    CONNECTIONS := counter("node_nfsd_connections_total", "TCP connections that NFS clients made."),
-    ERRORS := counter("node_nfsd_rpc_errors_total", "Calls refused, by what was wrong with them.", "error"),
-    RPCS := counter("node_nfsd_server_rpcs_total", "Calls that came in."),
+    CONNECTIONS := counter("node_nfsd_connections_total", "TCP connections of NFS clients."),
+    ERRORS := counter("node_nfsd_rpc_errors_total", "Rejected RPC calls, by error.", "error"),
+    RPCS := counter("node_nfsd_server_rpcs_total", "RPC calls received."),
     REQUESTS := counter(
-        "node_nfsd_requests_total", "Calls by version of NFS and by procedure.", "proto", "method"
+        "node_nfsd_requests_total", "RPC calls by NFS version and procedure.", "proto", "method"
     ),
 )
 
@@ -49,7 +47,7 @@ FIGURES = (
     ("rpc", 4, ERRORS, ("cInt",)),
     ("wdeleg_getattr", 0, REQUESTS, ("4", "WdelegGetattr")),
 )
-# By the number that the protocol gives to an operation; node exporter leaves some out, so do we.
+# By the protocol's operation number. Node exporter omits some, and so do we.
 V4 = (
     "- - - Access Close Commit Create DelegPurge DelegReturn GetAttr GetFH Link Lock Lockt Locku Lookup "
     "LookupRoot Nverify Open OpenAttr OpenConfirm OpenDgrd PutFH - - Read ReadDir ReadLink Remove Rename "
@@ -76,7 +74,7 @@ WIDTHS = {
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the server's figures, then the requests that it served."""
+    """Yield statistics, then requests."""
     found = lines(host, "net/rpc/nfsd", WIDTHS)
     yield from figures(found, FIGURES)
     yield from requests(host, found, REQUESTS, PROTOCOLS)

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs by NVML, what is cheap to ask at every tick: load, memory, power, clocks, temperatures."""
+"""NVIDIA GPUs through NVML, at every tick: utilization, memory, power, clocks, temperatures."""
 
 from __future__ import annotations
 
@@ -34,61 +34,59 @@ from vigie.sources.core.xids import describe_xid, find_xid, get_severity
 METRICS = (
     *(_gpu.INFO, _gpu.BUSY, _gpu.MEMORY_BUSY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL, _gpu.POWER),
     *(_gpu.TEMPERATURE, _gpu.MEMORY_TEMPERATURE, _gpu.CLOCK, _gpu.MEMORY_CLOCK, _gpu.THROTTLED),
-    SM_CLOCK := gauge("DCGM_FI_DEV_SM_CLOCK", "Clock of the multiprocessors in MHz.", *DCGM),
-    MEM_CLOCK := gauge("DCGM_FI_DEV_MEM_CLOCK", "Clock of the memory in MHz.", *DCGM),
-    MEMORY_TEMP := gauge("DCGM_FI_DEV_MEMORY_TEMP", "Temperature of the memory in degrees Celsius.", *DCGM),
-    GPU_TEMP := gauge("DCGM_FI_DEV_GPU_TEMP", "Temperature of the GPU in degrees Celsius.", *DCGM),
-    POWER_USAGE := gauge("DCGM_FI_DEV_POWER_USAGE", "Power that the board draws in W.", *DCGM),
+    SM_CLOCK := gauge("DCGM_FI_DEV_SM_CLOCK", "SM clock in MHz.", *DCGM),
+    MEM_CLOCK := gauge("DCGM_FI_DEV_MEM_CLOCK", "Memory clock in MHz.", *DCGM),
+    MEMORY_TEMP := gauge("DCGM_FI_DEV_MEMORY_TEMP", "Memory temperature in degrees Celsius.", *DCGM),
+    GPU_TEMP := gauge("DCGM_FI_DEV_GPU_TEMP", "GPU temperature in degrees Celsius.", *DCGM),
+    POWER_USAGE := gauge("DCGM_FI_DEV_POWER_USAGE", "Power draw in W.", *DCGM),
     ENERGY := counter(
-        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Energy used since the driver was loaded in mJ.", *DCGM
+        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Energy used since the driver was loaded, in mJ.", *DCGM
     ),
-    GPU_UTIL := gauge("DCGM_FI_DEV_GPU_UTIL", "Percent of the time in which a kernel ran.", *DCGM),
+    GPU_UTIL := gauge("DCGM_FI_DEV_GPU_UTIL", "Percent of time with a running kernel.", *DCGM),
     MEM_COPY_UTIL := gauge(
-        "DCGM_FI_DEV_MEM_COPY_UTIL", "Percent of the time in which memory was read or written.", *DCGM
+        "DCGM_FI_DEV_MEM_COPY_UTIL", "Percent of time with memory reads or writes.", *DCGM
     ),
-    ENC_UTIL := gauge("DCGM_FI_DEV_ENC_UTIL", "Load of the video encoder in percent.", *DCGM),
-    DEC_UTIL := gauge("DCGM_FI_DEV_DEC_UTIL", "Load of the video decoder in percent.", *DCGM),
+    ENC_UTIL := gauge("DCGM_FI_DEV_ENC_UTIL", "Encoder utilization in percent.", *DCGM),
+    DEC_UTIL := gauge("DCGM_FI_DEV_DEC_UTIL", "Decoder utilization in percent.", *DCGM),
     XID_ERRORS := gauge(
         "DCGM_FI_DEV_XID_ERRORS",
-        "Number of the last XID since the driver was opened, 0 before any; see the events.",
+        "Last XID since the driver was opened, 0 if none. See the events.",
         *DCGM,
         "err_code",
         "err_msg",
     ),
-    FB_FREE := gauge("DCGM_FI_DEV_FB_FREE", "Memory that is free in MiB.", *DCGM),
-    FB_USED := gauge("DCGM_FI_DEV_FB_USED", "Memory that is used in MiB.", *DCGM),
-    FB_RESERVED := gauge("DCGM_FI_DEV_FB_RESERVED", "Memory that the driver keeps in MiB.", *DCGM),
-    FB_TOTAL := gauge("DCGM_FI_DEV_FB_TOTAL", "Memory that there is in MiB.", *DCGM),
-    FB_USED_PERCENT := gauge(
-        "DCGM_FI_DEV_FB_USED_PERCENT", "Share of the memory that is used, from 0 to 1.", *DCGM
-    ),
+    FB_FREE := gauge("DCGM_FI_DEV_FB_FREE", "Free memory in MiB.", *DCGM),
+    FB_USED := gauge("DCGM_FI_DEV_FB_USED", "Used memory in MiB.", *DCGM),
+    FB_RESERVED := gauge("DCGM_FI_DEV_FB_RESERVED", "Memory reserved by the driver in MiB.", *DCGM),
+    FB_TOTAL := gauge("DCGM_FI_DEV_FB_TOTAL", "Total memory in MiB.", *DCGM),
+    FB_USED_PERCENT := gauge("DCGM_FI_DEV_FB_USED_PERCENT", "Share of used memory, 0 to 1.", *DCGM),
     NVLINK_BANDWIDTH := counter(
         "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL",
-        "Rate over all NVLinks, both ways, in MB/s; a rate although its convention says counter.",
+        "Rate over all NVLinks, both directions, in MB/s. A rate, although DCGM declares a counter.",
         *DCGM,
     ),
-    EVENT_REASONS := gauge(
-        "DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "Why clocks are not higher, as a mask of bits.", *DCGM
-    ),
+    EVENT_REASONS := gauge("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "Throttle reasons, as a bit mask.", *DCGM),
     PSTATE := gauge("DCGM_FI_DEV_PSTATE", "Performance state; 0 is the fastest.", *DCGM),
     POWER_VIOLATION := counter(
-        "DCGM_FI_DEV_POWER_VIOLATION", "Time held back by the power limit in ns.", *DCGM
+        "DCGM_FI_DEV_POWER_VIOLATION", "Time throttled by the power limit in ns.", *DCGM
     ),
-    THERMAL_VIOLATION := counter("DCGM_FI_DEV_THERMAL_VIOLATION", "Time held back by heat in ns.", *DCGM),
+    THERMAL_VIOLATION := counter(
+        "DCGM_FI_DEV_THERMAL_VIOLATION", "Time throttled by temperature in ns.", *DCGM
+    ),
     SYNC_BOOST_VIOLATION := counter(
-        "DCGM_FI_DEV_SYNC_BOOST_VIOLATION", "Time held back to keep pace with other GPUs in ns.", *DCGM
+        "DCGM_FI_DEV_SYNC_BOOST_VIOLATION", "Time throttled by sync boost in ns.", *DCGM
     ),
     BOARD_LIMIT_VIOLATION := counter(
-        "DCGM_FI_DEV_BOARD_LIMIT_VIOLATION", "Time held back by the board's limit in ns.", *DCGM
+        "DCGM_FI_DEV_BOARD_LIMIT_VIOLATION", "Time throttled by the board limit in ns.", *DCGM
     ),
     LOW_UTIL_VIOLATION := counter(
-        "DCGM_FI_DEV_LOW_UTIL_VIOLATION", "Time at low clocks for want of work in ns.", *DCGM
+        "DCGM_FI_DEV_LOW_UTIL_VIOLATION", "Time at low clocks because of low utilization in ns.", *DCGM
     ),
     RELIABILITY_VIOLATION := counter(
-        "DCGM_FI_DEV_RELIABILITY_VIOLATION", "Time held back for the sake of the board in ns.", *DCGM
+        "DCGM_FI_DEV_RELIABILITY_VIOLATION", "Time throttled by the reliability limit in ns.", *DCGM
     ),
-    PCIE_SENT := counter("vigie_gpu_pcie_transmit_bytes_total", "Bytes that left by PCIe.", *_gpu.GPU),
-    PCIE_RECEIVED := counter("vigie_gpu_pcie_receive_bytes_total", "Bytes that came by PCIe.", *_gpu.GPU),
+    PCIE_SENT := counter("vigie_gpu_pcie_transmit_bytes_total", "Bytes sent over PCIe.", *_gpu.GPU),
+    PCIE_RECEIVED := counter("vigie_gpu_pcie_receive_bytes_total", "Bytes received over PCIe.", *_gpu.GPU),
 )
 
 FIELDS = (
@@ -102,29 +100,29 @@ FIELDS = (
     FieldRow(PCIE_SENT, 197),
     FieldRow(PCIE_RECEIVED, 198),
 )
-# Behind those of the rows: the heat of the memory, and what all links have sent and received.
+# After the rows: memory temperature, and bytes over all NVLinks.
 KEYS = (
     *((row.field, 0) for row in FIELDS),
     (fields.MEMORY_HEAT, 0),
     (138, abi.EVERY_LINK),
     (139, abi.EVERY_LINK),
 )
-# Bit by bit: the words of dcgm-exporter, and of NVIDIA's header for the last two.
+# By bit: dcgm-exporter's names, and those of NVIDIA's header for the last two.
 REASONS = (
     *("gpu_idle", "clocks_setting", "power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal"),
     *("hw_power_brake", "display_clocks", "board_limit", "reliability"),
 )
-UNTOLD = "drivers before 510 do not tell it, and count it as used"
-BITS = tuple(enumerate(REASONS))[1:]  # a GPU without work is not held back
+UNTOLD = "drivers before 510 do not report it, and count it as used"
+BITS = tuple(enumerate(REASONS))[1:]  # an idle GPU is not throttled
 MEMORY = (FB_TOTAL, FB_FREE, FB_USED, FB_USED_PERCENT, FB_RESERVED)
 OF_PARTS = FieldRows((metric, ()) for metric in MEMORY)
 
 
 def read(host: Host) -> list[Sample]:
-    """Return what is cheap to ask of every GPU, and say what happened to them."""
+    """Return the fast metrics of every GPU, and report its events."""
     try:
         return samples(host, READERS, listen=True)
-    finally:  # when no GPU can be read, more than ever
+    finally:  # especially when no GPU can be read
         tell_lost(host)
         _tell_xids(host)
 
@@ -199,19 +197,19 @@ def _fields(gpu: NvmlGpu) -> Sequence[Value]:
 
 
 def _nvlink(gpu: NvmlGpu, sent: Value, received: Value, time: int) -> Value:
-    """Return the rate since the last read, by the driver's own clock."""
+    """Return the rate since the last read, by the driver's timestamps."""
     if isinstance(sent, str) or isinstance(received, str):
         return sent if isinstance(sent, str) else received
     kibibytes = sent + received
     before = gpu.memory.get("nvlink")
     gpu.memory["nvlink"] = kibibytes, time
     if before is None or time <= before[1] or kibibytes < before[0]:
-        return "a rate needs two readings"
+        return "rates need two readings"
     return float((kibibytes - before[0]) / ((time - before[1]) / 1e6) / 1000)
 
 
 def _plausible(degrees: float) -> Value:
-    return f"{degrees:g} is no temperature" if degrees > TOO_HOT else degrees
+    return f"invalid temperature {degrees:g}" if degrees > TOO_HOT else degrees
 
 
 def _identity(gpu: NvmlGpu) -> Iterator[GpuReading]:

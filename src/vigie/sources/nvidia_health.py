@@ -1,4 +1,4 @@
-"""NVIDIA GPUs by NVML, what changes seldom: errors, remapped rows, limits, fan, PCIe link, MIG, fabric."""
+"""NVIDIA GPUs through NVML, slow metrics: errors, remapped rows, limits, fan, PCIe link, MIG, fabric."""
 
 from __future__ import annotations
 
@@ -18,59 +18,57 @@ from vigie.sources.core.source import Source
 METRICS = (
     *(_gpu.POWER_LIMIT, _gpu.FAN, _gpu.PCIE_GENERATION, _gpu.PCIE_GENERATION_MAX),
     *(_gpu.PCIE_WIDTH, _gpu.PCIE_WIDTH_MAX),
-    REPLAYS := counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Packets sent again over PCIe.", *DCGM),
+    REPLAYS := counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "PCIe replays.", *DCGM),
     LICENSED := gauge("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "1 if vGPU software is licensed.", *DCGM),
     REMAPPED_UNC := counter(
-        "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "Rows replaced after uncorrectable errors.", *DCGM
+        "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "Rows remapped after uncorrectable errors.", *DCGM
     ),
     REMAPPED_COR := counter(
-        "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "Rows replaced after correctable errors.", *DCGM
+        "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "Rows remapped after correctable errors.", *DCGM
     ),
-    REMAP_FAILURE := gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "1 if a row could not be replaced.", *DCGM),
+    REMAP_FAILURE := gauge("DCGM_FI_DEV_ROW_REMAP_FAILURE", "1 if remapping a row failed.", *DCGM),
     REMAP_PENDING := gauge(
-        "DCGM_FI_DEV_ROW_REMAP_PENDING", "1 if a row is replaced at the next reset.", *DCGM
+        "DCGM_FI_DEV_ROW_REMAP_PENDING", "1 if a row remap is pending until the next reset.", *DCGM
     ),
     SBE_VOL := counter(
         "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "Corrected memory errors since the driver was loaded.", *DCGM
     ),
     DBE_VOL := counter(
-        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "Uncorrected memory errors since the driver was loaded.", *DCGM
+        "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "Uncorrectable memory errors since the driver was loaded.", *DCGM
     ),
-    SBE_AGG := counter("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "Corrected memory errors in the GPU's life.", *DCGM),
-    DBE_AGG := counter(
-        "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "Uncorrected memory errors in the GPU's life.", *DCGM
-    ),
+    SBE_AGG := counter("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "Lifetime corrected memory errors.", *DCGM),
+    DBE_AGG := counter("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "Lifetime uncorrectable memory errors.", *DCGM),
     RETIRED_SBE := counter("DCGM_FI_DEV_RETIRED_SBE", "Pages retired after single-bit errors.", *DCGM),
     RETIRED_DBE := counter("DCGM_FI_DEV_RETIRED_DBE", "Pages retired after double-bit errors.", *DCGM),
-    RETIRED_PENDING := counter("DCGM_FI_DEV_RETIRED_PENDING", "Pages that wait to be retired.", *DCGM),
-    MANAGEMENT_LIMIT := gauge("DCGM_FI_DEV_POWER_MGMT_LIMIT", "Power limit that was set in W.", *DCGM),
+    RETIRED_PENDING := counter("DCGM_FI_DEV_RETIRED_PENDING", "Pages pending retirement.", *DCGM),
+    MANAGEMENT_LIMIT := gauge("DCGM_FI_DEV_POWER_MGMT_LIMIT", "Configured power limit in W.", *DCGM),
     ENFORCED_LIMIT := gauge(
-        "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "Power limit that holds, the lowest of all, in W.", *DCGM
+        "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "Enforced power limit, the lowest of all, in W.", *DCGM
     ),
-    SLOWDOWN_TEMP := gauge(
-        "DCGM_FI_DEV_SLOWDOWN_TEMP", "Degrees Celsius at which the GPU slows itself down.", *DCGM
-    ),
-    FAN_SPEED := gauge("DCGM_FI_DEV_FAN_SPEED", "How hard the fan is driven, in percent.", *DCGM),
-    MAX_SM_CLOCK := gauge("DCGM_FI_DEV_MAX_SM_CLOCK", "Highest clock of the GPU in MHz.", *DCGM),
-    MAX_MEM_CLOCK := gauge("DCGM_FI_DEV_MAX_MEM_CLOCK", "Highest clock of the memory in MHz.", *DCGM),
-    LINK_GEN := gauge("DCGM_FI_DEV_PCIE_LINK_GEN", "Generation of PCIe in use.", *DCGM),
-    MAX_LINK_GEN := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_GEN", "Generation of PCIe that is possible.", *DCGM),
-    LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_LINK_WIDTH", "Lanes of PCIe in use.", *DCGM),
-    MAX_LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", "Lanes of PCIe that are possible.", *DCGM),
+    SLOWDOWN_TEMP := gauge("DCGM_FI_DEV_SLOWDOWN_TEMP", "Slowdown temperature in degrees Celsius.", *DCGM),
+    FAN_SPEED := gauge("DCGM_FI_DEV_FAN_SPEED", "Fan speed in percent.", *DCGM),
+    MAX_SM_CLOCK := gauge("DCGM_FI_DEV_MAX_SM_CLOCK", "Maximum GPU clock in MHz.", *DCGM),
+    MAX_MEM_CLOCK := gauge("DCGM_FI_DEV_MAX_MEM_CLOCK", "Maximum memory clock in MHz.", *DCGM),
+    LINK_GEN := gauge("DCGM_FI_DEV_PCIE_LINK_GEN", "Current PCIe generation.", *DCGM),
+    MAX_LINK_GEN := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_GEN", "Maximum PCIe generation.", *DCGM),
+    LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_LINK_WIDTH", "Current PCIe lanes.", *DCGM),
+    MAX_LINK_WIDTH := gauge("DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", "Maximum PCIe lanes.", *DCGM),
     BOARD := info(
-        "vigie_gpu_board_info", "Serial number of the board, and its firmware.", *_gpu.GPU, "serial", "vbios"
+        "vigie_gpu_board_info", "Serial number and firmware of the board.", *_gpu.GPU, "serial", "vbios"
     ),
-    MIG_MODE := gauge("vigie_gpu_mig_mode", "1 if the GPU can be split into MIG instances.", *_gpu.GPU),
+    MIG_MODE := gauge("vigie_gpu_mig_mode", "1 if MIG is enabled.", *_gpu.GPU),
     MIG_INSTANCE := info(
         "vigie_gpu_mig_instance_info", "A MIG instance.", *_gpu.GPU, "instance", "profile", "mig_uuid"
     ),
     FABRIC := gauge(
         "vigie_gpu_fabric_state",
-        "The GPU in its NVLink fabric: 1 not started, 2 under way, 3 registered.",
+        "NVLink fabric state: 1 not started, 2 in progress, 3 completed.",
         *_gpu.GPU,
     ),
     FABRIC_STATUS := gauge(
-        "vigie_gpu_fabric_status", "0 if the GPU was registered well, else NVML's number.", *_gpu.GPU
+        "vigie_gpu_fabric_status",
+        "Status of the fabric registration, 0 if successful, else NVML's error number.",
+        *_gpu.GPU,
     ),
 )
 
@@ -84,11 +82,11 @@ FIELDS = (
     FieldRow(REMAP_FAILURE, 145),
 )
 FABRIC_VERSION = abi.version_of(abi.FabricInfo2, 2)
-NO_FABRIC = 0  # the state of a GPU that takes part in none
+NO_FABRIC = 0  # the state of a GPU outside a fabric
 
 
 def read(host: Host) -> list[Sample]:
-    """Return what changes seldom of every GPU."""
+    """Return the slow metrics of every GPU."""
     return samples(host, READERS)
 
 
@@ -141,7 +139,7 @@ def _fabric(gpu: NvmlGpu) -> Iterator[GpuReading]:
     gpu.ask("nvmlDeviceGetGpuFabricInfoV", byref(answer))
     if answer.state == NO_FABRIC:
         for metric in (FABRIC, FABRIC_STATUS):
-            yield GpuReading(metric, None, why="the GPU is part of no fabric")
+            yield GpuReading(metric, None, why="the GPU is not part of a fabric")
         return
     yield GpuReading(FABRIC, answer.state)
     yield GpuReading(FABRIC_STATUS, answer.status)

@@ -1,4 +1,4 @@
-"""NVIDIA's NVLinks by NVML, link by link: whether it is up, what goes over it, and its errors."""
+"""NVIDIA NVLinks through NVML: state, traffic and errors of each link."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ METRICS = (
     RECEIVED := counter(
         "vigie_gpu_nvlink_receive_bytes_total", "Bytes received over the link.", *_gpu.GPU, "link"
     ),
-    ERRORS := counter("vigie_gpu_nvlink_errors_total", "Errors of the link.", *_gpu.GPU, "link", "kind"),
+    ERRORS := counter(
+        "vigie_gpu_nvlink_errors_total", "Errors of the link, by kind.", *_gpu.GPU, "link", "kind"
+    ),
     BANDWIDTH := counter(
         "DCGM_FI_DEV_NVLINK_BANDWIDTH_L*",
-        "Rate over NVLink * both ways in MB/s; a rate although its convention says counter.",
+        "Rate over NVLink * in both directions in MB/s. A rate, although DCGM declares a counter.",
         *DCGM,
     ),
     CRC_FLIT := counter(
-        "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "Flow-control CRC errors of all links.", *DCGM
+        "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "Flow control CRC errors of all links.", *DCGM
     ),
     CRC_DATA := counter(
         "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "Data CRC errors of all links.", *DCGM
@@ -42,19 +44,19 @@ DATA_SENT, DATA_RECEIVED = 138, 139  # fields, in KiB
 
 
 def true_or_false(text: str) -> None:
-    """Refuse, with ValueError, what is neither."""
+    """Raise ValueError unless the text is true or false."""
     if text not in ("true", "false"):
-        raise ValueError("should be true or false")
+        raise ValueError("use true or false")
 
 
 LINK_RATES = SourceOption(
-    "link_rates", "false", "true: DCGM_FI_DEV_NVLINK_BANDWIDTH_L* too, a series for each link.", true_or_false
+    "link_rates", "false", "true: also DCGM_FI_DEV_NVLINK_BANDWIDTH_L*, one series per link.", true_or_false
 )
 LINKS = tuple(BANDWIDTH.expand(str(link)) for link in range(abi.MOST_LINKS))
 
 
 def read(host: Host) -> list[Sample]:
-    """Return the state, traffic and errors of every link."""
+    """Return state, traffic and errors of every link."""
     rates = host.options.get(LINK_RATES.name) == "true"
     return samples(host, READERS if rates else READERS_WITHOUT_RATES)
 
@@ -66,7 +68,7 @@ def _states(gpu: NvmlGpu) -> Iterator[GpuReading]:
             active = gpu.number("nvmlDeviceGetNvLinkState", link)
         except NvmlError as error:
             if link and error.code == abi.INVALID_ARGUMENT:
-                break  # the GPU has no more
+                break  # no more links
             if link and error.code in FOR_GOOD:
                 continue
             raise
@@ -111,11 +113,11 @@ def _bytes(gpu: NvmlGpu) -> Iterator[GpuReading]:
 def _rate(
     metric: Metric, before: dict[int, tuple[float, int]], link: int, now: tuple[float, int]
 ) -> GpuReading:
-    """Return the rate since the last read, by the driver's own clock."""
+    """Return the rate since the last read, by the driver's timestamps."""
     then = before.get(link)
     before[link] = now
     if then is None or now[1] <= then[1] or now[0] < then[0]:
-        return GpuReading(metric, None, why="a rate needs two readings")
+        return GpuReading(metric, None, why="rates need two readings")
     return GpuReading(metric, (now[0] - then[0]) / ((now[1] - then[1]) / 1e6) / 1000)
 
 

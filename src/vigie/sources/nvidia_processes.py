@@ -1,4 +1,4 @@
-"""Which processes compute on NVIDIA GPUs, and how much memory each holds there, by NVML."""
+"""Compute processes on NVIDIA GPUs and their memory, through NVML."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from vigie.sources.core.source import Source
 
 METRICS = (_gpu.PROCESSES, _gpu.PROCESS_MEMORY)
 
-MOST = 128  # processes of one GPU
+MOST = 128  # per GPU
 LIST = "nvmlDeviceGetComputeRunningProcesses"
-# From new to old; the second and third version share their structure.
+# New to old. The second and third version share their structure.
 CALLS: tuple[tuple[str, Any], ...] = (
     (f"{LIST}_v3", abi.Process2),
     (f"{LIST}_v2", abi.Process2),
@@ -37,20 +37,20 @@ def _processes(gpu: NvmlGpu) -> Iterator[GpuReading]:
     there, listed = _list(gpu)
     yield GpuReading(_gpu.PROCESSES, there)
     if there > len(listed):
-        yield GpuReading(_gpu.PROCESS_MEMORY, None, why=f"there are more than {MOST} processes")
+        yield GpuReading(_gpu.PROCESS_MEMORY, None, why=f"more than {MOST} processes")
     for each in listed:
         instance = getattr(each, "gpuInstanceId", abi.NO_INSTANCE)
         labels = str(each.pid), "" if instance == abi.NO_INSTANCE else str(instance)
         used = each.usedGpuMemory
-        why = "the driver does not tell it here"
+        why = "not reported by the driver"
         yield GpuReading(_gpu.PROCESS_MEMORY, None if used == abi.NOT_AVAILABLE else used, labels, why=why)
 
 
 def _list(gpu: NvmlGpu) -> tuple[int, list[Any]]:
-    """Return how many processes there are, and as many of them as are told."""
+    """Return the number of processes, and those listed."""
     for function, kind in CALLS:
         count, array = c_uint(MOST), (kind * MOST)()
-        gpu.library.rest()  # it keeps the driver for milliseconds
+        gpu.library.rest()  # it holds the driver's lock for milliseconds
         try:
             gpu.ask(function, byref(count), ctypes.cast(array, ctypes.c_void_p))
         except NvmlError as error:

@@ -1,4 +1,4 @@
-"""Which parts of NVIDIA GPUs are active: from the driver (GPM, Hopper and newer), before that from DCGM."""
+"""Profiling counters of NVIDIA GPUs: from the driver (GPM, Hopper and newer), else from DCGM."""
 
 from __future__ import annotations
 
@@ -22,51 +22,49 @@ if TYPE_CHECKING:
 
 AUTO, OFF = "auto", "off"
 METRICS = tuple(row.metric for row in ROWS)
-NEEDS = "profiling counters without DCGM need Hopper or newer"
-NEEDS_WHOLE = "profiling counters of MIG instances need Hopper or newer"
+NEEDS = "profiling without DCGM requires Hopper or newer"
+NEEDS_WHOLE = "profiling of MIG instances requires Hopper or newer"
 
 ENGINE = SourceOption(
     "dcgm",
     AUTO,
-    "The DCGM engine for GPUs before Hopper: auto (the host engine that runs here: its socket, port 5555), "
-    "its address or socket, embedded (in a child process of the agent), or off.",
+    "DCGM engine for GPUs before Hopper: auto (the host engine on this machine: its socket or port 5555), "
+    "an address or socket, embedded (in a child process of the agent), or off.",
 )
 LIBRARY = SourceOption(
     "dcgm_library",
     "",
-    "DCGM's library, as a name or a path. Empty: libdcgm.so.4, libdcgm.so.3 or libdcgm.so.",
+    "Name or path of DCGM's library. Default: libdcgm.so.4, libdcgm.so.3 or libdcgm.so.",
 )
-INTERVAL = SourceOption(
-    "dcgm_interval", "10", "Seconds over which DCGM takes the mean of each counter.", check_seconds
-)
+INTERVAL = SourceOption("dcgm_interval", "10", "Averaging interval of DCGM in seconds.", check_seconds)
 FIELDS = SourceOption(
     "fields",
     "",
-    "Counters by DCGM id or name, such as 1001-1005,DCGM_FI_PROF_DRAM_ACTIVE; or the path of a list as "
-    "dcgm-exporter has. Empty: all.",
+    "Counters by DCGM id or name, such as 1001-1005,DCGM_FI_PROF_DRAM_ACTIVE, or the path of a "
+    "dcgm-exporter list. Default: all.",
     check_fields,
 )
-PIPES = SourceOption("pipes", "true", "Whether to count how busy each pipe is (tensor, 64, 32 and 16 bit).")
+PIPES = SourceOption("pipes", "true", "Measure the activity of each pipe (tensor, FP64, FP32, FP16).")
 
-Said = Mapping[str, Mapping[int, Value]]  # by GPU and DCGM's number of the field
+Said = Mapping[str, Mapping[int, Value]]  # by GPU and DCGM field id
 
 
 class DcgmProfiling(NamedTuple):
-    """What DCGM said of the GPUs that need it; or why it said nothing."""
+    """Values from DCGM for the GPUs that need it, or the reason for their absence."""
 
     said: Union[Said, str]  # noqa: UP007 - evaluated on Python 3.9
     asked: frozenset[str]
 
 
 def read(host: Host) -> list[Sample]:
-    """Return the profiling counters of every GPU and MIG instance that has them."""
+    """Return the profiling counters of every GPU and MIG instance."""
     wanted = _wanted(host)
     dcgm = _asked(host, wanted, _without_gpm(driver_of(host)))
     return samples(host, (GpuReader(wanted.series.metrics, lambda gpu: _counters(gpu, wanted, dcgm)),))
 
 
 def _wanted(host: Host) -> GpmCounters:
-    """Return the counters that the settings choose, which is looked up once."""
+    """Return the configured counters, cached."""
     if "wanted" not in host.cache:
         fields = host.options.get(FIELDS.name, FIELDS.default)
         pipes = host.options.get(PIPES.name, PIPES.default) == "true"
@@ -76,14 +74,14 @@ def _wanted(host: Host) -> GpmCounters:
 
 
 def _without_gpm(driver: NvmlDriver) -> list[str]:
-    """Return the GPUs whose driver gives no counters; MIG instances of theirs have none at all."""
+    """Return the GPUs whose driver has no counters. Their MIG instances have none at all."""
     if not driver.gpus() or any("no_gpm" not in gpu.memory for gpu in driver.gpus()):
         driver.each(_look)
     return [gpu.uuid for gpu in driver.gpus() if gpu.memory.get("no_gpm") and not gpu.parts]
 
 
 def _look(gpu: NvmlGpu) -> None:
-    """Find out once whether the driver counts on this GPU."""
+    """Test once whether the driver has counters for this GPU."""
     if "no_gpm" not in gpu.memory:
         support = abi.GpmSupport(version=1)
         try:
@@ -112,7 +110,7 @@ def _profiler(host: Host, counters: GpmCounters) -> Profiler | None:
     if engine == OFF:
         return None
     if "profiler" not in host.cache:
-        # Most machines need none of it: the agent is smaller without.
+        # Imported late: most machines do not need it.
         from vigie.sources._dcgm.profiler import Profiler, ProfilerSettings
 
         profiler = host.cache["profiler"] = Profiler(
@@ -151,8 +149,8 @@ def _by_dcgm(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[V
     if isinstance(dcgm.said, str):
         return [dcgm.said] * len(rows)
     values = dcgm.said.get(gpu.uuid, {})
-    said = [values.get(row.field, "DCGM says nothing of it") for row in rows]
-    return [f"by DCGM: {value}" if isinstance(value, str) else value for value in said]
+    said = [values.get(row.field, "no value from DCGM") for row in rows]
+    return [f"from DCGM: {value}" if isinstance(value, str) else value for value in said]
 
 
 SOURCE = Source(

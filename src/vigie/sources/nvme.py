@@ -1,4 +1,4 @@
-"""NVMe controllers and their namespaces, from /sys/class/nvme."""
+"""NVMe controllers and namespaces, from /sys/class/nvme."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vigie.sources.core.tree import to_printable
 METRICS = (
     INFO := info(
         "node_nvme_info",
-        "Which NVMe controller it is, and whether it is live.",
+        "Model, firmware, serial number and state of the controller.",
         *("device", "firmware_revision", "model", "serial", "state"),
     ),
-    SIZE := gauge("node_nvme_namespace_size_bytes", "Bytes that the namespace can hold.", "device", "nsid"),
+    SIZE := gauge("node_nvme_namespace_size_bytes", "Size of the namespace in bytes.", "device", "nsid"),
     BLOCK := gauge(
         "node_nvme_namespace_logical_block_size_bytes",
-        "Bytes in one block of the namespace.",
+        "Logical block size of the namespace in bytes.",
         "device",
         "nsid",
     ),
@@ -29,12 +29,12 @@ METRICS = (
 
 CLASS = "class/nvme"
 ATTRIBUTES = ("firmware_rev", "model", "serial")
-# With multipath the namespace has the controller's number in the middle: nvme0c1n1.
+# With multipath, the controller's number is in the middle: nvme0c1n1.
 NAMESPACE = re.compile(r"^nvme\d+(?:c\d+)?n(\d+)$")
 
 
 class Controller(NamedTuple):
-    """What hardly ever changes of a controller."""
+    """Constant information of a controller."""
 
     path: str
     facts: tuple[str, ...]
@@ -45,7 +45,7 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield every controller and the size of its namespaces."""
     names = host.sys.list_directory(CLASS)
     if not names:
-        raise Unavailable("there is no NVMe disk on this machine")
+        raise Unavailable("no NVMe controller")
     if look_again(host) or host.cache.get("names") != names:
         host.cache["names"], host.cache["controllers"] = names, list(_controllers(host, names))
     controllers: list[Controller] = host.cache["controllers"]
@@ -65,7 +65,7 @@ def _controllers(host: Host, names: list[str]) -> Iterator[Controller]:
 
 def _sizes(host: Host, name: str, path: str, files: list[str]) -> Iterator[Sample]:
     for match in filter(None, map(NAMESPACE.match, files)):
-        # Used bytes (nuse) are left alone: to tell them, the kernel has to ask the disk.
+        # Without nuse (used bytes): the kernel would query the disk.
         labels = (to_printable(name), match.group(1))
         sectors = count(host, f"{path}/{match.group()}/size")
         yield SIZE, labels, None if sectors is None else sectors * 512

@@ -1,4 +1,4 @@
-"""Which distribution this is, from /etc/os-release."""
+"""Linux distribution, from /etc/os-release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vigie.sources.core.source import Source, Unavailable
 METRICS = (
     INFO := info(
         "node_os_info",
-        "The distribution that runs here.",
+        "Name, id and version of the distribution.",
         "build_id",
         "id",
         "id_like",
@@ -29,10 +29,10 @@ METRICS = (
         "version_id",
     ),
     VERSION := gauge(
-        "node_os_version", "The distribution's version as a number, major and minor.", "id", "id_like", "name"
+        "node_os_version", "Version of the distribution as a number, major.minor.", "id", "id_like", "name"
     ),
     SUPPORT_END := gauge(
-        "node_os_support_end_timestamp_seconds", "When the distribution's support ends, in Unix time."
+        "node_os_support_end_timestamp_seconds", "Unix time at which support of the distribution ends."
     ),
 )
 
@@ -41,13 +41,13 @@ MAJOR_MINOR = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the distribution as labels and, where it says them, its version and end of support."""
+    """Yield the distribution, and if given its version and end of support."""
     text = next(filter(None, map(host.root.read_text, PLACES)), None)
     if text is None:
-        raise Unavailable("there is no os-release file in /etc or /usr/lib")
+        raise Unavailable("no os-release in /etc or /usr/lib")
     if host.cache.get("text") != text:
         host.cache["samples"] = list(_samples(host, text))
-        host.cache["text"] = None if host.notes else text  # a garbled file is noted every time
+        host.cache["text"] = None if host.notes else text  # an invalid file is noted every time
     yield from host.cache["samples"]
 
 

@@ -1,4 +1,4 @@
-"""Time that tasks lost waiting for cores, memory, storage and interrupts, from /proc/pressure."""
+"""Pressure stall information (PSI), from /proc/pressure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
     CPU_SOME := counter(
-        "node_pressure_cpu_waiting_seconds_total", "Seconds in which at least one task waited for a core."
+        "node_pressure_cpu_waiting_seconds_total", "Seconds in which some tasks waited for CPU."
     ),
     IO_SOME := counter(
-        "node_pressure_io_waiting_seconds_total", "Seconds in which at least one task waited for storage."
+        "node_pressure_io_waiting_seconds_total", "Seconds in which some tasks waited for I/O."
     ),
     IO_FULL := counter(
-        "node_pressure_io_stalled_seconds_total", "Seconds in which every task waited for storage."
+        "node_pressure_io_stalled_seconds_total", "Seconds in which all tasks waited for I/O."
     ),
     MEMORY_SOME := counter(
-        "node_pressure_memory_waiting_seconds_total", "Seconds in which at least one task waited for memory."
+        "node_pressure_memory_waiting_seconds_total", "Seconds in which some tasks waited for memory."
     ),
     MEMORY_FULL := counter(
-        "node_pressure_memory_stalled_seconds_total", "Seconds in which every task waited for memory."
+        "node_pressure_memory_stalled_seconds_total", "Seconds in which all tasks waited for memory."
     ),
     IRQ_FULL := counter(
-        "node_pressure_irq_stalled_seconds_total", "Seconds in which interrupts kept every task from running."
+        "node_pressure_irq_stalled_seconds_total", "Seconds in which interrupts stalled all tasks."
     ),
 )
 
@@ -39,18 +39,18 @@ RESOURCES = (
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the totals; the averages that stand beside them are left to the reader's own window."""
-    if "resources" not in host.cache:  # which of them a kernel has, it has from boot
+    """Yield the totals, without the kernel's averages."""
+    if "resources" not in host.cache:  # constant since boot
         host.cache["resources"] = [r for r in RESOURCES if host.proc.exists("pressure/" + r[0])]
     if not host.cache["resources"]:
-        raise Unavailable("this kernel does not account for pressure (CONFIG_PSI)")
+        raise Unavailable("the kernel has no pressure stall information (CONFIG_PSI)")
     for resource, wanted in host.cache["resources"]:
         path = "pressure/" + resource
         try:
             lines = host.proc.read(path).splitlines()
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
-                raise Unavailable("the kernel was booted with pressure accounting off (psi=0)") from error
+                raise Unavailable("pressure stall information is disabled (psi=0)") from error
             host.proc.note_error(path, error)
             continue
         for line in lines:

@@ -1,4 +1,4 @@
-"""How many processes and threads there are and what they do, from each one's stat file."""
+"""Processes and threads by state, from their stat files."""
 
 from __future__ import annotations
 
@@ -12,35 +12,33 @@ from vigie.sources.core.source import Source
 from vigie.sources.core.tree import Tree
 
 METRICS = (
-    THREADS := gauge("node_processes_threads", "Threads of all processes."),
-    MAX_THREADS := gauge("node_processes_max_threads", "Threads that the kernel allows at most."),
-    STATES := gauge("node_processes_state", "Processes by the kernel's letter for their state.", "state"),
+    THREADS := gauge("node_processes_threads", "Threads."),
+    MAX_THREADS := gauge("node_processes_max_threads", "Maximum number of threads."),
+    STATES := gauge("node_processes_state", "Processes by state.", "state"),
     PIDS := gauge("node_processes_pids", "Processes."),
-    MAX_PIDS := gauge("node_processes_max_processes", "Process numbers that the kernel can give out."),
-    THREAD_STATES := gauge(
-        "node_processes_threads_state", "Threads by the kernel's letter for their state.", "thread_state"
-    ),
+    MAX_PIDS := gauge("node_processes_max_processes", "Maximum process id."),
+    THREAD_STATES := gauge("node_processes_threads_state", "Threads by state.", "thread_state"),
 )
 
-# Beyond this many, looking at each would take most of a second of somebody's core.
+# Reading more takes most of a second of CPU time.
 MOST = 50_000
 
 
 class ProcessStat(NamedTuple):
-    """What is wanted of a process or thread."""
+    """State and thread count of a process."""
 
     state: str
     threads: int
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the counts; a process that ends while it is looked at is simply not counted."""
+    """Yield the counts. A process that ends meanwhile is not counted."""
     yield MAX_THREADS, (), host.proc.read_number("sys/kernel/threads-max")
     yield MAX_PIDS, (), host.proc.read_number("sys/kernel/pid_max")
     pids = [name for name in host.proc.list_directory() if name.isdigit()]
     if len(pids) > MOST:
         yield PIDS, (), len(pids)
-        host.note("/proc", f"{len(pids)} processes are too many to look at each")
+        host.note("/proc", f"{len(pids)} processes are too many to read")
         return
     stats = {pid: stat for pid in pids if (stat := _stat(host.proc, pid + "/stat"))}
     threads = sum(stat.threads for stat in stats.values())
@@ -48,17 +46,17 @@ def read(host: Host) -> Iterator[Sample]:
     yield THREADS, (), threads
     yield from _counted(STATES, [stat.state for stat in stats.values()])
     if threads > MOST:
-        host.note("/proc", f"{threads} threads are too many to look at each")
+        host.note("/proc", f"{threads} threads are too many to read")
     else:
         yield from _counted(THREAD_STATES, list(_thread_states(host.proc, stats)))
 
 
 def _stat(tree: Tree, path: str) -> ProcessStat | None:
     try:
-        text = tree.read_once(path)  # these are too many to be kept open
-    except OSError:  # it ended, or is hidden from us
+        text = tree.read_once(path)  # too many to keep open
+    except OSError:  # ended, or hidden
         return None
-    fields = text[text.rfind(")") + 2 :].split(" ", 18)  # the name before may hold anything
+    fields = text[text.rfind(")") + 2 :].split(" ", 18)  # the name before may contain anything
     if len(fields) > 17 and fields[17].isdecimal():
         return ProcessStat(fields[0], int(fields[17]))
     return None
@@ -66,7 +64,7 @@ def _stat(tree: Tree, path: str) -> ProcessStat | None:
 
 def _thread_states(tree: Tree, stats: dict[str, ProcessStat]) -> Iterator[str]:
     for pid, stat in stats.items():
-        if stat.threads == 1:  # most have only the one, whose state is known
+        if stat.threads == 1:  # most processes have one thread, whose state is known
             yield stat.state
             continue
         for thread in tree.list_names(pid + "/task"):

@@ -1,4 +1,4 @@
-"""Energy that packages, cores and memory used, from /sys/class/powercap."""
+"""Energy of packages, cores and memory (RAPL), from /sys/class/powercap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vigie.sources.core.tree import to_printable
 METRICS = (
     ENERGY := counter(
         "node_rapl_*_joules_total",
-        "Energy that the zone * used; it starts again at 0 when it is full.",
+        "Energy used by zone *. Restarts at 0 when it overflows.",
         "index",
         "path",
     ),
@@ -21,7 +21,7 @@ METRICS = (
 ZONES = AttributeFamily(ENERGY)
 
 CLASS = "class/powercap"
-Zone = tuple[Metric, tuple[str, str], str]  # and the file of its energy
+Zone = tuple[Metric, tuple[str, str], str]  # path of its energy file
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -31,12 +31,12 @@ def read(host: Host) -> Iterator[Sample]:
         host.cache["names"], host.cache["zones"] = names, _zones(host, names)
     zones: list[Zone] = host.cache["zones"]
     if not zones:
-        raise Unavailable("the processor does not tell the energy it uses")
+        raise Unavailable("no RAPL zones")
     samples = [(metric, labels, measure(host, path, 1_000_000, 0)) for metric, labels, path in zones]
     if all(value is None for _, _, value in samples):
         if "Permission denied" in host.notes.values():
-            raise Unavailable(f"/sys/{zones[0][2]} and the like can be read only by root")
-        raise Unavailable("the processor does not tell the energy it uses")
+            raise Unavailable(f"/sys/{zones[0][2]} is readable only by root")
+        raise Unavailable("no RAPL zones")
     yield from samples
 
 
@@ -48,7 +48,7 @@ def _zones(host: Host, names: list[str]) -> list[Zone]:
         name = host.sys.read_text(f"{path}/name")
         if not name:
             continue
-        # Packages are numbered in their name, as in package-0; the others are counted here.
+        # Package numbers are part of the name, as in package-0. Others are numbered here.
         head, _, number = name.partition("-")
         if number.isdecimal():
             name, index = head, int(number)

@@ -1,4 +1,4 @@
-"""Time that tasks ran and waited on each core, from /proc/schedstat."""
+"""Scheduler statistics by CPU, from /proc/schedstat."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    RUNNING := counter("node_schedstat_running_seconds_total", "Seconds that tasks ran on the core.", "cpu"),
+    RUNNING := counter("node_schedstat_running_seconds_total", "Seconds tasks ran on the CPU.", "cpu"),
     WAITING := counter(
         "node_schedstat_waiting_seconds_total",
-        "Seconds that tasks stood ready but had to wait for the core.",
+        "Seconds tasks waited for the CPU.",
         "cpu",
     ),
-    SLICES := counter("node_schedstat_timeslices_total", "Turns that tasks were given on the core.", "cpu"),
+    SLICES := counter("node_schedstat_timeslices_total", "Timeslices run on the CPU.", "cpu"),
 )
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the last three of each core's nine numbers; what follows, by domain, is left out."""
+    """Yield the last three of each CPU's nine numbers, without domains."""
     for row in host.proc.read("schedstat").split("\ncpu")[1:]:
         cpu, *numbers = row.split(None, 10)[:10]
         try:

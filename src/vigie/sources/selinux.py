@@ -1,4 +1,4 @@
-"""Whether SELinux is on and whether it enforces, from /sys/fs/selinux and /etc/selinux/config."""
+"""SELinux state, from /sys/fs/selinux and /etc/selinux/config."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from vigie.sources.core.source import Source
 from vigie.sources.core.tree import parse_number
 
 METRICS = (
-    ENABLED := gauge("node_selinux_enabled", "1 if SELinux is on, 0 if it is off."),
+    ENABLED := gauge("node_selinux_enabled", "1 if SELinux is enabled, 0 otherwise."),
     CONFIGURED := gauge(
-        "node_selinux_config_mode", "What SELinux is set to at boot: 1 enforcing, 0 permissive, -1 disabled."
+        "node_selinux_config_mode", "Configured mode: 1 enforcing, 0 permissive, -1 disabled."
     ),
-    CURRENT := gauge("node_selinux_current_mode", "What SELinux does now: 1 enforcing, 0 permissive."),
+    CURRENT := gauge("node_selinux_current_mode", "Current mode: 1 enforcing, 0 permissive."),
 )
 
 MODES = {"enforcing": 1, "permissive": 0, "disabled": -1}
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the state, and the modes if SELinux is on; without a policy it counts as off."""
+    """Yield the state, and the modes if SELinux is enabled. Without a policy it is disabled."""
     try:
         mode = host.sys.read("fs/selinux/enforce")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Sockets in use and the memory that they hold, from /proc/net/sockstat and sockstat6."""
+"""Sockets and their memory, from /proc/net/sockstat and sockstat6."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    gauge("node_sockstat_sockets_used", "Sockets of every family now open."),
-    gauge("node_sockstat_TCP_inuse", "TCP sockets over IPv4 that are bound, listening or connected."),
-    gauge("node_sockstat_TCP_orphan", "TCP sockets that no process holds any more."),
-    gauge("node_sockstat_TCP_tw", "TCP connections that wait out their last packets."),
-    gauge("node_sockstat_TCP_alloc", "TCP sockets allocated, in whatever state."),
-    gauge("node_sockstat_TCP_mem", "Pages that TCP buffers hold."),
-    gauge("node_sockstat_TCP_mem_bytes", "Bytes that TCP buffers hold, in whole pages."),
+    gauge("node_sockstat_sockets_used", "Open sockets of all families."),
+    gauge("node_sockstat_TCP_inuse", "TCP sockets over IPv4 in use."),
+    gauge("node_sockstat_TCP_orphan", "Orphaned TCP sockets."),
+    gauge("node_sockstat_TCP_tw", "TCP sockets in TIME_WAIT."),
+    gauge("node_sockstat_TCP_alloc", "Allocated TCP sockets."),
+    gauge("node_sockstat_TCP_mem", "Memory of TCP sockets, in pages."),
+    gauge("node_sockstat_TCP_mem_bytes", "Memory of TCP sockets, in bytes."),
     gauge("node_sockstat_UDP_inuse", "UDP sockets over IPv4."),
-    gauge("node_sockstat_UDP_mem", "Pages that UDP buffers hold."),
-    gauge("node_sockstat_UDP_mem_bytes", "Bytes that UDP buffers hold, in whole pages."),
+    gauge("node_sockstat_UDP_mem", "Memory of UDP sockets, in pages."),
+    gauge("node_sockstat_UDP_mem_bytes", "Memory of UDP sockets, in bytes."),
     gauge("node_sockstat_UDPLITE_inuse", "UDP-Lite sockets over IPv4."),
     gauge("node_sockstat_RAW_inuse", "Raw sockets over IPv4."),
-    gauge("node_sockstat_FRAG_inuse", "IPv4 packets waiting for their missing fragments."),
-    gauge("node_sockstat_FRAG_memory", "Bytes held by IPv4 packets waiting for fragments."),
-    gauge("node_sockstat_TCP6_inuse", "TCP sockets over IPv6 that are bound, listening or connected."),
+    gauge("node_sockstat_FRAG_inuse", "IPv4 packets in reassembly."),
+    gauge("node_sockstat_FRAG_memory", "Memory of IPv4 packets in reassembly, in bytes."),
+    gauge("node_sockstat_TCP6_inuse", "TCP sockets over IPv6 in use."),
     gauge("node_sockstat_UDP6_inuse", "UDP sockets over IPv6."),
     gauge("node_sockstat_UDPLITE6_inuse", "UDP-Lite sockets over IPv6."),
     gauge("node_sockstat_RAW6_inuse", "Raw sockets over IPv6."),
-    gauge("node_sockstat_FRAG6_inuse", "IPv6 packets waiting for their missing fragments."),
-    gauge("node_sockstat_FRAG6_memory", "Bytes held by IPv6 packets waiting for fragments."),
+    gauge("node_sockstat_FRAG6_inuse", "IPv6 packets in reassembly."),
+    gauge("node_sockstat_FRAG6_memory", "Memory of IPv6 packets in reassembly, in bytes."),
 )
 
 PREFIX = "node_sockstat_"
@@ -36,7 +36,7 @@ BY_FIELD = {metric.name[len(PREFIX) :]: metric for metric in METRICS}
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every known figure; a kernel without IPv6 has no second file."""
+    """Yield every known field. A kernel without IPv6 has no second file."""
     text = host.proc.read("net/sockstat") + (host.proc.read_text("net/sockstat6") or "")
     for line in text.split("\n"):
         protocol, _, rest = line.partition(": ")

@@ -1,4 +1,4 @@
-"""How each core keeps up with arriving packets, from /proc/net/softnet_stat."""
+"""Processing of received packets by CPU, from /proc/net/softnet_stat."""
 
 from __future__ import annotations
 
@@ -11,46 +11,36 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    PROCESSED := counter(
-        "node_softnet_processed_total", "Packets that the core took from its backlog.", "cpu"
-    ),
-    DROPPED := counter(
-        "node_softnet_dropped_total", "Packets dropped because the core's backlog was full.", "cpu"
-    ),
+    PROCESSED := counter("node_softnet_processed_total", "Packets processed.", "cpu"),
+    DROPPED := counter("node_softnet_dropped_total", "Packets dropped because the backlog was full.", "cpu"),
     SQUEEZED := counter(
-        "node_softnet_times_squeezed_total", "Times the core stopped with packets left to process.", "cpu"
+        "node_softnet_times_squeezed_total", "Times processing stopped with packets left.", "cpu"
     ),
-    COLLISIONS := counter(
-        "node_softnet_cpu_collision_total", "Times the core found a device's transmit lock taken.", "cpu"
-    ),
-    STEERED := counter(
-        "node_softnet_received_rps_total", "Times another core handed packets to this one.", "cpu"
-    ),
-    LIMITED := counter(
-        "node_softnet_flow_limit_count_total", "Times one flow was held back to keep room for others.", "cpu"
-    ),
-    BACKLOG := gauge("node_softnet_backlog_len", "Packets in the core's backlog now.", "cpu"),
+    COLLISIONS := counter("node_softnet_cpu_collision_total", "Times a transmit lock was contended.", "cpu"),
+    STEERED := counter("node_softnet_received_rps_total", "Times another CPU handed packets over.", "cpu"),
+    LIMITED := counter("node_softnet_flow_limit_count_total", "Times the flow limit was reached.", "cpu"),
+    BACKLOG := gauge("node_softnet_backlog_len", "Packets in the backlog.", "cpu"),
 )
 
-# The least columns that a kernel has ever had; the fourth to eighth are unused.
+# Minimum number of columns of any kernel; the fourth to eighth are unused.
 NARROWEST = 9
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the columns that this kernel has; cores are numbered by their line."""
+    """Yield the columns that the kernel has. CPUs are numbered by line."""
     lines = host.proc.read("net/softnet_stat").splitlines()
     cores: list[tuple[str]] = host.cache.get("cores", [])
     if len(cores) != len(lines):
         cores = host.cache["cores"] = [(str(i),) for i in range(len(lines))]
     for cpu, line in zip(cores, lines):
         try:
-            # Taking the columns as bytes is half again as quick as an int() for each.
+            # Decoding the columns as bytes is 1.5 times as fast as int() for each.
             row = bytes.fromhex(line)
             columns = struct.unpack(f">{len(row) // 4}I", row)
         except (ValueError, struct.error):
             columns = ()
         if len(columns) < NARROWEST:
-            host.note(f"/proc/net/softnet_stat line {cpu[0]}", "not columns of eight hexadecimal digits")
+            host.note(f"/proc/net/softnet_stat line {cpu[0]}", "expected columns of eight hex digits")
             continue
         yield from zip(METRICS, repeat(cpu), columns[:3] + columns[8:12])
 

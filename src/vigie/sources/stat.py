@@ -1,4 +1,4 @@
-"""Interrupts, context switches, forks, boot time and runnable tasks, from /proc/stat."""
+"""Interrupts, context switches, forks, boot time and task counts, from /proc/stat."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption
 
 METRICS = (
-    INTERRUPTS := counter("node_intr_total", "Interrupts served since boot."),
-    SWITCHES := counter("node_context_switches_total", "Times a core went from one task to another."),
-    FORKS := counter("node_forks_total", "Processes and threads started since boot."),
-    BOOT := gauge("node_boot_time_seconds", "When the machine booted, in Unix time."),
-    RUNNING := gauge("node_procs_running", "Tasks that run now or wait for a core."),
-    BLOCKED := gauge("node_procs_blocked", "Tasks that wait for input or output to end."),
-    SOFTIRQS := counter("node_softirqs_total", "Soft interrupts served since boot, by kind.", "vector"),
+    INTERRUPTS := counter("node_intr_total", "Interrupts handled since boot."),
+    SWITCHES := counter("node_context_switches_total", "Context switches since boot."),
+    FORKS := counter("node_forks_total", "Processes and threads created since boot."),
+    BOOT := gauge("node_boot_time_seconds", "Unix time of boot."),
+    RUNNING := gauge("node_procs_running", "Runnable tasks."),
+    BLOCKED := gauge("node_procs_blocked", "Tasks blocked on I/O."),
+    SOFTIRQS := counter("node_softirqs_total", "Soft interrupts since boot, by kind.", "vector"),
 )
 
 FIELDS = {
@@ -41,13 +41,13 @@ VECTORS = (
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield what stands after the rows of the cores."""
+    """Yield the fields after the CPU lines."""
     text = host.proc.read("stat")
     for line in text[text.rfind("\ncpu") + 1 :].splitlines():
         name, _, rest = line.partition(" ")
         try:
             if name in FIELDS:
-                # The line of interrupts goes on with thousands of numbers, one for each source of them.
+                # The interrupt line has thousands of numbers, one per interrupt.
                 yield FIELDS[name], (), int(rest.partition(" ")[0])
             elif name == "softirq" and host.options.get("softirq") == "on":
                 counts = [int(word) for word in rest.split()]
@@ -61,5 +61,5 @@ SOURCE = Source(
     "stat",
     METRICS,
     read,
-    options=(SourceOption("softirq", "off", "on: also count soft interrupts by kind"),),
+    options=(SourceOption("softirq", "off", "on: also collect soft interrupts by kind"),),
 )

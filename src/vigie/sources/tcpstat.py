@@ -11,12 +11,12 @@ from vigie.sources.core.source import Source, Unavailable
 METRICS = (
     STATES := gauge(
         "node_tcp_connection_states",
-        "TCP sockets in each state; as rx_ and tx_queued_bytes, what their connections hold in queues.",
+        "TCP sockets by state. rx_queued_bytes and tx_queued_bytes: bytes in the queues of connections.",
         "state",
     ),
 )
 
-# The kernel numbers the states from 1, in this order.
+# States are numbered from 1, in this order.
 NAMES = (
     "established",
     "syn_sent",
@@ -33,7 +33,7 @@ NAMES = (
 NAME = {f"{number:02X}": name for number, name in enumerate(NAMES, 1)}
 TX, RX = "tx_queued_bytes", "rx_queued_bytes"
 
-# What a listening socket has in these columns are connections, not bytes; most others have nothing.
+# These columns of a listening socket count connections, not bytes. Most others are empty.
 EMPTY = "00000000:00000000"
 LISTEN = "0A"
 
@@ -41,10 +41,10 @@ MOST_SOCKETS = 20_000
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the number of sockets in every state, unless there are so many that it would hurt."""
+    """Yield the sockets by state, unless there are too many."""
     sockets = _sockets(host)
     if sockets > MOST_SOCKETS:
-        raise Unavailable(f"listing {sockets} TCP sockets would cost too much; {MOST_SOCKETS} are the limit")
+        raise Unavailable(f"{sockets} TCP sockets exceed the limit of {MOST_SOCKETS}")
     counts = dict.fromkeys((*NAMES, TX, RX), 0)
     _count(host, "net/tcp", host.proc.read_short("net/tcp"), counts)
     _count(host, "net/tcp6", host.proc.read_text("net/tcp6") or "", counts)
@@ -53,7 +53,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _sockets(host: Host) -> int:
-    """Return how many TCP sockets of either family the kernel would list, or 0 if it does not say."""
+    """Return the number of TCP sockets in both files, or 0 if unknown."""
     for line in (host.proc.read_text("net/sockstat") or "").split("\n"):
         if line.startswith("TCP:"):
             words = line.split()
@@ -61,7 +61,7 @@ def _sockets(host: Host) -> int:
             try:
                 return int(figures["alloc"]) + int(figures["tw"])
             except (KeyError, ValueError):
-                host.note("/proc/net/sockstat", f"does not tell how many TCP sockets there are: {line!r}")
+                host.note("/proc/net/sockstat", f"no number of TCP sockets: {line!r}")
     return 0
 
 
@@ -72,7 +72,7 @@ def _count(host: Host, path: str, text: str, counts: dict[str, int]) -> None:
             name = NAME[state]
             sent, received = (0, 0) if queues == EMPTY or state == LISTEN else _queued(queues)
         except (KeyError, ValueError):
-            host.note(f"/proc/{path}", f"a line without a state or queues: {line[:60]!r}")
+            host.note(f"/proc/{path}", f"line without state or queues: {line[:60]!r}")
             continue
         counts[name] += 1
         counts[TX] += sent

@@ -1,4 +1,4 @@
-"""Metrics that other programs leave behind in *.prom files."""
+"""Metrics from *.prom files written by other programs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from vigie.sources.core.text_format import Pairs, TextFamily, parse
 from vigie.sources.core.tree import to_printable
 
 METRICS = (
-    MODIFIED := gauge("node_textfile_mtime_seconds", "When the file was last written, in Unix time.", "file"),
+    MODIFIED := gauge("node_textfile_mtime_seconds", "Unix time of the file's last modification.", "file"),
     ERROR := gauge(
         "node_textfile_scrape_error", "1 if a file or the directory could not be read, 0 otherwise."
     ),
-    untyped("*", "Whatever the files say, with the help, type and labels that they give."),
+    untyped("*", "Metrics of the files, with their own help, type and labels."),
 )
 OURS = frozenset({MODIFIED.name, ERROR.name})
 
-DIRECTORY = SourceOption("directory", "", "Directory whose *.prom files are read; none when empty.")
+DIRECTORY = SourceOption("directory", "", "Directory of *.prom files. Empty: disabled.")
 
 MOST_FILES = 1000
-MOST_BYTES = 4 << 20  # in one file
+MOST_BYTES = 4 << 20  # per file
 MOST_BYTES_IN_ALL = 16 << 20
 MOST_SERIES = 10_000
 
@@ -33,22 +33,22 @@ Stamp = tuple[int, ...]
 
 
 class InvalidTextfileError(Exception):
-    """A file is left out; the message says why."""
+    """The file is skipped; the message says why."""
 
 
 class TextFile(NamedTuple):
-    """A file as it was when it was last read."""
+    """A file as last read."""
 
     stamp: Stamp
     families: dict[str, TextFamily]
-    reason: str  # why it was refused, if it was
+    reason: str  # why it was rejected, if it was
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield what the files say, when each was written, and whether one was refused."""
+    """Yield the metrics of the files, their modification times, and the error flag."""
     directory = host.options.get(DIRECTORY.name, DIRECTORY.default)
     if not directory:
-        host.note("directory", "set it in [source.textfile] to read the *.prom files of a directory")
+        host.note("directory", "set `directory` in [source.textfile] to read *.prom files")
         yield ERROR, (), 0
         return
     try:
@@ -70,7 +70,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _stamps(directory: str) -> dict[str, Stamp]:
-    """Return what changes whenever a file does, by its path."""
+    """Return what changes with a file, by path."""
     paths = sorted(os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".prom"))
     return {path: _stamp(path) for path in paths}
 
@@ -89,7 +89,7 @@ def _files(stamps: dict[str, Stamp], known: dict[str, TextFile]) -> dict[str, Te
     for place, (path, stamp) in enumerate(stamps.items()):
         old = known.get(path)
         if place >= MOST_FILES or room <= 0:
-            files[path] = TextFile((), {}, "there are too many files, or they are too large")
+            files[path] = TextFile((), {}, "too many files, or files too large")
         elif old is not None and old.stamp == stamp:
             files[path] = old
         else:
@@ -108,7 +108,7 @@ def _read(path: str, stamp: Stamp) -> TextFile:
 
 
 def _text(path: str) -> str:
-    if not stat.S_ISREG(os.stat(path).st_mode):  # a device may do something when it is opened
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may have side effects
         raise InvalidTextfileError("not a regular file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
@@ -118,11 +118,11 @@ def _text(path: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise InvalidTextfileError("not text in UTF-8") from None
+        raise InvalidTextfileError("not UTF-8") from None
 
 
 def _merged(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[Sample], dict[str, str]]:
-    """Return the samples of all files, each family in one piece, and the files that do not fit."""
+    """Return the samples of all files, grouped by family, and the rejected files."""
     merged = _Merged(reserved)
     refusals: dict[str, str] = {}
     times: list[Sample] = []
@@ -136,7 +136,7 @@ def _merged(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[
 
 
 class _Merged:
-    """The families of several files."""
+    """Families of several files."""
 
     def __init__(self, reserved: frozenset[str]) -> None:
         self._reserved = reserved
@@ -145,21 +145,21 @@ class _Merged:
         self._seen: dict[tuple[str, Pairs], str] = {}
 
     def add(self, path: str, file: TextFile) -> str:
-        """Take in a file whole, or return why not."""
+        """Add a whole file, or return the reason for rejecting it."""
         series = [
-            (name, tuple(pair for pair in pairs if pair[1]))  # an empty label is no label
+            (name, tuple(pair for pair in pairs if pair[1]))  # an empty label equals a missing one
             for family in file.families.values()
             for name, pairs, _ in family.rows
         ]
         if len(self._seen) + len(series) > MOST_SERIES:
-            return f"with this file there would be more than {MOST_SERIES} series"
+            return f"more than {MOST_SERIES} series with this file"
         for name, family in file.families.items():
             kind = family.kind or "untyped"
             if name in self._reserved or self._kinds.get(name, kind) != kind:
-                return f"{name} ({kind}) already is the name of another metric"
+                return f"{name} ({kind}) is the name of another metric"
         for key in series:
             if key in self._seen:
-                return f"a series of {key[0]} that {self._seen[key]} has, too"
+                return f"duplicate series of {key[0]}, also in {self._seen[key]}"
         name_of_file = to_printable(os.path.basename(path))
         self._seen.update((key, name_of_file) for key in series)
         for name, family in file.families.items():
@@ -168,7 +168,7 @@ class _Merged:
         return ""
 
     def samples(self) -> Iterator[Sample]:
-        """Yield everything, one family after the other."""
+        """Yield the samples by family."""
         for samples in self._samples.values():
             yield from samples
 

@@ -1,4 +1,4 @@
-"""Temperatures of thermal zones and states of cooling devices, from /sys/class/thermal."""
+"""Thermal zones and cooling devices, from /sys/class/thermal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ METRICS = (
         "node_thermal_zone_temp", "Temperature of the zone in degrees Celsius.", "zone", "type"
     ),
     NOW := gauge(
-        "node_cooling_device_cur_state", "How hard the cooling device works; -1 is unknown.", "name", "type"
+        "node_cooling_device_cur_state", "State of the cooling device; -1 if unknown.", "name", "type"
     ),
-    MOST := gauge("node_cooling_device_max_state", "How hard the cooling device can work.", "name", "type"),
+    MOST := gauge("node_cooling_device_max_state", "Maximum state of the cooling device.", "name", "type"),
 )
 
 CLASS = "class/thermal"
@@ -25,10 +25,10 @@ ZONE, DEVICE = "thermal_zone", "cooling_device"
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield every zone's temperature and every cooling device's state."""
+    """Yield every zone and cooling device."""
     names = host.sys.list_directory(CLASS)
     if not names:
-        raise Unavailable("the kernel knows no thermal zone and no cooling device")
+        raise Unavailable("no thermal zone or cooling device")
     known: dict[str, str] = host.cache.get("types", {})
     types = host.cache["types"] = {
         name: known.get(name) or label(host, f"{CLASS}/{name}/type") for name in names

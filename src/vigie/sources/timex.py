@@ -1,4 +1,4 @@
-"""How the kernel's clock is kept in step with a reference, from adjtimex(2)."""
+"""Clock synchronization, from adjtimex(2)."""
 
 from __future__ import annotations
 
@@ -9,46 +9,40 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
 METRICS = (
-    SYNC := gauge("node_timex_sync_status", "1 while the clock is kept in step, 0 when it runs free."),
-    OFFSET := gauge("node_timex_offset_seconds", "Correction of the clock that is still to be made."),
-    RATIO := gauge(
-        "node_timex_frequency_adjustment_ratio", "How much faster than by itself the clock is run."
-    ),
-    MAX_ERROR := gauge("node_timex_maxerror_seconds", "Most that the clock may be wrong by."),
-    ERROR := gauge("node_timex_estimated_error_seconds", "What the clock is probably wrong by."),
-    STATUS := gauge("node_timex_status", "The kernel's bits for the state of its clock (STA_*)."),
-    CONSTANT := gauge("node_timex_loop_time_constant", "How slowly corrections are made, as a power of two."),
-    TICK := gauge("node_timex_tick_seconds", "Time that the clock moves on at each tick."),
-    PPS_FREQUENCY := gauge("node_timex_pps_frequency_hertz", "Frequency error against a pulse each second."),
-    PPS_JITTER := gauge("node_timex_pps_jitter_seconds", "Spread of the pulses' arrival."),
-    PPS_SHIFT := gauge(
-        "node_timex_pps_shift_seconds", "Interval of calibration by pulses, as a power of two."
-    ),
-    PPS_STABILITY := gauge("node_timex_pps_stability_hertz", "How much the frequency wandered lately."),
-    PPS_JITTERS := counter("node_timex_pps_jitter_total", "Pulses that came too early or too late."),
-    PPS_CALIBRATIONS := counter("node_timex_pps_calibration_total", "Calibrations by pulses."),
-    PPS_ERRORS := counter("node_timex_pps_error_total", "Calibrations by pulses that failed."),
+    SYNC := gauge("node_timex_sync_status", "1 if the clock is synchronized, 0 otherwise."),
+    OFFSET := gauge("node_timex_offset_seconds", "Time offset still to be corrected."),
+    RATIO := gauge("node_timex_frequency_adjustment_ratio", "Frequency adjustment."),
+    MAX_ERROR := gauge("node_timex_maxerror_seconds", "Maximum error."),
+    ERROR := gauge("node_timex_estimated_error_seconds", "Estimated error."),
+    STATUS := gauge("node_timex_status", "Status bits of the clock (STA_*)."),
+    CONSTANT := gauge("node_timex_loop_time_constant", "Time constant of the phase-locked loop."),
+    TICK := gauge("node_timex_tick_seconds", "Seconds per clock tick."),
+    PPS_FREQUENCY := gauge("node_timex_pps_frequency_hertz", "PPS frequency."),
+    PPS_JITTER := gauge("node_timex_pps_jitter_seconds", "PPS jitter."),
+    PPS_SHIFT := gauge("node_timex_pps_shift_seconds", "PPS interval duration."),
+    PPS_STABILITY := gauge("node_timex_pps_stability_hertz", "PPS stability."),
+    PPS_JITTERS := counter("node_timex_pps_jitter_total", "PPS jitter limit exceeded events."),
+    PPS_CALIBRATIONS := counter("node_timex_pps_calibration_total", "PPS calibration intervals."),
+    PPS_ERRORS := counter("node_timex_pps_error_total", "PPS calibration errors."),
     PPS_UNSTABLE := counter(
-        "node_timex_pps_stability_exceeded_total", "Calibrations that found too much wander."
+        "node_timex_pps_stability_exceeded_total", "PPS stability limit exceeded events."
     ),
-    TAI := gauge(
-        "node_timex_tai_offset_seconds", "How far atomic time (TAI) is ahead of UTC; 0 if nobody told."
-    ),
+    TAI := gauge("node_timex_tai_offset_seconds", "Offset of TAI from UTC; 0 if not set."),
 )
 
 TIME_ERROR = 5
 STA_NANO = 0x2000
 MICROSECONDS, NANOSECONDS = 1e6, 1e9
-# The kernel counts frequencies in millionths with 16 bits after the point.
+# Frequencies are in ppm with 16 fractional bits.
 MILLIONTHS = 1e6 * 65536
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the clock's discipline; the unit of offset and jitter is told by a status bit."""
+    """Yield the clock discipline. A status bit selects the unit of offset and jitter."""
     try:
         t = host.calls.adjtimex()
     except OSError as error:
-        raise Unavailable(f"adjtimex is refused here: {error.strerror}") from error
+        raise Unavailable(f"adjtimex failed: {error.strerror}") from error
     fine = NANOSECONDS if t.status & STA_NANO else MICROSECONDS
     yield SYNC, (), 0 if t.state == TIME_ERROR else 1
     yield OFFSET, (), t.offset / fine

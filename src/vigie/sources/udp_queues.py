@@ -1,4 +1,4 @@
-"""Memory held by the queues of UDP sockets, from /proc/net/udp and udp6."""
+"""UDP socket queues, from /proc/net/udp and udp6."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from vigie.sources.core.source import Source
 
 METRICS = (
     QUEUES := gauge(
-        "node_udp_queues", "Bytes of memory that unsent or unread UDP datagrams hold.", "queue", "ip"
+        "node_udp_queues", "Bytes in the receive and transmit queues of UDP sockets.", "queue", "ip"
     ),
 )
 
-# An address is followed by a port of four digits, so only the queues can look like this.
+# An address is followed by a port of four digits, so only queues match.
 EMPTY = " 00000000:00000000 "
 QUEUE_COLUMN = 4
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield what waits, both ways; a kernel without IPv6 has no second file."""
+    """Yield both queues. A kernel without IPv6 has no second file."""
     yield from _queues(host, "v4", "net/udp", host.proc.read_short("net/udp"))
     try:
         six = host.proc.read_short("net/udp6")
@@ -38,7 +38,7 @@ def _queues(host: Host, ip: str, path: str, text: str) -> Iterator[Sample]:
         try:
             out, back = _pair(line)
         except (ValueError, IndexError):
-            host.note(f"/proc/{path}", f"a line without queues: {line[:60]!r}")
+            host.note(f"/proc/{path}", f"line without queues: {line[:60]!r}")
             continue
         sent += out
         received += back

@@ -1,4 +1,4 @@
-"""The kernel's name and version and the machine's name, from uname(2)."""
+"""Kernel and host name, from uname(2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vigie.sources.core.source import Source
 METRICS = (
     UNAME := info(
         "node_uname_info",
-        "The machine's name and its kernel.",
+        "System information of uname(2).",
         "sysname",
         "release",
         "version",
@@ -23,7 +23,7 @@ METRICS = (
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield one series; the NIS domain is in a file, as Python's uname leaves it out."""
+    """Yield one series. The NIS domain is read from a file, as Python's uname lacks it."""
     sysname, nodename, release, version, machine = host.calls.uname()
     domainname = host.proc.read_text("sys/kernel/domainname") or ""
     yield UNAME, (sysname, release, version, machine, nodename, domainname), 1

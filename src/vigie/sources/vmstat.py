@@ -1,4 +1,4 @@
-"""Paging, swapping, page faults and out-of-memory kills, from /proc/vmstat."""
+"""Paging, swapping, page faults and OOM kills, from /proc/vmstat."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    untyped("node_vmstat_oom_kill", "Processes killed since boot because memory ran out."),
-    untyped("node_vmstat_pgfault", "Page faults since boot, whether or not they needed storage."),
-    untyped("node_vmstat_pgmajfault", "Page faults since boot that had to wait for storage."),
-    untyped("node_vmstat_pgpgin", "Kibibytes read from block devices since boot."),
-    untyped("node_vmstat_pgpgout", "Kibibytes written to block devices since boot."),
-    untyped("node_vmstat_pswpin", "Pages brought back from swap since boot."),
-    untyped("node_vmstat_pswpout", "Pages moved out to swap since boot."),
+    untyped("node_vmstat_oom_kill", "OOM kills since boot."),
+    untyped("node_vmstat_pgfault", "Page faults since boot."),
+    untyped("node_vmstat_pgmajfault", "Major page faults since boot."),
+    untyped("node_vmstat_pgpgin", "KiB read from block devices since boot."),
+    untyped("node_vmstat_pgpgout", "KiB written to block devices since boot."),
+    untyped("node_vmstat_pswpin", "Pages swapped in since boot."),
+    untyped("node_vmstat_pswpout", "Pages swapped out since boot."),
 )
 
-# A file of 180 fields of which seven are wanted: finding these is quicker than splitting it.
+# Seven of 180 fields are wanted: searching is faster than splitting.
 WANTED = [("\n" + metric.name[len("node_vmstat_") :] + " ", metric) for metric in METRICS]
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the few fields that tell whether memory is short."""
+    """Yield the fields about memory shortage."""
     text = "\n" + host.proc.read("vmstat") + "\n"
     for name, metric in WANTED:
         start = text.find(name)

@@ -1,4 +1,4 @@
-"""The wall clock, its zone, and which hardware the kernel counts time by."""
+"""Wall clock, time zone and clock sources."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
 METRICS = (
-    SECONDS := gauge("node_time_seconds", "The machine's wall clock, in Unix time."),
-    ZONE := gauge("node_time_zone_offset_seconds", "How far local time is ahead of UTC.", "time_zone"),
+    SECONDS := gauge("node_time_seconds", "Unix time of the machine."),
+    ZONE := gauge("node_time_zone_offset_seconds", "Offset of the local time zone from UTC.", "time_zone"),
     AVAILABLE := info(
         "node_time_clocksource_available_info",
-        "A clock that the kernel could count time by.",
+        "Available clock source.",
         "device",
         "clocksource",
     ),
     CURRENT := info(
         "node_time_clocksource_current_info",
-        "The clock that the kernel counts time by.",
+        "Current clock source.",
         "device",
         "clocksource",
     ),
@@ -29,7 +29,7 @@ CLOCKS = "devices/system/clocksource"
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the time, the zone, and the clocks of each clock device, of which Linux has one."""
+    """Yield time, zone and clock sources of each clock device; Linux has one."""
     yield SECONDS, (), host.calls.time()
     name, offset = host.calls.time_zone()
     yield ZONE, (name,), offset

@@ -1,4 +1,4 @@
-"""Allocations, lookups and reads of XFS file systems, from /sys/fs/xfs/*/stats/stats."""
+"""XFS statistics, from /sys/fs/xfs/*/stats/stats."""
 
 from __future__ import annotations
 
@@ -18,59 +18,59 @@ def _counter(name: str, help: str) -> Metric:
 
 def _btree(name: str, what: str) -> tuple[Metric, ...]:
     return (
-        _counter(f"{name}_btree_lookups", f"Lookups in the tree of {what}."),
-        _counter(f"{name}_btree_compares", f"Records compared in the tree of {what}."),
-        _counter(f"{name}_btree_records_inserted", f"Records put into the tree of {what}."),
-        _counter(f"{name}_btree_records_deleted", f"Records taken out of the tree of {what}."),
+        _counter(f"{name}_btree_lookups", f"Lookups in the {what} B-tree."),
+        _counter(f"{name}_btree_compares", f"Comparisons in the {what} B-tree."),
+        _counter(f"{name}_btree_records_inserted", f"Insertions into the {what} B-tree."),
+        _counter(f"{name}_btree_records_deleted", f"Deletions from the {what} B-tree."),
     )
 
 
-# By the first word of the line, in the order of its columns.
+# By the first word of a line, in column order.
 LINES = {
     "extent_alloc": (
-        _counter("extent_allocation_extents_allocated", "Extents handed out."),
-        _counter("extent_allocation_blocks_allocated", "Blocks handed out."),
-        _counter("extent_allocation_extents_freed", "Extents given back."),
-        _counter("extent_allocation_blocks_freed", "Blocks given back."),
+        _counter("extent_allocation_extents_allocated", "Extents allocated."),
+        _counter("extent_allocation_blocks_allocated", "Blocks allocated."),
+        _counter("extent_allocation_extents_freed", "Extents freed."),
+        _counter("extent_allocation_blocks_freed", "Blocks freed."),
     ),
-    "abt": _btree("allocation", "free space"),
+    "abt": _btree("allocation", "allocation"),
     "blk_map": (
-        _counter("block_mapping_reads", "Times a file's blocks were looked up in order to read."),
-        _counter("block_mapping_writes", "Times a file's blocks were looked up in order to write."),
-        _counter("block_mapping_unmaps", "Times blocks were taken from a file."),
-        _counter("block_mapping_extent_list_insertions", "Extents added to the lists of files."),
-        _counter("block_mapping_extent_list_deletions", "Extents removed from the lists of files."),
-        _counter("block_mapping_extent_list_lookups", "Searches of the lists of files."),
-        _counter("block_mapping_extent_list_compares", "Extents compared while searching those lists."),
+        _counter("block_mapping_reads", "Block map lookups for reads."),
+        _counter("block_mapping_writes", "Block map lookups for writes."),
+        _counter("block_mapping_unmaps", "Block unmap operations."),
+        _counter("block_mapping_extent_list_insertions", "Extents inserted into extent lists."),
+        _counter("block_mapping_extent_list_deletions", "Extents deleted from extent lists."),
+        _counter("block_mapping_extent_list_lookups", "Extent list lookups."),
+        _counter("block_mapping_extent_list_compares", "Extent list comparisons."),
     ),
-    "bmbt": _btree("block_map", "the blocks of large files"),
+    "bmbt": _btree("block_map", "block map"),
     "dir": (
-        _counter("directory_operation_lookup", "Names looked up that the kernel's cache did not have."),
-        _counter("directory_operation_create", "Entries made in directories."),
-        _counter("directory_operation_remove", "Entries removed from directories."),
-        _counter("directory_operation_getdents", "Times a directory was listed."),
+        _counter("directory_operation_lookup", "Directory lookups not found in the dentry cache."),
+        _counter("directory_operation_create", "Directory entries created."),
+        _counter("directory_operation_remove", "Directory entries removed."),
+        _counter("directory_operation_getdents", "Directory reads."),
     ),
     "ig": (
-        _counter("inode_operation_attempts", "Times an inode was looked for in the cache."),
-        _counter("inode_operation_found", "Times it was there."),
-        _counter("inode_operation_recycled", "Times it was there but about to be dropped."),
-        _counter("inode_operation_missed", "Times it was not there and had to be read."),
-        _counter("inode_operation_duplicates", "Times another task had just put it there."),
-        _counter("inode_operation_reclaims", "Inodes dropped from the cache to make room."),
-        _counter("inode_operation_attribute_changes", "Times an inode's attributes were changed."),
+        _counter("inode_operation_attempts", "Inode cache lookups."),
+        _counter("inode_operation_found", "Inode cache hits."),
+        _counter("inode_operation_recycled", "Inode cache hits on an inode being reclaimed."),
+        _counter("inode_operation_missed", "Inode cache misses."),
+        _counter("inode_operation_duplicates", "Inode cache insertions lost to another task."),
+        _counter("inode_operation_reclaims", "Inodes reclaimed from the cache."),
+        _counter("inode_operation_attribute_changes", "Inode attribute changes."),
     ),
     "rw": (
-        _counter("write_calls", "Calls of write(2) and its like on the file system."),
-        _counter("read_calls", "Calls of read(2) and its like on the file system."),
+        _counter("write_calls", "Write calls."),
+        _counter("read_calls", "Read calls."),
     ),
     "vnodes": (
-        _counter("vnode_active", "Inodes in use by the kernel."),
-        _counter("vnode_allocate", "Times the kernel made room for an inode."),
-        _counter("vnode_get", "Times the kernel took hold of an inode by number."),
-        _counter("vnode_hold", "Times the kernel took hold of an inode once more."),
-        _counter("vnode_release", "Times the kernel let go of an inode."),
-        _counter("vnode_reclaim", "Times an inode without users was taken back."),
-        _counter("vnode_remove", "Times an inode was dropped altogether."),
+        _counter("vnode_active", "Active vnodes."),
+        _counter("vnode_allocate", "Vnode allocations."),
+        _counter("vnode_get", "vn_get calls."),
+        _counter("vnode_hold", "vn_hold calls."),
+        _counter("vnode_release", "vn_rele calls."),
+        _counter("vnode_reclaim", "Vnode reclaims."),
+        _counter("vnode_remove", "Vnode removals."),
     ),
 }
 METRICS = tuple(metric for metrics in LINES.values() for metric in metrics)
@@ -80,7 +80,7 @@ TOP = "fs/xfs"
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the counters of every XFS file system."""
-    devices = [name for name in host.sys.list_directory(TOP) if name != "stats"]  # which is the sum of all
+    devices = [name for name in host.sys.list_directory(TOP) if name != "stats"]  # the sum of all
     if not devices:
         raise Unavailable("no XFS file system is mounted")
     for device in devices:

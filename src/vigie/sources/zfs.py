@@ -1,4 +1,4 @@
-"""The ARC and the pools of ZFS, from /proc/spl/kstat/zfs."""
+"""ZFS ARC and pools, from /proc/spl/kstat/zfs."""
 
 from __future__ import annotations
 
@@ -16,25 +16,21 @@ DATASET = ("zpool", "dataset")
 
 METRICS = (
     STATE := gauge(
-        "node_zfs_zpool_state", "1 for the state that the pool is in, 0 for the others.", *POOL, "state"
+        "node_zfs_zpool_state", "1 for the current state of the pool, 0 for others.", *POOL, "state"
     ),
-    OBJSET := untyped(
-        "node_zfs_zpool_dataset_*", "The count * of a dataset, as its kstat gives it.", *DATASET
-    ),
-    IO := untyped(
-        "node_zfs_zpool_*", "The count * of a pool's input and output, as its kstat gives it.", *POOL
-    ),
-    ABD := untyped("node_zfs_abd_*", "The count * of the buffers that ZFS holds in pages."),
-    ARC := untyped("node_zfs_arc_*", "The count * of the adaptive replacement cache."),
-    DBUF := untyped("node_zfs_dbuf_*", "The count * of the cache of data buffers."),
-    DMU := untyped("node_zfs_dmu_tx_*", "The count * of transactions of the data management unit."),
-    DNODE := untyped("node_zfs_dnode_*", "The count * of the cache of dnodes."),
-    FM := untyped("node_zfs_fm_*", "The count * of fault management events."),
-    VDEV_CACHE := untyped("node_zfs_vdev_cache_*", "The count * of the cache of devices."),
-    MIRROR := untyped("node_zfs_vdev_mirror_*", "The count * of the choices among mirrors."),
-    XUIO := untyped("node_zfs_xuio_*", "The count * of transfers without copying."),
-    ZFETCH := untyped("node_zfs_zfetch_*", "The count * of reading ahead."),
-    ZIL := untyped("node_zfs_zil_*", "The count * of the intent log."),
+    OBJSET := untyped("node_zfs_zpool_dataset_*", "Kstat field * of a dataset.", *DATASET),
+    IO := untyped("node_zfs_zpool_*", "Kstat field * of a pool's I/O.", *POOL),
+    ABD := untyped("node_zfs_abd_*", "Kstat field * of abdstats."),
+    ARC := untyped("node_zfs_arc_*", "Kstat field * of arcstats."),
+    DBUF := untyped("node_zfs_dbuf_*", "Kstat field * of dbufstats."),
+    DMU := untyped("node_zfs_dmu_tx_*", "Kstat field * of dmu_tx."),
+    DNODE := untyped("node_zfs_dnode_*", "Kstat field * of dnodestats."),
+    FM := untyped("node_zfs_fm_*", "Kstat field * of fm."),
+    VDEV_CACHE := untyped("node_zfs_vdev_cache_*", "Kstat field * of vdev_cache_stats."),
+    MIRROR := untyped("node_zfs_vdev_mirror_*", "Kstat field * of vdev_mirror_stats."),
+    XUIO := untyped("node_zfs_xuio_*", "Kstat field * of xuio_stats."),
+    ZFETCH := untyped("node_zfs_zfetch_*", "Kstat field * of zfetchstats."),
+    ZIL := untyped("node_zfs_zil_*", "Kstat field * of zil."),
 )
 
 KSTATS = {
@@ -59,10 +55,10 @@ LEAST = {"3": -LIMIT // 2, "4": 0}  # KSTAT_DATA_INT64 and KSTAT_DATA_UINT64
 
 
 def read(host: Host) -> Iterator[Sample]:
-    """Yield the kstats of the module, then those of every pool."""
+    """Yield the module's kstats, then those of every pool."""
     names = host.proc.list_directory(TOP)
     if not names:
-        raise Unavailable("ZFS shows no statistics in /proc/spl/kstat/zfs")
+        raise Unavailable("no statistics in /proc/spl/kstat/zfs")
     for name in names:
         if name in KSTATS:
             yield from _kstat(host, f"{TOP}/{name}", KSTATS[name], ())
@@ -71,7 +67,7 @@ def read(host: Host) -> Iterator[Sample]:
 
 
 def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...]) -> Iterable[Sample]:
-    """Return the numbers below the heading `name type data`."""
+    """Return the numbers below the header `name type data`."""
     body = (host.proc.read_text(path) or "").partition("data\n")[2]
     words = body.split()
     if words[:1] == ["dataset_name"]:
@@ -80,10 +76,10 @@ def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ..
         named = labels
     shape = (words[0::3], words[1::3])
     known, metrics = host.cache.get(family.row.name, (None, []))
-    if known == shape:  # which it nearly always is, and then there is no need to look at each line
+    if known == shape:  # the usual case: no need to check each line
         try:
             return zip(metrics, repeat(named), unsigned(words[2::3]))
-        except ValueError:  # found again below
+        except ValueError:  # searched again below
             pass
     metrics = [family[name] for name in shape[0]]
     if None not in metrics and all(kind in LEAST for kind in shape[1]):
@@ -101,7 +97,7 @@ def _by_line(
         name, kind, data = words
         if kind in LEAST:
             if (value := _whole(data, LEAST[kind])) is None:
-                host.note(f"/proc/{path} {name}", f"{data[:32]!r} is not a sensible number")
+                host.note(f"/proc/{path} {name}", f"invalid number {data[:32]!r}")
             elif (metric := family[name]) is not None and len(labels) == len(metric.labels):
                 yield metric, labels, value
         elif name == "dataset_name":
@@ -131,12 +127,12 @@ def _pool(host: Host, name: str) -> Iterator[Sample]:
 
 
 def _io(host: Host, path: str, pool: str) -> Iterator[Sample]:
-    """Yield the numbers of a file that has their names in its second line, and them in its third."""
+    """Yield the numbers of a file with names in its second line and values in its third."""
     lines = (host.proc.read_text(path) or "").splitlines()
     for name, data in zip(*(line.split() for line in lines[1:3])) if len(lines) > 2 else ():
         value, metric = _whole(data, 0), IOS[name]
         if value is None:
-            host.note(f"/proc/{path} {name}", f"{data[:32]!r} is not a sensible number")
+            host.note(f"/proc/{path} {name}", f"invalid number {data[:32]!r}")
         elif metric is not None:
             yield metric, (pool,), value
 

@@ -25,4 +25,4 @@ def test_those_that_data_centres_meet_are_there(number: int) -> None:
 def test_a_failed_remap_isolates_and_an_unknown_number_is_told_as_such() -> None:
     assert "isolate" in describe_xid(64)
     assert get_severity(79) == "critical"
-    assert "not in our table" in describe_xid(4242)
+    assert "unknown XID" in describe_xid(4242)

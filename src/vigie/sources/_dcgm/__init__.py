@@ -1,1 +1,1 @@
-"""NVIDIA's DCGM, bound by ctypes: profiling counters of GPUs whose driver does not give them itself."""
+"""ctypes binding of NVIDIA's DCGM: profiling counters of GPUs whose driver lacks GPM."""

@@ -1,4 +1,4 @@
-"""Numbers and structures of DCGM 3 and 4, from NVIDIA's published dcgm_structs.h and dcgm_fields.h."""
+"""Constants and structures of DCGM 3 and 4, from NVIDIA's dcgm_structs.h and dcgm_fields.h."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ctypes import c_char, c_double, c_int, c_int64, c_size_t, c_uint, c_ushort,
 GROUP_ALL, GROUP_EMPTY = 0, 1  # dcgmGroupType_t
 GPU = 1  # DCGM_FE_GPU
 UUID = 54  # DCGM_FI_DEV_UUID
-MODE_AUTO = 1  # the engine takes its samples by itself
+MODE_AUTO = 1  # the engine samples by itself
 DOUBLE, LONG, TEXT = b"d"[0], b"i"[0], b"s"[0]  # dcgm field types
 
 CONNECTION_NOT_VALID = -21
 MULTI_PASS = -38
-# What a connection that is over answers.
+# Returned by a closed connection.
 OVER = (-7, -10, CONNECTION_NOT_VALID)
 
 BLANK_LONG = 0x7FFFFFFFFFFFFFF0
@@ -53,9 +53,9 @@ class DcgmFieldValue(ctypes.Structure):
 
 # int callback(entityGroupId, entityId, values, numValues, userData)
 Callback = ctypes.CFUNCTYPE(c_int, c_int, c_uint, ctypes.POINTER(DcgmFieldValue), c_int, c_void_p)
-Handle = c_size_t  # of a connection, a group of GPUs, a group of fields
+Handle = c_size_t  # of a connection, a GPU group, a field group
 
 
 def version_of(structure: type[ctypes.Structure], number: int) -> int:
-    """Return what a caller writes into the version of a structure."""
+    """Return the version number of a structure."""
     return ctypes.sizeof(structure) | number << 24

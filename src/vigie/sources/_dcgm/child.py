@@ -1,4 +1,4 @@
-"""The child process with an embedded engine: answers lines on its input until that ends."""
+"""Child process with an embedded engine. Handles one request per line until its input ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
 
 def main() -> None:
-    """Run an engine, and answer."""
+    """Run an engine and handle requests."""
     lines: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=_listen, args=(lines,), daemon=True).start()
     library, interval, fields = sys.argv[1:]
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _listen(lines: SimpleQueue[str]) -> None:
-    """Take what the agent says, and end with it, even while the engine hangs in the driver."""
+    """Read requests, and exit at the end of input even if the engine hangs in the driver."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(0)

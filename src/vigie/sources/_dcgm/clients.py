@@ -1,4 +1,4 @@
-"""Two ways to an engine: one that runs on this machine already, or one of our own in a child process."""
+"""Clients of an engine: the host engine of this machine, or an embedded one in a child process."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import Any, Protocol
 from vigie.sources._dcgm.engine import Engine, Reading, connect
 from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
-LONGEST = 1 << 20  # of a line that the child says
+LONGEST = 1 << 20  # bytes of a response line
 
 
 class DcgmClient(Protocol):
-    """What reads counters."""
+    """Reads counters."""
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
-        """Return the newest value of each field of these GPUs, or why there is none."""
+        """Return the latest value of each field of these GPUs, or the reason for its absence."""
 
     def pause(self) -> None:
-        """Stop the counters for everybody."""
+        """Stop the counters for all clients."""
 
     def resume(self) -> None:
-        """Let them count again."""
+        """Resume the counters."""
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Remove all watches."""
 
 
 class RunningEngine:
-    """A client of the host engine that runs on this machine."""
+    """A client of the host engine on this machine."""
 
     def __init__(
         self, library: str, addresses: Sequence[str], interval: float, fields: Sequence[int]
@@ -47,11 +47,11 @@ class RunningEngine:
         self.latest, self.pause, self.resume = self._engine.latest, self._engine.pause, self._engine.resume
 
     def close(self) -> None:
-        """Remove our watches, and leave."""
+        """Remove our watches and disconnect."""
         try:
             self._engine.forget()
         except DcgmError:
-            pass  # an engine that is gone has forgotten them too
+            pass  # an engine that stopped has no watches
         self._leave()
 
     def _leave(self) -> None:
@@ -63,7 +63,7 @@ class RunningEngine:
 
 
 class ChildClient:
-    """An embedded engine, in a process of its own: what it does to the driver or to itself is not ours."""
+    """An embedded engine in a child process, so that its failures do not affect the agent."""
 
     def __init__(self, library: str, interval: float, fields: Sequence[int]) -> None:
         command = [sys.executable, "-m", "vigie.sources._dcgm.child", library, str(interval)]
@@ -83,7 +83,7 @@ class ChildClient:
             raise
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
-        """Return what the child's engine saw last."""
+        """Return the latest values of the child's engine."""
         said = self._asked("latest", *uuids)
         return {
             str(uuid): {int(field): value for field, value in values.items()} for uuid, values in said.items()
@@ -94,11 +94,11 @@ class ChildClient:
         self._asked("pause")
 
     def resume(self) -> None:
-        """Let them count again."""
+        """Resume the counters."""
         self._asked("resume")
 
     def close(self) -> None:
-        """End the child; it takes its engine with it."""
+        """End the child and its engine."""
         self._process.terminate()
         try:
             self._process.wait(2)
@@ -121,7 +121,7 @@ class ChildClient:
             line = says.readline(LONGEST)
             said = json.loads(line)
         except (OSError, ValueError):
-            raise DcgmError("the child with the embedded engine", -21) from None
+            raise DcgmError("child process with the embedded engine", -21) from None
         if "error" in said:
             raise DcgmError(str(said["function"]), int(said["error"]))
         answer: dict[str, Any] = said

@@ -1,4 +1,4 @@
-"""A connection to a DCGM engine: our own watches on it, what they saw last, and nothing left behind."""
+"""A connection to a DCGM engine with its own watches, which are removed at the end."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from typing import NamedTuple, Union
 from vigie.sources._dcgm import abi
 from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
-Reading = Union[float, str]  # a number, or why there is none
+Reading = Union[float, str]  # a number, or the reason for its absence
 SOCKET = "/tmp/nv-hostengine"  # noqa: S108 - where NVIDIA's host engine listens by default
 ADDRESSES = (SOCKET, "127.0.0.1:5555")
 CONNECT_MS = 1000
 KEEP = 2  # samples
-RETRY = 30.0  # seconds after which a GPU that could not be watched is tried again: a profiler may have it
-SIMPLE = range(1001, 1013)  # what every GPU with counters can count at once, in turns
+RETRY = 30.0  # seconds until a GPU that could not be watched is retried: a profiler may use it
+SIMPLE = range(1001, 1013)  # what every GPU with counters can measure at once, by multiplexing
 
 
 class FieldWatch(NamedTuple):
-    """What is watched of one GPU."""
+    """Fields watched on one GPU."""
 
     group: abi.Handle
     fields: abi.Handle
 
 
 class Engine:
-    """One client of an engine, which watches some fields of the GPUs that it is asked about."""
+    """One client of an engine. Watches fields of the GPUs it is asked for."""
 
     def __init__(
         self, library: DcgmLibrary, handle: abi.Handle, interval: float, fields: Sequence[int]
@@ -40,10 +40,10 @@ class Engine:
         self._ids = self._identities()
         self._watches: dict[str, FieldWatch] = {}
         self.retry = RETRY
-        self._refused: dict[str, tuple[float, str]] = {}  # when, and why
+        self._refused: dict[str, tuple[float, str]] = {}  # time, reason
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
-        """Return the newest value of each field of these GPUs, or why there is none."""
+        """Return the latest value of each field of these GPUs, or the reason for its absence."""
         found: dict[str, dict[int, Reading]] = {}
         for uuid in uuids:
             why = self._watched(uuid)
@@ -55,11 +55,11 @@ class Engine:
         return found
 
     def pause(self) -> None:
-        """Stop the counters for every client of this engine, so that a profiler can have them."""
+        """Stop the counters for every client of this engine, for a profiler."""
         self._library.call("dcgmProfPause", self._handle)
 
     def resume(self) -> None:
-        """Let the counters count again, for every client of this engine."""
+        """Resume the counters for every client of this engine."""
         self._library.call("dcgmProfResume", self._handle)
 
     def forget(self) -> None:
@@ -71,12 +71,12 @@ class Engine:
         self._watches.clear()
 
     def _watched(self, uuid: str) -> str:
-        """Watch a GPU if it is not watched yet; return why it cannot be, or nothing."""
+        """Watch a GPU unless it is watched. Return the reason if that fails."""
         since, why = self._refused.get(uuid, (0.0, ""))
         if uuid in self._watches or (why and time.monotonic() - since < self.retry):
             return why
         if uuid not in self._ids:
-            return "DCGM does not know this GPU"
+            return "unknown to DCGM"
         group = self._group(abi.GROUP_EMPTY, uuid)
         self._library.call("dcgmGroupAddEntity", self._handle, group, c_int(abi.GPU), c_uint(self._ids[uuid]))
         try:
@@ -108,7 +108,7 @@ class Engine:
         self._library.call("dcgmWatchFields", self._handle, group, fields, every, age, c_int(KEEP))
 
     def _identities(self) -> dict[str, int]:
-        """Return the engine's number of each GPU by its UUID."""
+        """Return the engine's GPU ids by UUID."""
         group, fields = self._group(abi.GROUP_ALL, "all"), self._field_group((abi.UUID,), "identity")
         self._watch_fields(group, fields)
         self._library.call("dcgmUpdateAllFields", self._handle, c_int(1))
@@ -146,7 +146,7 @@ class Engine:
 
 
 def read(value: abi.DcgmFieldValue) -> Reading:
-    """Return what a field says, or why it says nothing; DCGM's blanks are never numbers."""
+    """Return the value of a field, or a reason. DCGM's blank values are not numbers."""
     if value.status:
         return str(DcgmError("dcgmGetLatestValues_v2", value.status)).partition(" (")[0]
     if value.fieldType == abi.TEXT:
@@ -157,7 +157,7 @@ def read(value: abi.DcgmFieldValue) -> Reading:
     else:
         number = value.value.dbl
         if not math.isfinite(number):
-            return "DCGM gave no number"
+            return "DCGM returned no number"
         blank = int(number - abi.BLANK_DOUBLE)
     if blank < 0:
         return number
@@ -165,7 +165,7 @@ def read(value: abi.DcgmFieldValue) -> Reading:
 
 
 def connect(library: DcgmLibrary, addresses: Sequence[str]) -> abi.Handle:
-    """Return a connection to the first engine that answers; its watches end with it."""
+    """Connect to the first engine that responds. Its watches end with the connection."""
     library.call("dcgmInit")
     why: DcgmError | None = None
     for address in addresses:

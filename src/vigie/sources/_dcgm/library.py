@@ -1,4 +1,4 @@
-"""Calls into libdcgm.so, each with its name in the error."""
+"""Calls into libdcgm.so, with the function name in errors."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import ctypes
 
 NAMES = ("libdcgm.so.4", "libdcgm.so.3", "libdcgm.so")
 MEANINGS = {
-    -1: "an argument is not valid",
-    -3: "DCGM cannot say why",
+    -1: "invalid argument",
+    -3: "unspecified error",
     -6: "not supported",
-    -7: "DCGM cannot be initialised",
-    -8: "the driver refused it",
-    -10: "the connection is over",
-    -11: "no answer in time",
-    -12: "this version of DCGM has other structures",
-    -14: "there are no data yet",
-    -16: "nobody watches it",
-    -17: "no permission: the host engine has to run as root",
+    -7: "DCGM cannot be initialized",
+    -8: "rejected by the driver",
+    -10: "connection closed",
+    -11: "timed out",
+    -12: "structure version mismatch",
+    -14: "no data yet",
+    -16: "not watched",
+    -17: "no permission: the host engine must run as root",
     -18: "the GPU has fallen off the bus",
-    -19: "the GPU has to be reset",
-    -20: "this version of DCGM lacks the call",
-    -21: "no host engine answers",
+    -19: "GPU requires reset",
+    -20: "missing in this version of DCGM",
+    -21: "no host engine",
     -22: "not supported by this GPU",
-    -25: "a library that DCGM needs is missing",
-    -29: "the host engine has to run as root",
-    -33: "the engine has no module for profiling (package datacenter-gpu-manager-4-proprietary)",
-    -34: "a profiler uses the counters",
+    -25: "a library required by DCGM is missing",
+    -29: "the host engine must run as root",
+    -33: "the engine has no profiling module (package datacenter-gpu-manager-4-proprietary)",
+    -34: "counters are in use by a profiler",
     -36: "the GPU has no profiling counters",
-    -37: "the module for profiling failed",
-    -38: "the GPU cannot count all of these at once: choose fewer fields",
+    -37: "the profiling module failed",
+    -38: "too many fields for this GPU: select fewer",
 }
 FUNCTION_NOT_FOUND = -20
 
 
 class DcgmError(Exception):
-    """A call that failed; the message says which and why."""
+    """A call that failed; the message has the function and reason."""
 
     def __init__(self, function: str, code: int) -> None:
         self.function, self.code = function, code
@@ -42,13 +42,13 @@ class DcgmError(Exception):
 
 
 class DcgmLibrary:
-    """The loaded library; a missing symbol is an error like others."""
+    """The loaded library. A missing symbol raises the same error as a failing call."""
 
     def __init__(self, path: str = "") -> None:
         self._library = ctypes.CDLL(path) if path else _first()
 
     def call(self, name: str, *arguments: object) -> None:
-        """Make a call, or raise DcgmError."""
+        """Call a function, or raise DcgmError."""
         try:
             function = getattr(self._library, name)
         except AttributeError:

@@ -1,4 +1,4 @@
-"""Profiling counters by DCGM as a source uses them: never waits long, comes back by itself, can be paused."""
+"""Profiling counters from DCGM, with deadlines, reconnecting and pausing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUTO, EMBEDDED = "auto", "embedded"
 
 
 class ProfilerSettings(NamedTuple):
-    """Which engine, and what it is to watch."""
+    """Which engine to use, and what to watch."""
 
     engine: str  # auto, off, embedded, or an address
     library: str
@@ -30,13 +30,13 @@ class ProfilerSettings(NamedTuple):
 
 
 class Profiler:
-    """Asks an engine on a thread of its own; one that hangs costs only these counters."""
+    """Queries an engine on its own thread. If it hangs, only these counters are affected."""
 
     def __init__(self, settings: ProfilerSettings, deadline: float = DEADLINE, retry: float = RETRY) -> None:
         self.settings = settings
         self._retry = retry
         self._lane = Lane("dcgm", deadline)
-        self._lock = threading.RLock()  # a pause comes from another thread
+        self._lock = threading.RLock()  # pause() is called from another thread
         self._client: DcgmClient | None = None
         self._last = DriverCall(lambda: None)
         self._last()
@@ -46,7 +46,7 @@ class Profiler:
         self._paused: tuple[float, str] | None = None
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
-        """Return what the engine saw last of these GPUs, or raise Unavailable."""
+        """Return the latest values of these GPUs, or raise Unavailable."""
         with self._lock:
             if self._paused:
                 until, why = self._paused
@@ -58,7 +58,7 @@ class Profiler:
             return found
 
     def pause(self, seconds: float, by: str) -> str:
-        """Stop the counters for every client of the engine; return what was done, or raise Unavailable."""
+        """Stop the counters for every client of the engine; return a message, or raise Unavailable."""
         with self._lock:
             client = self._ready()
             self._ask(client.pause)
@@ -68,14 +68,14 @@ class Profiler:
             return said
 
     def resume(self) -> None:
-        """Let the counters count again, if they were stopped by us."""
+        """Resume the counters, if we stopped them."""
         with self._lock:
             paused, self._paused = self._paused, None
             if paused and self._client:
                 self._ask(self._client.resume)
 
     def close(self) -> None:
-        """Resume what we paused, and leave nothing behind in the engine."""
+        """End our pause, and remove our watches from the engine."""
         with self._lock:
             try:
                 self.resume()
@@ -86,8 +86,8 @@ class Profiler:
 
     def _ready(self) -> DcgmClient:
         if not self._last.answered:
-            raise Unavailable("DCGM's engine hangs; it is asked again when its last answer has come")
-        if self._client is None and self._opening:  # it took longer than we waited
+            raise Unavailable("DCGM engine hangs; retried when it returns")
+        if self._client is None and self._opening:  # it took longer than the deadline
             self._client, self._opening = self._opening.answer, None
         if self._client is None:
             if time.monotonic() - self._tried < self._retry:
@@ -107,7 +107,7 @@ class Profiler:
         run_all(self._lane, [question])
         if not question.answered:
             self._opening = None if self._client else question
-            raise Unavailable("DCGM's engine does not answer")
+            raise Unavailable("DCGM engine does not respond")
         error = question.error
         if error is None:
             return question.answer

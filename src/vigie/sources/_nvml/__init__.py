@@ -1,1 +1,1 @@
-"""NVIDIA's management library (NVML), bound by ctypes: one session that all NVIDIA sources share."""
+"""ctypes binding of NVIDIA's management library (NVML), with one session for all NVIDIA sources."""

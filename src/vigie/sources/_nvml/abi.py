@@ -1,4 +1,4 @@
-"""Structures and numbers of NVML's binary interface; a test compares them with the published ones."""
+"""Structures and constants of NVML's ABI. A test compares them with the published ones."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ SLOWDOWN = 1
 
 
 class NvmlMemory(ctypes.Structure):
-    """What old drivers say of memory: used is with what the driver keeps for itself."""
+    """Memory, before driver 510. Used includes what the driver reserves."""
 
     _fields_ = [("total", c_ulonglong), ("free", c_ulonglong), ("used", c_ulonglong)]
 
 
 class Memory2(ctypes.Structure):
-    """What drivers from 510 on say of memory."""
+    """Memory, from driver 510."""
 
     _fields_ = [
         ("version", c_uint),
@@ -50,13 +50,13 @@ class Memory2(ctypes.Structure):
 
 
 class Utilization(ctypes.Structure):
-    """Percent of the time in which a kernel ran, and in which memory was read or written."""
+    """Percent of time with a running kernel, and with memory reads or writes."""
 
     _fields_ = [("gpu", c_uint), ("memory", c_uint)]
 
 
 class PciInfo(ctypes.Structure):
-    """Where the GPU sits."""
+    """PCI location."""
 
     _fields_ = [
         ("busIdLegacy", c_char * 16),
@@ -70,7 +70,7 @@ class PciInfo(ctypes.Structure):
 
 
 class NvmlValue(ctypes.Union):
-    """A number whose type stands beside it."""
+    """A number; its type is in another field."""
 
     _fields_ = [
         ("dVal", c_double),
@@ -83,7 +83,7 @@ class NvmlValue(ctypes.Union):
 
 
 class NvmlFieldValue(ctypes.Structure):
-    """One of many numbers that are asked for in one call."""
+    """One of several numbers read in one call."""
 
     _fields_ = [
         ("fieldId", c_uint),
@@ -97,13 +97,13 @@ class NvmlFieldValue(ctypes.Structure):
 
 
 class Process1(ctypes.Structure):
-    """A process, as old drivers tell it."""
+    """A process, in old drivers."""
 
     _fields_ = [("pid", c_uint), ("usedGpuMemory", c_ulonglong)]
 
 
 class Process2(ctypes.Structure):
-    """A process, and the MIG instance that it runs in."""
+    """A process and its MIG instance."""
 
     _fields_ = [
         ("pid", c_uint),
@@ -114,7 +114,7 @@ class Process2(ctypes.Structure):
 
 
 class EventData(ctypes.Structure):
-    """Something that happened to a GPU."""
+    """An event of a GPU."""
 
     _fields_ = [
         ("device", c_void_p),
@@ -126,7 +126,7 @@ class EventData(ctypes.Structure):
 
 
 class FabricInfo2(ctypes.Structure):
-    """Whether the GPU is part of an NVLink fabric."""
+    """State of the GPU in an NVLink fabric."""
 
     _fields_ = [
         ("version", c_uint),
@@ -156,7 +156,7 @@ class GpmMetric(ctypes.Structure):
 
 
 class GpmMetricsGet(ctypes.Structure):
-    """Which metrics are wanted; a driver reads as many entries as it is told, whatever its own limit."""
+    """Wanted metrics. The driver reads as many entries as the header says, whatever its own limit."""
 
     _fields_ = [
         ("version", c_uint),
@@ -168,7 +168,7 @@ class GpmMetricsGet(ctypes.Structure):
 
 
 class LicenseExpiry(ctypes.Structure):
-    """When a licence ends."""
+    """Expiry of a license."""
 
     _fields_ = [
         ("year", c_uint),
@@ -178,7 +178,7 @@ class LicenseExpiry(ctypes.Structure):
 
 
 class LicensableFeature(ctypes.Structure):
-    """One thing that vGPU software can be licensed for."""
+    """A licensable vGPU feature."""
 
     _fields_ = [
         ("featureCode", c_uint),
@@ -191,7 +191,7 @@ class LicensableFeature(ctypes.Structure):
 
 
 class LicensableFeatures(ctypes.Structure):
-    """Everything that vGPU software can be licensed for."""
+    """All licensable vGPU features."""
 
     _fields_ = [
         ("isGridLicenseSupported", c_int),
@@ -201,5 +201,5 @@ class LicensableFeatures(ctypes.Structure):
 
 
 def version_of(structure: type[ctypes.Structure], number: int) -> int:
-    """Return what a caller writes into a structure's version."""
+    """Return the version number of a structure."""
     return ctypes.sizeof(structure) | number << 24

@@ -1,4 +1,4 @@
-"""Something asked of the driver, which may answer long after we stopped waiting for it."""
+"""A driver call that may return long after its deadline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 
 class DriverCall:
-    """Asks once, on whatever thread calls it, and keeps the answer or why there is none."""
+    """Runs once, on the calling thread, and keeps the result or the error."""
 
     def __init__(self, ask: Callable[[], Any]) -> None:
         self._ask = ask
@@ -15,7 +15,7 @@ class DriverCall:
         self.error: Exception | None = None
 
     def __call__(self) -> None:
-        """Ask, and keep what comes of it."""
+        """Call the driver, and keep the result."""
         try:
             self.answer = self._ask()
         except Exception as error:  # noqa: BLE001 - raised again, or noted, by whoever asked

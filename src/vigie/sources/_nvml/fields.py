@@ -1,4 +1,4 @@
-"""Field values: many numbers of a GPU in one call, each of which may be refused by itself."""
+"""Field values: many numbers of a GPU in one call, each with its own status."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vigie.sources._nvml.gpu import FOR_GOOD, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._nvml.samples import FixedSeries, Value, fixed_series
 
-TOO_HOT = 200  # above it is no temperature but a marker of some drivers
+TOO_HOT = 200  # above it, some drivers mean "not available"
 MEMORY_HEAT = 82
 UNSIGNED = 1
 
-# A FieldValue as it lies in memory, its value as whole: many times quicker than one attribute at a time.
+# A FieldValue in memory, its value as an integer: much faster than ctypes attributes.
 PLACE = struct.Struct("=IIqqIIQ")
 WHOLE = struct.Struct("=Q")
-# How a value of a type is read; what is not among them is taken as whole, as unsigned long is on Linux.
+# How to read a value by type. Others are read as integers, as unsigned long is on Linux.
 OTHERS = {0: "=d", 1: "=I", 4: "=q", 5: "=i", 6: "=H"}
 
 
@@ -29,18 +29,18 @@ class FieldRow(NamedTuple):
     field: int
 
 
-Key = tuple[int, int]  # a field, and its scope: a link, or 0
+Key = tuple[int, int]  # field, scope: a link, or 0
 
 
 class FieldAnswers(NamedTuple):
-    """The value of each field that was wanted, and the driver's time of it in microseconds."""
+    """The value of each wanted field, and the driver's timestamps in microseconds."""
 
     values: list[Value]
     times: list[int]
 
 
 class _Prepared:
-    """A set of fields laid out for the driver, without those that it was found not to support."""
+    """Fields in the driver's memory layout, without unsupported ones."""
 
     def __init__(self, gpu: NvmlGpu, wanted: Sequence[Key]) -> None:
         missing: dict[Key, str] = gpu.memory.setdefault("missing fields", {})
@@ -52,7 +52,7 @@ class _Prepared:
 
 
 def ask(gpu: NvmlGpu, name: str, wanted: Sequence[Key]) -> FieldAnswers:
-    """Return the answers for fields and scopes; those found not to be supported are not asked again."""
+    """Read fields and scopes. Unsupported ones are not requested again."""
     prepared: _Prepared | None = gpu.memory.get(f"fields {name}")
     if prepared is None or len(prepared.reasons) != len(wanted):
         prepared = gpu.memory[f"fields {name}"] = _Prepared(gpu, wanted)
@@ -65,21 +65,21 @@ def ask(gpu: NvmlGpu, name: str, wanted: Sequence[Key]) -> FieldAnswers:
         values[place], times[place] = read_value(field, kind, code, raw), time
         if code in FOR_GOOD:
             gpu.memory["missing fields"][wanted[place]] = values[place]
-            gpu.memory.pop(f"fields {name}", None)  # it is laid out anew, without this one
+            gpu.memory.pop(f"fields {name}", None)  # rebuilt without this field
     return FieldAnswers(values, times)
 
 
 def fixed_fields(name: str, rows: Sequence[FieldRow]) -> FixedSeries:
-    """Return the metric of each row, with the value of its field."""
+    """Return the metric and value of each row."""
     wanted = [(row.field, 0) for row in rows]
     return fixed_series(lambda gpu: ask(gpu, name, wanted).values, *(row.metric for row in rows))
 
 
 def read_value(field: int, kind: int, code: int, raw: int) -> Value:
-    """Return what the driver wrote for a field; a number of a type that nobody knows is taken as whole."""
+    """Return the value of a field. Unknown types are read as integers."""
     if code:
         return str(NvmlError(f"nvmlDeviceGetFieldValues of {field}", code))
-    if field == MEMORY_HEAT:  # some drivers (545) declare a type that it does not have
+    if field == MEMORY_HEAT:  # some drivers (545) declare a wrong type
         kind = UNSIGNED
     if kind not in OTHERS:
         return raw

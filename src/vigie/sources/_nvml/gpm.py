@@ -1,4 +1,4 @@
-"""Two samples of the driver's own profiling counters (GPM), and what was between them."""
+"""Driver profiling counters (GPM): the difference of two samples."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from vigie.sources._nvml.library import NvmlError
 from vigie.sources._nvml.profiling_fields import ProfilingField
 from vigie.sources._nvml.samples import SampleBlockCache, Value
 
-# A GpmMetric as it lies in memory, without its names.
+# A GpmMetric in memory, without its names.
 CELL = "Id24x"
 
-CLOSEST = 0.1  # seconds: two samples that are closer say nothing
+CLOSEST = 0.1  # seconds; closer samples are meaningless
 
 
 class GpmCounters:
@@ -31,7 +31,7 @@ class GpmCounters:
 
 
 class GpmPair:
-    """Two samples of one GPU or instance, of which the older is taken anew."""
+    """Two samples of one GPU or instance. The older one is overwritten."""
 
     def __init__(self, gpu: NvmlGpu, part: GpuPart | None, counters: GpmCounters) -> None:
         self.part = part
@@ -46,7 +46,7 @@ class GpmPair:
         self._values: list[Value] = []
 
     def read(self) -> SampleBlockCache:
-        """Take a sample, and return what was between it and the one before."""
+        """Take a sample, and return the values since the previous one."""
         now = time.monotonic()
         if self._taken is not None and now - self._taken < CLOSEST:
             return self._block()
@@ -55,7 +55,7 @@ class GpmPair:
         self._take(self._samples[1])
         self._taken = now
         if first:
-            self._values = ["it needs two readings"] * len(self._counters.rows)
+            self._values = ["needs two readings"] * len(self._counters.rows)
         else:
             self._wanted.sample1, self._wanted.sample2 = self._samples
             self._gpu.library.call("nvmlGpmMetricsGet", byref(self._wanted))
@@ -64,7 +64,7 @@ class GpmPair:
         return self._block()
 
     def free(self) -> None:
-        """Give the samples back."""
+        """Free the samples."""
         for sample in self._samples:
             self._gpu.library.call("nvmlGpmSampleFree", sample)
 
@@ -90,7 +90,7 @@ class GpmPair:
 
 
 def can_sample(gpu: NvmlGpu) -> bool:
-    """Tell by trying whether there are counters: some drivers that have them fail when asked whether."""
+    """Test for counters by sampling: some drivers that have them fail when queried for support."""
     sample = ctypes.c_void_p()
     try:
         gpu.library.call("nvmlGpmSampleAlloc", byref(sample))
@@ -111,4 +111,4 @@ def can_sample(gpu: NvmlGpu) -> bool:
 def _value(code: int, number: float, worth: float) -> Value:
     if code:
         return str(NvmlError("nvmlGpmMetricsGet", code))
-    return number * worth if math.isfinite(number) else "the driver gave no number"
+    return number * worth if math.isfinite(number) else "the driver returned no number"

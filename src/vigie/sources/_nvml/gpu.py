@@ -1,4 +1,4 @@
-"""One GPU, or one MIG instance of it: its handle, its names, and what it was found not to support."""
+"""One GPU or MIG instance: handle, labels, and unsupported calls."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vigie.model import Metric
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.library import NvmlError, NvmlLibrary
 
-# What a driver will not learn while it is loaded.
+# Permanent while the driver is loaded.
 FOR_GOOD = (abi.NOT_SUPPORTED, abi.FUNCTION_NOT_FOUND, abi.ARGUMENT_VERSION)
 LOST = (abi.GPU_IS_LOST, abi.RESET_REQUIRED, abi.GPU_NOT_FOUND)
 
 Series = tuple[Metric, tuple[str, ...]]
 Columns = tuple[list[Metric], list[tuple[str, ...]]]
 
-MOST_LABELS = 1024  # sets of label values that are kept
+MOST_LABELS = 1024  # cached sets of label values
 HOST_LABEL = "Hostname"
-# As dcgm-exporter orders them; those of MIG are empty, which is none, on a whole GPU.
+# dcgm-exporter's order. MIG labels are empty, hence omitted, on a whole GPU.
 DCGM = (
     *("gpu", "UUID", "pci_bus_id", "device", "modelName", "GPU_I_PROFILE", "GPU_I_ID", HOST_LABEL),
     "DCGM_FI_DRIVER_VERSION",
@@ -28,7 +28,7 @@ DCGM = (
 
 
 class GpuPart(NamedTuple):
-    """One MIG instance."""
+    """A MIG instance."""
 
     handle: ctypes.c_void_p
     uuid: str
@@ -37,7 +37,7 @@ class GpuPart(NamedTuple):
 
 
 class FieldRows:
-    """Series that are read together: of each its metric, and the labels behind those that every GPU has."""
+    """Series read together: metric and additional labels of each."""
 
     def __init__(self, rows: Iterable[tuple[Metric, tuple[str, ...]]]) -> None:
         self.rows = tuple(rows)
@@ -45,7 +45,7 @@ class FieldRows:
 
 
 class NvmlGpu:
-    """A GPU as it was found when the driver was opened."""
+    """A GPU as found when the driver was opened."""
 
     def __init__(self, library: NvmlLibrary, index: int, handle: ctypes.c_void_p, driver: str) -> None:
         self.library, self.index, self.handle, self.driver = library, index, handle, driver
@@ -53,19 +53,19 @@ class NvmlGpu:
         self.uuid = text(library, "nvmlDeviceGetUUID", handle, 96)
         self.pci = self._pci()
         self.parts: tuple[GpuPart, ...] = ()
-        self.lost = ""  # why nothing can be asked of it
+        self.lost = ""  # reason why it cannot be read
         self.last_xid = 0
-        self.memory: dict[str, Any] = {}  # what readers keep between two reads
-        self.series: dict[tuple[FieldRows, str], Columns] = {}  # with all their labels
+        self.memory: dict[str, Any] = {}  # state of readers between reads
+        self.series: dict[tuple[FieldRows, str], Columns] = {}  # with all labels
         self._answer, self._long_answer = c_uint(), c_ulonglong()
         self._place, self._long_place = byref(self._answer), byref(self._long_answer)
         self._labels: dict[tuple[str, tuple[str, ...], str | None], tuple[str, ...]] = {}
-        self.missing: dict[str, str] = {}  # what it does not support, with the reason
-        # The same, by call and by what it asks for.
+        self.missing: dict[str, str] = {}  # unsupported calls, with reasons
+        # The same by call and arguments.
         self._unsupported: dict[str, dict[tuple[int, ...], str]] = {}
 
     def ask(self, function: str, *arguments: object) -> None:
-        """Make a call on this GPU, unless it is known not to be supported."""
+        """Call a function for this GPU, unless it is known to be unsupported."""
         unsupported = self._unsupported.get(function)
         if unsupported and (known := unsupported.get(_asked(arguments))):
             raise UnsupportedError(function, known)
@@ -77,20 +77,20 @@ class NvmlGpu:
             raise
 
     def number(self, function: str, *arguments: object) -> int:
-        """Return the one number that a call gives."""
-        # One place for all: while a call is under way on this GPU, no other is made.
+        """Return the integer result of a call."""
+        # One buffer for all: a GPU has only one call at a time.
         self.ask(function, *arguments, self._place)
         return self._answer.value
 
     def long(self, function: str, *arguments: object) -> int:
-        """Return the one long number that a call gives."""
+        """Return the long integer result of a call."""
         self.ask(function, *arguments, self._long_place)
         return self._long_answer.value
 
     def labels(
         self, metric: Metric, node: str, extra: tuple[str, ...] = (), part: GpuPart | None = None
     ) -> tuple[str, ...]:
-        """Return the values of a metric's labels: those that every series of this GPU has, and its own."""
+        """Return all label values of a series: the GPU's, then its own."""
         key = metric.labels[1], extra, part and part.uuid
         found = self._labels.get(key)
         if found is None:
@@ -104,12 +104,12 @@ class NvmlGpu:
             return str(self.index), self.uuid, "nvidia", self.name
         profile, instance = (part.profile, str(part.instance)) if part else ("", "")
         index = str(self.index)
-        # As dcgm-exporter: an instance carries the identity of its GPU.
+        # As dcgm-exporter: an instance has the identity of its GPU.
         identity = (index, self.uuid, self.pci, f"nvidia{index}", self.name)
         return (*identity, profile, instance, node, self.driver)
 
     def look_for_parts(self) -> None:
-        """Find the MIG instances there are now."""
+        """Find the current MIG instances."""
         current, pending = c_uint(), c_uint()
         try:
             self.ask("nvmlDeviceGetMigMode", byref(current), byref(pending))
@@ -141,12 +141,12 @@ class NvmlGpu:
 
 
 def _asked(arguments: tuple[object, ...]) -> tuple[int, ...]:
-    """Return what of the arguments says what is asked for, which is not where to write it."""
+    """Return the arguments that select data, without output buffers."""
     return tuple(argument for argument in arguments if isinstance(argument, int))
 
 
 class UnsupportedError(NvmlError):
-    """A call that is not made, because it was found not to be supported."""
+    """A call that is skipped because it is unsupported."""
 
     def __init__(self, function: str, reason: str) -> None:
         Exception.__init__(self, reason)
@@ -154,7 +154,7 @@ class UnsupportedError(NvmlError):
 
 
 def text(library: NvmlLibrary, function: str, handle: ctypes.c_void_p | None, size: int) -> str:
-    """Return the text that a call gives, of a device or of the system."""
+    """Return the string result of a call, for a device or the system."""
     answer = ctypes.create_string_buffer(size)
     first: Sequence[object] = () if handle is None else (handle,)
     library.call(function, *first, answer, c_uint(size))

@@ -1,4 +1,4 @@
-"""Calls into libnvidia-ml.so.1, each with its name in the error, none keeping the driver for long."""
+"""Calls into libnvidia-ml.so.1, with the function name in errors, and pauses for other users."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 
 from vigie.sources._nvml import abi
 
-# The driver has one lock for everybody: after so long in it, others get their turn.
+# The driver has one global lock: after this long in it, yield to other users.
 STRETCH = 0.0025
 TURN = 0.002
 
 MEANINGS = {
-    abi.UNINITIALIZED: "the library was not initialised",
-    2: "an argument is not valid",
+    abi.UNINITIALIZED: "library not initialized",
+    2: "invalid argument",
     abi.NOT_SUPPORTED: "not supported by this GPU",
     abi.NO_PERMISSION: "no permission",
     abi.NOT_FOUND: "not found",
-    abi.DRIVER_NOT_LOADED: "the driver is not loaded",
-    abi.TIMEOUT: "nothing within the time",
-    abi.FUNCTION_NOT_FOUND: "the driver is too old for this call",
-    abi.GPU_IS_LOST: "the GPU has fallen off the bus or cannot be reached",
-    abi.RESET_REQUIRED: "the GPU has to be reset",
-    17: "the operating system or cgroup refused it",
-    abi.VERSIONS_DIFFER: "driver and library are of different versions",
-    21: "there are no data",
-    abi.ARGUMENT_VERSION: "the driver is too old for this structure",
-    abi.GPU_NOT_FOUND: "the GPU is gone",
-    999: "the driver cannot say why",
+    abi.DRIVER_NOT_LOADED: "driver not loaded",
+    abi.TIMEOUT: "timed out",
+    abi.FUNCTION_NOT_FOUND: "driver too old for this call",
+    abi.GPU_IS_LOST: "GPU has fallen off the bus or is inaccessible",
+    abi.RESET_REQUIRED: "GPU requires reset",
+    17: "blocked by the operating system or cgroup",
+    abi.VERSIONS_DIFFER: "driver and library versions differ",
+    21: "no data",
+    abi.ARGUMENT_VERSION: "driver too old for this structure",
+    abi.GPU_NOT_FOUND: "GPU not found",
+    999: "unknown error",
 }
 
 
 class NvmlError(Exception):
-    """A call that failed; the message says which and why."""
+    """A call that failed; the message has the function and reason."""
 
     def __init__(self, function: str, code: int) -> None:
         self.function, self.code = function, code
@@ -42,7 +42,7 @@ class NvmlError(Exception):
 
 
 class NvmlLibrary:
-    """The loaded library; a missing symbol is an error like others."""
+    """The loaded library. A missing symbol raises the same error as a failing call."""
 
     def __init__(self, path: str) -> None:
         self._library: ctypes.CDLL | None = ctypes.CDLL(path)
@@ -50,7 +50,7 @@ class NvmlLibrary:
         self._began = self._ended = 0.0
 
     def call(self, name: str, *arguments: object) -> None:
-        """Make a call, or raise NvmlError."""
+        """Call a function, or raise NvmlError."""
         function = self._functions.get(name) or self._found(name)
         now = time.perf_counter()
         if now - self._ended > TURN / 2:
@@ -64,16 +64,16 @@ class NvmlLibrary:
             raise NvmlError(name, code)
 
     def rest(self) -> None:
-        """Let others have the driver before a call that takes long."""
+        """Yield the driver to other users before a long call."""
         if time.perf_counter() - self._ended < TURN / 2:
             time.sleep(TURN)
 
     def has(self, name: str) -> bool:
-        """Tell whether the driver knows a call."""
+        """Return whether the library has a function."""
         return hasattr(self._library, name)
 
     def close(self) -> None:
-        """Unload the library, so that another version of it can be loaded."""
+        """Unload the library, so that another version can be loaded."""
         library, self._library = self._library, None
         self._functions.clear()
         if library:

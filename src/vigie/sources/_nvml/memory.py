@@ -1,4 +1,4 @@
-"""The memory of a GPU or of a MIG instance, from the newest call that the driver knows."""
+"""Memory of a GPU or MIG instance, from the newest supported call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEW = "nvmlDeviceGetMemoryInfo_v2"
 
 
 class MemoryAmounts(NamedTuple):
-    """Bytes; what the driver keeps for itself is not told by old ones."""
+    """In bytes. Old drivers do not report what they reserve."""
 
     total: int
     free: int
@@ -24,7 +24,7 @@ class MemoryAmounts(NamedTuple):
 
 
 def memory_of(gpu: NvmlGpu, handle: ctypes.c_void_p) -> MemoryAmounts:
-    """Return how much there is, and how much of it is taken."""
+    """Return total, free, used and reserved memory."""
     if NEW not in gpu.missing:
         answer = abi.Memory2(version=VERSION)
         try:

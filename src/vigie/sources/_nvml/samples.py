@@ -1,4 +1,4 @@
-"""From readers to samples: what each GPU gives, with its labels; and for what it does not, the reason."""
+"""Turns readings into samples with labels, and notes reasons for missing values."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from vigie.sources.core.source import Unavailable
 
 
 class GpuReading(NamedTuple):
-    """What a reader found; without a value, why not."""
+    """A value, or the reason for its absence."""
 
     metric: Metric
     value: Optional[float]  # noqa: UP045 - evaluated on Python 3.9
-    extra: tuple[str, ...] = ()  # labels behind those that every GPU has
+    extra: tuple[str, ...] = ()  # labels after the GPU's
     part: Optional[GpuPart] = None  # noqa: UP045
     why: str = ""
 
 
-Value = Union[float, str]  # a number, or why there is none
+Value = Union[float, str]  # a number, or the reason for its absence
 
 
 class SampleBlockCache(NamedTuple):
-    """What a reader found of series that are always the same, in their order."""
+    """Values of a fixed list of series, in order."""
 
     rows: FieldRows
     values: Sequence[Value]
@@ -37,14 +37,14 @@ class SampleBlockCache(NamedTuple):
 
 
 class GpuReader(NamedTuple):
-    """Reads some metrics of one GPU by one kind of call."""
+    """Reads metrics of a GPU with one kind of call."""
 
     metrics: tuple[Metric, ...]
     read: Callable[[NvmlGpu], Iterable[Union[GpuReading, SampleBlockCache]]]  # noqa: UP007 - evaluated on Python 3.9
 
 
 class FixedSeries(NamedTuple):
-    """Series that are always the same and come by one kind of call, and their values in their order."""
+    """A fixed list of series from one kind of call, and their values."""
 
     rows: tuple[tuple[Metric, tuple[str, ...]], ...]
     values: Callable[[NvmlGpu], Sequence[Value]]
@@ -53,12 +53,12 @@ class FixedSeries(NamedTuple):
 def fixed_series(
     values: Callable[[NvmlGpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]
 ) -> FixedSeries:
-    """Return series, each a metric or one with labels behind those that every GPU has, and their values."""
+    """Return series, each a metric with optional labels, and their values."""
     return FixedSeries(tuple((row, ()) if isinstance(row, Metric) else row for row in rows), values)
 
 
 def read_one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int, ...] = ()) -> FixedSeries:
-    """Return one number, given as some metrics in units of their own."""
+    """Return one number for several metrics with different units."""
     worths = [worth for _, worth in metrics]
 
     def values(gpu: NvmlGpu) -> list[Value]:
@@ -69,7 +69,7 @@ def read_one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int
 
 
 def read_all(*parts: FixedSeries) -> GpuReader:
-    """Return a reader of them all as one block; a call that fails costs only its own series."""
+    """Return one reader for all. A failing call affects only its own series."""
     rows = FieldRows(row for part in parts for row in part.rows)
 
     def read(gpu: NvmlGpu) -> tuple[SampleBlockCache]:
@@ -86,26 +86,26 @@ def read_all(*parts: FixedSeries) -> GpuReader:
     return GpuReader(rows.metrics, read)
 
 
-MOST_BLOCKS = 256  # of one GPU whose labels are kept
-Absence = tuple[str, str]  # a metric, and the reason
+MOST_BLOCKS = 256  # per GPU, with cached labels
+Absence = tuple[str, str]  # metric, reason
 Absences = dict[Absence, list[int]]  # of which GPUs
 
 
 def driver_of(host: Host) -> NvmlDriver:
-    """Return the driver, or say that there is none."""
+    """Return the driver, or raise Unavailable."""
     if not isinstance(host.nvml, NvmlDriver):
-        raise Unavailable("NVIDIA's driver is not part of a recorded machine")
+        raise Unavailable("a recorded machine has no NVIDIA driver")
     return host.nvml
 
 
 def samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = False) -> list[Sample]:
-    """Return what the readers find on every GPU, and note what they do not; `listen` to events too."""
+    """Return the samples of all GPUs, and note missing values. `listen` collects events too."""
     driver = driver_of(host)
     absent: Absences = {}
     samples: list[Sample] = []
     for gpu, question in driver.each(lambda gpu: _read(driver, gpu, readers), listen=listen):
         if not question.answered:
-            host.note(f"GPU {gpu.index}", gpu.lost or "no answer in time; asked again when it has come")
+            host.note(f"GPU {gpu.index}", gpu.lost or "timed out; retried when its last call returns")
             continue
         if gpu.lost or question.error is not None:
             host.note(f"GPU {gpu.index}", gpu.lost or question.error)
@@ -125,11 +125,11 @@ def samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = False) -
 class _Told:
     def __init__(self, driver: NvmlDriver, gpu: NvmlGpu) -> None:
         self.samples: list[Sample] = []
-        self.absent: dict[Absence, None] = {}  # each once, in their order
+        self.absent: dict[Absence, None] = {}  # each once, in order
         self._driver, self._gpu = driver, gpu
 
     def take(self, found: GpuReading | SampleBlockCache) -> None:
-        """Note what a reader has found, or why there is nothing."""
+        """Add a reading, or note the reason for its absence."""
         if isinstance(found, SampleBlockCache):
             self._take_block(found)
         elif found.value is None:
@@ -147,7 +147,7 @@ class _Told:
                 self.samples.append((metric, own, value))
 
     def _columns(self, block: SampleBlockCache) -> Columns:
-        """Return the metrics and the labels of a block's series, which are made once."""
+        """Return metrics and labels of a block, cached."""
         kept = self._gpu.series
         key = block.rows, block.part.uuid if block.part else ""
         if key not in kept:
@@ -167,21 +167,21 @@ def _note_absent(host: Host, absent: Absences) -> None:
 
 
 def tell_lost(host: Host) -> None:
-    """Say which GPUs are lost and which have come back, each once."""
+    """Report each lost or recovered GPU once."""
     known: dict[str, str] = host.cache.setdefault("lost", {})
     for index, error in driver_of(host).refused().items():
         if error.code in LOST and known.get(str(index)) != str(error):
-            what = f"GPU {index} cannot even be identified: {error}"
+            what = f"GPU {index} cannot be identified: {error}"
             host.report_event("gpu_lost", what, phase=Phase.BEGINS, severity="critical", gpu=str(index))
             known[str(index)] = str(error)
     for gpu in driver_of(host).gpus():
-        if known.get(str(gpu.index)) != "":  # at the first look too: it may have been lost before a restart
+        if known.get(str(gpu.index)) != "":  # also at the first read: it may have been lost before a restart
             known[str(gpu.index)] = ""
             host.report_event("gpu_lost", "", phase=Phase.ENDS, severity="critical", gpu=str(gpu.index))
         if known.get(gpu.uuid) == gpu.lost:
             continue
         phase = Phase.BEGINS if gpu.lost else Phase.ENDS
-        what = f"GPU {gpu.index} ({gpu.name}) cannot be read: {gpu.lost}" if gpu.lost else ""
+        what = f"GPU {gpu.index} ({gpu.name}) is not responding: {gpu.lost}" if gpu.lost else ""
         host.report_event(
             "gpu_lost",
             what,
@@ -218,7 +218,7 @@ def _series(
 
 
 def _spelled(driver: NvmlDriver, metric: Metric) -> Metric:
-    """Return the metric with the label of the host's name spelled as configured."""
+    """Return the metric with the configured name of the host label."""
     if driver.host_label == HOST_LABEL or HOST_LABEL not in metric.labels:
         return metric
     key = metric, driver.host_label

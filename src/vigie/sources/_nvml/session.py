@@ -1,4 +1,4 @@
-"""One opening of the driver: the library, its GPUs, and the set of events that is listened to."""
+"""One opening of the driver: library, GPUs and event set."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vigie.sources._nvml.gpu import NvmlGpu, text
 from vigie.sources._nvml.library import NvmlError, NvmlLibrary
 
 MOST_GPUS = 64
-MOST_EVENTS = 64  # taken in one turn
+MOST_EVENTS = 64  # per read
 
 
 class DriverTooOldError(Exception):
-    """The driver lacks what every reading needs; the message says what."""
+    """The driver lacks a required function; the message says which."""
 
 
 class NvmlSession:
@@ -25,17 +25,17 @@ class NvmlSession:
     def __init__(self, path: str) -> None:
         self.library = NvmlLibrary(path)
         self.gpus: list[NvmlGpu] = []
-        self.refused: dict[int, NvmlError] = {}  # GPUs that could not even be identified
+        self.refused: dict[int, NvmlError] = {}  # GPUs that could not be identified
         self._set = ctypes.c_void_p()
         try:
             self._open()
         except (NvmlError, DriverTooOldError):
-            self.library.close()  # that of the next driver could not be loaded beside it
+            self.library.close()  # the next driver's library could not be loaded next to it
             raise
 
     def _open(self) -> None:
         if not self.library.has("nvmlInit_v2"):
-            raise DriverTooOldError("the driver is too old: its library has no nvmlInit_v2")
+            raise DriverTooOldError("driver too old: its library has no nvmlInit_v2")
         self.library.call("nvmlInit_v2")
         try:
             self.driver = text(self.library, "nvmlSystemGetDriverVersion", None, 80)
@@ -63,7 +63,7 @@ class NvmlSession:
         try:
             self.library.call("nvmlEventSetCreate", byref(self._set))
         except NvmlError:
-            return  # the kernel's log tells of XIDs too
+            return  # XIDs are in the kernel log, too
         for gpu in self.gpus:
             try:
                 gpu.ask("nvmlDeviceRegisterEvents", c_ulonglong(abi.XID_EVENT), self._set)
@@ -71,19 +71,19 @@ class NvmlSession:
                 gpu.missing["events"] = str(error)
 
     def xids(self) -> Iterator[tuple[NvmlGpu, int]]:
-        """Yield the XIDs that have come, without waiting for any."""
+        """Yield pending XIDs without waiting."""
         event = abi.EventData()
         for _ in range(MOST_EVENTS if self._set else 0):
             try:
                 self.library.call("nvmlEventSetWait_v2", self._set, byref(event), c_uint(0))
             except NvmlError:
-                return  # there is none; or a GPU is gone, which its own reading tells
+                return  # none pending, or a GPU is gone, which its own reading reports
             for gpu in self.gpus:
                 if gpu.handle.value == event.device and event.eventType == abi.XID_EVENT:
                     yield gpu, event.eventData
 
     def close(self) -> None:
-        """Close every handle; what a driver that is gone cannot do any more is left."""
+        """Close every handle, as far as the driver still can."""
         for gpu in self.gpus:
             for pair in gpu.memory.pop("pairs", {}).values():
                 self._try(pair.free)

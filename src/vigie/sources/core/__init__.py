@@ -1,1 +1,1 @@
-"""What every source stands on, and other packages may import."""
+"""What sources are built on. Other packages may import it."""

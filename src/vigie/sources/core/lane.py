@@ -1,4 +1,4 @@
-"""A thread that makes calls in turn; a call that hangs loses the thread, and the rest go on."""
+"""A thread that runs calls in sequence. If one hangs, its thread is abandoned and the rest continue."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Batch = tuple[list[Call], Callable[[], object]]
 
 
 class Lane:
-    """Makes calls one after the other, off the caller's thread, each within the deadline."""
+    """Runs calls in sequence on another thread, each within the deadline."""
 
-    _swap_lock = threading.Lock()  # held while a lane looks for its worker
+    _swap_lock = threading.Lock()  # held while a lane selects its worker
 
     def __init__(self, name: str, deadline: float) -> None:
         self.deadline = deadline
@@ -23,14 +23,14 @@ class Lane:
         self._worker: _Worker | None = None
 
     def submit(self, calls: Sequence[Call], done: Callable[[], object]) -> None:
-        """Make the calls in turn, then call `done` once, on the lane's thread."""
+        """Run the calls in sequence, then `done`, on the lane's thread."""
         with self._swap_lock:
             self._put((list(calls), done))
 
     def hand_over(self, other: Lane, calls: Sequence[Call], done: Callable[[], object]) -> None:
-        """Submit to another lane from `done` of this one: if neither has more to do, they exchange threads.
+        """Submit to another lane from `done` of this one. If both are idle, they swap threads.
 
-        So the thread that has just made our calls makes those too, and no other has to be woken.
+        The thread that ran our calls then runs those too, and no other has to be woken.
         """
         with self._swap_lock:
             mine, idle = self._worker, other._worker
@@ -45,13 +45,13 @@ class Lane:
         self._worker.queue.put(batch)
 
     def time_left(self) -> float:
-        """Return in how many seconds the present call passes the deadline."""
+        """Return the seconds until the current call exceeds the deadline."""
         since = self._worker.since if self._worker else 0.0
         used = time.monotonic() - since if since else 0.0
         return max(self.deadline - used, 0.001)
 
     def skip(self) -> Call | None:
-        """Leave a call that has passed the deadline on its own thread, and go on with the others."""
+        """Abandon a call that exceeded the deadline, and continue with the others on a new thread."""
         with self._swap_lock:
             worker = self._worker
             if worker is None:
@@ -64,14 +64,14 @@ class Lane:
             return worker.current
 
     def close(self) -> None:
-        """Let the thread end when it has nothing left to do."""
+        """End the thread after the queued calls."""
         if self._worker:
             self._worker.queue.put(None)
             self._worker = None
 
 
 class _Worker:
-    """One thread of a lane, with the batch it is working on."""
+    """One thread of a lane, and its current batch."""
 
     def __init__(self, name: str, heir_of: _Worker | None = None) -> None:
         self.lock = threading.Lock()
@@ -79,7 +79,7 @@ class _Worker:
         self.since = 0.0
         self.current: Call | None = None
         self.batch: Batch | None = heir_of.batch if heir_of else None
-        self.batches: int = heir_of.batches if heir_of else 0  # that have not ended
+        self.batches: int = heir_of.batches if heir_of else 0  # not finished
         self.queue: SimpleQueue[Batch | None] = heir_of.queue if heir_of else SimpleQueue()
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
@@ -108,11 +108,11 @@ class _Worker:
 
 
 def run_all(lane: Lane, calls: Sequence[Call], then: float | None = None) -> list[Call]:
-    """Make the calls, each within the lane's deadline, and return those that were left hanging.
+    """Run the calls, each within the lane's deadline, and return those that hang.
 
-    `then` is the deadline of the others as soon as one hangs.
+    `then` is the deadline of the others once one hangs.
     """
-    finished = threading.Lock()  # to wait for an Event runs much Python code
+    finished = threading.Lock()  # cheaper than threading.Event
     finished.acquire()
     hung: list[Call] = []
     lane.submit(calls, finished.release)

@@ -1,4 +1,4 @@
-"""Finds the sources: every module here, and every file of the operator's own directories."""
+"""Finds sources: every module of vigie.sources, and every file in the operator's directories."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from vigie.sources.core.source import Source
 
 
 class InvalidSourceError(Exception):
-    """A file that should hold a source does not; the message says which and why."""
+    """A file without a valid source; the message says which and why."""
 
 
 def load_builtin() -> Iterator[Source]:
-    """Yield the sources of this package."""
+    """Yield the built-in sources."""
     for module in pkgutil.iter_modules(vigie.sources.__path__):
         if not module.ispkg and not module.name.startswith("_"):
             yield importlib.import_module(f"vigie.sources.{module.name}").SOURCE
 
 
 def load_directory(directory: str) -> Iterator[Source]:
-    """Yield the sources in the operator's own directory, one in each .py file."""
+    """Yield the sources in a directory, one per .py file."""
     _check_owner(directory)
     for name in sorted(os.listdir(directory)):
         if name.endswith(".py") and not name.startswith("_"):
@@ -33,7 +33,7 @@ def load_directory(directory: str) -> Iterator[Source]:
 
 
 def find_sources(directories: Iterable[str] = ()) -> list[Source]:
-    """Return all sources by name; a file of the operator's replaces ours of the same name."""
+    """Return all sources by name. A file in a directory replaces the built-in source of that name."""
     found: dict[str, Source] = {source.name: source for source in load_builtin()}
     for directory in directories:
         found.update((source.name, source) for source in load_directory(directory))
@@ -52,14 +52,12 @@ def _load(path: str) -> Source:
         raise InvalidSourceError(f"{path}: {type(error).__name__}: {error}") from error
     source = getattr(module, "SOURCE", None)
     if not isinstance(source, Source):
-        raise InvalidSourceError(f"{path} defines no SOURCE; see CONTRIBUTING.md for the shape of a source")
+        raise InvalidSourceError(f"{path} defines no SOURCE: see docs/how-to/own-sources.md")
     return source
 
 
 def _check_owner(path: str) -> None:
-    """Refuse to run code that another user could have written."""
+    """Raise InvalidSourceError for code that another user could have written."""
     status = os.stat(path)
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise InvalidSourceError(
-            f"{path} could be changed by another user: chown it to yourself and chmod go-w"
-        )
+        raise InvalidSourceError(f"{path} is writable by another user: chown it to yourself and chmod go-w")

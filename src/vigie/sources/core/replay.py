@@ -1,9 +1,8 @@
-"""A recorded machine: its files in one readable archive, and the answers of its system calls.
+"""A recorded machine: its files in one text archive, and the results of its system calls.
 
-An archive is plain text. A line `-- PATH --` begins a file, whose lines follow;
-`-- PATH -> TARGET --` is a symbolic link, `-- PATH/ --` an empty directory, and
-`-- PATH ! EACCES --` a file that answers with that error. PATH begins with proc/, sys/ or root/.
-The file calls.json holds what the system calls answered.
+`-- PATH --` starts a file, followed by its lines. `-- PATH -> TARGET --` is a symbolic link,
+`-- PATH/ --` an empty directory, `-- PATH ! EACCES --` a file that fails with this error. PATH starts
+with proc/, sys/ or root/. calls.json has the results of system calls.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ HEADER = re.compile(r"^-- (\S(?:.*\S)?) --$")
 
 
 def unpack(archive: str, directory: str) -> None:
-    """Write the archive's files below the directory; nothing of it can lie or lead outside."""
+    """Write the archive's files below the directory. Paths and links cannot leave it."""
     for root in HostRoots._fields:
         os.makedirs(os.path.join(directory, root), exist_ok=True)
     links: list[tuple[str, str]] = []
@@ -37,16 +36,16 @@ def unpack(archive: str, directory: str) -> None:
             with open(os.path.join(directory, "errors"), "a", encoding="utf-8") as file:
                 file.write(f"{name} {error}\n")
             with open(full, "a", encoding="utf-8"):
-                pass  # it is listed, even if it cannot be read
+                pass  # it is listed, but cannot be read
         elif not name.endswith("/"):
             with open(full, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("".join(line + "\n" for line in lines))
-    for name, target in links:  # last, so that no file is written through one
+    for name, target in links:  # last, so that no file is written through a link
         _link(directory, name, target)
 
 
 def replay(directory: str, options: dict[str, str] | None = None) -> Host:
-    """Return the machine that was recorded, or unpacked, into the directory."""
+    """Return the host recorded in the directory."""
     roots = HostRoots(*(os.path.join(directory, name) for name in HostRoots._fields))
     host = Host(roots, calls=ReplayedCalls(directory), options=options)
     errors = _errors(directory)
@@ -57,7 +56,7 @@ def replay(directory: str, options: dict[str, str] | None = None) -> Host:
 
 
 class ReplayedTree(Tree):
-    """A recorded root, with the errors that some of its files answered."""
+    """A recorded tree, with the errors of some files."""
 
     def __init__(self, top: str, errors: dict[str, int], note: Note) -> None:
         super().__init__(top, FileBudget(0), note)
@@ -71,7 +70,7 @@ class ReplayedTree(Tree):
 
 
 class ReplayedCalls(SystemCalls):
-    """System calls, answered from the recording; what was not recorded is refused."""
+    """Replays recorded system calls. Others fail."""
 
     def __init__(self, directory: str) -> None:
         try:
@@ -84,11 +83,9 @@ class ReplayedCalls(SystemCalls):
         self.ticks = self._answers.get("ticks", 100)
 
     def time(self) -> float:
-        """Return when the recording was made."""
         return float(self._answer("time"))
 
     def time_zone(self) -> tuple[str, int]:
-        """Return the recorded time zone."""
         name, offset = self._answer("zone")
         return name, offset
 
@@ -97,15 +94,14 @@ class ReplayedCalls(SystemCalls):
         return sysname, nodename, release, version, machine
 
     def adjtimex(self) -> Timex:
-        """Return the recorded clock discipline."""
         return Timex(**self._answer("adjtimex"))
 
     def amdsmi(self) -> Any:
-        """Refuse: a package is not recorded."""
-        raise ImportError("it is no part of a recorded machine")
+        """Fail: packages are not recorded."""
+        raise ImportError("not part of a recorded machine")
 
     def statvfs(self, path: str) -> Statvfs:
-        """Return the recorded sizes; a mount point that is not there hangs no test, it fails."""
+        """Return the recorded sizes. Other paths fail instead of hanging."""
         answers = self._answer("statvfs")
         path = path[len(self._root) :] or "/" if path.startswith(self._root) else path
         if path not in answers:
@@ -148,13 +144,13 @@ def _inside(directory: str, name: str) -> str:
     full = os.path.normpath(os.path.join(top, name))
     real = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
     if not real.startswith(os.path.join(top, "")):
-        raise ValueError(f"{name} would be outside {directory}")
+        raise ValueError(f"{name} is outside {directory}")
     return full
 
 
 def _link(directory: str, name: str, target: str) -> None:
     full = _inside(directory, name)
-    if target.startswith("/"):  # seen from the recorded machine's own root
+    if target.startswith("/"):  # relative to the recorded root
         target = os.path.relpath(
             os.path.join(directory, name.partition("/")[0], target[1:]), os.path.dirname(full)
         )

@@ -1,4 +1,4 @@
-"""The contract of a source: a name, a table of metrics, one `read`."""
+"""The interface of a source: a name, metrics, and one `read`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from vigie.sources.core.host import Host
 
 
 class Unavailable(Exception):
-    """What the source reads is not on this machine; the message says why."""
+    """The source has nothing to read on this machine; the message says why."""
 
 
 def check_regex(text: str) -> None:
-    """Refuse, with ValueError, what is no regular expression."""
+    """Raise ValueError unless the text is a regular expression."""
     try:
         re.compile(text)
     except re.error as error:
@@ -23,15 +23,15 @@ def check_regex(text: str) -> None:
 
 
 def check_seconds(text: str) -> None:
-    """Refuse, with ValueError, what is no time to wait."""
+    """Raise ValueError unless the text is a positive number."""
     if not text.replace(".", "", 1).isdecimal() or not float(text):
         raise ValueError("use a number of seconds above 0")
 
 
 class SourceOption(NamedTuple):
-    """A setting of one source, as `[source.NAME]` in the configuration file.
+    """A setting in `[source.NAME]` of the configuration file.
 
-    `check` raises ValueError for a value that the source could not use.
+    `check` raises ValueError for an invalid value.
     """
 
     name: str
@@ -43,9 +43,9 @@ class SourceOption(NamedTuple):
 class Source(NamedTuple):
     """Reads one thing.
 
-    Quick sources are read at every scrape; `slow` ones only at their own cadence, in a lane of
-    their own. `every` is the least number of seconds between two timed reads (0: the agent's
-    cadence). `default` is False for what has to be asked for.
+    Quick sources are read at every scrape, `slow` ones only at their own interval, on a separate lane.
+    `every` is the minimum number of seconds between timed reads (0: the agent's interval). `default` is
+    False if the source must be enabled.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The text format 0.0.4 of Prometheus, read strictly: a file is either right or refused."""
+"""Strict parser of Prometheus's text format 0.0.4: a file is valid or rejected."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\[\
 ESCAPE = re.compile(r'\\([\\"n])')
 
 KINDS = ("counter", "gauge", "histogram", "summary", "untyped")
-# What the series of a family are called beside the family's own name.
+# Suffixes of a family's series.
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}
-# The label that tells a series of the family from another; its value is a number.
+# The label that distinguishes series of a family. Its value is a number.
 INNER_LABEL = {"histogram": "le", "summary": "quantile"}
 
 Pairs = tuple[tuple[str, str], ...]
 
 
 class TextFamily:
-    """Everything that a file says under one name."""
+    """A metric family of a file."""
 
     def __init__(self) -> None:
         self.help: str | None = None
@@ -32,7 +32,7 @@ class TextFamily:
         self.rows: list[tuple[str, Pairs, float]] = []
 
     def samples(self, help: str) -> list[Sample]:
-        """Return the rows; those with the same label names are of one metric."""
+        """Return the samples. Those with equal label names share a metric."""
         metrics: dict[tuple[str, tuple[str, ...]], Metric] = {}
         samples: list[Sample] = []
         for name, pairs, value in self.rows:
@@ -45,9 +45,9 @@ class TextFamily:
 
 
 def parse(text: str) -> dict[str, TextFamily]:
-    """Return the families of the text by name, or raise ValueError that says where it is wrong."""
+    """Return the families by name, or raise ValueError with the line."""
     if text and not text.endswith("\n"):
-        raise ValueError("the last line does not end: perhaps the file is still being written")
+        raise ValueError("last line is incomplete: the file may still be being written")
     families: dict[str, TextFamily] = {}
     seen: set[tuple[str, Pairs]] = set()
     for number, line in enumerate(text.split("\n"), 1):
@@ -66,20 +66,20 @@ def _comment(families: dict[str, TextFamily], line: str) -> None:
     match = COMMENT.match(line)
     if match is None:
         if KEYWORD.match(line):
-            raise ValueError("HELP or TYPE without the name of a metric")
+            raise ValueError("HELP or TYPE without a metric name")
         return
     keyword, name, text = match.groups()
     family = families.setdefault(name, TextFamily())
     if keyword == "HELP":
         if family.help is not None:
-            raise ValueError(f"a second HELP for {name}")
+            raise ValueError(f"second HELP for {name}")
         family.help = _unescaped(text or "")
         return
     if family.kind is not None or family.rows:
-        raise ValueError(f"a TYPE for {name} after its first TYPE or sample")
+        raise ValueError(f"TYPE for {name} after its first TYPE or sample")
     family.kind = (text or "").lower()
     if family.kind not in KINDS:
-        raise ValueError(f"{name} has the unknown type {text}")
+        raise ValueError(f"{name} has unknown type {text}")
 
 
 def _sample(families: dict[str, TextFamily], seen: set[tuple[str, Pairs]], line: str) -> None:
@@ -88,17 +88,17 @@ def _sample(families: dict[str, TextFamily], seen: set[tuple[str, Pairs]], line:
         raise ValueError("neither a sample nor a comment")
     name, inside, number, timestamp = match.groups()
     if timestamp is not None:
-        raise ValueError("a timestamp, which only the time of a scrape may give")
+        raise ValueError("timestamps are not allowed")
     pairs = _labels(inside or "")
     _family(families, name, dict(pairs)).rows.append((name, pairs, _value(number)))
     series = (name, tuple(pair for pair in pairs if pair[1]))
     if series in seen:
-        raise ValueError(f"the same series of {name} once more")
+        raise ValueError(f"duplicate series of {name}")
     seen.add(series)
 
 
 def _family(families: dict[str, TextFamily], name: str, labels: dict[str, str]) -> TextFamily:
-    """Return the family that the series belongs to, once it is sure that it fits there."""
+    """Return the family of the series, or raise ValueError if it does not fit."""
     own = families.get(name)
     if own is None or own.kind in SUFFIXES:
         for kind, suffixes in SUFFIXES.items():
@@ -112,7 +112,7 @@ def _family(families: dict[str, TextFamily], name: str, labels: dict[str, str]) 
         own = families[name] = TextFamily()
     elif own.kind in INNER_LABEL:
         if own.kind == "histogram" or "quantile" not in labels:
-            raise ValueError(f"{name} is a {own.kind}, which has no such series")
+            raise ValueError(f"{name} is a {own.kind} and cannot have this series")
         _value(labels["quantile"])
     return own
 
@@ -128,14 +128,14 @@ def _labels(inside: str) -> Pairs:
             raise ValueError(f"no label at {inside[place : place + 20]!r}")
         name, value = match.groups()
         if name in labels or name == "__name__":
-            raise ValueError(f"the label {name}, which is there already")
+            raise ValueError(f"duplicate label {name}")
         labels[name] = _unescaped(value)
         place = match.end()
     return tuple(sorted(labels.items()))
 
 
 def _value(text: str) -> float:
-    if "_" in text or not text.isascii() or text != text.strip():  # Python would take these
+    if "_" in text or not text.isascii() or text != text.strip():  # float() would accept these
         raise ValueError(f"{text[:20]!r} is not a number")
     try:
         value = float(text)

@@ -1,4 +1,4 @@
-"""adjtimex(2), which Python's library does not have; called read-only."""
+"""adjtimex(2), read-only; Python's library lacks it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Timex(NamedTuple):
-    """The fields of struct timex that are worth watching, as the kernel gives them."""
+    """Fields of struct timex, as the kernel returns them."""
 
     state: int
     offset: int
@@ -61,7 +61,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def adjtimex() -> Timex:
-    """Return the kernel's clock discipline, or raise OSError (some sandboxes forbid the call)."""
+    """Return the kernel's clock discipline, or raise OSError; some sandboxes forbid the call."""
     struct = _Struct(modes=0)
     state = _libc.adjtimex(ctypes.byref(struct))
     if state < 0:

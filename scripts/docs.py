@@ -35,7 +35,7 @@ from vigie.server.run import ServerConfig, application
 from vigie.server.scrape import appender
 from vigie.sinks import remote_write
 from vigie.sources import _containers, _genv, _slurm, _triton
-from vigie.sources._kernel_patterns import RULES as KERNEL_LINES
+from vigie.sources._kernel_patterns import PATTERNS as KERNEL_LINES
 from vigie.sources.core.registry import find_sources
 from vigie.sources.core.source import Source
 from vigie.sources.core.xids import ROWS as XIDS

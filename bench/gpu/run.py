@@ -66,9 +66,9 @@ def steady(cadence: float, seconds: float, what: str = "8 GPUs", *flags: str) ->
         driver, port = simulated(directory), free_port()
         with running([*agent(driver, port, cadence), *flags], port, "/healthz") as program:
             time.sleep(3 * cadence if cadence < 5 else cadence)  # opened, and the first readings done
-            cpu, before = program.cpu(), driver.told()
+            cpu, before = program.cpu(), driver.describe()
             time.sleep(seconds)
-            used, after, rss = program.cpu() - cpu, driver.told(), program.rss()
+            used, after, rss = program.cpu() - cpu, driver.describe(), program.rss()
         shares = [part / seconds * 100 for part in (used, after.processor - before.processor)]
         busy = (after.total - before.total) / seconds * 1000
         print(
@@ -83,7 +83,7 @@ def hang(seconds: float) -> None:
         driver, port = simulated(directory), free_port()
         with running(agent(driver, port, 1), port, "/status") as program:
             time.sleep(3)
-            driver.say(f"* hang.* {seconds}")
+            driver.set(f"* hang.* {seconds}")
             oldest = {"quick": 0.0, "slow": 0.0}
             end = time.monotonic() + seconds
             while time.monotonic() < end:

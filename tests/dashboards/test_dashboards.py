@@ -8,7 +8,7 @@ import pytest
 
 from tests.dashboards.asking import all_questions, everything, fill, names_in, panels, questions
 from tests.dashboards.declared import Faults, faults, labels_of
-from vigie.dashboards import all_dashboards, dashboard
+from vigie.dashboards import all_dashboards, find_dashboard
 from vigie.dashboards._choices import A_DISK, A_WIRE
 from vigie.model.dashboard import KINDS, STATES, UNITS, Dashboard
 from vigie.sources.core.registry import find_sources
@@ -114,11 +114,11 @@ def test_every_dashboard_that_was_asked_for_is_there_under_one_slug() -> None:
     assert {board.slug for board in all_dashboards() if board.listed} == LISTED
     assert {board.slug for board in all_dashboards() if not board.listed} == set(PAGES)
     assert len({board.slug for board in all_dashboards()}) == len(all_dashboards())
-    assert dashboard("nowhere") is None
+    assert find_dashboard("nowhere") is None
 
 
 def test_least_mean_and_most_across_the_gpus_of_a_node_can_be_chosen() -> None:
-    overview = dashboard("cluster")
+    overview = find_dashboard("cluster")
     assert overview is not None
     how = next(variable for variable in overview.variables if variable.name == "how")
     assert set(how.choices) == {"min", "avg", "max"}
@@ -160,7 +160,7 @@ def test_sums_over_disks_and_interfaces_leave_virtual_ones_out() -> None:
 
 @pytest.mark.parametrize(("slug", "variables"), PAGES.items())
 def test_pages_have_at_most_eight_charts_before_more(slug: str, variables: tuple[str, ...]) -> None:
-    board = dashboard(slug)
+    board = find_dashboard(slug)
     assert board is not None
     assert len(board.sections[0].panels) <= 8
     assert tuple(variable.name for variable in board.variables) == variables

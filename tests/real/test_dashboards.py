@@ -29,8 +29,8 @@ from vigie.query.label_table import NAME
 from vigie.query.limits import QueryLimits
 from vigie.query.semantics import Semantics
 from vigie.query.storage import Matcher, Storage
-from vigie.simulation.cluster.history import write_past
-from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.history import write_history
+from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.scenario import Scenario
 from vigie.store.filesystem import STORE_DIRECTORY
 from vigie.store.store import Store
@@ -56,8 +56,8 @@ class Sides(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     """Yield both sides with the last minutes of the simulated cluster."""
     folder = tmp_path_factory.mktemp("dashboards")
-    story = Scenario(fleet(16, 8), NOW, 1)
-    write_past(story, build_cluster(story), folder / "data", HISTORY)
+    scenario = Scenario(fleet(16, 8), NOW, 1)
+    write_past(scenario, build_cluster(scenario), folder / "data", HISTORY)
     with Store(folder / "data" / STORE_DIRECTORY) as store, both(folder, store, NOW - HISTORY, NOW) as sides:
         yield sides
 

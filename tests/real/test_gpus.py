@@ -84,11 +84,11 @@ def test_release_leaves_no_handle_open_and_ends_by_command(node: Node) -> None:
 
 def test_driver_that_hangs_stops_no_other_source(node: Node) -> None:
     until(lambda: node.source("nvidia")["series"], "GPUs")
-    node.driver.say("* hang.* 600")
+    node.driver.set("* hang.* 600")
     until(lambda: not node.source("nvidia")["series"], "no GPUs")
     read = {name: node.source(name)["seconds_total"] for name in ("cpu", "filesystem")}
     until(lambda: all(node.source(name)["seconds_total"] > read[name] for name in read), "all read again")
-    node.driver.take_back("* hang.* 600")
+    node.driver.clear("* hang.* 600")
     until(lambda: node.source("nvidia")["series"], "GPUs again")
 
 

@@ -58,7 +58,7 @@ def test_kernel_lines_of_the_journal_are_events_once_over_a_restart(root: Path) 
     assert [(said.event.kind, said.event.where["xid"], said.event.begin_ms) for said in found] == [
         ("xid", "79", WHEN + 1)
     ]
-    assert "the journal is read instead" in host.notes["/dev/kmsg"]
+    assert "reading the journal instead" in host.notes["/dev/kmsg"]
     again = Host(roots)
     again.persistent.update(host.persistent)
     assert _read(again) == []
@@ -67,7 +67,7 @@ def test_kernel_lines_of_the_journal_are_events_once_over_a_restart(root: Path) 
 
 
 def test_journal_that_cannot_be_read_says_why(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="there is no journal"):
+    with pytest.raises(Unavailable, match="no readable journal"):
         Journal(str(tmp_path / "nothing"), {})
     (root / "root/var/log/journal" / MACHINE / "system.journal").write_bytes(b"garbage" * 100)
     broken = Journal(str(root / "root"), {"cursor": "nonsense"})
@@ -77,7 +77,7 @@ def test_journal_that_cannot_be_read_says_why(root: Path, tmp_path: Path) -> Non
 
 
 def test_directory_without_a_journal_is_none_and_the_other_place_is_read(root: Path) -> None:
-    with pytest.raises(Unavailable, match="there is no journal"):
+    with pytest.raises(Unavailable, match="no readable journal"):
         Journal(str(root / "root"), {})
     _write(root, XID.format(79))
     (root / "root/run/log").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The simulated cluster: one model, a story with a truth, the same for the same seed and moment."""
+"""The simulated cluster: one model, a scenario with a truth, the same for the same seed and moment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from vigie.model import ABSENT
 from vigie.model.nan import float_to_bits
-from vigie.simulation.cluster.bindings import bindings
-from vigie.simulation.cluster.events import events
+from vigie.simulation.cluster.bindings import build_bindings
+from vigie.simulation.cluster.events import build_events
 from vigie.simulation.cluster.incidents import INCIDENTS
-from vigie.simulation.cluster.machines import STORY, fleet
+from vigie.simulation.cluster.machines import MACHINES, build_machines
 from vigie.simulation.cluster.nodes import SimulatedNode
 from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.simulation.cluster.workloads import ACCOUNTS, JOBS
@@ -30,10 +30,10 @@ class Seen:
     """All series of one node, found by name and labels."""
 
     def __init__(self, name: str, seed: int = 1) -> None:
-        story = Scenario(fleet(16), NOW, seed)
-        node = SimulatedNode(story, story.machines[name], head=name == "cpu01")
+        scenario = Scenario(build_machines(16), NOW, seed)
+        node = SimulatedNode(scenario, scenario.machines[name], head=name == "cpu01")
         self._series: dict[str, list[tuple[dict[str, str], Numbers, NDArray[np.int64]]]] = {}
-        for stretch in node.stretches(TIMES):
+        for stretch in node.build_periods(TIMES):
             for place, (metric, labels) in enumerate(stretch.table.series):
                 found = dict(zip(metric.labels, labels, strict=True))
                 row = (found, stretch.values[:, place], stretch.times)
@@ -76,11 +76,11 @@ def test_another_seed_gives_other_numbers_but_the_same_story() -> None:
 
 
 def test_time_that_passes_in_pieces_gives_what_it_gives_at_once() -> None:
-    story = Scenario(fleet(16), NOW, 1)
-    whole, pieces = (SimulatedNode(story, story.machines["gpu08"], head=False) for _ in range(2))
+    scenario = Scenario(build_machines(16), NOW, 1)
+    whole, pieces = (SimulatedNode(scenario, scenario.machines["gpu08"], head=False) for _ in range(2))
     times = TIMES[-60:]
-    at_once = {one.table.source: one.values for one in whole.stretches(times)}
-    parts = [pieces.stretches(some) for some in (times[:7], times[7:8], times[8:])]
+    at_once = {one.table.source: one.values for one in whole.build_periods(times)}
+    parts = [pieces.build_periods(some) for some in (times[:7], times[7:8], times[8:])]
     for place, source in enumerate(at_once):
         joined = np.concatenate([part[place].values for part in parts])
         np.testing.assert_allclose(joined, at_once[source], rtol=1e-12)
@@ -168,8 +168,8 @@ def test_downgraded_link_and_crowded_cores_are_seen() -> None:
 
 
 def test_every_incident_that_a_source_would_notice_has_its_event() -> None:
-    story = Scenario(fleet(16), NOW, 1)
-    told = {(node, event.kind) for node, event in events(story)}
+    scenario = Scenario(build_machines(16), NOW, 1)
+    told = {(node, event.kind) for node, event in build_events(scenario)}
     silent = {
         "starved",
         "hang",
@@ -181,9 +181,11 @@ def test_every_incident_that_a_source_would_notice_has_its_event() -> None:
 
 
 def test_every_gpu_of_a_running_job_is_held() -> None:
-    story = Scenario(fleet(16), NOW, 1)
-    held = {(node, one.gpu, one.holder) for node, one in bindings(story, "cpu01") if one.to_ms is None}
-    for job in story.jobs:
+    scenario = Scenario(build_machines(16), NOW, 1)
+    held = {
+        (node, one.gpu, one.holder) for node, one in build_bindings(scenario, "cpu01") if one.to_ms is None
+    }
+    for job in scenario.jobs:
         for place in job.places if job.end is None else ():
             assert all((place.node, str(gpu), job.id) in held for gpu in place.gpus)
 
@@ -212,19 +214,20 @@ def test_cast_and_incidents_are_as_rich_as_promised() -> None:
     ("nodes", "gpus"), [(1, 8), (3, 2), (16, 4), pytest.param(40, 8, marks=pytest.mark.process)]
 )
 def test_fleet_of_any_size_can_be_simulated(nodes: int, gpus: int) -> None:
-    story = Scenario(fleet(nodes, gpus), NOW, 1)
-    assert len(story.machines) == nodes
-    for number, machine in enumerate(story.machines.values()):
+    scenario = Scenario(build_machines(nodes, gpus), NOW, 1)
+    assert len(scenario.machines) == nodes
+    for number, machine in enumerate(scenario.machines.values()):
         assert (
-            SimulatedNode(story, machine, head=number == 0).frame(NOW) is not None or machine.name == "gpu14"
+            SimulatedNode(scenario, machine, head=number == 0).build_frame(NOW) is not None
+            or machine.name == "gpu14"
         )
 
 
 def test_story_has_a_mixed_fleet() -> None:
-    vendors = {machine.gpu.vendor for machine in STORY if machine.gpu}
+    vendors = {machine.gpu.vendor for machine in MACHINES if machine.gpu}
     assert vendors == {"nvidia", "amd"}
-    assert any(machine.gpu is None for machine in STORY)
-    assert any(machine.sliced for machine in STORY)
+    assert any(machine.gpu is None for machine in MACHINES)
+    assert any(machine.sliced for machine in MACHINES)
     assert any(
-        machine.gpu and machine.gpu.vendor == "nvidia" and not machine.gpu.profiled for machine in STORY
+        machine.gpu and machine.gpu.vendor == "nvidia" and not machine.gpu.profiled for machine in MACHINES
     )

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from tests.machines import HERE
 from tests.sources.conftest import Machine, Samples
-from vigie.sources._amdgpu_files import chosen_clock, pcie_generation, ras_counts, throttle_reasons
+from vigie.sources._amdgpu_files import (
+    parse_current_clock,
+    parse_pcie_generation,
+    parse_ras_counts,
+    parse_throttle_reasons,
+)
 from vigie.sources.amdgpu import SOURCE
 from vigie.sources.core.replay import replay
 from vigie.sources.core.source import Unavailable
@@ -144,7 +149,7 @@ def test_why_a_card_is_held_back(
     ],
 )
 def test_another_table_tells_nothing(table: bytes) -> None:
-    assert list(throttle_reasons(table)) == []
+    assert list(parse_throttle_reasons(table)) == []
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -172,6 +177,6 @@ def test_whatever_a_file_holds_the_others_are_read(
 
 @given(st.text(max_size=80))
 def test_text_is_understood_or_left(text: str) -> None:
-    assert (chosen_clock(text) or 0) >= 0
-    assert (pcie_generation(text) or 1) in range(1, 8)
-    assert all(count >= 0 for _, count in ras_counts(text))
+    assert (parse_current_clock(text) or 0) >= 0
+    assert (parse_pcie_generation(text) or 1) in range(1, 8)
+    assert all(count >= 0 for _, count in parse_ras_counts(text))

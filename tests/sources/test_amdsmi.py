@@ -191,13 +191,13 @@ def test_package_that_cannot_be_imported_is_no_error_of_ours(tmp_path: Path, err
             raise error
 
     host.calls = Broken(str(tmp_path))
-    with pytest.raises(Unavailable, match="cannot be imported"):
+    with pytest.raises(Unavailable, match="cannot import"):
         list(amdsmi.read(host))
 
 
 def test_sleeping_card_is_not_woken_by_the_library(tmp_path: Path) -> None:
     package = Package()
-    with pytest.raises(Unavailable, match="sleeps"):
+    with pytest.raises(Unavailable, match="suspended"):
         list(amdsmi.read(_host(tmp_path, package, RADEON)))
     assert package.open == 0
 

@@ -42,5 +42,5 @@ def test_link_of_unknown_state_leaves_the_count_untold(machine: Machine, samples
 
 @pytest.mark.parametrize("archive", ["", "-- sys/class/net/bonding_masters --\n\n"])
 def test_machine_without_bonds_says_so(machine: Machine, archive: str) -> None:
-    with pytest.raises(Unavailable, match="bonded"):
+    with pytest.raises(Unavailable, match="bonding"):
         list(SOURCE.read(machine(archive)))

@@ -49,7 +49,7 @@ def test_space_is_told_by_kind_of_block_and_way_of_copying(machine: Machine, sam
     assert found[ratio] == 3
     assert found[f'node_btrfs_device_size_bytes{{uuid="{UUID}",device="sda"}}'] == 1024
     assert f'node_btrfs_device_size_bytes{{uuid="{UUID}",device="sdc"}}' not in found
-    assert list(host.notes.values()) == ["'N/A' is not a sensible number"]
+    assert list(host.notes.values()) == ["invalid number 'N/A'"]
 
 
 def test_commits_are_counted_and_timed_in_seconds(machine: Machine, samples: Samples) -> None:

@@ -58,5 +58,5 @@ def test_garbled_fill_does_not_cost_the_counts(machine: Machine, samples: Sample
 
 
 def test_machine_that_tracks_nothing_says_so(machine: Machine) -> None:
-    with pytest.raises(Unavailable, match="tracked"):
+    with pytest.raises(Unavailable, match="tracking"):
         list(SOURCE.read(machine("")))

@@ -55,5 +55,5 @@ def test_unknown_frequency_is_no_zero(machine: Machine, samples: Samples) -> Non
 
 def test_cores_of_fixed_frequency_say_so(machine: Machine, samples: Samples) -> None:
     host = machine(f"-- {CPUS}/cpu0/topology/core_id --\n0\n-- {CPUS}/cpufreq/boost --\n1\n")
-    with pytest.raises(Unavailable, match="frequency"):
+    with pytest.raises(Unavailable, match="frequencies"):
         samples(SOURCE, host)

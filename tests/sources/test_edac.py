@@ -61,5 +61,5 @@ def test_garbled_count_costs_only_itself(machine: Machine, samples: Samples) -> 
 
 
 def test_a_machine_without_ecc_says_so(machine: Machine, samples: Samples) -> None:
-    with pytest.raises(Unavailable, match="ECC"):
+    with pytest.raises(Unavailable, match="EDAC"):
         samples(SOURCE, machine("-- sys/devices/system/edac/mc/uevent --\n"))

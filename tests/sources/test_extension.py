@@ -60,7 +60,7 @@ def test_file_that_others_can_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "uptime.py"
     path.write_text(UPTIME)
     path.chmod(0o666)
-    with pytest.raises(registry.InvalidSourceError, match="could be changed by another user"):
+    with pytest.raises(registry.InvalidSourceError, match="writable by another user"):
         registry.find_sources([str(tmp_path)])
 
 

@@ -104,7 +104,7 @@ def test_a_sensor_that_is_not_connected_costs_only_itself(machine: Machine, samp
         f"{chip}/temp2_input --\nN/A\n{chip}/temp3_input --\n30000\n"
     )
     assert samples(SOURCE, host) == {'node_hwmon_temp_celsius{chip="hwmon0",sensor="temp3"}': 30}
-    assert sorted(host.notes.values()) == ["'N/A' is not a sensible number", "No data available"]
+    assert sorted(host.notes.values()) == ["No data available", "invalid number 'N/A'"]
 
 
 def test_a_driver_that_is_loaded_later_is_found(machine: Machine, samples: Samples, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from vigie.model import EventChange, Phase
 from vigie.sources._log_files import FIRST_BYTES
 from vigie.sources.core.host import Host, HostRoots, SystemCalls
 from vigie.sources.core.source import Unavailable
-from vigie.sources.kernel_log import MOST_OF_A_KIND, SOURCE
+from vigie.sources.kernel_log import MAX_PER_KIND, SOURCE
 
 NOW = 1_763_262_245_000
 UPTIME = 1000.0
@@ -160,7 +160,7 @@ def test_lines_that_were_overwritten_are_counted_and_told(node: Node) -> None:
     node.write(_record(10, "one"), _record(14, "two"))
     (gap,) = node.read()
     assert gap.event.kind == "kernel_log_gap"
-    assert gap.event.what.startswith("3 lines")
+    assert gap.event.what.startswith("3 kernel messages")
     assert node.samples["vigie_kernel_log_lost_total"] == 3
     assert node.read() == []
 
@@ -193,9 +193,9 @@ def test_a_device_that_has_nothing_to_say_is_not_waited_for(node: Node) -> None:
 
 
 def test_a_flood_is_told_as_one(node: Node) -> None:
-    node.write(*(_record(number, XID.format(31)) for number in range(MOST_OF_A_KIND + 25)))
+    node.write(*(_record(number, XID.format(31)) for number in range(MAX_PER_KIND + 25)))
     said = node.read()
-    assert len(said) == MOST_OF_A_KIND + 1
+    assert len(said) == MAX_PER_KIND + 1
     assert (said[-1].event.kind, said[-1].event.what) == ("flood", "25 more of xid")
 
 
@@ -218,7 +218,7 @@ def test_without_the_device_a_log_file_is_read_in_both_forms_of_time(node: Node)
         ("119", 1_763_258_400_000),
         ("79", 1_763_258_400_500),
     ]
-    assert "is read instead" in node.host.notes["/dev/kmsg"]
+    assert "instead" in node.host.notes["/dev/kmsg"]
 
 
 def test_a_log_file_is_followed_over_restart_rotation_and_truncation(node: Node) -> None:

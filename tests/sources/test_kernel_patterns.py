@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.sources._kernel_patterns import LONGEST, RULES, match_line
+from vigie.sources._kernel_patterns import MAX_LINE_CHARS, PATTERNS, match_line
 
 SAMPLES = [
     [part.strip() for part in line.split("|", 4)]
@@ -45,8 +45,8 @@ def test_a_line_tells_its_kind_and_where(kind: str, severity: str, phase: str, w
 
 
 def test_every_rule_has_a_sample() -> None:
-    seen = {next(rule for rule in RULES if rule.pattern.search(sample[4])) for sample in SAMPLES}
-    assert [rule.kind for rule in RULES if rule not in seen] == []
+    seen = {next(rule for rule in PATTERNS if rule.pattern.search(sample[4])) for sample in SAMPLES}
+    assert [rule.kind for rule in PATTERNS if rule not in seen] == []
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_other_lines_tell_nothing(line: str) -> None:
 @given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)))
 def test_whatever_stands_in_the_log_gives_a_finding_or_none(line: str) -> None:
     found = match_line(line)
-    assert found is None or all(len(text) <= LONGEST for text in found.where.values())
+    assert found is None or all(len(text) <= MAX_LINE_CHARS for text in found.where.values())
 
 
 def test_a_long_line_full_of_beginnings_takes_no_time_to_speak_of() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vigie.sources._log_lines import logged, record
+from vigie.sources._log_lines import parse_logged, parse_record
 
 
 def _ms(text: str) -> int:
@@ -38,27 +38,30 @@ HOUR = 3600
     ],
 )
 def test_a_line_of_a_log_file_has_its_time_in_either_form(line: str, when: str) -> None:
-    found = logged(line, NOW, 0)
+    found = parse_logged(line, NOW, 0)
     assert (found is not None) == bool(when)
     if found:
         assert (found.time_ms, found.text) == (_ms(when), "hello")
 
 
 def test_a_classic_line_is_in_the_machines_own_zone() -> None:
-    found = logged("Nov 16 03:04:05 gpu17 kernel: hello", NOW, HOUR)
+    found = parse_logged("Nov 16 03:04:05 gpu17 kernel: hello", NOW, HOUR)
     assert found is not None
     assert found.time_ms == _ms("2026-11-16T02:04:05+00:00")
 
 
 def test_in_january_a_line_of_december_is_of_last_year() -> None:
     now = _ms("2027-01-01T00:00:10+00:00")
-    found = logged("Dec 31 23:59:58 gpu17 kernel: hello", now, 0)
+    found = parse_logged("Dec 31 23:59:58 gpu17 kernel: hello", now, 0)
     assert found is not None
     assert datetime.fromtimestamp(found.time_ms / 1000, UTC).year == 2026
 
 
 def test_a_record_tells_who_wrote_it() -> None:
-    ours, theirs = record("6,339,5140900,-;NVRM: hello; again"), record("14,340,5140901,c,caller=T1;hello")
+    ours, theirs = (
+        parse_record("6,339,5140900,-;NVRM: hello; again"),
+        parse_record("14,340,5140901,c,caller=T1;hello"),
+    )
     assert ours is not None
     assert theirs is not None
     assert (ours.sequence, ours.since_boot_ms, ours.text, ours.by_kernel) == (
@@ -72,9 +75,9 @@ def test_a_record_tells_who_wrote_it() -> None:
 
 @given(st.text(max_size=200), st.integers(0, 1 << 42), st.integers(-50_000, 50_000))
 def test_whatever_a_line_holds_it_is_read_or_left(line: str, now: int, offset: int) -> None:
-    found = logged(line, now, offset)
+    found = parse_logged(line, now, offset)
     assert found is None or found.time_ms <= now
-    assert record(line) is None or ";" in line
+    assert parse_record(line) is None or ";" in line
 
 
 @given(
@@ -84,5 +87,5 @@ def test_whatever_a_line_holds_it_is_read_or_left(line: str, now: int, offset: i
     st.integers(0, 1 << 42),
 )
 def test_impossible_dates_are_left(line: str, now: int) -> None:
-    found = logged(line, now, 0)
+    found = parse_logged(line, now, 0)
     assert found is None or found.time_ms <= now

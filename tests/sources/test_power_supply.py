@@ -34,5 +34,5 @@ def test_an_attribute_that_cannot_be_read_costs_only_itself(machine: Machine, sa
 
 
 def test_a_machine_without_supplies_says_so(machine: Machine, samples: Samples) -> None:
-    with pytest.raises(Unavailable, match="no battery"):
+    with pytest.raises(Unavailable, match="no power supply"):
         samples(SOURCE, machine("-- sys/class/power_supply/ --\n"))

@@ -67,7 +67,7 @@ def test_files_of_processes_are_not_kept_open(tmp_path: Path) -> None:
 def test_too_many_threads_are_counted_but_not_looked_at(
     machine: Machine, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "MOST", 4)
+    monkeypatch.setattr(processes, "MAX_PROCESSES", 4)
     host = machine(MACHINE)
     found = samples(SOURCE, host)
     assert found["node_processes_threads"] == 5
@@ -78,7 +78,7 @@ def test_too_many_threads_are_counted_but_not_looked_at(
 def test_too_many_processes_are_counted_but_not_looked_at(
     machine: Machine, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "MOST", 2)
+    monkeypatch.setattr(processes, "MAX_PROCESSES", 2)
     host = machine(MACHINE)
     found = samples(SOURCE, host)
     assert found["node_processes_pids"] == 3

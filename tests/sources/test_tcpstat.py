@@ -4,7 +4,7 @@ import pytest
 
 from tests.sources.conftest import Machine, Samples
 from vigie.sources.core.source import Unavailable
-from vigie.sources.tcpstat import MOST_SOCKETS, SOURCE
+from vigie.sources.tcpstat import MAX_SOCKETS, SOURCE
 
 HEADER = "-- proc/net/tcp --\n  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n"
 
@@ -43,8 +43,8 @@ def test_connections_waiting_to_be_accepted_are_not_bytes(machine: Machine, samp
 
 
 def test_too_many_sockets_are_not_listed(machine: Machine) -> None:
-    archive = f"-- proc/net/sockstat --\nTCP: inuse 5 orphan 0 tw 10 alloc {MOST_SOCKETS - 9} mem 3\n"
-    with pytest.raises(Unavailable, match=str(MOST_SOCKETS + 1)):
+    archive = f"-- proc/net/sockstat --\nTCP: inuse 5 orphan 0 tw 10 alloc {MAX_SOCKETS - 9} mem 3\n"
+    with pytest.raises(Unavailable, match=str(MAX_SOCKETS + 1)):
         list(SOURCE.read(machine(HEADER + archive)))
 
 

@@ -119,9 +119,9 @@ def test_a_file_that_contradicts_another_is_refused(
 def test_too_much_is_refused(
     host: Host, files: Path, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(textfile, "MOST_BYTES", 10)
-    monkeypatch.setattr(textfile, "MOST_SERIES", 2)
-    monkeypatch.setattr(textfile, "MOST_BYTES_IN_ALL", 40)
+    monkeypatch.setattr(textfile, "MAX_BYTES", 10)
+    monkeypatch.setattr(textfile, "MAX_SERIES", 2)
+    monkeypatch.setattr(textfile, "MAX_TOTAL_BYTES", 40)
     (files / "1.prom").write_text("a 1\nb 1\n")
     (files / "2.prom").write_text("c 1\n")
     (files / "3.prom").write_text("d" * 30 + " 1\n")

@@ -12,10 +12,10 @@ from playwright.sync_api import Locator, Page, expect
 from tests.web.conftest import Watched
 from tests.web.programs import NOW
 from vigie.cli.demo import truth
-from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.scenario import Scenario
 
-INCIDENTS = truth(Scenario(fleet(16, 8), int(datetime.fromisoformat(NOW).timestamp() * 1000), 1))
+INCIDENTS = truth(Scenario(build_machines(16, 8), int(datetime.fromisoformat(NOW).timestamp() * 1000), 1))
 WORDS = {
     "clock-cap": "throttled",
     "xid-79": "(not responding|GPU lost)",

@@ -19,13 +19,13 @@ from vigie.cli.settings import flags
 from vigie.server.api.prometheus.queries import now_ms
 from vigie.server.cluster.database import FILE as CLUSTER_FILE
 from vigie.server.run import ServerConfig
-from vigie.simulation.cluster.history import head_of, write_past
+from vigie.simulation.cluster.history import find_head, write_history
 from vigie.simulation.cluster.live import LiveNodes
-from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.metrics.server import TARGET
 from vigie.simulation.cluster.nodes import SimulatedNode
 from vigie.simulation.cluster.scenario import Scenario
-from vigie.simulation.cluster.sizing import check, pace, usual_history
+from vigie.simulation.cluster.sizing import check_size, choose_rate, default_history
 
 EXAMPLE = """examples:
   vigie demo                                  16 nodes, 6 hours of history, then live
@@ -66,46 +66,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Make the past, then run until it is stopped."""
-    history_ms = arguments.history or usual_history(arguments.nodes)
+    history_ms = arguments.history or default_history(arguments.nodes)
     now = now_ms() if arguments.now is None else arguments.now
-    story = Scenario(fleet(arguments.nodes, arguments.gpus), now, arguments.seed)
+    scenario = Scenario(build_machines(arguments.nodes, arguments.gpus), now, arguments.seed)
     if arguments.truth:
-        json.dump(truth(story), sys.stdout, indent=2)
+        json.dump(truth(scenario), sys.stdout, indent=2)
         print()
         return 0
     with tempfile.TemporaryDirectory(prefix="vigie-demo-") as scratch:
         data = getattr(arguments, DATA) or scratch
         setattr(arguments, DATA, data)
         clean = partial(shutil.rmtree, scratch, ignore_errors=True)  # a demo leaves nothing behind
-        check(arguments.nodes, history_ms, _free_bytes(data))
+        check_size(arguments.nodes, history_ms, _free_bytes(data))
         plan = server_command.prepare(flags.resolve(arguments))._replace(
             simulated=True, itself=TARGET["instance"]
         )
-        nodes = build_cluster(story)
+        nodes = build_cluster(scenario)
         stands = arguments.now is not None
-        live = f"live nodes send every {pace(len(nodes)).seconds:g} s"
-        _write(story, nodes, plan, history_ms, f"the clock is frozen at {_iso(now)}" if stands else live)
+        live = f"live nodes send every {choose_rate(len(nodes)).seconds:g} s"
+        _write(scenario, nodes, plan, history_ms, f"the clock is frozen at {_iso(now)}" if stands else live)
         if stands:
             server_command.serve(plan._replace(clock=lambda: now, itself=""), DemoCompanion(None), clean)
         else:
-            server_command.serve(plan, DemoCompanion(LiveNodes(story, nodes, plan.data)), clean)
+            server_command.serve(plan, DemoCompanion(LiveNodes(scenario, nodes, plan.data)), clean)
     return 0
 
 
-def build_cluster(story: Scenario) -> list[SimulatedNode]:
-    """Return the nodes of a story, one of which has the scheduler beside it."""
-    plain = [SimulatedNode(story, machine, head=False) for machine in story.machines.values()]
-    head = head_of(plain)
-    return [SimulatedNode(story, node.machine, head=node.machine.name == head) for node in plain]
+def build_cluster(scenario: Scenario) -> list[SimulatedNode]:
+    """Return the nodes of a scenario, one of which has the scheduler beside it."""
+    plain = [SimulatedNode(scenario, machine, head=False) for machine in scenario.machines.values()]
+    head = find_head(plain)
+    return [SimulatedNode(scenario, node.machine, head=node.machine.name == head) for node in plain]
 
 
-def truth(story: Scenario) -> list[dict[str, object]]:
+def truth(scenario: Scenario) -> list[dict[str, object]]:
     """Return what goes wrong, where and when."""
     found = []
-    for incident in story.incidents:
+    for incident in scenario.incidents:
         facts = {name: value for name, value in incident._asdict().items() if value not in (None, "")}
-        facts["begin"] = _iso(story.at(incident.begin))
-        facts["end"] = None if incident.end is None else _iso(story.at(incident.end))
+        facts["begin"] = _iso(scenario.at(incident.begin))
+        facts["end"] = None if incident.end is None else _iso(scenario.at(incident.end))
         found.append(facts)
     return found
 
@@ -127,7 +127,7 @@ class DemoCompanion:
 
 
 def _write(
-    story: Scenario, nodes: list[SimulatedNode], plan: ServerConfig, history_ms: int, then: str
+    scenario: Scenario, nodes: list[SimulatedNode], plan: ServerConfig, history_ms: int, then: str
 ) -> None:
     begun = time.monotonic()
     log.info(
@@ -136,7 +136,7 @@ def _write(
     if (plan.data / CLUSTER_FILE).exists():
         raise ValueError(f"{plan.data} is not empty. Give the demo a directory of its own")
     plan.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_past(story, nodes, plan.data, history_ms, DemoProgress(len(nodes)))
+    write_history(scenario, nodes, plan.data, history_ms, DemoProgress(len(nodes)))
     log.info("history written in %.1f s; %s", time.monotonic() - begun, then)
 
 

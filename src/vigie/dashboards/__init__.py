@@ -17,5 +17,5 @@ def all_dashboards() -> tuple[Dashboard, ...]:
     return tuple(sorted(found, key=lambda board: (not board.listed, board.title.lower())))
 
 
-def dashboard(slug: str) -> Dashboard | None:
+def find_dashboard(slug: str) -> Dashboard | None:
     return next((board for board in all_dashboards() if board.slug == slug), None)

@@ -13,12 +13,12 @@ ANY_BAD = (Threshold(1, "critical"),)
 NOT_UP = (Threshold(0, "critical", below=True),)
 
 
-def one(title: str, why: str, unit: str, promql: str, legend: str = "", **rest: Any) -> Panel:
+def build_panel(title: str, why: str, unit: str, promql: str, legend: str = "", **rest: Any) -> Panel:
     """Return a panel with a single query."""
     return Panel(title, why, (PanelQuery(promql, legend),), unit, **rest)
 
 
-def some(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
+def build_multi_panel(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
     """Return a panel with several queries, by legend."""
     return Panel(
         title, why, tuple(PanelQuery(promql, legend) for legend, promql in queries.items()), unit, **rest
@@ -30,6 +30,6 @@ def rate(metric: str, selector: str = "") -> str:
     return f"rate({metric}{f'{{{selector}}}' if selector else ''}{WINDOW})"
 
 
-def grown(metric: str, selector: str, span: str = "1h") -> str:
+def increase(metric: str, selector: str, span: str = "1h") -> str:
     """Return by how much a counter grew in the span."""
     return f"increase({metric}{{{selector}}}[{span}])"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import ANY_BAD, one, rate, some
+from vigie.dashboards._build import ANY_BAD, build_multi_panel, build_panel, rate
 from vigie.dashboards._choices import ON_HOST
 from vigie.dashboards._host import DISKS as REAL_DISKS
 from vigie.dashboards._host import REAL, WIRES, meminfo
@@ -22,7 +22,7 @@ def _rates(prefix: str, words: dict[str, str], selector: str = ON_HOST) -> dict[
 
 
 CPUS = (
-    one(
+    build_panel(
         "Time slices",
         "Many short ones mean that tasks take the cores from each other.",
         "ops/s",
@@ -33,14 +33,14 @@ CPUS = (
     ),
 )
 MEMORY = (
-    some(
+    build_multi_panel(
         "Locked in memory",
         "It cannot be taken back: programs lock it, and drivers of GPUs and adapters pin it.",
         "bytes",
         meminfo("Unevictable", "Mlocked"),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Huge pages, in bytes",
         "Large pages spare the processor; anonymous ones are given by the kernel on its own.",
         "bytes",
@@ -48,14 +48,14 @@ MEMORY = (
         needs="a kernel with huge pages",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Kernel, for itself",
         "Memory for each core, for modules and for devices that reach only the low addresses.",
         "bytes",
         meminfo("Percpu", "VmallocUsed", "Bounce"),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Mapped by the kernel, by size of page",
         "Much in pages of 4k costs every access a little time.",
         "bytes",
@@ -64,7 +64,7 @@ MEMORY = (
         stack=True,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "To be written, elsewhere",
         "Sent to a file server and not yet safe there, or on its way through a program (FUSE).",
         "bytes",
@@ -72,7 +72,7 @@ MEMORY = (
         needs="a kernel that tells it",
         floor=0,
     ),
-    one(
+    build_panel(
         "Memory put aside as broken",
         "Any at all: a module begins to fail.",
         "bytes",
@@ -82,7 +82,7 @@ MEMORY = (
         needs="a kernel that watches for it",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Read in and written out",
         "What the kernel moves between memory and disks, files and swap together.",
         "bytes/s",
@@ -94,14 +94,14 @@ MEMORY = (
     ),
 )
 DISKS = (
-    some(
+    build_multi_panel(
         "Requests in the queue, on average",
         "Above 1 for long, requests wait for each other.",
         "count",
         _rates("node_disk_", {"{{device}}": "io_time_weighted_seconds_total"}, REAL_DISKS),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Requests merged",
         "Neighbours made one: much of it is reading or writing in a row.",
         "ops/s",
@@ -112,7 +112,7 @@ DISKS = (
         ),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Discards",
         "Blocks given back to a flash disk; a storm of them slows everything else.",
         "ops/s",
@@ -126,7 +126,7 @@ DISKS = (
     ),
 )
 FILES = (
-    some(
+    build_multi_panel(
         "Inodes",
         "How many files there can be, and how many more.",
         "count",
@@ -136,7 +136,7 @@ FILES = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "File systems that do not answer",
         "Each row is one that could not be asked: for NFS its server is gone.",
         "bool",
@@ -148,7 +148,7 @@ FILES = (
     ),
 )
 NETWORK = (
-    some(
+    build_multi_panel(
         "Rarer errors",
         "Overrun buffers, broken frames, a carrier that comes and goes, collisions.",
         "ops/s",
@@ -165,7 +165,7 @@ NETWORK = (
         ),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Multicast and compressed packets",
         "Much multicast is discovery or a loop in the network.",
         "ops/s",
@@ -190,7 +190,7 @@ NETWORK = (
         ),
         kind="table",
     ),
-    one(
+    build_panel(
         "Packets taken, by core",
         "One core that takes them all limits the network.",
         "ops/s",
@@ -201,7 +201,7 @@ NETWORK = (
     ),
 )
 SOCKETS = (
-    some(
+    build_multi_panel(
         "Sockets, other",
         "Orphans are held by no program any more; fragments wait for their rest.",
         "count",
@@ -217,21 +217,21 @@ SOCKETS = (
         ),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Memory of sockets",
         "Buffers that only grow: somebody sends more than is read.",
         "bytes",
         _now("node_sockstat_", {"TCP": "TCP_mem_bytes", "UDP": "UDP_mem_bytes", "fragments": "FRAG_memory"}),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "IP",
         "All bytes over IPv4, whatever the interface.",
         "bytes/s",
         _rates("node_netstat_", {"in": "IpExt_InOctets", "out": "IpExt_OutOctets"}),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "SYN cookies",
         "Sent when more connections are asked for than can be taken: a flood, or a slow service.",
         "ops/s",
@@ -241,7 +241,7 @@ SOCKETS = (
         ),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "UDP, no room",
         "Datagrams that were lost since a buffer was full.",
         "ops/s",
@@ -250,7 +250,7 @@ SOCKETS = (
     ),
 )
 PROCESSES = (
-    some(
+    build_multi_panel(
         "Processes",
         "Near the limit nothing new can be started.",
         "count",
@@ -280,7 +280,7 @@ CLOCK = (
     ),
 )
 HARDWARE = (
-    one(
+    build_panel(
         "Power supplies",
         "No is one without power: the other carries the machine alone.",
         "bool",
@@ -292,7 +292,7 @@ HARDWARE = (
     ),
 )
 KERNEL = (
-    one(
+    build_panel(
         "Text files that could not be read",
         "Yes means that a script wrote something that is no exposition.",
         "bool",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import ANY, one, rate, some
+from vigie.dashboards._build import ANY, build_multi_panel, build_panel, rate
 from vigie.dashboards._choices import ON_HOST
 
 
@@ -12,7 +12,7 @@ def _rates(**metrics: str) -> dict[str, str]:
 
 
 SOCKETS = (
-    some(
+    build_multi_panel(
         "Sockets",
         "Sockets that only grow in number are not closed by somebody.",
         "count",
@@ -24,14 +24,14 @@ SOCKETS = (
         },
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "TCP connections",
         "Opened and accepted follow the services; a jump is a storm of clients.",
         "ops/s",
         _rates(opened="Tcp_ActiveOpens", accepted="Tcp_PassiveOpens"),
         floor=0,
     ),
-    one(
+    build_panel(
         "TCP connections open",
         "How many there are now.",
         "count",
@@ -39,7 +39,7 @@ SOCKETS = (
         "open",
         floor=0,
     ),
-    one(
+    build_panel(
         "TCP connections, by state",
         "Many in close_wait are a program that does not close; many in syn_sent, a peer that is gone.",
         "count",
@@ -49,14 +49,14 @@ SOCKETS = (
         needs="the tcpstat source (`--with-sources tcpstat`)",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "TCP segments",
         "Segments sent again are lost packets: above a hundredth the network is in trouble.",
         "ops/s",
         _rates(received="Tcp_InSegs", sent="Tcp_OutSegs", sent_again="Tcp_RetransSegs"),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "TCP trouble",
         "A service that accepts too slowly, resets, and timeouts.",
         "ops/s",
@@ -68,7 +68,7 @@ SOCKETS = (
         ),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "UDP",
         "Errors and full buffers lose what nobody sends again.",
         "ops/s",
@@ -80,7 +80,7 @@ SOCKETS = (
         ),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "ICMP",
         "Errors tell of routes that do not work.",
         "ops/s",
@@ -89,7 +89,7 @@ SOCKETS = (
     ),
 )
 PROCESSES = (
-    some(
+    build_multi_panel(
         "Running and blocked",
         "Blocked ones wait for a disk or a file server.",
         "count",
@@ -99,7 +99,7 @@ PROCESSES = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "Processes, by state",
         "Many in D wait for storage; many in Z were never collected by their parent.",
         "count",
@@ -109,7 +109,7 @@ PROCESSES = (
         needs="the processes source (`--with-sources processes`)",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Threads",
         "Near the limit nothing new can be started.",
         "count",
@@ -120,7 +120,7 @@ PROCESSES = (
         needs="the processes source (`--with-sources processes`)",
         floor=0,
     ),
-    one(
+    build_panel(
         "Tasks that hung",
         "Stuck in the kernel for minutes: a disk or a file server that does not answer.",
         "count",
@@ -132,7 +132,7 @@ PROCESSES = (
     ),
 )
 CLOCK = (
-    one(
+    build_panel(
         "Clock in step",
         "No means that nobody sets the clock: logs and traces of nodes do not fit together.",
         "bool",
@@ -141,7 +141,7 @@ CLOCK = (
         floor=0,
         ceiling=1,
     ),
-    some(
+    build_multi_panel(
         "Off by",
         "How far the clock is off, as it thinks itself and as the server sees it.",
         "seconds",
@@ -153,7 +153,7 @@ CLOCK = (
     ),
 )
 KERNEL = (
-    one(
+    build_panel(
         "Randomness",
         "Newer kernels keep it at 256; on older ones little of it makes programs wait.",
         "count",
@@ -161,7 +161,7 @@ KERNEL = (
         "bits",
         floor=0,
     ),
-    one(
+    build_panel(
         "Time to read each source",
         "The agent's own cost: a source that takes long reads something slow.",
         "seconds",
@@ -170,7 +170,7 @@ KERNEL = (
         kind="band",
         floor=0,
     ),
-    one(
+    build_panel(
         "Sources that give nothing",
         "Each row is a source that is not there or fails; the node's page says why.",
         "count",

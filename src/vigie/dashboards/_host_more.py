@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, one, rate, some
+from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, build_multi_panel, build_panel, rate
 from vigie.dashboards._choices import ON_HOST
 from vigie.dashboards._host import DISKS as REAL_DISKS
 from vigie.dashboards._host import REAL, WIRES, meminfo
@@ -17,7 +17,7 @@ def _of_one(way: str) -> str:
 
 
 CPUS = (
-    one(
+    build_panel(
         "Busy, by core",
         "One core at 100% with the rest idle is a single thread that limits all.",
         "ratio",
@@ -27,7 +27,7 @@ CPUS = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Clock, by core",
         "Lower than the rest is heat, power or a governor that saves.",
         "hertz",
@@ -37,14 +37,14 @@ CPUS = (
         needs="the cpufreq source",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Load",
         "Tasks that run or wait: above the number of cores they queue.",
         "count",
         {f"{minutes} min": f"node_load{minutes}{{{ON_HOST}}}" for minutes in (1, 5, 15)},
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Switches, interrupts and forks",
         "A jump without more work is something that spins or a storm of a device.",
         "ops/s",
@@ -55,7 +55,7 @@ CPUS = (
         },
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Waiting for a core",
         "How long tasks that could run waited, by core: the scheduler's own view of crowding.",
         "ratio",
@@ -64,7 +64,7 @@ CPUS = (
         needs="the schedstat source",
         floor=0,
     ),
-    one(
+    build_panel(
         "Slowed down by heat",
         "Any count is a cooling problem.",
         "ops/s",
@@ -75,7 +75,7 @@ CPUS = (
     ),
 )
 MEMORY = (
-    some(
+    build_multi_panel(
         "Programs and files",
         "Anonymous memory is the programs'; the rest can be given back.",
         "bytes",
@@ -83,7 +83,7 @@ MEMORY = (
         stack=True,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Active and inactive",
         "Inactive memory goes first when there is need.",
         "bytes",
@@ -91,7 +91,7 @@ MEMORY = (
         stack=True,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Kernel",
         "Slabs that cannot be reclaimed and only grow are a leak in the kernel.",
         "bytes",
@@ -99,28 +99,28 @@ MEMORY = (
         stack=True,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "To be written",
         "Much that waits means that the disk cannot keep up.",
         "bytes",
         meminfo("Dirty", "Writeback"),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Swap",
         "Swap in use on a node that computes is too much.",
         "bytes",
         meminfo("SwapTotal", "SwapFree", "SwapCached"),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Promised",
         "Promised far above the limit: programs may be killed when they use it.",
         "bytes",
         meminfo("Committed_AS", "CommitLimit"),
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Huge pages",
         "Reserved and unused ones are lost to everybody else.",
         "count",
@@ -130,7 +130,7 @@ MEMORY = (
         },
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Paging",
         "Major faults wait for the disk; swapping in and out is trouble.",
         "ops/s",
@@ -142,7 +142,7 @@ MEMORY = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "Killed for want of memory",
         "Each one was a program that somebody misses.",
         "count",
@@ -153,7 +153,7 @@ MEMORY = (
     ),
 )
 DISKS = (
-    some(
+    build_multi_panel(
         "Reads and writes",
         "Many small ones tire a disk long before its bandwidth.",
         "ops/s",
@@ -163,7 +163,7 @@ DISKS = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "Busy",
         "Near 100% requests queue; on NVMe it may mean less.",
         "ratio",
@@ -173,7 +173,7 @@ DISKS = (
         floor=0,
         ceiling=1,
     ),
-    some(
+    build_multi_panel(
         "Time of a request",
         "A disk whose requests take ever longer is overloaded or about to fail.",
         "seconds",
@@ -183,7 +183,7 @@ DISKS = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "Requests under way",
         "How deep the queue is at this moment.",
         "count",
@@ -193,7 +193,7 @@ DISKS = (
     ),
 )
 FILES = (
-    one(
+    build_panel(
         "Space left",
         "How much can still be written.",
         "bytes",
@@ -201,7 +201,7 @@ FILES = (
         "{{mountpoint}}",
         floor=0,
     ),
-    one(
+    build_panel(
         "Inodes used",
         "Without inodes no file can be made, however much space is left.",
         "ratio",
@@ -211,7 +211,7 @@ FILES = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Read-only or out of reach",
         "1 is a file system that the kernel gave up on.",
         "bool",
@@ -221,7 +221,7 @@ FILES = (
         floor=0,
         ceiling=1,
     ),
-    some(
+    build_multi_panel(
         "Open files",
         "Near the limit the kernel refuses to open more.",
         "count",
@@ -230,7 +230,7 @@ FILES = (
     ),
 )
 NETWORK = (
-    some(
+    build_multi_panel(
         "Packets",
         "Many small packets cost CPU rather than bandwidth.",
         "ops/s",
@@ -240,7 +240,7 @@ NETWORK = (
         },
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Errors and drops",
         "Any steady rate is a cable, a duplex mismatch or a full queue.",
         "ops/s",
@@ -252,7 +252,7 @@ NETWORK = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "Interfaces up",
         "0 for an interface that should be up is a cable or a switch.",
         "bool",
@@ -261,7 +261,7 @@ NETWORK = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Speed",
         "Lower than the port's own means that it was negotiated down.",
         "bits/s",
@@ -270,7 +270,7 @@ NETWORK = (
         needs="an interface that tells its speed, which virtual ones do not",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Backlog of packets",
         "Squeezed or dropped: the cores cannot keep up with the network.",
         "ops/s",
@@ -280,7 +280,7 @@ NETWORK = (
         },
         floor=0,
     ),
-    one(
+    build_panel(
         "Neighbours",
         "A table that grows towards its limit loses packets.",
         "count",
@@ -288,7 +288,7 @@ NETWORK = (
         "{{device}}",
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Connections tracked",
         "At the limit new connections are refused.",
         "count",
@@ -301,7 +301,7 @@ NETWORK = (
     ),
 )
 HARDWARE = (
-    one(
+    build_panel(
         "Thermal zones",
         "Beyond its trip point the kernel slows the machine down.",
         "celsius",
@@ -309,7 +309,7 @@ HARDWARE = (
         "{{type}} {{zone}}",
         needs="the thermal_zone source",
     ),
-    one(
+    build_panel(
         "Cooling in use",
         "Above 0 the kernel holds something back, or drives a fan, to cool the machine.",
         "ratio",
@@ -319,7 +319,7 @@ HARDWARE = (
         needs="the thermal_zone source",
         floor=0,
     ),
-    one(
+    build_panel(
         "Fans",
         "A fan at 0 or far below its siblings is broken.",
         "rpm",
@@ -328,7 +328,7 @@ HARDWARE = (
         needs="the hwmon source (a board with fans)",
         floor=0,
     ),
-    one(
+    build_panel(
         "Memory errors corrected",
         "A module that collects them should be replaced before it fails.",
         "count",
@@ -337,7 +337,7 @@ HARDWARE = (
         needs="the edac source (ECC memory)",
         floor=0,
     ),
-    one(
+    build_panel(
         "Memory errors uncorrected",
         "Each one has crashed or spoilt something.",
         "count",
@@ -347,7 +347,7 @@ HARDWARE = (
         needs="the edac source (ECC memory)",
         floor=0,
     ),
-    one(
+    build_panel(
         "Disks that arrays are short of",
         "A RAID without its spare is one failure from loss.",
         "count",

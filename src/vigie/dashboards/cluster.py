@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import ANY, NOT_UP, RATIO_HIGH, one, rate
+from vigie.dashboards._build import ANY, NOT_UP, RATIO_HIGH, build_panel, rate
 from vigie.dashboards._choices import A_WIRE, HOW, NODES, ON_HOST, ON_NODE
-from vigie.dashboards._held import held_and_working
+from vigie.dashboards._holder_promql import build_allocation_panel
 from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _GPU_NEEDS = "the nvidia or amdgpu source"
@@ -28,7 +28,9 @@ def _each(
     title: str, why: str, unit: str, promql: str, needs: str = "", ceiling: float | None = None
 ) -> Panel:
     """Return a band over nodes."""
-    return one(title, why, unit, promql, "{{instance}}", kind="band", needs=needs, floor=0, ceiling=ceiling)
+    return build_panel(
+        title, why, unit, promql, "{{instance}}", kind="band", needs=needs, floor=0, ceiling=ceiling
+    )
 
 
 def _across(title: str, why: str, unit: str, metric: str, ceiling: float | None = None) -> Panel:
@@ -37,14 +39,14 @@ def _across(title: str, why: str, unit: str, metric: str, ceiling: float | None 
 
 
 _NOW = (
-    one(
+    build_panel(
         "Nodes up",
         "Fewer than yesterday means one is lost.",
         "count",
         f'sum(up{{job="node", {ON_NODE}}})',
         kind="number",
     ),
-    one(
+    build_panel(
         "GPUs present",
         "Fewer than were bought means one fell off the bus or its node is gone.",
         "count",
@@ -52,7 +54,7 @@ _NOW = (
         kind="number",
         needs=_GPU_NEEDS,
     ),
-    one(
+    build_panel(
         "GPUs busy on average",
         "The cluster's worth in one number, though busy is not yet useful.",
         "ratio",
@@ -60,7 +62,7 @@ _NOW = (
         kind="number",
         needs=_GPU_NEEDS,
     ),
-    one(
+    build_panel(
         "GPU memory in use",
         "Memory in use with little busy is held in vain.",
         "ratio",
@@ -68,7 +70,7 @@ _NOW = (
         kind="number",
         needs=_GPU_NEEDS,
     ),
-    one(
+    build_panel(
         "GPU power",
         "What all GPUs draw: the power that must be cooled.",
         "watts",
@@ -76,7 +78,7 @@ _NOW = (
         kind="number",
         needs=_GPU_NEEDS,
     ),
-    one(
+    build_panel(
         "InfiniBand ports down",
         "Any port that is down slows the jobs on its node.",
         "count",
@@ -113,7 +115,7 @@ _TABLES = (
         kind="table",
         wide=True,
     ),
-    one(
+    build_panel(
         "Which GPUs",
         "A node with fewer GPUs of its model than its siblings has lost one.",
         "count",
@@ -122,7 +124,7 @@ _TABLES = (
         kind="table",
         needs=_GPU_NEEDS,
     ),
-    one(
+    build_panel(
         "Last XID",
         "The number of the last error that NVIDIA's driver told: see Events for its meaning.",
         "count",
@@ -142,7 +144,7 @@ _GPUS = (
         "vigie_gpu_busy_ratio",
         1,
     ),
-    one(
+    build_panel(
         "GPU busy, node by node",
         "A row that fades while its neighbours stay strong stopped working at that moment.",
         "ratio",
@@ -196,7 +198,7 @@ _GPUS = (
         "vigie_gpu_memory_temperature_celsius",
     ),
     _across("GPU power", "Power tells working nodes from waiting ones.", "watts", "vigie_gpu_power_watts"),
-    one(
+    build_panel(
         "GPUs held back, by reason",
         "Any but a power cap points at heat or hardware.",
         "count",
@@ -231,7 +233,7 @@ _HOSTS = (
         f"node_memory_MemAvailable_bytes{{{ON_HOST}}}",
     ),
     _each("Swap used", "Any swapping on a node that computes is too much.", "ratio", _SWAP, ceiling=1),
-    one(
+    build_panel(
         "Disk used at /",
         "A full root stops logins and jobs.",
         "ratio",
@@ -259,7 +261,7 @@ _FABRIC = (
         f"$how by (instance) ({_RECEIVED})",
         _IB_NEEDS,
     ),
-    one(
+    build_panel(
         "All InfiniBand links up",
         "No means that at least one port of the node is down.",
         "bool",
@@ -270,7 +272,7 @@ _FABRIC = (
         ceiling=1,
         needs=_IB_NEEDS,
     ),
-    one(
+    build_panel(
         "Links that went down in the last hour",
         "A link that falls again and again has a bad cable or optic.",
         "count",
@@ -301,7 +303,7 @@ DASHBOARD = Dashboard(
     (
         Section("Now", _NOW),
         Section("Nodes", _TABLES),
-        Section("GPUs, by node", (held_and_working("all", 'vigie_holder_info{gpu!=""}'), *_GPUS)),
+        Section("GPUs, by node", (build_allocation_panel("all", 'vigie_holder_info{gpu!=""}'), *_GPUS)),
         Section("Hosts", _HOSTS),
         Section("Fabric and network", _FABRIC),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, one, rate, some
+from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, build_multi_panel, build_panel, rate
 from vigie.model.dashboard import Dashboard, Panel, Section, Variable
 
 _NEEDS = "a cAdvisor beside the agent, or one that is scraped (a source of our own is to come)"
@@ -19,7 +19,7 @@ _NAME = "{{instance}} {{name}}"
 
 
 def _each(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return one(title, why, unit, promql, _NAME, needs=_NEEDS, floor=0, **rest)
+    return build_panel(title, why, unit, promql, _NAME, needs=_NEEDS, floor=0, **rest)
 
 
 def _rate(metric: str) -> str:
@@ -89,7 +89,7 @@ _MEMORY = (
     ),
 )
 _IO = (
-    some(
+    build_multi_panel(
         "Network",
         "Who fills the wire.",
         "bytes/s",
@@ -100,7 +100,7 @@ _IO = (
         needs=_NEEDS,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Disk",
         "Who fills the disk's queue.",
         "bytes/s",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards._build import ANY, ANY_BAD, WINDOW, one, rate, some
+from vigie.dashboards._build import ANY, ANY_BAD, WINDOW, build_multi_panel, build_panel, rate
 from vigie.dashboards._choices import GPUS, NAME, ON_GPU
 from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
@@ -15,11 +15,13 @@ _HOT = (Threshold(83, "warning"), Threshold(90, "critical"))
 
 
 def _gpu(title: str, why: str, unit: str, metric: str, needs: str = NEEDS, **rest: Any) -> Panel:
-    return one(title, why, unit, f"{metric}{{{ON_GPU}}}", NAME, kind="band", needs=needs, **rest)
+    return build_panel(title, why, unit, f"{metric}{{{ON_GPU}}}", NAME, kind="band", needs=needs, **rest)
 
 
 def _ecc(title: str, why: str, name: str) -> Panel:
-    return one(title, why, "count", f"DCGM_FI_DEV_ECC_{name}_TOTAL{{{ON_GPU}}}", NAME, needs=_HEALTH, floor=0)
+    return build_panel(
+        title, why, "count", f"DCGM_FI_DEV_ECC_{name}_TOTAL{{{ON_GPU}}}", NAME, needs=_HEALTH, floor=0
+    )
 
 
 LOAD = (
@@ -39,7 +41,7 @@ LOAD = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Memory in use",
         "A climb that never falls ends in an out-of-memory error.",
         "ratio",
@@ -68,7 +70,7 @@ CLOCKS = (
         floor=0,
     ),
     _gpu("Memory clock", "It is fixed while a GPU works.", "hertz", "vigie_gpu_memory_clock_hertz", floor=0),
-    one(
+    build_panel(
         "Held back, by reason",
         "How many GPUs each reason slows: power at full load is usual, heat and hardware are not.",
         "count",
@@ -78,7 +80,7 @@ CLOCKS = (
         floor=0,
         needs=NEEDS,
     ),
-    one(
+    build_panel(
         "Held back by heat",
         "Share of time lost to heat: anything above nothing is for whoever looks after cooling.",
         "ratio",
@@ -89,7 +91,7 @@ CLOCKS = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Held back by power",
         "Share of time at the power limit: usual at full load, odd on one GPU alone.",
         "ratio",
@@ -109,7 +111,7 @@ HEAT = (
         "vigie_gpu_temperature_celsius",
         thresholds=_HOT,
     ),
-    one(
+    build_panel(
         "GPU temperature, GPU by GPU",
         "A row stronger than its neighbours is badly cooled, a strong column a hot room.",
         "celsius",
@@ -135,7 +137,7 @@ HEAT = (
         "vigie_gpu_power_watts",
         floor=0,
     ),
-    one(
+    build_panel(
         "Power of the limit",
         "At 100% the GPU is at its limit and lowers its clock.",
         "ratio",
@@ -145,7 +147,7 @@ HEAT = (
         needs=NEEDS,
         floor=0,
     ),
-    one(
+    build_panel(
         "Energy since the driver was loaded",
         "What each GPU has used in all; a fall to nothing is a reload of the driver.",
         "joules",
@@ -165,7 +167,7 @@ HEAT = (
     ),
 )
 ERRORS = (
-    one(
+    build_panel(
         "Last XID",
         "What NVIDIA's driver complained of last, by number: Events says what it means and what to do.",
         "count",
@@ -185,7 +187,7 @@ ERRORS = (
         "Corrected memory errors, ever", "The whole life of the board: compare with its siblings.", "SBE_AGG"
     ),
     _ecc("Uncorrected memory errors, ever", "A board that collects them is one to give back.", "DBE_AGG"),
-    some(
+    build_multi_panel(
         "Rows of memory replaced",
         "Rows that failed and were replaced; pending ones wait for a reset of the GPU.",
         "count",
@@ -196,7 +198,7 @@ ERRORS = (
         needs=_HEALTH,
         floor=0,
     ),
-    one(
+    build_panel(
         "Row waits for a reset",
         "Yes until the GPU is reset: drain it when its job ends.",
         "bool",
@@ -206,7 +208,7 @@ ERRORS = (
         thresholds=ANY,
         needs=f"{_HEALTH}; empty is good",
     ),
-    one(
+    build_panel(
         "Row could not be replaced",
         "Yes means that the spare rows are used up: the board has to be replaced.",
         "bool",
@@ -217,7 +219,7 @@ ERRORS = (
         needs=_HEALTH,
         floor=0,
     ),
-    one(
+    build_panel(
         "Errors found by AMD's hardware",
         "By part of the chip: uncorrectable ones spoil what runs there.",
         "count",
@@ -228,7 +230,7 @@ ERRORS = (
     ),
 )
 LINKS = (
-    one(
+    build_panel(
         "PCIe width of its maximum",
         "Below 100% the card runs on fewer lanes than it could: reseat it or look at the riser.",
         "ratio",
@@ -240,7 +242,7 @@ LINKS = (
         floor=0,
         ceiling=1,
     ),
-    some(
+    build_multi_panel(
         "PCIe generation",
         "It falls when a GPU is idle; under load it should be at its maximum.",
         "count",
@@ -252,7 +254,7 @@ LINKS = (
         needs=NEEDS,
         floor=0,
     ),
-    one(
+    build_panel(
         "PCIe packets sent again",
         "A steady trickle is a bad contact.",
         "ops/s",
@@ -262,7 +264,7 @@ LINKS = (
         needs="the nvidia_health source",
         floor=0,
     ),
-    one(
+    build_panel(
         "NVLinks down",
         "Any link down slows all GPUs of the node that talk to each other.",
         "count",

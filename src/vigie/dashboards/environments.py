@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import one, some
-from vigie.dashboards._held import NEEDS as HOLDERS
-from vigie.dashboards._held import WORKING
+from vigie.dashboards._build import build_multi_panel, build_panel
+from vigie.dashboards._holder_promql import NEEDS as HOLDERS
+from vigie.dashboards._holder_promql import WORKING
 from vigie.model.dashboard import Dashboard, Panel, Section
 
 _NEEDS = "a genv monitor that is scraped (a source of our own is to come)"
@@ -17,18 +17,20 @@ _HELD = 'max by (instance, gpu, user) (vigie_holder_info{gpu!="", user!=""})'
 
 
 def _number(title: str, why: str, unit: str, promql: str) -> Panel:
-    return one(title, why, unit, promql, kind="number", needs=_NEEDS)
+    return build_panel(title, why, unit, promql, kind="number", needs=_NEEDS)
 
 
 def _each(title: str, why: str, metric: str, unit: str = "count") -> Panel:
     """Return a line for each environment: its number is that of a process, and means one on its node only."""
     name = "{{instance}} {{eid}}"
-    return one(title, why, unit, f"sum by (instance, eid) ({metric})", name, needs=_NEEDS, floor=0)
+    return build_panel(title, why, unit, f"sum by (instance, eid) ({metric})", name, needs=_NEEDS, floor=0)
 
 
 def _whose(title: str, why: str, metric: str) -> Panel:
     """Return a line for each user, over all nodes."""
-    return one(title, why, "count", f"sum by (username) ({metric})", "{{username}}", needs=_NEEDS, floor=0)
+    return build_panel(
+        title, why, "count", f"sum by (username) ({metric})", "{{username}}", needs=_NEEDS, floor=0
+    )
 
 
 def _held(metric: str) -> str:
@@ -62,7 +64,7 @@ _NOW = (
     _number("GPU temperature", "On average over all.", "celsius", "avg(genv_device_temperature)"),
 )
 _DEVICES = (
-    some(
+    build_multi_panel(
         "GPUs busy",
         "One apart from the average is idle or overloaded.",
         "ratio",
@@ -71,7 +73,7 @@ _DEVICES = (
         floor=0,
         ceiling=1,
     ),
-    some(
+    build_multi_panel(
         "GPU memory in use",
         "Full ones cannot be shared.",
         "ratio",
@@ -80,7 +82,7 @@ _DEVICES = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "GPU temperature",
         "One apart from the rest is badly cooled.",
         "celsius",
@@ -115,7 +117,7 @@ _ENVIRONMENTS = (
     _whose("GPUs, by user in genv", "What each has attached.", "genv_user_attached_devices_total"),
 )
 _USERS = (
-    one(
+    build_panel(
         "GPUs held, by user",
         "Whoever holds the most, by jobs, containers or environments.",
         "count",
@@ -125,7 +127,7 @@ _USERS = (
         needs=HOLDERS,
         floor=0,
     ),
-    one(
+    build_panel(
         "GPUs working, by user",
         "Compare with what is held: the rest is idle.",
         "count",
@@ -135,7 +137,7 @@ _USERS = (
         needs=HOLDERS,
         floor=0,
     ),
-    one(
+    build_panel(
         "Busy, by user",
         "The mean over all GPUs that a user holds.",
         "ratio",
@@ -145,7 +147,7 @@ _USERS = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Power, by user",
         "What each user's GPUs draw.",
         "watts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards import _host
-from vigie.dashboards._build import one, some
+from vigie.dashboards._build import build_multi_panel, build_panel
 from vigie.dashboards._choices import A_GPU_NODE, GPUS, HOW, ON_GPU, ON_NODE
 from vigie.model.dashboard import Dashboard, Panel, Section, Threshold
 
@@ -16,7 +16,7 @@ _NO_ROOM = (Threshold(0.99, "warning"),)  # many programs take nearly all at onc
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return one(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
+    return build_panel(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
 
 
 def _each(
@@ -25,7 +25,7 @@ def _each(
     """Return each GPU's line, and the chosen one across them."""
     series = f"{metric}{{{ON_GPU}}}"
     lines = {_GPU: series, "across GPUs": f"$how({series})"}
-    return some(title, why, unit, lines, needs=needs, floor=0, ceiling=ceiling)
+    return build_multi_panel(title, why, unit, lines, needs=needs, floor=0, ceiling=ceiling)
 
 
 _NOW = (
@@ -77,7 +77,7 @@ _WORK = (
         1,
     ),
     _each("GPU memory", "A line that only climbs is a leak.", "bytes", "vigie_gpu_memory_used_bytes"),
-    one(
+    build_panel(
         "GPU memory in use",
         "How near each GPU is to its end.",
         "ratio",
@@ -88,7 +88,7 @@ _WORK = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Memory by process",
         "Which process holds it: one that should have ended is left over.",
         "bytes",
@@ -119,7 +119,7 @@ _BODY = (
         "vigie_gpu_clock_hertz",
     ),
     _each("Memory clock", "Fixed while a GPU works.", "hertz", "vigie_gpu_memory_clock_hertz"),
-    one(
+    build_panel(
         "Held back, by reason",
         "Yes while the reason holds: heat and hardware are for the operator.",
         "bool",

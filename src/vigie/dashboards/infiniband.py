@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards._build import ANY, NOT_UP, one, rate
+from vigie.dashboards._build import ANY, NOT_UP, build_panel, rate
 from vigie.dashboards._choices import ON_HOST
 from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
@@ -22,7 +22,7 @@ _RECEIVED = rate("node_infiniband_port_data_received_bytes_total", _PORTS)
 
 
 def _errors(title: str, why: str, metric: str) -> Panel:
-    return one(
+    return build_panel(
         title,
         why,
         "ops/s",
@@ -36,7 +36,7 @@ def _errors(title: str, why: str, metric: str) -> Panel:
 
 
 def _flow(title: str, why: str, promql: str, unit: str = "bytes/s", **rest: Any) -> Panel:
-    return one(title, why, unit, promql, _NAME, kind="band", needs=_NEEDS, floor=0, **rest)
+    return build_panel(title, why, unit, promql, _NAME, kind="band", needs=_NEEDS, floor=0, **rest)
 
 
 _TRAFFIC = (
@@ -69,7 +69,7 @@ _TRAFFIC = (
     ),
 )
 _STATE = (
-    one(
+    build_panel(
         "Link up",
         "No is polling or disabled: the cable, the optic or the switch's port.",
         "bool",
@@ -81,7 +81,7 @@ _STATE = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Port active",
         "A port whose link is up and that is not active waits for the subnet manager.",
         "bool",
@@ -93,7 +93,7 @@ _STATE = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Links that went down in the last hour",
         "A link that falls again and again has a bad cable or optic.",
         "count",
@@ -103,7 +103,7 @@ _STATE = (
         thresholds=ANY,
         needs=f"{_NEEDS}; empty is good",
     ),
-    one(
+    build_panel(
         "Links down now",
         "Each row is a port without a link.",
         "count",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import one
-from vigie.dashboards._held import NEEDS, WORKING, held_and_working
+from vigie.dashboards._build import build_panel
+from vigie.dashboards._holder_promql import NEEDS, WORKING, build_allocation_panel
 from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section, Variable
 
 _JOBS = 'vigie_holder_info{kind="job", holder=~"$job", user=~"$user", gpu!=""}'
@@ -21,7 +21,7 @@ def joined(how: str, series: str) -> str:
 
 
 def _each(title: str, why: str, unit: str, promql: str, ceiling: float | None = None) -> Panel:
-    return one(title, why, unit, promql, _NAME, kind="band", needs=NEEDS, floor=0, ceiling=ceiling)
+    return build_panel(title, why, unit, promql, _NAME, kind="band", needs=NEEDS, floor=0, ceiling=ceiling)
 
 
 _SPREAD = f"{joined('max', 'vigie_gpu_power_watts')} - {joined('min', 'vigie_gpu_power_watts')}"
@@ -44,8 +44,8 @@ _NOW = (
         wide=True,
         needs=NEEDS,
     ),
-    held_and_working("by jobs", _JOBS),
-    one(
+    build_allocation_panel("by jobs", _JOBS),
+    build_panel(
         "GPUs held, by job",
         "Who has the most.",
         "count",

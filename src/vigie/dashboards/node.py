@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vigie.dashboards import _host, _host_detail
-from vigie.dashboards._build import RATIO_HIGH, one, rate
+from vigie.dashboards._build import RATIO_HIGH, build_panel, rate
 from vigie.dashboards._choices import A_NODE, ON_HOST
 from vigie.dashboards._host_kernel import CLOCK, KERNEL, PROCESSES, SOCKETS
 from vigie.dashboards._host_more import CPUS, DISKS, FILES, HARDWARE, MEMORY, NETWORK
@@ -19,7 +19,7 @@ _IDLE = rate("node_cpu_seconds_total", f'{ON_HOST}, mode="idle"')
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return one(title, why, unit, promql, kind="number", **rest)
+    return build_panel(title, why, unit, promql, kind="number", **rest)
 
 
 _NOW = (

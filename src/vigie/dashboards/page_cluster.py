@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import rate
 from vigie.dashboards._choices import A_WIRE, OF_AGENTS
-from vigie.dashboards._held import held_and_working
+from vigie.dashboards._holder_promql import build_allocation_panel
 from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _SENT = rate("node_infiniband_port_data_transmitted_bytes_total", OF_AGENTS)
@@ -18,7 +18,7 @@ DASHBOARD = Dashboard(
         Section(
             "Charts",
             (
-                held_and_working("all", 'vigie_holder_info{gpu!=""}'),
+                build_allocation_panel("all", 'vigie_holder_info{gpu!=""}'),
                 Panel(
                     "Power of all GPUs",
                     "Power follows work: a fall while GPUs stay held means that they wait for something.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigie.dashboards._build import rate
 from vigie.dashboards._choices import A_DISK, A_JOB, NAME, OF_AGENTS, OF_JOB
-from vigie.dashboards._held import share_of_each
+from vigie.dashboards._holder_promql import build_share_panel
 from vigie.model.dashboard import Dashboard, Panel, PanelQuery, Section
 
 _GPU = f"and on (instance, gpu) {OF_JOB}"
@@ -90,7 +90,7 @@ _CHARTS = (
 )
 
 _MORE = (
-    share_of_each(
+    build_share_panel(
         "GPU busy",
         "Busy says only that some kernel ran: all at 100% with little SM activity is a poor sort of busy.",
         f"vigie_gpu_busy_ratio {_GPU}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vigie.dashboards._build import one, some
+from vigie.dashboards._build import build_multi_panel, build_panel
 from vigie.dashboards._choices import NAME, ON_GPU
 from vigie.model.dashboard import Dashboard, Panel, Section, Variable
 
@@ -12,7 +12,7 @@ _GPUS = Variable("gpu", "GPUs", metric='DCGM_FI_PROF_SM_ACTIVE{instance=~"$node"
 
 
 def _share(title: str, why: str, name: str) -> Panel:
-    return one(
+    return build_panel(
         title,
         why,
         "ratio",
@@ -26,7 +26,7 @@ def _share(title: str, why: str, name: str) -> Panel:
 
 
 def _flow(title: str, why: str, name: str) -> Panel:
-    return one(
+    return build_panel(
         title, why, "bytes/s", f"DCGM_FI_PROF_{name}{{{ON_GPU}}}", NAME, kind="band", needs=NEEDS, floor=0
     )
 
@@ -63,7 +63,7 @@ _MULTIPROCESSORS = (
 )
 _MEMORY = (
     _share("DRAM active", "Above 80% the work is bound by memory, whatever else is low.", "DRAM_ACTIVE"),
-    one(
+    build_panel(
         "Tensor for each SM",
         "How much of the work the tensor cores do: compare jobs of one kind.",
         "ratio",
@@ -81,7 +81,7 @@ _LINKS = (
     _flow(
         "PCIe received", "Data that comes in: a level at the link's limit starves the GPU.", "PCIE_RX_BYTES"
     ),
-    some(
+    build_multi_panel(
         "All links of a node",
         "Where the bytes go: between the GPUs of the node, or out of it.",
         "bytes/s",

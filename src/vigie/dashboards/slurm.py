@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards._build import ANY, one, some
+from vigie.dashboards._build import ANY, build_multi_panel, build_panel
 from vigie.model.dashboard import Dashboard, Panel, Section
 
 _NEEDS = "a Slurm exporter that is scraped (a source of our own is to come)"
@@ -13,16 +13,18 @@ _NEEDS = "a Slurm exporter that is scraped (a source of our own is to come)"
 def _states(title: str, why: str, family: str, states: str, **rest: Any) -> Panel:
     """Return a chart of one family by state."""
     queries = {state.replace("_", " "): f"sum(slurm_{family}_{state})" for state in states.split()}
-    return some(title, why, "count", queries, stack=True, needs=_NEEDS, floor=0, **rest)
+    return build_multi_panel(title, why, "count", queries, stack=True, needs=_NEEDS, floor=0, **rest)
 
 
 def _by(label: str, title: str, why: str, unit: str, metric: str) -> Panel:
     """Return a chart with a line for each partition, account or user."""
-    return one(title, why, unit, f"sum by ({label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS, floor=0)
+    return build_panel(
+        title, why, unit, f"sum by ({label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS, floor=0
+    )
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return one(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
+    return build_panel(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
 
 
 _NOW = (
@@ -89,7 +91,7 @@ _NODES = (
         "nodes",
         "alloc mix idle resv comp maint drain down err fail",
     ),
-    one(
+    build_panel(
         "CPUs given, by node",
         "Nodes with few given while jobs wait lack memory or GPUs.",
         "ratio",
@@ -100,7 +102,7 @@ _NODES = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "Memory given, by node",
         "At 100% no further job fits, whatever CPUs are left.",
         "ratio",
@@ -111,7 +113,7 @@ _NODES = (
         floor=0,
         ceiling=1,
     ),
-    one(
+    build_panel(
         "State of each node",
         "As Slurm sees it; the value is the node's CPUs.",
         "count",
@@ -129,7 +131,7 @@ _PARTITIONS = (
         "count",
         "slurm_partition_jobs_pending",
     ),
-    one(
+    build_panel(
         "CPUs given, by partition",
         "A full partition beside an empty one: its limits may be wrong.",
         "ratio",
@@ -197,7 +199,7 @@ _PEOPLE = (
     ),
 )
 _SCHEDULER = (
-    some(
+    build_multi_panel(
         "Length of a cycle",
         "Long cycles mean that jobs start late.",
         "seconds",
@@ -210,7 +212,7 @@ _SCHEDULER = (
         needs=_NEEDS,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Work that waits",
         "The controller or its database cannot keep up.",
         "count",
@@ -221,7 +223,7 @@ _SCHEDULER = (
         needs=_NEEDS,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Threads and cycles",
         "Threads at their limit: clients ask too often.",
         "count",
@@ -229,7 +231,7 @@ _SCHEDULER = (
         needs=_NEEDS,
         floor=0,
     ),
-    some(
+    build_multi_panel(
         "Backfill",
         "How deep it looks, and how many jobs it started since the controller did.",
         "count",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards._build import one, rate, some
+from vigie.dashboards._build import build_multi_panel, build_panel, rate
 from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
 _NEEDS = "a Triton server whose metrics (port 8002) are scraped"
@@ -28,7 +28,7 @@ def _took(name: str) -> str:
 
 
 def _each(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return one(title, why, unit, promql, _NAME, needs=_NEEDS, floor=0, **rest)
+    return build_panel(title, why, unit, promql, _NAME, needs=_NEEDS, floor=0, **rest)
 
 
 _REQUESTS = (
@@ -38,7 +38,7 @@ _REQUESTS = (
         "ops/s",
         _of("nv_inference_request_success"),
     ),
-    one(
+    build_panel(
         "Requests failed",
         "By reason: anything steady is for the model's owner.",
         "ops/s",
@@ -55,7 +55,7 @@ _REQUESTS = (
         "count",
         f"{_of('nv_inference_count')} / ({_of('nv_inference_exec_count')} > 0)",
     ),
-    some(
+    build_multi_panel(
         "In all, since the servers began",
         "Which models are used at all: one that nobody asks takes memory in vain.",
         "count",
@@ -94,7 +94,7 @@ _TIME = (
         _took("compute_infer"),
     ),
     _each("Taking outputs", "Much of it is copying back.", "seconds", _took("compute_output")),
-    some(
+    build_multi_panel(
         "Where a second goes",
         "Which stage takes the most of the server.",
         "seconds",

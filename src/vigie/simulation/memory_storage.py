@@ -51,10 +51,10 @@ class MemoryStorage:
     def _matching(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Labels]:
         for group in self.select(matchers, start, end):
             for labels, values in zip(group.labels, group.values, strict=True):
-                if _present(values).any():
+                if _drop_absent(values).any():
                     yield labels
 
 
-def _present(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _drop_absent(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     present: NDArray[np.bool_] = values.view(np.uint64) != ABSENT_BITS
     return present

@@ -20,25 +20,25 @@ REASONS_AT, REASONS = struct.Struct("<112xQ"), ("power_cap", "current_limit", "t
 NOT_MEASURED = (1 << 64) - 1
 
 
-def chosen_clock(text: str) -> float | None:
+def parse_current_clock(text: str) -> float | None:
     """Return the clock in hertz that a pp_dpm file marks with a star, or None."""
     match = LEVEL.search(text)
     return int(match.group(1)) * MEGAHERTZ if match else None
 
 
-def pcie_generation(text: str) -> float | None:
+def parse_pcie_generation(text: str) -> float | None:
     """Return the PCIe generation of a speed such as `16.0 GT/s PCIe`, or None."""
     match = SPEED.match(text)
     return GENERATIONS.get(float(match.group(1))) if match else None
 
 
-def ras_counts(text: str) -> Iterator[tuple[str, int]]:
+def parse_ras_counts(text: str) -> Iterator[tuple[str, int]]:
     """Yield error kind and count from lines such as `ue: 0`."""
     for kind, errors in COUNT.findall(text):
         yield kind, int(errors)
 
 
-def throttle_reasons(table: bytes) -> Iterator[tuple[str, int]]:
+def parse_throttle_reasons(table: bytes) -> Iterator[tuple[str, int]]:
     """Yield each throttle reason, and 1 if it is active, from gpu_metrics."""
     if len(table) < METRICS_SIZE:
         return

@@ -28,23 +28,23 @@ class AmdsmiSession:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             if isinstance(error, ModuleNotFoundError) and error.name == "amdsmi":
                 raise Unavailable(f"package amdsmi is not installed; {INSTALL}") from None
-            raise Unavailable(f"cannot import package amdsmi: {_words(error)}") from None
+            raise Unavailable(f"cannot import package amdsmi: {_format_error(error)}") from None
         self.before: dict[tuple[str, str], float] = {}  # counters at the previous read
-        self._answered = self._refused = 0
+        self._succeeded = self._refused = 0
         try:
             self._package.amdsmi_init()
-            self._handles = dict(self._found())
+            self._handles = dict(self._find_handles())
         except Exception as error:  # noqa: BLE001 - of many kinds, by version
-            raise Unavailable(f"cannot initialize amdsmi: {_words(error)}") from None
+            raise Unavailable(f"cannot initialize amdsmi: {_format_error(error)}") from None
 
-    def _found(self) -> list[tuple[str, Any]]:
+    def _find_handles(self) -> list[tuple[str, Any]]:
         address = self._package.amdsmi_get_gpu_device_bdf
         return [
             (normalize_pci_bus_id(address(handle)), handle)
             for handle in self._package.amdsmi_get_processor_handles()
         ]
 
-    def ask(self, function: str, address: str) -> Any:
+    def call(self, function: str, address: str) -> Any:
         """Call a function for the GPU at an address, or raise AmdsmiError."""
         if address not in self._handles:
             raise AmdsmiError(function, "amdsmi does not list this GPU")
@@ -52,14 +52,14 @@ class AmdsmiSession:
             answer = getattr(self._package, function)(self._handles[address])
         except Exception as error:  # noqa: BLE001 - of many kinds, by version; a function may be missing too
             self._refused += 1
-            raise AmdsmiError(function, _words(error)) from None
-        self._answered += 1
+            raise AmdsmiError(function, _format_error(error)) from None
+        self._succeeded += 1
         return answer
 
-    def dead(self) -> bool:
+    def is_dead(self) -> bool:
         """Return whether no call succeeded since the last check: the driver may have been reloaded."""
-        dead = self._refused > 0 and not self._answered
-        self._answered = self._refused = 0
+        dead = self._refused > 0 and not self._succeeded
+        self._succeeded = self._refused = 0
         return dead
 
     def close(self) -> None:
@@ -70,5 +70,5 @@ class AmdsmiSession:
             pass
 
 
-def _words(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__

@@ -12,12 +12,12 @@ from vigie.sources.core.host import Host
 from vigie.sources.core.source import SourceOption
 from vigie.sources.core.tree import LIMIT, parse_number, to_printable
 
-MOST_MEMBERS = 4096
-READS_BETWEEN_LOOKS = 60
+MAX_MEMBERS = 4096
+SEARCH_INTERVAL_READS = 60
 NOTHING = "(?!)"
 
 
-def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> float | None:
+def read_measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> float | None:
     """Return the number in an attribute, or None. Anything else is noted."""
     text = host.sys.read_text(path)
     if text is None:
@@ -29,12 +29,12 @@ def measure(host: Host, path: str, divisor: int = 1, least: float = -LIMIT) -> f
     return value if divisor == 1 else value / divisor
 
 
-def count(host: Host, path: str) -> float | None:
+def read_count(host: Host, path: str) -> float | None:
     """Return the counter in an attribute, or None. A counter is never negative."""
-    return measure(host, path, 1, 0)
+    return read_measure(host, path, 1, 0)
 
 
-def unsigned(words: Sequence[str]) -> list[int]:
+def parse_counters(words: Sequence[str]) -> list[int]:
     """Parse unsigned 64-bit numbers, or raise ValueError."""
     try:
         values = [int(word) for word in words]
@@ -45,18 +45,18 @@ def unsigned(words: Sequence[str]) -> list[int]:
     return values
 
 
-def label(host: Host, path: str) -> str:
+def read_label(host: Host, path: str) -> str:
     """Return an attribute as a label value, or an empty string."""
     return to_printable(host.sys.read_text(path) or "")
 
 
-def look_again(host: Host) -> bool:
+def should_search(host: Host) -> bool:
     """Return True at the first read and periodically, to look again at what rarely changes."""
     reads = host.cache["reads"] = host.cache.get("reads", -1) + 1
-    return bool(reads % READS_BETWEEN_LOOKS == 0)
+    return bool(reads % SEARCH_INTERVAL_READS == 0)
 
 
-def pattern(host: Host, option: SourceOption) -> Pattern[str]:
+def compile_option(host: Host, option: SourceOption) -> Pattern[str]:
     """Return the regular expression of an option. An empty one matches nothing."""
     key = f"pattern {option.name}"
     if key not in host.cache:
@@ -76,6 +76,6 @@ class AttributeFamily(dict[str, Optional[Metric]]):
         clean = word.replace("-", "_")
         fits = clean.isascii() and f"_{clean}".isidentifier()
         metric = self.row.expand(clean) if fits else None
-        if len(self) < MOST_MEMBERS:
+        if len(self) < MAX_MEMBERS:
             self[word] = metric
         return metric

@@ -14,24 +14,24 @@ from vigie.sources._log_lines import LogLine
 from vigie.sources.core.source import Unavailable
 from vigie.sources.core.tree import Tree
 
-EVERY = 30.0  # seconds between two calls, as each starts a process
-SECONDS = 10.0  # of one call
+INTERVAL_SECONDS = 30.0  # seconds between two calls, as each starts a process
+TIMEOUT_SECONDS = 10.0  # of one call
 FIRST_LINES = 1000  # of messages from before the first read
-MOST_LINES = 10_000  # per read; the rest follows with the next
+MAX_LINES = 10_000  # per read; the rest follows with the next
 PLACES = ("var/log/journal", "run/log/journal")
 
 
 class Journal:
     """Follows the journal by its cursor, across restarts."""
 
-    def __init__(self, root: str, kept: MutableMapping[str, str], every: float = EVERY) -> None:
+    def __init__(self, root: str, kept: MutableMapping[str, str], every: float = INTERVAL_SECONDS) -> None:
         self._program = shutil.which("journalctl")
         places = (os.path.join(root, place) for place in PLACES)
-        self._place = next((place for place in places if _is_kept(place)), "")
-        self._kept, self._every = kept, every
+        self._place = next((place for place in places if _has_journal(place)), "")
+        self._state, self._every = kept, every
         self._cursor = kept.get("cursor", "")
-        self._asked = float("-inf")
-        self._why = ""  # the previous call failed
+        self._called_at = float("-inf")
+        self._reason = ""  # the previous call failed
         if not self._place:
             raise Unavailable("no readable journal")
         if self._program is None:
@@ -39,31 +39,31 @@ class Journal:
 
     def lines(self) -> Iterator[LogLine]:
         """Yield new kernel messages, or raise Unavailable."""
-        if time.monotonic() - self._asked < self._every:
-            if self._why:
-                raise Unavailable(self._why)
+        if time.monotonic() - self._called_at < self._every:
+            if self._reason:
+                raise Unavailable(self._reason)
             return
-        self._asked, self._why = time.monotonic(), ""
-        for text in self._said():
-            entry = _entry(text)
+        self._called_at, self._reason = time.monotonic(), ""
+        for text in self._run_journalctl():
+            entry = _parse_entry(text)
             self._cursor = str(entry.get("__CURSOR", self._cursor))
-            when, said = entry.get("__REALTIME_TIMESTAMP", ""), _message(entry.get("MESSAGE"))
+            when, said = entry.get("__REALTIME_TIMESTAMP", ""), _decode_message(entry.get("MESSAGE"))
             if said and str(when).isdecimal():
                 yield LogLine(int(when) // 1000, said)
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save the position, after the events up to it were reported."""
         if self._cursor:
-            self._kept["cursor"] = self._cursor
+            self._state["cursor"] = self._cursor
 
-    def _said(self) -> list[bytes]:
+    def _run_journalctl(self) -> list[bytes]:
         begin = ["--after-cursor", self._cursor] if self._cursor else []
-        most = MOST_LINES if self._cursor else FIRST_LINES
+        most = MAX_LINES if self._cursor else FIRST_LINES
         command = [str(self._program), "--quiet", "--no-pager", "--output=json", "--output-fields=MESSAGE"]
         command += [f"--directory={self._place}", f"--lines={most}", *begin]
         try:
             done = subprocess.run(  # noqa: S603 - a program of the system, with arguments of ours
-                [*command, "_TRANSPORT=kernel"], capture_output=True, timeout=SECONDS, check=False
+                [*command, "_TRANSPORT=kernel"], capture_output=True, timeout=TIMEOUT_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise self._failed(str(error)) from None
@@ -74,11 +74,11 @@ class Journal:
         return done.stdout.splitlines()
 
     def _failed(self, why: str) -> Unavailable:
-        self._why = f"journalctl: {why}"
-        return Unavailable(self._why)
+        self._reason = f"journalctl: {why}"
+        return Unavailable(self._reason)
 
 
-def _is_kept(place: str) -> bool:
+def _has_journal(place: str) -> bool:
     """Return whether a system journal is readable: the directory may be a leftover."""
     machines = Tree(place).list_names()
     names = [f"{machine}/{name}" for machine in machines for name in Tree(f"{place}/{machine}").list_names()]
@@ -86,7 +86,7 @@ def _is_kept(place: str) -> bool:
     return any(os.access(f"{place}/{name}", os.R_OK) for name in files)
 
 
-def _entry(text: bytes) -> dict[str, Any]:
+def _parse_entry(text: bytes) -> dict[str, Any]:
     try:
         entry = json.loads(text)
     except ValueError:
@@ -94,7 +94,7 @@ def _entry(text: bytes) -> dict[str, Any]:
     return entry if isinstance(entry, dict) else {}
 
 
-def _message(said: object) -> str:
+def _decode_message(said: object) -> str:
     """Return the text. journalctl prints what is not UTF-8 as a list of bytes."""
     if isinstance(said, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in said):
         return bytes(said).decode(errors="replace")

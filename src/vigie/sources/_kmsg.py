@@ -6,11 +6,11 @@ import os
 import stat
 from collections.abc import Iterator, MutableMapping
 
-from vigie.sources._log_lines import LogLine, record
+from vigie.sources._log_lines import LogLine, parse_record
 
-LONGEST_RECORD = 8192
+MAX_RECORD_BYTES = 8192
 KMSG = (1, 11)  # device number; in some containers another device has its name
-MOST_READS = 4096  # per read; the rest follows with the next
+MAX_RECORDS = 4096  # per read; the rest follows with the next
 
 
 class KmsgUnavailableError(Exception):
@@ -22,18 +22,18 @@ class Kmsg:
 
     def __init__(self, path: str, boot_id: str, kept: MutableMapping[str, str]) -> None:
         self.lost = 0
-        self._kept, self._boot_id = kept, boot_id
+        self._state, self._boot_id = kept, boot_id
         same_boot = kept.get("boot_id") == boot_id
         self._last = int(kept["sequence"]) if same_boot and kept.get("sequence", "").isdecimal() else None
         self._rest = b""
         self._read_at = 0  # wall clock in ms, 0 before the first read
-        self._descriptor = _opened(path)
+        self._descriptor = _open(path)
 
     def lines(self, now_ms: int, boot_ms: int) -> Iterator[LogLine]:
         """Yield new records. Times are clamped to the interval between reads, as the clocks may drift."""
         earliest = self._read_at
-        for text in self._texts():
-            found = record(text)
+        for text in self._read_records():
+            found = parse_record(text)
             if found is None or (self._last is not None and found.sequence <= self._last):
                 continue
             if self._last is not None:
@@ -43,10 +43,10 @@ class Kmsg:
                 yield LogLine(min(max(boot_ms + found.since_boot_ms, earliest), now_ms), found.text)
         self._read_at = now_ms
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save the position, after the events up to it were reported."""
         if self._last is not None:
-            self._kept["boot_id"], self._kept["sequence"] = self._boot_id, str(self._last)
+            self._state["boot_id"], self._state["sequence"] = self._boot_id, str(self._last)
 
     def close(self) -> None:
         """Close the device."""
@@ -54,10 +54,10 @@ class Kmsg:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _texts(self) -> Iterator[str]:
-        for _ in range(MOST_READS):
+    def _read_records(self) -> Iterator[str]:
+        for _ in range(MAX_RECORDS):
             try:
-                data = os.read(self._descriptor, LONGEST_RECORD)
+                data = os.read(self._descriptor, MAX_RECORD_BYTES)
             except BlockingIOError:
                 return
             except (
@@ -67,11 +67,11 @@ class Kmsg:
             if not data:
                 return
             *whole, self._rest = (self._rest + data).split(b"\n")
-            self._rest = self._rest[-LONGEST_RECORD:]
+            self._rest = self._rest[-MAX_RECORD_BYTES:]
             yield from (line.decode("utf-8", "replace") for line in whole)
 
 
-def _opened(path: str) -> int:
+def _open(path: str) -> int:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

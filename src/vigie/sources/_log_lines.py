@@ -38,7 +38,7 @@ class LogLine(NamedTuple):
     text: str
 
 
-def record(line: str) -> LogRecord | None:
+def parse_record(line: str) -> LogRecord | None:
     """Parse a record of /dev/kmsg, or return None."""
     match = RECORD.match(line)
     if match is None:
@@ -47,20 +47,20 @@ def record(line: str) -> LogRecord | None:
     return LogRecord(sequence, microseconds // 1000, match.group(4), priority >> 3 == KERNEL)
 
 
-def logged(line: str, now_ms: int, offset: int) -> LogLine | None:
+def parse_logged(line: str, now_ms: int, offset: int) -> LogLine | None:
     """Parse a kernel message of a log file, or return None. `offset` is that of the time zone, in seconds."""
     match = ISO.match(line)
     if match:
-        moment = _iso(match.group(1), offset)
+        moment = _parse_iso(match.group(1), offset)
     else:
         match = CLASSIC.match(line)
-        moment = _classic(match, now_ms, offset) if match else None
+        moment = _parse_classic(match, now_ms, offset) if match else None
     if match is None or moment is None:
         return None
     return LogLine(min(moment, now_ms), STAMP.sub("", match.group(match.lastindex or 0)))
 
 
-def _iso(text: str, offset: int) -> int | None:
+def _parse_iso(text: str, offset: int) -> int | None:
     # Python before 3.11 accepts neither Z nor nine decimals.
     text = re.sub(r"(\.\d{1,6})\d*", lambda found: found.group(1).ljust(7, "0"), text)
     text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00"))
@@ -73,7 +73,7 @@ def _iso(text: str, offset: int) -> int | None:
         return None
 
 
-def _classic(match: re.Match[str], now_ms: int, offset: int) -> int | None:
+def _parse_classic(match: re.Match[str], now_ms: int, offset: int) -> int | None:
     """Return the time of a line without a year: the latest year for which it is not in the future."""
     month = MONTHS.get(match.group(1))
     if month is None:

@@ -16,14 +16,14 @@ V3 = (
     "Null GetAttr SetAttr Lookup Access ReadLink Read Write Create MkDir SymLink MkNod Remove RmDir "
     "Rename Link ReadDir ReadDirPlus FsStat FsInfo PathConf Commit"
 )
-UNCOUNTED = "-"
+TRAILING_COLUMNS = "-"
 
 Lines = Mapping[str, list[int]]
 Figure = tuple[str, int, Metric, tuple[str, ...]]  # line, position, metric, labels
 Protocol = tuple[str, str, Sequence[str]]  # line, name, procedures
 
 
-def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
+def parse_lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
     """Return the numbers of each line by its key. Short or invalid lines are omitted."""
     found: dict[str, list[int]] = {}
     for line in host.proc.read(path).split("\n"):
@@ -42,14 +42,16 @@ def lines(host: Host, path: str, widths: Mapping[str, int]) -> Lines:
     return found
 
 
-def figures(found: Lines, wanted: Sequence[Figure]) -> Iterator[Sample]:
+def yield_figures(found: Lines, wanted: Sequence[Figure]) -> Iterator[Sample]:
     """Yield single numbers of the lines."""
     for key, place, metric, labels in wanted:
         if key in found:
             yield metric, labels, found[key][place]
 
 
-def requests(host: Host, found: Lines, metric: Metric, protocols: Sequence[Protocol]) -> Iterator[Sample]:
+def yield_requests(
+    host: Host, found: Lines, metric: Metric, protocols: Sequence[Protocol]
+) -> Iterator[Sample]:
     """Yield requests by procedure. Older kernels have fewer procedures."""
     for key, protocol, procedures in protocols:
         count, *numbers = found.get(key, [0])
@@ -57,5 +59,5 @@ def requests(host: Host, found: Lines, metric: Metric, protocols: Sequence[Proto
             host.note(f"/proc/net/rpc {key}", f"{len(numbers)} procedures, expected {count}")
             continue
         for procedure, number in zip(procedures, numbers):
-            if procedure != UNCOUNTED:
+            if procedure != TRAILING_COLUMNS:
                 yield metric, (protocol, procedure), number

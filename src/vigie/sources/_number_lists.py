@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MOST = 65_535  # more cores or NUMA nodes mean an invalid list
+MAX_NUMBERS = 65_535  # more cores or NUMA nodes mean an invalid list
 
 
 def parse_number_list(text: str) -> list[int]:
@@ -17,7 +17,7 @@ def parse_number_list(text: str) -> list[int]:
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         try:
-            numbers.extend(range(int(first), min(int(last or first), MOST) + 1))
+            numbers.extend(range(int(first), min(int(last or first), MAX_NUMBERS) + 1))
         except ValueError:
             continue
     return numbers

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
 from vigie.sources import _gpu
-from vigie.sources._amdgpu_cards import NO_CARD, AmdCard, cards, is_suspended
-from vigie.sources._amdgpu_files import chosen_clock, pcie_generation, ras_counts, throttle_reasons
-from vigie.sources._attributes import count, measure
+from vigie.sources._amdgpu_cards import NO_CARD, AmdCard, find_cards, is_suspended
+from vigie.sources._amdgpu_files import (
+    parse_current_clock,
+    parse_pcie_generation,
+    parse_ras_counts,
+    parse_throttle_reasons,
+)
+from vigie.sources._attributes import read_count, read_measure
 from vigie.sources._gpu import GPU
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
@@ -55,7 +60,7 @@ ERROR_KINDS = {"ue": "uncorrected", "ce": "corrected", "de": "deferred"}
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the metrics of each card. A suspended card has only its identity."""
-    found = cards(host)
+    found = find_cards(host)
     if not found:
         raise Unavailable(NO_CARD)
     for card in found:
@@ -64,35 +69,35 @@ def read(host: Host) -> Iterator[Sample]:
         sleeps = is_suspended(host, card)
         yield SUSPENDED, card.labels, int(sleeps)
         if not sleeps:
-            yield from _card(host, card)
+            yield from _read_card(host, card)
 
 
-def _card(host: Host, card: AmdCard) -> Iterator[Sample]:
+def _read_card(host: Host, card: AmdCard) -> Iterator[Sample]:
     for file, metric, divisor in FILES:
-        yield metric, card.labels, measure(host, f"{card.path}/{file}", divisor, 0)
+        yield metric, card.labels, read_measure(host, f"{card.path}/{file}", divisor, 0)
     for file, metric in SPEEDS:
-        yield metric, card.labels, pcie_generation(host.sys.read_text(f"{card.path}/{file}") or "")
-    yield from _clocks(host, card)
-    for reason, held in throttle_reasons(host.sys.read_bytes(f"{card.path}/gpu_metrics")):
+        yield metric, card.labels, parse_pcie_generation(host.sys.read_text(f"{card.path}/{file}") or "")
+    yield from _read_clocks(host, card)
+    for reason, held in parse_throttle_reasons(host.sys.read_bytes(f"{card.path}/gpu_metrics")):
         yield _gpu.THROTTLED, (*card.labels, reason), held
-    yield from _ras(host, card)
+    yield from _read_ras(host, card)
     if card.hwmon:
-        yield from _power(host, card)
-        yield from _temperatures(host, card)
-        yield from _fan(host, card)
+        yield from _read_power(host, card)
+        yield from _read_temperatures(host, card)
+        yield from _read_fan(host, card)
 
 
-def _power(host: Host, card: AmdCard) -> Iterator[Sample]:
+def _read_power(host: Host, card: AmdCard) -> Iterator[Sample]:
     # Average power if available. MI300 has only the current value.
-    power = measure(host, f"{card.hwmon}/power1_average", 1_000_000, 0)
+    power = read_measure(host, f"{card.hwmon}/power1_average", 1_000_000, 0)
     if power is None:
-        power = measure(host, f"{card.hwmon}/power1_input", 1_000_000, 0)
+        power = read_measure(host, f"{card.hwmon}/power1_input", 1_000_000, 0)
     yield _gpu.POWER, card.labels, power
-    yield _gpu.POWER_LIMIT, card.labels, measure(host, f"{card.hwmon}/power1_cap", 1_000_000, 0)
+    yield _gpu.POWER_LIMIT, card.labels, read_measure(host, f"{card.hwmon}/power1_cap", 1_000_000, 0)
 
 
-def _temperatures(host: Host, card: AmdCard) -> Iterator[Sample]:
-    found = {name: measure(host, path, 1000) for name, path in card.temperatures}
+def _read_temperatures(host: Host, card: AmdCard) -> Iterator[Sample]:
+    found = {name: read_measure(host, path, 1000) for name, path in card.temperatures}
     for name, value in found.items():
         yield SENSOR, (*card.labels, name), value
     edge = found.get("edge")
@@ -100,30 +105,30 @@ def _temperatures(host: Host, card: AmdCard) -> Iterator[Sample]:
     yield _gpu.MEMORY_TEMPERATURE, card.labels, found.get("mem")
 
 
-def _clocks(host: Host, card: AmdCard) -> Iterator[Sample]:
-    clocks = {name: measure(host, path, 1, 0) for name, path in card.frequencies}
+def _read_clocks(host: Host, card: AmdCard) -> Iterator[Sample]:
+    clocks = {name: read_measure(host, path, 1, 0) for name, path in card.frequencies}
     for name in LEVELS:
         if clocks.get(name) is None:
-            clocks[name] = chosen_clock(host.sys.read_text(f"{card.path}/pp_dpm_{name}") or "")
+            clocks[name] = parse_current_clock(host.sys.read_text(f"{card.path}/pp_dpm_{name}") or "")
     yield _gpu.CLOCK, card.labels, clocks["sclk"]
     yield _gpu.MEMORY_CLOCK, card.labels, clocks["mclk"]
     for name, value in clocks.items():
         yield CLOCKS, (*card.labels, name), value
 
 
-def _fan(host: Host, card: AmdCard) -> Iterator[Sample]:
-    yield FAN_SPEED, card.labels, measure(host, f"{card.hwmon}/fan1_input", 1, 0)
-    driven = measure(host, f"{card.hwmon}/pwm1", 1, 0)
-    most = measure(host, f"{card.hwmon}/pwm1_max", 1, 0)
+def _read_fan(host: Host, card: AmdCard) -> Iterator[Sample]:
+    yield FAN_SPEED, card.labels, read_measure(host, f"{card.hwmon}/fan1_input", 1, 0)
+    driven = read_measure(host, f"{card.hwmon}/pwm1", 1, 0)
+    most = read_measure(host, f"{card.hwmon}/pwm1_max", 1, 0)
     yield _gpu.FAN, card.labels, driven / most if driven is not None and most else None
 
 
-def _ras(host: Host, card: AmdCard) -> Iterator[Sample]:
+def _read_ras(host: Host, card: AmdCard) -> Iterator[Sample]:
     for block, path in card.ras:
-        for word, errors in ras_counts(host.sys.read_text(path) or ""):
+        for word, errors in parse_ras_counts(host.sys.read_text(path) or ""):
             if word in ERROR_KINDS:
                 yield RAS, (*card.labels, block, ERROR_KINDS[word]), errors
-    yield REPLAYS, card.labels, count(host, f"{card.path}/pcie_replay_count")
+    yield REPLAYS, card.labels, read_count(host, f"{card.path}/pcie_replay_count")
 
 
 SOURCE = Source("amdgpu", METRICS, read, slow=True)

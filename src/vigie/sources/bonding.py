@@ -19,20 +19,20 @@ def read(host: Host) -> Iterator[Sample]:
     masters = host.sys.read_text("class/net/bonding_masters")
     if not masters:
         raise Unavailable("no bonding interface")
-    for master in _names(masters):
+    for master in _read_names(masters):
         slaves = host.sys.read_text(f"class/net/{master}/bonding/slaves")
         if slaves is None:
             continue
-        states = [_state(host, master, slave) for slave in _names(slaves)]
+        states = [_is_up(host, master, slave) for slave in _read_names(slaves)]
         yield SLAVES, (master,), len(states)
         yield ACTIVE, (master,), None if None in states else states.count("up")
 
 
-def _names(text: str) -> list[str]:
+def _read_names(text: str) -> list[str]:
     return [name for name in text.split() if "\0" not in name]  # not allowed in a path
 
 
-def _state(host: Host, master: str, slave: str) -> str | None:
+def _is_up(host: Host, master: str, slave: str) -> str | None:
     for prefix in ("lower", "slave"):  # kernels before 3.18 have only the latter
         path = f"class/net/{master}/{prefix}_{slave}/bonding_slave/mii_status"
         state = host.sys.read_text(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge, info
-from vigie.sources._attributes import count, label, look_again, unsigned
+from vigie.sources._attributes import parse_counters, read_count, read_label, should_search
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
@@ -56,27 +56,27 @@ class FilesystemLayout(NamedTuple):
 def read(host: Host) -> Iterator[Sample]:
     """Yield the metrics of every Btrfs file system."""
     names = host.sys.list_directory(TOP)
-    if look_again(host) or host.cache.get("names") != names:
-        host.cache["names"], host.cache["plans"] = names, _plans(host, names)
+    if should_search(host) or host.cache.get("names") != names:
+        host.cache["names"], host.cache["plans"] = names, _find_layouts(host, names)
     plans: list[FilesystemLayout] = host.cache["plans"]
     if not plans:
         raise Unavailable("no Btrfs file system is mounted")
     for plan in plans:
-        yield INFO, (plan.uuid, label(host, f"{plan.path}/label")), 1
+        yield INFO, (plan.uuid, read_label(host, f"{plan.path}/label")), 1
         yield from plan.facts
         for metric, labels, path, unit in plan.readings:
-            value = count(host, path)
+            value = read_count(host, path)
             yield metric, labels, None if value is None else value * unit
-        yield from _commits(host, plan.path, plan.uuid)
+        yield from _read_commits(host, plan.path, plan.uuid)
 
 
-def _plans(host: Host, names: list[str]) -> list[FilesystemLayout]:
+def _find_layouts(host: Host, names: list[str]) -> list[FilesystemLayout]:
     paths = (f"{TOP}/{name}" for name in names if "-" in name)  # the others are not file systems
-    return [_plan(host, path) for path in paths if host.sys.exists(f"{path}/allocation")]
+    return [_build_layout(host, path) for path in paths if host.sys.exists(f"{path}/allocation")]
 
 
-def _plan(host: Host, path: str) -> FilesystemLayout:
-    uuid = label(host, f"{path}/metadata_uuid") or to_printable(path[len(TOP) + 1 :])
+def _build_layout(host: Host, path: str) -> FilesystemLayout:
+    uuid = read_label(host, f"{path}/metadata_uuid") or to_printable(path[len(TOP) + 1 :])
     disks = host.sys.list_names(f"{path}/devices")
     plan = FilesystemLayout(
         path, uuid, [], [BtrfsReading(GLOBAL, (uuid,), f"{path}/allocation/global_rsv_size", 1)]
@@ -88,7 +88,7 @@ def _plan(host: Host, path: str) -> FilesystemLayout:
             if mode in COPIES or mode in PARITY_DISKS:
                 plan.readings.append(BtrfsReading(USED, (*labels, mode), f"{here}/{mode}/used_bytes", 1))
                 plan.readings.append(BtrfsReading(SIZE, (*labels, mode), f"{here}/{mode}/total_bytes", 1))
-                plan.facts.append((RATIO, (*labels, mode), _ratio(mode, len(disks))))
+                plan.facts.append((RATIO, (*labels, mode), _get_ratio(mode, len(disks))))
     for disk in disks:
         plan.readings.append(
             BtrfsReading(DEVICE, (uuid, to_printable(disk)), f"{path}/devices/{disk}/size", 512)
@@ -96,17 +96,17 @@ def _plan(host: Host, path: str) -> FilesystemLayout:
     return plan
 
 
-def _ratio(mode: str, disks: int) -> float | None:
+def _get_ratio(mode: str, disks: int) -> float | None:
     if mode in COPIES:
         return COPIES[mode]
     content = disks - PARITY_DISKS[mode]
     return disks / content if content > 0 else None
 
 
-def _commits(host: Host, path: str, uuid: str) -> Iterator[Sample]:
+def _read_commits(host: Host, path: str, uuid: str) -> Iterator[Sample]:
     words = (host.sys.read_text(f"{path}/commit_stats") or "").split()
     try:
-        stats: dict[str, int] = dict(zip(words[0::2], unsigned(words[1::2])))
+        stats: dict[str, int] = dict(zip(words[0::2], parse_counters(words[1::2])))
     except ValueError as error:
         host.note(f"/sys/{path}/commit_stats", error)
         return

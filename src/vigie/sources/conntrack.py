@@ -45,10 +45,10 @@ def read(host: Host) -> Iterator[Sample]:
                 host.note(f"/proc/{path}", f"not a number: {text!r}")
             yield metric, (), value
     if counts:
-        yield from _totals(host, counts)
+        yield from _sum_counters(host, counts)
 
 
-def _totals(host: Host, text: str) -> Iterator[Sample]:
+def _sum_counters(host: Host, text: str) -> Iterator[Sample]:
     titles, _, rows = text.partition("\n")
     names = titles.split()
     try:

@@ -43,21 +43,21 @@ class Core(NamedTuple):
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the times of every CPU, then its state from sysfs."""
-    yield from _times(host)
+    yield from _parse_times(host)
     cores = list(host.cache["cores"])
     if host.cache.get("throttled") != cores:
         host.cache["throttled"] = cores
-        host.cache["throttles"] = list(_throttles(host, cores))
+        host.cache["throttles"] = list(_read_throttles(host, cores))
     for metric, labels, path in host.cache["throttles"]:
         yield metric, labels, host.sys.read_number(path)
     ranges = [host.sys.read_text(CPU + name) or "" for name in ("isolated", "online", "present")]
     if host.cache.get("ranges") != ranges:
         host.cache["ranges"] = ranges
-        host.cache["states"] = list(_states(*ranges))
+        host.cache["states"] = list(_read_states(*ranges))
     yield from host.cache["states"]
 
 
-def _times(host: Host) -> Iterator[Sample]:
+def _parse_times(host: Host) -> Iterator[Sample]:
     known: dict[str, Core] = host.cache.get("cores", {})
     now: dict[str, Core] = {}
     per_second = host.calls.ticks
@@ -74,7 +74,7 @@ def _times(host: Host) -> Iterator[Sample]:
             if core is None:
                 core = Core([(cpu, mode) for _, mode in COLUMNS], ticks)
             elif any(map(gt, core.ticks, ticks)):
-                ticks = _never_back(ticks, core.ticks)
+                ticks = _clamp_decreases(ticks, core.ticks)
             values = [value / per_second for value in ticks]
         except (ValueError, OverflowError) as error:
             host.note(f"/proc/stat {name}", error)
@@ -85,14 +85,14 @@ def _times(host: Host) -> Iterator[Sample]:
     host.cache["cores"] = now
 
 
-def _never_back(ticks: list[int], before: list[int]) -> list[int]:
+def _clamp_decreases(ticks: list[int], before: list[int]) -> list[int]:
     # The kernel's iowait and idle may decrease slightly, which would look like a counter reset.
     if len(before) != len(ticks) or before[IDLE] - ticks[IDLE] >= HOT_PLUG_TICKS:
         return ticks
     return list(map(max, ticks, before))
 
 
-def _throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str, ...], str]]:
+def _read_throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str, ...], str]]:
     seen: set[tuple[str, ...]] = set()
     for cpu in cores:
         path = f"{CPU}cpu{cpu}/"
@@ -109,7 +109,7 @@ def _throttles(host: Host, cores: list[str]) -> Iterator[tuple[Metric, tuple[str
                 yield metric, labels, f"{path}thermal_throttle/{name}_throttle_count"
 
 
-def _states(isolated: str, online: str, present: str) -> Iterator[Sample]:
+def _read_states(isolated: str, online: str, present: str) -> Iterator[Sample]:
     for cpu in parse_number_list(isolated):
         yield ISOLATED, (str(cpu),), 1
     switched_on = set(parse_number_list(online))

@@ -48,13 +48,13 @@ def read(host: Host) -> Iterator[Sample]:
         path = f"{CPUS}/{name}/cpufreq/"
         if name.startswith("cpu") and name[3:].isdigit() and host.sys.exists(path):
             found = True
-            yield from _frequencies(host, name[3:], path, refused)
-            yield from _governors(host, name[3:], path)
+            yield from _read_frequencies(host, name[3:], path, refused)
+            yield from _read_governors(host, name[3:], path)
     if not found:
         raise Unavailable("the kernel does not control CPU frequencies")
 
 
-def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator[Sample]:
+def _read_frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator[Sample]:
     for file, metric in FREQUENCIES:
         if file in refused:
             continue
@@ -70,7 +70,7 @@ def _frequencies(host: Host, cpu: str, path: str, refused: set[str]) -> Iterator
         yield metric, (cpu,), None if value is None else value * 1000
 
 
-def _governors(host: Host, cpu: str, path: str) -> Iterator[Sample]:
+def _read_governors(host: Host, cpu: str, path: str) -> Iterator[Sample]:
     chosen = host.sys.read_text(path + "scaling_governor")
     if chosen:
         for governor in (host.sys.read_text(path + "scaling_available_governors") or chosen).split():

@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
-from vigie.sources._attributes import look_again, pattern, unsigned
+from vigie.sources._attributes import compile_option, parse_counters, should_search
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption, check_regex
 from vigie.sources.core.tree import to_printable
@@ -42,7 +42,7 @@ COLUMNS = (
 )
 SECTORS = (2, 6)
 MILLISECONDS = (3, 7, 9, 10, 14, 16)
-FEWEST_COLUMNS = 11
+MIN_COLUMNS = 11
 
 ATA = {
     "ID_ATA_WRITE_CACHE": gauge(
@@ -92,7 +92,7 @@ class Disk(NamedTuple):
     """Constant information of a disk."""
 
     key: Key
-    wanted: bool
+    included: bool
     facts: list[Sample]
 
 
@@ -101,12 +101,12 @@ Line = tuple[Disk, list[Sample]]
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the counters and information of every disk."""
-    if look_again(host):  # udev rewrites the record when a disk is formatted
+    if should_search(host):  # udev rewrites the record when a disk is formatted
         host.cache["lines"], host.cache["disks"] = {}, {}
     before: dict[str, Line] = host.cache["lines"]
     now: dict[str, Line] = {}
     for line in host.proc.read("diskstats").splitlines():
-        known = before.get(line) or _parsed(host, line)  # the line of an idle disk does not change
+        known = before.get(line) or _parse_line(host, line)  # the line of an idle disk does not change
         if known is not None:
             now[line] = known
             yield from known[1]
@@ -114,18 +114,18 @@ def read(host: Host) -> Iterator[Sample]:
     host.cache["disks"] = {disk.key: disk for disk, _ in now.values()}
 
 
-def _parsed(host: Host, line: str) -> Line | None:
+def _parse_line(host: Host, line: str) -> Line | None:
     words = line.split()
-    if len(words) < 3 + FEWEST_COLUMNS:
+    if len(words) < 3 + MIN_COLUMNS:
         if words:
             host.note(f"/proc/diskstats {' '.join(words[:3])}", "truncated line")
         return None
     key = tuple(words[:3])
-    disk: Disk = host.cache["disks"].get(key) or _met(host, *words[:3])
-    if not disk.wanted:
+    disk: Disk = host.cache["disks"].get(key) or _add_disk(host, *words[:3])
+    if not disk.included:
         return disk, []
     try:
-        values: list[float] = [*unsigned(words[3:20])]
+        values: list[float] = [*parse_counters(words[3:20])]
     except ValueError as error:
         host.note(f"/proc/diskstats {words[2]}", error)
         return None
@@ -138,13 +138,13 @@ def _parsed(host: Host, line: str) -> Line | None:
     return disk, [*zip(COLUMNS, repeat(labels), values), *disk.facts]
 
 
-def _met(host: Host, major: str, minor: str, name: str) -> Disk:
-    wanted = not pattern(host, EXCLUDE).search(name)
-    facts = list(_facts(host, to_printable(name), major, minor)) if wanted else []
+def _add_disk(host: Host, major: str, minor: str, name: str) -> Disk:
+    wanted = not compile_option(host, EXCLUDE).search(name)
+    facts = list(_read_facts(host, to_printable(name), major, minor)) if wanted else []
     return Disk((major, minor, name), wanted, facts)
 
 
-def _facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sample]:
+def _read_facts(host: Host, device: str, major: str, minor: str) -> Iterator[Sample]:
     record = host.root.read_text(f"run/udev/data/b{major}:{minor}") or ""
     pairs = (line[2:].partition("=") for line in record.splitlines() if line.startswith("E:"))
     udev = {name: to_printable(value) for name, _, value in pairs}

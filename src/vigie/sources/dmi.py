@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, info
-from vigie.sources._attributes import label
+from vigie.sources._attributes import read_label
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
@@ -27,7 +27,7 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield one series."""
     if "values" not in host.cache:  # constant until a reboot
         host.sys.list_directory(CLASS)  # fails if there is no DMI
-        host.cache["values"] = tuple(label(host, path) for path in PATHS)
+        host.cache["values"] = tuple(read_label(host, path) for path in PATHS)
     values: tuple[str, ...] = host.cache["values"]
     if not any(values):
         raise Unavailable("no DMI field can be read")

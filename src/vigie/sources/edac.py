@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import count, label
+from vigie.sources._attributes import read_count, read_label
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 
@@ -65,29 +65,29 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.list_directory(TOP)
     if host.cache.get("names") != names:
         host.cache.clear()
-        host.cache["names"], host.cache["plan"] = names, _plan(host, names)
+        host.cache["names"], host.cache["plan"] = names, _build_layout(host, names)
     plan: EdacLayout = host.cache["plan"]
     if not plan.controllers:
         raise Unavailable("no EDAC driver is loaded")
     for metric, labels, path in plan.controllers:
-        yield metric, labels, count(host, path)
+        yield metric, labels, read_count(host, path)
     for row in plan.rows:
-        yield from _row(host, row)
+        yield from _read_row(host, row)
 
 
-def _row(host: Host, row: ChipRow) -> Iterator[Sample]:
-    corrected = count(host, f"{row.path}/ce_count")
+def _read_row(host: Host, row: ChipRow) -> Iterator[Sample]:
+    corrected = read_count(host, f"{row.path}/ce_count")
     yield ROW_CORRECTED, row.labels, corrected
-    yield ROW_UNCORRECTED, row.labels, count(host, f"{row.path}/ue_count")
+    yield ROW_UNCORRECTED, row.labels, read_count(host, f"{row.path}/ue_count")
     # A row is the sum of its channels, so these are read only when it changed.
     before, samples = host.cache.get(row.path, (None, []))
     if corrected is None or before != corrected:
-        samples = [(CHANNEL_CORRECTED, labels, count(host, path)) for labels, path in row.channels]
+        samples = [(CHANNEL_CORRECTED, labels, read_count(host, path)) for labels, path in row.channels]
         host.cache[row.path] = (corrected, samples)
     yield from samples
 
 
-def _plan(host: Host, names: list[str]) -> EdacLayout:
+def _build_layout(host: Host, names: list[str]) -> EdacLayout:
     plan = EdacLayout([], [])
     for match in filter(None, map(CONTROLLER.match, names)):
         number, path = match.group(1), f"{TOP}/{match.group()}"
@@ -100,15 +100,15 @@ def _plan(host: Host, names: list[str]) -> EdacLayout:
             ]
         )
         for row in filter(None, map(ROW.match, host.sys.list_names(path))):
-            plan.rows.append(_planned_row(host, (number, row.group(1)), f"{path}/{row.group()}"))
+            plan.rows.append(_build_row(host, (number, row.group(1)), f"{path}/{row.group()}"))
     return plan
 
 
-def _planned_row(host: Host, labels: tuple[str, str], path: str) -> ChipRow:
+def _build_row(host: Host, labels: tuple[str, str], path: str) -> ChipRow:
     row = ChipRow(labels, path, [])
     for file in filter(None, map(CHANNEL_COUNT.match, host.sys.list_names(path))):
         channel = file.group(1)
-        dimm = label(host, f"{path}/ch{channel}_dimm_label")
+        dimm = read_label(host, f"{path}/ch{channel}_dimm_label")
         row.channels.append(((*labels, channel, dimm), f"{path}/{file.group()}"))
     return row
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
-from vigie.sources._attributes import pattern
+from vigie.sources._attributes import compile_option
 from vigie.sources.core.host import Host, Statvfs, SystemCalls
 from vigie.sources.core.lane import Lane, run_all
 from vigie.sources.core.source import Source, SourceOption, check_regex, check_seconds
@@ -53,7 +53,9 @@ DEADLINE = SourceOption("deadline", "5", "Timeout of statvfs in seconds.", check
 
 # statvfs of these is answered from kernel memory, so it is called directly. Any other type may
 # wait for a server or a program forever.
-PROMPT = frozenset({"btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "ramfs", "tmpfs", "vfat", "xfs", "zfs"})
+LOCAL_TYPES = frozenset(
+    {"btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "ramfs", "tmpfs", "vfat", "xfs", "zfs"}
+)
 
 ESCAPE = re.compile(r"\\([0-3][0-7]{2})")
 
@@ -73,31 +75,31 @@ class StatvfsCall:
 
     def __init__(self, calls: SystemCalls, path: str) -> None:
         self._calls, self._path = calls, path
-        self.answered = False
-        self.answer: Statvfs | None = None
+        self.done = False
+        self.result: Statvfs | None = None
         self.error: Exception | None = None
 
     def __call__(self) -> None:
         """Call statvfs, and keep the result."""
         try:
-            self.answer = self._calls.statvfs(self._path)
+            self.result = self._calls.statvfs(self._path)
         except (OSError, ValueError) as error:  # ValueError: NUL in the path
             self.error = error
-        self.answered = True
+        self.done = True
 
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the space of every mount, or an error."""
-    for mount, question in _ask(host, _mounts(host)):
-        if not question.answered:
+    for mount, question in _call_statvfs(host, _read_mounts(host)):
+        if not question.done:
             host.note(mount.labels[2], "timed out; retried when its last call returns")
             yield DEVICE_ERROR, (*mount.labels, "mountpoint timeout"), 1
             continue
-        if question.answer is None:
+        if question.result is None:
             host.note(mount.labels[2], question.error)
             yield DEVICE_ERROR, (*mount.labels, ""), 1
             continue
-        size, free, available, files, files_free, read_only = question.answer
+        size, free, available, files, files_free, read_only = question.result
         yield SIZE, mount.labels, size
         yield FREE, mount.labels, free
         yield AVAILABLE, mount.labels, available
@@ -109,13 +111,13 @@ def read(host: Host) -> Iterator[Sample]:
         yield MOUNT, (device, mount.major, mount.minor, point), 1
 
 
-def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
+def _call_statvfs(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
     stuck: dict[tuple[str, str], StatvfsCall] = host.cache.get("stuck", {})
-    stuck = {identity: question for identity, question in stuck.items() if not question.answered}
+    stuck = {identity: question for identity, question in stuck.items() if not question.done}
     asked = [(mount, stuck.get(mount.identity) or StatvfsCall(host.calls, mount.path)) for mount in mounts]
     doubtful = []
     for mount, question in asked:
-        if mount.labels[1] in PROMPT:
+        if mount.labels[1] in LOCAL_TYPES:
             question()
         elif mount.identity not in stuck:
             doubtful.append(question)
@@ -125,24 +127,27 @@ def _ask(host: Host, mounts: list[Mount]) -> list[tuple[Mount, StatvfsCall]]:
         # Mounts often share a server: while some hang, the others get less time.
         lane.deadline = deadline / 10 if stuck else deadline
         run_all(lane, doubtful)
-    host.cache["stuck"] = {mount.identity: question for mount, question in asked if not question.answered}
+    host.cache["stuck"] = {mount.identity: question for mount, question in asked if not question.done}
     return asked
 
 
-def _mounts(host: Host) -> list[Mount]:
+def _read_mounts(host: Host) -> list[Mount]:
     try:
         text = host.proc.read("1/mountinfo")
     except OSError:  # a process of another user or namespace
         text = host.proc.read("self/mountinfo")
     if host.cache.get("mountinfo") != text:
-        host.cache["mounts"] = _parse(host, text)
+        host.cache["mounts"] = _parse_mounts(host, text)
         host.cache["mountinfo"] = text
     mounts: list[Mount] = host.cache["mounts"]
     return mounts
 
 
-def _parse(host: Host, text: str) -> list[Mount]:
-    excluded_mounts, excluded_types = pattern(host, EXCLUDE_MOUNTS), pattern(host, EXCLUDE_TYPES)
+def _parse_mounts(host: Host, text: str) -> list[Mount]:
+    excluded_mounts, excluded_types = (
+        compile_option(host, EXCLUDE_MOUNTS),
+        compile_option(host, EXCLUDE_TYPES),
+    )
     visible: dict[str, Mount] = {}
     for line in filter(None, text.split("\n")):
         words, _, tail = line.partition(" - ")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, counter, gauge, info
-from vigie.sources._attributes import measure
+from vigie.sources._attributes import read_measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
@@ -97,37 +97,37 @@ def read(host: Host) -> Iterator[Sample]:
         raise Unavailable("no hwmon driver is loaded")
     if host.cache.get("names") != names:
         host.cache["names"] = names
-        host.cache["facts"], host.cache["readings"] = _survey(host, names)
+        host.cache["facts"], host.cache["readings"] = _find_sensors(host, names)
     yield from host.cache["facts"]
     # Most attributes of a suspended card would resume it.
-    asleep = tuple(f"{CLASS}/{name}/" for name in names if _asleep(host, name))
+    asleep = tuple(f"{CLASS}/{name}/" for name in names if _is_suspended(host, name))
     for metric, labels, path, divisor in host.cache["readings"]:
         if not path.startswith(asleep):
-            yield metric, labels, measure(host, path, divisor)
+            yield metric, labels, read_measure(host, path, divisor)
 
 
-def _asleep(host: Host, name: str) -> bool:
+def _is_suspended(host: Host, name: str) -> bool:
     return host.sys.read_text(f"{CLASS}/{name}/device/power/runtime_status") in ("suspended", "suspending")
 
 
-def _survey(host: Host, names: list[str]) -> tuple[list[Sample], list[SensorReading]]:
+def _find_sensors(host: Host, names: list[str]) -> tuple[list[Sample], list[SensorReading]]:
     facts: list[Sample] = []
     readings: list[SensorReading] = []
-    for name, chip in _chips(host, names).items():
+    for name, chip in _find_chips(host, names).items():
         kind = _clean(host.sys.read_text(f"{CLASS}/{name}/name") or "")
         if kind:
             facts.append((CHIP, (chip, kind), 1))
-        for sensor, paths in _attributes(host, f"{CLASS}/{name}").items():
+        for sensor, paths in _find_attributes(host, f"{CLASS}/{name}").items():
             label = to_printable(host.sys.read_text(paths["label"]) or "") if "label" in paths else ""
             if label:
                 facts.append((LABEL, (chip, sensor, label), 1))
-            readings.extend(_readings((chip, sensor), label, paths))
+            readings.extend(_build_readings((chip, sensor), label, paths))
     return facts, readings
 
 
-def _chips(host: Host, names: list[str]) -> dict[str, str]:
+def _find_chips(host: Host, names: list[str]) -> dict[str, str]:
     """Return the name of each chip: its device path, which is stable across boots."""
-    chips = {name: _place(host, name) for name in names}
+    chips = {name: _build_chip_name(host, name) for name in names}
     shared = Counter(chips.values())
     for name, chip in chips.items():
         if shared[chip] > 1:
@@ -136,7 +136,7 @@ def _chips(host: Host, names: list[str]) -> dict[str, str]:
     return {name: f"{chip}_{name}" if shared[chip] > 1 else chip for name, chip in chips.items()}
 
 
-def _place(host: Host, name: str) -> str:
+def _build_chip_name(host: Host, name: str) -> str:
     path = f"{CLASS}/{name}"
     try:
         here = posixpath.join(CLASS, host.sys.read_link(path))
@@ -150,7 +150,7 @@ def _place(host: Host, name: str) -> str:
     return "_".join(filter(None, bus_and_device)) or _clean(host.sys.read_text(f"{path}/name") or "") or name
 
 
-def _attributes(host: Host, path: str) -> Attributes:
+def _find_attributes(host: Host, path: str) -> Attributes:
     found: Attributes = {}
     for directory in (path, f"{path}/device"):
         for file in host.sys.list_names(directory):
@@ -164,17 +164,17 @@ def _attributes(host: Host, path: str) -> Attributes:
     return found
 
 
-def _readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Iterator[SensorReading]:
+def _build_readings(labels: tuple[str, str], label: str, paths: dict[str, str]) -> Iterator[SensorReading]:
     kind = labels[1].rstrip("0123456789")
     if kind == "freq" and _clean(label):
         labels = (labels[0], _clean(label))  # a clock is identified by its name
     for attribute, path in paths.items():
         if attribute != "label":
-            name, divisor = _name(kind, attribute, "" in paths)
-            yield SensorReading(_row(name), labels, path, divisor)
+            name, divisor = _build_metric_name(kind, attribute, "" in paths)
+            yield SensorReading(_build_reading(name), labels, path, divisor)
 
 
-def _name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:
+def _build_metric_name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:
     """Return the metric name and the divisor."""
     if kind in WHOLE_CHIP:
         return WHOLE_CHIP[kind]
@@ -187,7 +187,7 @@ def _name(kind: str, attribute: str, bare: bool) -> tuple[str, int]:
     return name + suffix, divisor
 
 
-def _row(name: str) -> Metric:
+def _build_reading(name: str) -> Metric:
     row = next(row for row in METRICS if row.matches(name))
     head, star, tail = row.name.partition("*")
     return row.expand(name[len(head) : len(name) - len(tail)]) if star else row

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Metric, Sample, gauge, info
-from vigie.sources._attributes import label, look_again
+from vigie.sources._attributes import read_label, should_search
 from vigie.sources._infiniband_counters import PORT, ROWS, CounterFile
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
@@ -50,18 +50,18 @@ def read(host: Host) -> Iterator[Sample]:
     devices = host.sys.list_directory(TOP)
     if not devices:
         raise Unavailable("no InfiniBand or RoCE adapter")
-    if look_again(host) or host.cache["devices"] != devices:
+    if should_search(host) or host.cache["devices"] != devices:
         host.cache["devices"] = devices
-        host.cache["ports"] = [port for device in devices for port in _ports(host, device)]
+        host.cache["ports"] = [port for device in devices for port in _find_ports(host, device)]
     for device in devices:
         path = f"{TOP}/{device}"
-        facts = (label(host, f"{path}/{file}") for file in ("board_id", "fw_ver", "hca_type"))
+        facts = (read_label(host, f"{path}/{file}") for file in ("board_id", "fw_ver", "hca_type"))
         yield INFO, (to_printable(device), *facts), 1
     for port in host.cache["ports"]:
-        yield from _port(host, port)
+        yield from _build_port(host, port)
 
 
-def _ports(host: Host, device: str) -> Iterator[Port]:
+def _find_ports(host: Host, device: str) -> Iterator[Port]:
     top = f"{TOP}/{device}/ports"
     for name in host.sys.list_names(top):
         if name.isascii() and name.isdecimal():
@@ -74,17 +74,15 @@ def _ports(host: Host, device: str) -> Iterator[Port]:
             yield Port((to_printable(device), name), f"{top}/{name}", rows)
 
 
-def _port(host: Host, port: Port) -> Iterator[Sample]:
-    yield _matched(host, STATE, port, "state", STATE_TEXT, 1)
-    yield _matched(host, PHYSICAL, port, "phys_state", STATE_TEXT, 1)
-    yield _matched(host, RATE, port, "rate", RATE_TEXT, GIGABIT)
+def _build_port(host: Host, port: Port) -> Iterator[Sample]:
+    yield _match(host, STATE, port, "state", STATE_TEXT, 1)
+    yield _match(host, PHYSICAL, port, "phys_state", STATE_TEXT, 1)
+    yield _match(host, RATE, port, "rate", RATE_TEXT, GIGABIT)
     for row in port.rows:
-        yield row.metric, port.labels, _counted(host, f"{port.path}/{row.file}", row.scale)
+        yield row.metric, port.labels, _parse_counter(host, f"{port.path}/{row.file}", row.scale)
 
 
-def _matched(
-    host: Host, metric: Metric, port: Port, file: str, pattern: re.Pattern[str], scale: int
-) -> Sample:
+def _match(host: Host, metric: Metric, port: Port, file: str, pattern: re.Pattern[str], scale: int) -> Sample:
     path = f"{port.path}/{file}"
     text = host.sys.read_text(path)
     match = pattern.match(text or "")
@@ -94,7 +92,7 @@ def _matched(
     return metric, port.labels, None if value is None else value * scale
 
 
-def _counted(host: Host, path: str, scale: float) -> float | None:
+def _parse_counter(host: Host, path: str, scale: float) -> float | None:
     text = host.sys.read_text(path)
     if text is None or text.startswith("N/A"):  # "N/A (no PMA)": not supported by the adapter
         return None

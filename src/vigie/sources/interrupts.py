@@ -37,13 +37,13 @@ def read(host: Host) -> Iterator[Sample]:
             continue
         row = known.get(name)
         if row is None or row[0] != what:
-            row = what, _labels(cpus, name, what)
+            row = what, _build_labels(cpus, name, what)
         rows[name] = row
         yield from zip(repeat(INTERRUPTS), row[1], counts)
     host.cache.update(cpus=cpus, rows=rows)
 
 
-def _labels(cpus: list[str], name: str, what: str) -> list[tuple[str, str, str, str]]:
+def _build_labels(cpus: list[str], name: str, what: str) -> list[tuple[str, str, str, str]]:
     info, *devices = what.split() if name.isdigit() else [" ".join(what.split())]
     return [(cpu, name, info, " ".join(devices)) for cpu in cpus]
 

@@ -10,7 +10,7 @@ from vigie.model import Phase, Sample, counter
 from vigie.sources._kernel_patterns import LogMatch, match_line
 from vigie.sources._kmsg import Kmsg, KmsgUnavailableError
 from vigie.sources._log_files import LogFile
-from vigie.sources._log_lines import LogLine, logged
+from vigie.sources._log_lines import LogLine, parse_logged
 from vigie.sources._log_open_states import OpenStates
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
@@ -27,34 +27,34 @@ METRICS = (
 )
 
 FILES = ("var/log/kern.log", "var/log/messages", "var/log/syslog")
-MOST_OF_A_KIND = 50  # per kind and read: more add nothing
+MAX_PER_KIND = 50  # per kind and read: more add nothing
 
 
 def read(host: Host) -> Iterator[Sample]:
     """Report new messages as events, and yield their number."""
-    _end_those_before_the_boot(host)
-    kmsg = _kmsg(host)
+    _end_before_boot(host)
+    kmsg = _read_kmsg(host)
     if kmsg is not None:
-        yield LINES, ("/dev/kmsg",), _told(host, kmsg.lines(_now(host), _boot(host)))
-        _tell_lost(host, kmsg)
-        kmsg.keep()
+        yield LINES, ("/dev/kmsg",), _report_lines(host, kmsg.lines(_get_now_ms(host), _read_boot_ms(host)))
+        _report_lost(host, kmsg)
+        kmsg.save()
         yield LOST, ("/dev/kmsg",), kmsg.lost
         return
-    journal = _journal(host)
+    journal = _read_journal(host)
     if journal is not None:
         try:
-            yield LINES, ("journal",), _told(host, journal.lines())
-            journal.keep()
+            yield LINES, ("journal",), _report_lines(host, journal.lines())
+            journal.save()
             host.note("/dev/kmsg", f"{host.cache['why']}; reading the journal instead")
             return
         except Unavailable as error:
             host.cache["no journal"] = str(error)
-    path, file, texts = _file(host)
-    yield LINES, (path,), _told(host, _kernel_lines(host, texts))
-    file.keep()
+    path, file, texts = _read_file(host)
+    yield LINES, (path,), _report_lines(host, _parse_kernel_lines(host, texts))
+    file.save()
 
 
-def _told(host: Host, lines: Iterable[LogLine]) -> int:
+def _report_lines(host: Host, lines: Iterable[LogLine]) -> int:
     """Report events of the lines, and return the number of lines since the agent started."""
     kinds: Counter[str] = Counter()
     last = 0
@@ -64,42 +64,42 @@ def _told(host: Host, lines: Iterable[LogLine]) -> int:
         if found is not None:
             kinds[found.kind] += 1
             last = line.time_ms
-            if kinds[found.kind] <= MOST_OF_A_KIND or found.phase is Phase.ENDS:
-                _tell(host, line, found)
+            if kinds[found.kind] <= MAX_PER_KIND or found.phase is Phase.ENDS:
+                _report(host, line, found)
     for kind, times in kinds.items():
-        if times > MOST_OF_A_KIND:
-            host.report_event("flood", f"{times - MOST_OF_A_KIND} more of {kind}", time_ms=last, of=kind)
+        if times > MAX_PER_KIND:
+            host.report_event("flood", f"{times - MAX_PER_KIND} more of {kind}", time_ms=last, of=kind)
     return int(host.cache.get("lines", 0))
 
 
-def _tell(host: Host, line: LogLine, found: LogMatch) -> None:
+def _report(host: Host, line: LogLine, found: LogMatch) -> None:
     kind, what, where, severity, phase = found
-    _states(host).note(kind, where, phase)
+    _get_states(host).record(kind, where, phase)
     host.report_event(kind, what, phase=phase, time_ms=line.time_ms, severity=severity, **where)
 
 
-def _end_those_before_the_boot(host: Host) -> None:
+def _end_before_boot(host: Host) -> None:
     """End states of an earlier boot, such as a reset or a lost link. No message ends them."""
     boot_id = host.proc.read_text("sys/kernel/random/boot_id") if "states" not in host.cache else None
-    for kind, where in _states(host).ended_by(boot_id) if boot_id else ():
-        host.report_event(kind, "", phase=Phase.ENDS, time_ms=_boot(host), severity="info", **where)
+    for kind, where in _get_states(host).ended_by(boot_id) if boot_id else ():
+        host.report_event(kind, "", phase=Phase.ENDS, time_ms=_read_boot_ms(host), severity="info", **where)
 
 
-def _states(host: Host) -> OpenStates:
+def _get_states(host: Host) -> OpenStates:
     if "states" not in host.cache:
         host.cache["states"] = OpenStates(host.persistent)
     states: OpenStates = host.cache["states"]
     return states
 
 
-def _tell_lost(host: Host, kmsg: Kmsg) -> None:
+def _report_lost(host: Host, kmsg: Kmsg) -> None:
     lost = kmsg.lost - host.cache.get("lost", 0)
     if lost:
         host.cache["lost"] = kmsg.lost
         host.report_event("kernel_log_gap", f"{lost} kernel messages were overwritten before they were read")
 
 
-def _kmsg(host: Host) -> Kmsg | None:
+def _read_kmsg(host: Host) -> Kmsg | None:
     if "kmsg" not in host.cache:
         try:
             boot_id = host.proc.read_text("sys/kernel/random/boot_id") or ""
@@ -112,7 +112,7 @@ def _kmsg(host: Host) -> Kmsg | None:
     return found
 
 
-def _journal(host: Host) -> Journal | None:
+def _read_journal(host: Host) -> Journal | None:
     if "journal" not in host.cache:
         from vigie.sources._journal import (
             Journal,
@@ -126,7 +126,7 @@ def _journal(host: Host) -> Journal | None:
     return found
 
 
-def _file(host: Host) -> tuple[str, LogFile, list[str]]:
+def _read_file(host: Host) -> tuple[str, LogFile, list[str]]:
     """Return the first readable log file and its new lines."""
     reasons = [host.cache["why"], host.cache["no journal"]]
     for path in FILES:
@@ -142,24 +142,24 @@ def _file(host: Host) -> tuple[str, LogFile, list[str]]:
     raise Unavailable("; ".join(reasons))
 
 
-def _kernel_lines(host: Host, texts: list[str]) -> Iterator[LogLine]:
-    now, (_, offset) = _now(host), host.calls.time_zone()
+def _parse_kernel_lines(host: Host, texts: list[str]) -> Iterator[LogLine]:
+    now, (_, offset) = _get_now_ms(host), host.calls.time_zone()
     for text in texts:
-        line = logged(text, now, offset)
+        line = parse_logged(text, now, offset)
         if line is not None:
             yield line
 
 
-def _now(host: Host) -> int:
+def _get_now_ms(host: Host) -> int:
     return round(host.calls.time() * 1000)
 
 
-def _boot(host: Host) -> int:
+def _read_boot_ms(host: Host) -> int:
     """Return the boot time in Unix milliseconds."""
     uptime = parse_number(host.proc.read("uptime").partition(" ")[0])
     if uptime is None:
         raise ValueError("/proc/uptime has no number")
-    return _now(host) - round(uptime * 1000)
+    return _get_now_ms(host) - round(uptime * 1000)
 
 
 SOURCE = Source("kernel_log", METRICS, read)

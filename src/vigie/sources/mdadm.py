@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge
-from vigie.sources._attributes import count
+from vigie.sources._attributes import read_count
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
@@ -51,17 +51,17 @@ def read(host: Host) -> Iterator[Sample]:
         raise Unavailable("no software RAID")
     for start, end in zip(headings, [*headings[1:], len(lines)]):
         name, heading = lines[start].split(" : ", 1)
-        array = _array(heading, lines[start + 1 : end])
+        array = _parse_array(heading, lines[start + 1 : end])
         if array is None:
             host.note(f"/proc/mdstat {name}", "cannot parse the lines of this array")
         else:
             device = to_printable(name)
-            yield from _samples(device, heading, array)
-            yield RAID_DISKS, (device,), count(host, f"block/{name}/md/raid_disks")
-            yield DEGRADED, (device,), count(host, f"block/{name}/md/degraded")
+            yield from _build_samples(device, heading, array)
+            yield RAID_DISKS, (device,), read_count(host, f"block/{name}/md/raid_disks")
+            yield DEGRADED, (device,), read_count(host, f"block/{name}/md/degraded")
 
 
-def _samples(name: str, heading: str, array: Array) -> Iterator[Sample]:
+def _build_samples(name: str, heading: str, array: Array) -> Iterator[Sample]:
     for state in STATES:
         yield STATE, (name, state), int(state == array.state)
     yield DISKS, (name, "active"), array.active
@@ -72,10 +72,10 @@ def _samples(name: str, heading: str, array: Array) -> Iterator[Sample]:
     yield SYNCED, (name,), array.synced
 
 
-def _array(heading: str, body: list[str]) -> Array | None:
+def _parse_array(heading: str, body: list[str]) -> Array | None:
     state = heading.split(" ", 1)[0]
     size = SIZE.match(body[0]) if body else None
-    disks = _disks(state, heading, body[0]) if body else None
+    disks = _parse_disks(state, heading, body[0]) if body else None
     if state not in ("active", "inactive") or size is None or disks is None:
         return None
     active, required = disks
@@ -83,18 +83,18 @@ def _array(heading: str, body: list[str]) -> Array | None:
     for line in body[1:]:
         for word, meaning in PROGRESS:
             if word in line:
-                return Array(meaning, active, required, blocks, _done(line))
+                return Array(meaning, active, required, blocks, _parse_progress(line))
     return Array(state, active, required, blocks, blocks)
 
 
-def _done(line: str) -> int | None:
+def _parse_progress(line: str) -> int | None:
     if "DELAYED" in line or "PENDING" in line:  # pending
         return 0
     match = BLOCKS_DONE.search(line)
     return int(match.group(1)) if match else None
 
 
-def _disks(state: str, heading: str, status: str) -> tuple[int, int] | None:
+def _parse_disks(state: str, heading: str, status: str) -> tuple[int, int] | None:
     """Return the active and the total number of disks."""
     if " raid0 " in heading or " linear " in heading:
         members = heading.count("[")  # these levels have no redundancy

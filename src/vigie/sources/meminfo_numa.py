@@ -79,7 +79,7 @@ def read(host: Host) -> Iterator[Sample]:
     if nodes is None:
         raise Unavailable("the kernel has no NUMA support")
     if "usage" not in host.cache:
-        host.cache.update(usage=Fields(2, _usage), places=Fields(0, _place))
+        host.cache.update(usage=Fields(2, _read_usage), places=Fields(0, _find_field))
     for node in parse_number_list(nodes):
         labels = (str(node),)
         for file, fields in (("meminfo", host.cache["usage"]), ("numastat", host.cache["places"])):
@@ -89,7 +89,7 @@ def read(host: Host) -> Iterator[Sample]:
                 yield from fields.samples(host, f"/sys/{path}", text, labels)
 
 
-def _usage(name: str, _in_kilobytes: bool) -> Metric | None:
+def _read_usage(name: str, _in_kilobytes: bool) -> Metric | None:
     word = name.rstrip(":").replace("(", "_").replace(")", "")
     metric = WANTED.get(word)
     if metric is None and word.isascii() and word.isidentifier():
@@ -97,7 +97,7 @@ def _usage(name: str, _in_kilobytes: bool) -> Metric | None:
     return metric
 
 
-def _place(name: str, _in_kilobytes: bool) -> Metric | None:
+def _find_field(name: str, _in_kilobytes: bool) -> Metric | None:
     return WANTED.get(name + "_total")
 
 

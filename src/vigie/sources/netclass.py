@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, counter, gauge, info
-from vigie.sources._attributes import pattern
+from vigie.sources._attributes import compile_option
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 from vigie.sources.netdev import EXCLUDE
@@ -87,34 +87,34 @@ class Interface(NamedTuple):
 
     texts: dict[str, str]
     samples: list[Sample]
-    refused: list[str]
+    unreadable: list[str]
 
 
 UNKNOWN = Interface({}, [], [])
 
 
 def read(host: Host) -> Iterator[Sample]:
-    unwanted = pattern(host, EXCLUDE)
+    unwanted = compile_option(host, EXCLUDE)
     known: dict[str, Interface] = host.cache.get("interfaces", {})
     now = host.cache["interfaces"] = {}
     for name in host.sys.list_directory("class/net"):
         if name != "bonding_masters" and not unwanted.search(name):
-            now[name] = _looked_at(host, name, known.get(name, UNKNOWN))
+            now[name] = _refresh(host, name, known.get(name, UNKNOWN))
             yield from now[name].samples
 
 
-def _looked_at(host: Host, name: str, before: Interface) -> Interface:
+def _refresh(host: Host, name: str, before: Interface) -> Interface:
     path = f"class/net/{name}/"
-    texts, refused = _texts(host, path, before)
+    texts, refused = _read_attributes(host, path, before)
     if texts == before.texts:
-        return before._replace(refused=refused)
+        return before._replace(unreadable=refused)
     notes = len(host.notes)
-    samples = list(_interface(host, name, path, dict(texts)))
+    samples = list(_build_samples(host, name, path, dict(texts)))
     # Invalid attributes are parsed again at the next read, so that they stay noted.
     return Interface(texts if len(host.notes) == notes else {}, samples, refused)
 
 
-def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Iterator[Sample]:
+def _build_samples(host: Host, name: str, path: str, texts: dict[str, str]) -> Iterator[Sample]:
     if not texts:
         return
     device = (name,)
@@ -136,12 +136,12 @@ def _interface(host: Host, name: str, path: str, texts: dict[str, str]) -> Itera
             yield NUMBERS[attribute], device, value
 
 
-def _texts(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:
+def _read_attributes(host: Host, path: str, before: Interface) -> tuple[dict[str, str], list[str]]:
     """Return the readable attributes, and the unreadable ones."""
     flags, errors = host.sys.read_texts(path, FLAGS_ONLY)
     # The kernel rejects speed, carrier and others while an interface is down, until its flags
     # change.
-    refused = before.refused if flags.get("flags") == before.texts.get("flags") else []
+    refused = before.unreadable if flags.get("flags") == before.texts.get("flags") else []
     wanted = [name for name in ATTRIBUTES if name not in refused] if refused else ATTRIBUTES
     texts, more = host.sys.read_texts(path, wanted)
     errors.update(more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter
-from vigie.sources._attributes import pattern
+from vigie.sources._attributes import compile_option
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption, check_regex
 
@@ -52,7 +52,7 @@ EXCLUDE = SourceOption("exclude", "", "Interfaces to exclude, as a regular expre
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the counters of every interface that is not excluded."""
-    unwanted = pattern(host, EXCLUDE)
+    unwanted = compile_option(host, EXCLUDE)
     for line in filter(None, host.proc.read("net/dev").split("\n")[2:]):
         name, _, rest = line.partition(":")
         name = name.strip()

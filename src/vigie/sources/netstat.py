@@ -64,7 +64,7 @@ WORDS = {metric: metric.name[len(PREFIX) :].split("_") for metric in METRICS}
 BY_FIELD = {(protocol, field): metric for metric, (protocol, field) in WORDS.items() if "6" not in protocol}
 PROTOCOLS = {protocol for protocol, _ in BY_FIELD}
 # In the order of the file.
-SIX = [("\n" + protocol + field, metric) for metric, (protocol, field) in WORDS.items() if "6" in protocol]
+SNMP6 = [("\n" + protocol + field, metric) for metric, (protocol, field) in WORDS.items() if "6" in protocol]
 
 Places = tuple[str, int, list[tuple[int, Metric]]]
 
@@ -80,11 +80,11 @@ def read(host: Host) -> Iterator[Sample]:
         for names, numbers in zip(lines, lines[1:]):
             protocol, colon, _ = names.partition(":")
             if protocol in PROTOCOLS and numbers.startswith(protocol + colon):
-                yield from _fields(host, protocol, names, numbers.split())
-    yield from _six(host, texts[2] or "")
+                yield from _parse_fields(host, protocol, names, numbers.split())
+    yield from _parse_snmp6(host, texts[2] or "")
 
 
-def _fields(host: Host, protocol: str, names: str, numbers: list[str]) -> Iterator[Sample]:
+def _parse_fields(host: Host, protocol: str, names: str, numbers: list[str]) -> Iterator[Sample]:
     known: dict[str, Places] = host.cache
     if protocol not in known or known[protocol][0] != names:
         fields = names.split()
@@ -103,11 +103,11 @@ def _fields(host: Host, protocol: str, names: str, numbers: list[str]) -> Iterat
         yield metric, (), number
 
 
-def _six(host: Host, text: str) -> Iterator[Sample]:
+def _parse_snmp6(host: Host, text: str) -> Iterator[Sample]:
     # Each line is a name, blanks and a number. Searching for a few is faster than splitting all.
     text = f"\n{text}\n"
     end = 0
-    for name, metric in SIX:
+    for name, metric in SNMP6:
         start = text.find(name, end)
         if start < 0:
             start = text.find(name)  # another kernel, another order

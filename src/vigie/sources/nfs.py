@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter
-from vigie.sources._nfs import V2, V3, figures, lines, requests
+from vigie.sources._nfs import V2, V3, parse_lines, yield_figures, yield_requests
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
@@ -44,9 +44,9 @@ WIDTHS = {"net": 4, "rpc": 3, "proc2": 1, "proc3": 1, "proc4": 1}
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield traffic, then requests."""
-    found = lines(host, "net/rpc/nfs", WIDTHS)
-    yield from figures(found, FIGURES)
-    yield from requests(host, found, REQUESTS, PROTOCOLS)
+    found = parse_lines(host, "net/rpc/nfs", WIDTHS)
+    yield from yield_figures(found, FIGURES)
+    yield from yield_requests(host, found, REQUESTS, PROTOCOLS)
 
 
 SOURCE = Source("nfs", METRICS, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Sample, counter, gauge
-from vigie.sources._nfs import UNCOUNTED, V2, V3, figures, lines, requests
+from vigie.sources._nfs import TRAILING_COLUMNS, V2, V3, parse_lines, yield_figures, yield_requests
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
@@ -54,8 +54,8 @@ V4 = (
     "Renew RestoreFH SaveFH SecInfo SetAttr - - Verify Write RelLockOwner"
 )
 PROTOCOLS = (
-    ("proc2", "2", V2.replace("Null", UNCOUNTED).split()),
-    ("proc3", "3", V3.replace("Null", UNCOUNTED).split()),
+    ("proc2", "2", V2.replace("Null", TRAILING_COLUMNS).split()),
+    ("proc3", "3", V3.replace("Null", TRAILING_COLUMNS).split()),
     ("proc4ops", "4", V4.split()),
 )
 WIDTHS = {
@@ -75,9 +75,9 @@ WIDTHS = {
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield statistics, then requests."""
-    found = lines(host, "net/rpc/nfsd", WIDTHS)
-    yield from figures(found, FIGURES)
-    yield from requests(host, found, REQUESTS, PROTOCOLS)
+    found = parse_lines(host, "net/rpc/nfsd", WIDTHS)
+    yield from yield_figures(found, FIGURES)
+    yield from yield_requests(host, found, REQUESTS, PROTOCOLS)
 
 
 SOURCE = Source("nfsd", METRICS, read)

@@ -10,21 +10,21 @@ from vigie.model.node import normalize_pci_bus_id
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.driver import NvmlDriver
-from vigie.sources._nvml.fields import TOO_HOT, FieldRow
+from vigie.sources._nvml.fields import MAX_CELSIUS, FieldRow
 from vigie.sources._nvml.gpu import DCGM, FieldRows, NvmlGpu
-from vigie.sources._nvml.memory import MemoryAmounts, memory_of
+from vigie.sources._nvml.memory import MemoryAmounts, read_memory
 from vigie.sources._nvml.samples import (
     FixedSeries,
     GpuReader,
     GpuReading,
     SampleBlockCache,
     Value,
-    driver_of,
-    fixed_series,
+    build_fixed_series,
+    get_driver,
     read_all,
     read_one,
-    samples,
-    tell_lost,
+    read_samples,
+    report_lost,
 )
 from vigie.sources.core.driver import GpuDriver
 from vigie.sources.core.host import Host
@@ -112,7 +112,7 @@ REASONS = (
     *("gpu_idle", "clocks_setting", "power_cap", "hw_slowdown", "sync_boost", "sw_thermal", "hw_thermal"),
     *("hw_power_brake", "display_clocks", "board_limit", "reliability"),
 )
-UNTOLD = "drivers before 510 do not report it, and count it as used"
+UNREPORTED = "drivers before 510 do not report it, and count it as used"
 BITS = tuple(enumerate(REASONS))[1:]  # an idle GPU is not throttled
 MEMORY = (FB_TOTAL, FB_FREE, FB_USED, FB_USED_PERCENT, FB_RESERVED)
 OF_PARTS = FieldRows((metric, ()) for metric in MEMORY)
@@ -121,14 +121,14 @@ OF_PARTS = FieldRows((metric, ()) for metric in MEMORY)
 def read(host: Host) -> list[Sample]:
     """Return the fast metrics of every GPU, and report its events."""
     try:
-        return samples(host, READERS, listen=True)
+        return read_samples(host, READERS, listen=True)
     finally:  # especially when no GPU can be read
-        tell_lost(host)
-        _tell_xids(host)
+        report_lost(host)
+        _report_xids(host)
 
 
-def _tell_xids(host: Host) -> None:
-    for gpu, xid in driver_of(host).xids():
+def _report_xids(host: Host) -> None:
+    for gpu, xid in get_driver(host).xids():
         gpu.last_xid = xid
         host.report_event(
             "xid",
@@ -141,108 +141,113 @@ def _tell_xids(host: Host) -> None:
         )
 
 
-def _load(gpu: NvmlGpu) -> Sequence[Value]:
+def _read_utilization(gpu: NvmlGpu) -> Sequence[Value]:
     answer = abi.Utilization()
-    gpu.ask("nvmlDeviceGetUtilizationRates", byref(answer))
+    gpu.call("nvmlDeviceGetUtilizationRates", byref(answer))
     busy, memory = answer.gpu, answer.memory
     return busy, memory, busy / 100, memory / 100
 
 
-def _memory(gpu: NvmlGpu) -> Sequence[Value]:
-    whole = memory_of(gpu, gpu.handle)
-    return *_amounts(whole), whole.used, whole.total
+def _read_memory(gpu: NvmlGpu) -> Sequence[Value]:
+    whole = read_memory(gpu, gpu.handle)
+    return *_convert_amounts(whole), whole.used, whole.total
 
 
-def _parts(gpu: NvmlGpu) -> list[SampleBlockCache]:
-    return [SampleBlockCache(OF_PARTS, _amounts(memory_of(gpu, part.handle)), part) for part in gpu.parts]
+def _read_instances(gpu: NvmlGpu) -> list[SampleBlockCache]:
+    return [
+        SampleBlockCache(OF_PARTS, _convert_amounts(read_memory(gpu, part.handle)), part)
+        for part in gpu.parts
+    ]
 
 
-def _amounts(amount: MemoryAmounts) -> tuple[Value, ...]:
+def _convert_amounts(amount: MemoryAmounts) -> tuple[Value, ...]:
     usable = amount.total - (amount.reserved or 0)
     return (
         *(amount.total >> 20, amount.free >> 20, amount.used >> 20),
         amount.used / usable if usable else "no memory",
-        UNTOLD if amount.reserved is None else amount.reserved >> 20,
+        UNREPORTED if amount.reserved is None else amount.reserved >> 20,
     )
 
 
-def _temperature(gpu: NvmlGpu) -> Sequence[Value]:
-    return (_plausible(gpu.number("nvmlDeviceGetTemperature", 0)),) * 2
+def _read_temperature(gpu: NvmlGpu) -> Sequence[Value]:
+    return (_check_temperature(gpu.read_int("nvmlDeviceGetTemperature", 0)),) * 2
 
 
-def _power(gpu: NvmlGpu) -> Sequence[Value]:
-    return (gpu.number("nvmlDeviceGetPowerUsage") / 1000,) * 2
+def _read_power(gpu: NvmlGpu) -> Sequence[Value]:
+    return (gpu.read_int("nvmlDeviceGetPowerUsage") / 1000,) * 2
 
 
-def _codec(metric: Metric, function: str) -> FixedSeries:
+def _read_codec(metric: Metric, function: str) -> FixedSeries:
     def load(gpu: NvmlGpu) -> Sequence[Value]:
         percent, window = c_uint(), c_uint()
-        gpu.ask(function, byref(percent), byref(window))
+        gpu.call(function, byref(percent), byref(window))
         return (percent.value,)
 
-    return fixed_series(load, metric)
+    return build_fixed_series(load, metric)
 
 
-def _reasons(gpu: NvmlGpu) -> Sequence[Value]:
+def _read_reasons(gpu: NvmlGpu) -> Sequence[Value]:
     new = gpu.library.has("nvmlDeviceGetCurrentClocksEventReasons")
-    mask = gpu.long(f"nvmlDeviceGetCurrentClocks{'Event' if new else 'Throttle'}Reasons")
+    mask = gpu.read_long(f"nvmlDeviceGetCurrentClocks{'Event' if new else 'Throttle'}Reasons")
     return [mask, *(mask >> bit & 1 for bit, _ in BITS)]
 
 
-def _fields(gpu: NvmlGpu) -> Sequence[Value]:
-    values, times = fields.ask(gpu, "tick", KEYS)
+def _read_fields(gpu: NvmlGpu) -> Sequence[Value]:
+    values, times = fields.read_fields(gpu, "tick", KEYS)
     heat, sent, received = values[-3:]
-    heat = heat if isinstance(heat, str) else _plausible(heat)
-    return [*values[:-3], heat, heat, _nvlink(gpu, sent, received, times[-2])]
+    heat = heat if isinstance(heat, str) else _check_temperature(heat)
+    return [*values[:-3], heat, heat, _read_nvlink(gpu, sent, received, times[-2])]
 
 
-def _nvlink(gpu: NvmlGpu, sent: Value, received: Value, time: int) -> Value:
+def _read_nvlink(gpu: NvmlGpu, sent: Value, received: Value, time: int) -> Value:
     """Return the rate since the last read, by the driver's timestamps."""
     if isinstance(sent, str) or isinstance(received, str):
         return sent if isinstance(sent, str) else received
     kibibytes = sent + received
-    before = gpu.memory.get("nvlink")
-    gpu.memory["nvlink"] = kibibytes, time
+    before = gpu.cache.get("nvlink")
+    gpu.cache["nvlink"] = kibibytes, time
     if before is None or time <= before[1] or kibibytes < before[0]:
         return "rates need two readings"
     return float((kibibytes - before[0]) / ((time - before[1]) / 1e6) / 1000)
 
 
-def _plausible(degrees: float) -> Value:
-    return f"invalid temperature {degrees:g}" if degrees > TOO_HOT else degrees
+def _check_temperature(degrees: float) -> Value:
+    return f"invalid temperature {degrees:g}" if degrees > MAX_CELSIUS else degrees
 
 
-def _identity(gpu: NvmlGpu) -> Iterator[GpuReading]:
+def _read_identity(gpu: NvmlGpu) -> Iterator[GpuReading]:
     yield GpuReading(_gpu.INFO, 1, (gpu.pci, gpu.driver))
-    if "events" in gpu.missing:
-        yield GpuReading(XID_ERRORS, None, why=gpu.missing["events"])
+    if "events" in gpu.unsupported:
+        yield GpuReading(XID_ERRORS, None, why=gpu.unsupported["events"])
     else:
         xid = gpu.last_xid
         yield GpuReading(XID_ERRORS, xid, (str(xid), find_xid(xid).name) if xid else ("", ""))
 
 
 READERS = (
-    GpuReader((_gpu.INFO, XID_ERRORS), _identity),
+    GpuReader((_gpu.INFO, XID_ERRORS), _read_identity),
     read_all(
-        fixed_series(_load, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
-        fixed_series(_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
-        fixed_series(_temperature, GPU_TEMP, _gpu.TEMPERATURE),
-        fixed_series(_power, POWER_USAGE, _gpu.POWER),
+        build_fixed_series(_read_utilization, GPU_UTIL, MEM_COPY_UTIL, _gpu.BUSY, _gpu.MEMORY_BUSY),
+        build_fixed_series(_read_memory, *MEMORY, _gpu.MEMORY_USED, _gpu.MEMORY_TOTAL),
+        build_fixed_series(_read_temperature, GPU_TEMP, _gpu.TEMPERATURE),
+        build_fixed_series(_read_power, POWER_USAGE, _gpu.POWER),
         read_one("nvmlDeviceGetClockInfo", (SM_CLOCK, 1), (_gpu.CLOCK, 1e6), arguments=(abi.CLOCK_SM,)),
         read_one(
             "nvmlDeviceGetClockInfo", (MEM_CLOCK, 1), (_gpu.MEMORY_CLOCK, 1e6), arguments=(abi.CLOCK_MEMORY,)
         ),
-        _codec(ENC_UTIL, "nvmlDeviceGetEncoderUtilization"),
-        _codec(DEC_UTIL, "nvmlDeviceGetDecoderUtilization"),
-        fixed_series(_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)),
+        _read_codec(ENC_UTIL, "nvmlDeviceGetEncoderUtilization"),
+        _read_codec(DEC_UTIL, "nvmlDeviceGetDecoderUtilization"),
+        build_fixed_series(
+            _read_reasons, EVENT_REASONS, *((_gpu.THROTTLED, (reason,)) for _, reason in BITS)
+        ),
         read_one("nvmlDeviceGetPerformanceState", (PSTATE, 1)),
-        fixed_series(
-            _fields,
+        build_fixed_series(
+            _read_fields,
             *(row.metric for row in FIELDS),
             *(MEMORY_TEMP, _gpu.MEMORY_TEMPERATURE, NVLINK_BANDWIDTH),
         ),
     ),
-    GpuReader(MEMORY, _parts),
+    GpuReader(MEMORY, _read_instances),
 )
 
 SOURCE = Source("nvidia", METRICS, read, slow=True)

@@ -9,9 +9,16 @@ from vigie.model import Sample, counter, gauge, info
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.fields import FieldRow
-from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, NvmlGpu, text
+from vigie.sources._nvml.gpu import DCGM, PERMANENT_ERRORS, NvmlGpu, read_text
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import GpuReader, GpuReading, fixed_series, read_all, read_one, samples
+from vigie.sources._nvml.samples import (
+    GpuReader,
+    GpuReading,
+    build_fixed_series,
+    read_all,
+    read_one,
+    read_samples,
+)
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source
 
@@ -81,62 +88,65 @@ FIELDS = (
     FieldRow(REMAP_PENDING, 144),
     FieldRow(REMAP_FAILURE, 145),
 )
-FABRIC_VERSION = abi.version_of(abi.FabricInfo2, 2)
+FABRIC_VERSION = abi.struct_version(abi.FabricInfo2, 2)
 NO_FABRIC = 0  # the state of a GPU outside a fabric
 
 
 def read(host: Host) -> list[Sample]:
     """Return the slow metrics of every GPU."""
-    return samples(host, READERS)
+    return read_samples(host, READERS)
 
 
-def _board(gpu: NvmlGpu) -> Iterator[GpuReading]:
-    if "board" not in gpu.memory:
-        gpu.memory["board"] = _text(gpu, "nvmlDeviceGetSerial"), _text(gpu, "nvmlDeviceGetVbiosVersion")
-    there = any(gpu.memory["board"])
-    yield GpuReading(BOARD, 1 if there else None, gpu.memory["board"], why="not supported by this GPU")
+def _read_board(gpu: NvmlGpu) -> Iterator[GpuReading]:
+    if "board" not in gpu.cache:
+        gpu.cache["board"] = (
+            _read_text(gpu, "nvmlDeviceGetSerial"),
+            _read_text(gpu, "nvmlDeviceGetVbiosVersion"),
+        )
+    there = any(gpu.cache["board"])
+    yield GpuReading(BOARD, 1 if there else None, gpu.cache["board"], why="not supported by this GPU")
 
 
-def _text(gpu: NvmlGpu, function: str) -> str:
+def _read_text(gpu: NvmlGpu, function: str) -> str:
     try:
-        return text(gpu.library, function, gpu.handle, 32)
+        return read_text(gpu.library, function, gpu.handle, 32)
     except NvmlError as error:
-        if error.code in FOR_GOOD:
+        if error.code in PERMANENT_ERRORS:
             return ""
         raise
 
 
-def _retired(gpu: NvmlGpu) -> Iterator[GpuReading]:
+def _read_retired_pages(gpu: NvmlGpu) -> Iterator[GpuReading]:
     room = 64
     count, pages = c_uint(room), (c_ulonglong * room)()
     try:
-        gpu.ask("nvmlDeviceGetRetiredPages", 0, byref(count), pages)
+        gpu.call("nvmlDeviceGetRetiredPages", 0, byref(count), pages)
     except NvmlError as error:
         if error.code != abi.INSUFFICIENT_SIZE:
             raise
     yield GpuReading(RETIRED_SBE, count.value)
 
 
-def _licensed(gpu: NvmlGpu) -> Iterator[GpuReading]:
+def _read_license(gpu: NvmlGpu) -> Iterator[GpuReading]:
     answer = abi.LicensableFeatures()
-    gpu.ask("nvmlDeviceGetGridLicensableFeatures_v4", byref(answer))
+    gpu.call("nvmlDeviceGetGridLicensableFeatures_v4", byref(answer))
     there = min(answer.licensableFeaturesCount, len(answer.gridLicensableFeatures))
     features = answer.gridLicensableFeatures[:there] if answer.isGridLicenseSupported else ()
     yield GpuReading(LICENSED, int(any(feature.featureState for feature in features)))
 
 
-def _mig(gpu: NvmlGpu) -> Iterator[GpuReading]:
+def _read_mig(gpu: NvmlGpu) -> Iterator[GpuReading]:
     current, pending = c_uint(), c_uint()
-    gpu.ask("nvmlDeviceGetMigMode", byref(current), byref(pending))
-    gpu.look_for_parts()
+    gpu.call("nvmlDeviceGetMigMode", byref(current), byref(pending))
+    gpu.find_instances()
     yield GpuReading(MIG_MODE, current.value)
     for part in gpu.parts:
         yield GpuReading(MIG_INSTANCE, 1, (str(part.instance), part.profile, part.uuid))
 
 
-def _fabric(gpu: NvmlGpu) -> Iterator[GpuReading]:
+def _read_fabric(gpu: NvmlGpu) -> Iterator[GpuReading]:
     answer = abi.FabricInfo2(version=FABRIC_VERSION)
-    gpu.ask("nvmlDeviceGetGpuFabricInfoV", byref(answer))
+    gpu.call("nvmlDeviceGetGpuFabricInfoV", byref(answer))
     if answer.state == NO_FABRIC:
         for metric in (FABRIC, FABRIC_STATUS):
             yield GpuReading(metric, None, why="the GPU is not part of a fabric")
@@ -145,14 +155,14 @@ def _fabric(gpu: NvmlGpu) -> Iterator[GpuReading]:
     yield GpuReading(FABRIC_STATUS, answer.status)
 
 
-def _fan(gpu: NvmlGpu) -> tuple[float, float]:
-    percent = gpu.number("nvmlDeviceGetFanSpeed")
+def _read_fan(gpu: NvmlGpu) -> tuple[float, float]:
+    percent = gpu.read_int("nvmlDeviceGetFanSpeed")
     return percent, percent / 100
 
 
 READERS = (
     read_all(
-        fields.fixed_fields("health", FIELDS),
+        fields.build_fixed_fields("health", FIELDS),
         read_one("nvmlDeviceGetPcieReplayCounter", (REPLAYS, 1)),
         read_one("nvmlDeviceGetPowerManagementLimit", (MANAGEMENT_LIMIT, 0.001)),
         read_one("nvmlDeviceGetEnforcedPowerLimit", (ENFORCED_LIMIT, 0.001), (_gpu.POWER_LIMIT, 0.001)),
@@ -163,13 +173,13 @@ READERS = (
         read_one("nvmlDeviceGetMaxPcieLinkGeneration", (MAX_LINK_GEN, 1), (_gpu.PCIE_GENERATION_MAX, 1)),
         read_one("nvmlDeviceGetCurrPcieLinkWidth", (LINK_WIDTH, 1), (_gpu.PCIE_WIDTH, 1)),
         read_one("nvmlDeviceGetMaxPcieLinkWidth", (MAX_LINK_WIDTH, 1), (_gpu.PCIE_WIDTH_MAX, 1)),
-        fixed_series(_fan, FAN_SPEED, _gpu.FAN),
+        build_fixed_series(_read_fan, FAN_SPEED, _gpu.FAN),
     ),
-    GpuReader((BOARD,), _board),
-    GpuReader((RETIRED_SBE,), _retired),
-    GpuReader((LICENSED,), _licensed),
-    GpuReader((MIG_MODE,), _mig),
-    GpuReader((FABRIC, FABRIC_STATUS), _fabric),
+    GpuReader((BOARD,), _read_board),
+    GpuReader((RETIRED_SBE,), _read_retired_pages),
+    GpuReader((LICENSED,), _read_license),
+    GpuReader((MIG_MODE,), _read_mig),
+    GpuReader((FABRIC, FABRIC_STATUS), _read_fabric),
 )
 
 SOURCE = Source("nvidia_health", METRICS, read, slow=True, every=30)

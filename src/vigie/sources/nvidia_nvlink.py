@@ -8,9 +8,9 @@ from vigie.model import Metric, Sample, counter, gauge
 from vigie.sources import _gpu
 from vigie.sources._nvml import abi, fields
 from vigie.sources._nvml.fields import FieldRow
-from vigie.sources._nvml.gpu import DCGM, FOR_GOOD, NvmlGpu
+from vigie.sources._nvml.gpu import DCGM, PERMANENT_ERRORS, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import GpuReader, GpuReading, read_all, samples
+from vigie.sources._nvml.samples import GpuReader, GpuReading, read_all, read_samples
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption
 
@@ -43,58 +43,58 @@ KINDS = ("replay", "recovery", "crc_flit", "crc_data")  # by NVML's number
 DATA_SENT, DATA_RECEIVED = 138, 139  # fields, in KiB
 
 
-def true_or_false(text: str) -> None:
+def check_bool(text: str) -> None:
     """Raise ValueError unless the text is true or false."""
     if text not in ("true", "false"):
-        raise ValueError("use true or false")
+        raise ValueError("should be true or false")
 
 
 LINK_RATES = SourceOption(
-    "link_rates", "false", "true: also DCGM_FI_DEV_NVLINK_BANDWIDTH_L*, one series per link.", true_or_false
+    "link_rates", "false", "true: also DCGM_FI_DEV_NVLINK_BANDWIDTH_L*, one series per link.", check_bool
 )
-LINKS = tuple(BANDWIDTH.expand(str(link)) for link in range(abi.MOST_LINKS))
+LINKS = tuple(BANDWIDTH.expand(str(link)) for link in range(abi.MAX_LINKS))
 
 
 def read(host: Host) -> list[Sample]:
     """Return state, traffic and errors of every link."""
     rates = host.options.get(LINK_RATES.name) == "true"
-    return samples(host, READERS if rates else READERS_WITHOUT_RATES)
+    return read_samples(host, READERS if rates else READERS_WITHOUT_RATES)
 
 
-def _states(gpu: NvmlGpu) -> Iterator[GpuReading]:
+def _read_states(gpu: NvmlGpu) -> Iterator[GpuReading]:
     found = []
-    for link in gpu.memory.get("links", range(abi.MOST_LINKS)):
+    for link in gpu.cache.get("links", range(abi.MAX_LINKS)):
         try:
-            active = gpu.number("nvmlDeviceGetNvLinkState", link)
+            active = gpu.read_int("nvmlDeviceGetNvLinkState", link)
         except NvmlError as error:
             if link and error.code == abi.INVALID_ARGUMENT:
                 break  # no more links
-            if link and error.code in FOR_GOOD:
+            if link and error.code in PERMANENT_ERRORS:
                 continue
             raise
         found.append(link)
         yield GpuReading(UP, active, (str(link),))
-    gpu.memory["links"] = found
+    gpu.cache["links"] = found
 
 
-def _errors(gpu: NvmlGpu) -> Iterator[GpuReading]:
-    for link in gpu.memory.get("links", ()):
+def _read_errors(gpu: NvmlGpu) -> Iterator[GpuReading]:
+    for link in gpu.cache.get("links", ()):
         for number, kind in enumerate(KINDS):
             try:
-                count = gpu.long("nvmlDeviceGetNvLinkErrorCounter", link, number)
+                count = gpu.read_long("nvmlDeviceGetNvLinkErrorCounter", link, number)
             except NvmlError as error:  # noqa: PERF203 - newer links lack some kinds
-                if error.code not in FOR_GOOD:
+                if error.code not in PERMANENT_ERRORS:
                     raise
                 yield GpuReading(ERRORS, None, why=str(error))
             else:
                 yield GpuReading(ERRORS, count, (str(link), kind))
 
 
-def _traffic(gpu: NvmlGpu) -> Iterator[GpuReading]:
-    links: list[int] = gpu.memory.get("links", [])
+def _read_traffic(gpu: NvmlGpu) -> Iterator[GpuReading]:
+    links: list[int] = gpu.cache.get("links", [])
     keys = [(field, link) for link in links for field in (DATA_SENT, DATA_RECEIVED)]
-    answers = fields.ask(gpu, "links", keys)
-    before: dict[int, tuple[float, int]] = gpu.memory.setdefault("traffic", {})
+    answers = fields.read_fields(gpu, "links", keys)
+    before: dict[int, tuple[float, int]] = gpu.cache.setdefault("traffic", {})
     for place, link in enumerate(links):
         sent, received = answers.values[2 * place : 2 * place + 2]
         if isinstance(sent, str) or isinstance(received, str):
@@ -103,14 +103,14 @@ def _traffic(gpu: NvmlGpu) -> Iterator[GpuReading]:
             continue
         yield GpuReading(SENT, sent * 1024, (str(link),))
         yield GpuReading(RECEIVED, received * 1024, (str(link),))
-        yield _rate(LINKS[link], before, link, (sent + received, answers.times[2 * place]))
+        yield _read_rate(LINKS[link], before, link, (sent + received, answers.times[2 * place]))
 
 
-def _bytes(gpu: NvmlGpu) -> Iterator[GpuReading]:
-    return (found for found in _traffic(gpu) if found.metric in (SENT, RECEIVED))
+def _read_bytes(gpu: NvmlGpu) -> Iterator[GpuReading]:
+    return (found for found in _read_traffic(gpu) if found.metric in (SENT, RECEIVED))
 
 
-def _rate(
+def _read_rate(
     metric: Metric, before: dict[int, tuple[float, int]], link: int, now: tuple[float, int]
 ) -> GpuReading:
     """Return the rate since the last read, by the driver's timestamps."""
@@ -122,12 +122,12 @@ def _rate(
 
 
 READERS = (
-    GpuReader((UP,), _states),
-    GpuReader((ERRORS,), _errors),
-    GpuReader((SENT, RECEIVED), _traffic),
-    read_all(fields.fixed_fields("totals", TOTALS)),
+    GpuReader((UP,), _read_states),
+    GpuReader((ERRORS,), _read_errors),
+    GpuReader((SENT, RECEIVED), _read_traffic),
+    read_all(fields.build_fixed_fields("totals", TOTALS)),
 )
 
-READERS_WITHOUT_RATES = (*READERS[:2], GpuReader((SENT, RECEIVED), _bytes), *READERS[3:])
+READERS_WITHOUT_RATES = (*READERS[:2], GpuReader((SENT, RECEIVED), _read_bytes), *READERS[3:])
 
 SOURCE = Source("nvidia_nvlink", METRICS, read, slow=True, every=30, options=(LINK_RATES,))

@@ -10,10 +10,10 @@ from vigie.model import Sample
 from vigie.sources._nvml import abi
 from vigie.sources._nvml.driver import NvmlDriver
 from vigie.sources._nvml.gpm import GpmCounters, GpmPair, can_sample
-from vigie.sources._nvml.gpu import FOR_GOOD, GpuPart, NvmlGpu
+from vigie.sources._nvml.gpu import PERMANENT_ERRORS, GpuPart, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
 from vigie.sources._nvml.profiling_fields import ROWS, check_fields, select_fields
-from vigie.sources._nvml.samples import GpuReader, SampleBlockCache, Value, driver_of, samples
+from vigie.sources._nvml.samples import GpuReader, SampleBlockCache, Value, get_driver, read_samples
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, SourceOption, Unavailable, check_seconds
 
@@ -46,24 +46,26 @@ FIELDS = SourceOption(
 )
 PIPES = SourceOption("pipes", "true", "Measure the activity of each pipe (tensor, FP64, FP32, FP16).")
 
-Said = Mapping[str, Mapping[int, Value]]  # by GPU and DCGM field id
+DcgmValues = Mapping[str, Mapping[int, Value]]  # by GPU and DCGM field id
 
 
 class DcgmProfiling(NamedTuple):
     """Values from DCGM for the GPUs that need it, or the reason for their absence."""
 
-    said: Union[Said, str]  # noqa: UP007 - evaluated on Python 3.9
-    asked: frozenset[str]
+    values: Union[DcgmValues, str]  # noqa: UP007 - evaluated on Python 3.9
+    requested: frozenset[str]
 
 
 def read(host: Host) -> list[Sample]:
     """Return the profiling counters of every GPU and MIG instance."""
-    wanted = _wanted(host)
-    dcgm = _asked(host, wanted, _without_gpm(driver_of(host)))
-    return samples(host, (GpuReader(wanted.series.metrics, lambda gpu: _counters(gpu, wanted, dcgm)),))
+    wanted = _select_counters(host)
+    dcgm = _read_dcgm(host, wanted, _find_without_gpm(get_driver(host)))
+    return read_samples(
+        host, (GpuReader(wanted.series.metrics, lambda gpu: _read_counters(gpu, wanted, dcgm)),)
+    )
 
 
-def _wanted(host: Host) -> GpmCounters:
+def _select_counters(host: Host) -> GpmCounters:
     """Return the configured counters, cached."""
     if "wanted" not in host.cache:
         fields = host.options.get(FIELDS.name, FIELDS.default)
@@ -73,30 +75,30 @@ def _wanted(host: Host) -> GpmCounters:
     return wanted
 
 
-def _without_gpm(driver: NvmlDriver) -> list[str]:
+def _find_without_gpm(driver: NvmlDriver) -> list[str]:
     """Return the GPUs whose driver has no counters. Their MIG instances have none at all."""
-    if not driver.gpus() or any("no_gpm" not in gpu.memory for gpu in driver.gpus()):
-        driver.each(_look)
-    return [gpu.uuid for gpu in driver.gpus() if gpu.memory.get("no_gpm") and not gpu.parts]
+    if not driver.gpus() or any("no_gpm" not in gpu.cache for gpu in driver.gpus()):
+        driver.call_each(_test_gpm)
+    return [gpu.uuid for gpu in driver.gpus() if gpu.cache.get("no_gpm") and not gpu.parts]
 
 
-def _look(gpu: NvmlGpu) -> None:
+def _test_gpm(gpu: NvmlGpu) -> None:
     """Test once whether the driver has counters for this GPU."""
-    if "no_gpm" not in gpu.memory:
+    if "no_gpm" not in gpu.cache:
         support = abi.GpmSupport(version=1)
         try:
-            gpu.ask("nvmlGpmQueryDeviceSupport", byref(support))
-            gpu.memory["no_gpm"] = not support.isSupportedDevice
+            gpu.call("nvmlGpmQueryDeviceSupport", byref(support))
+            gpu.cache["no_gpm"] = not support.isSupportedDevice
         except NvmlError as error:
-            if error.code not in FOR_GOOD:
+            if error.code not in PERMANENT_ERRORS:
                 raise
-            gpu.memory["no_gpm"] = not can_sample(gpu)
+            gpu.cache["no_gpm"] = not can_sample(gpu)
 
 
-def _asked(host: Host, counters: GpmCounters, wanted: Sequence[str]) -> DcgmProfiling:
+def _read_dcgm(host: Host, counters: GpmCounters, wanted: Sequence[str]) -> DcgmProfiling:
     if not wanted:
         return DcgmProfiling({}, frozenset())
-    profiler = _profiler(host, counters)
+    profiler = _open_profiler(host, counters)
     if profiler is None:
         return DcgmProfiling(NEEDS, frozenset(wanted))
     try:
@@ -105,7 +107,7 @@ def _asked(host: Host, counters: GpmCounters, wanted: Sequence[str]) -> DcgmProf
         return DcgmProfiling(f"{NEEDS}; {why}", frozenset(wanted))
 
 
-def _profiler(host: Host, counters: GpmCounters) -> Profiler | None:
+def _open_profiler(host: Host, counters: GpmCounters) -> Profiler | None:
     engine = host.options.get(ENGINE.name, ENGINE.default)
     if engine == OFF:
         return None
@@ -122,16 +124,16 @@ def _profiler(host: Host, counters: GpmCounters) -> Profiler | None:
             )
         )
         host.on_close.append(profiler.close)
-        driver_of(host).closed_with.append(profiler.close)
+        get_driver(host).closed_with.append(profiler.close)
     found: Profiler = host.cache["profiler"]
     return found
 
 
-def _counters(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[SampleBlockCache]:
-    if gpu.memory.get("no_gpm"):
-        return [SampleBlockCache(counters.series, _by_dcgm(gpu, counters, dcgm))]
+def _read_counters(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[SampleBlockCache]:
+    if gpu.cache.get("no_gpm"):
+        return [SampleBlockCache(counters.series, _get_dcgm_values(gpu, counters, dcgm))]
     wanted: dict[str, GpuPart | None] = {part.uuid: part for part in gpu.parts} or {gpu.uuid: None}
-    pairs: dict[str, GpmPair] = gpu.memory.setdefault("pairs", {})
+    pairs: dict[str, GpmPair] = gpu.cache.setdefault("pairs", {})
     for gone in pairs.keys() - wanted.keys():
         pairs.pop(gone).free()
     found = []
@@ -142,13 +144,13 @@ def _counters(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[
     return found
 
 
-def _by_dcgm(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[Value]:
+def _get_dcgm_values(gpu: NvmlGpu, counters: GpmCounters, dcgm: DcgmProfiling) -> list[Value]:
     rows = counters.rows
-    if gpu.uuid not in dcgm.asked:
+    if gpu.uuid not in dcgm.requested:
         return [NEEDS_WHOLE] * len(rows)
-    if isinstance(dcgm.said, str):
-        return [dcgm.said] * len(rows)
-    values = dcgm.said.get(gpu.uuid, {})
+    if isinstance(dcgm.values, str):
+        return [dcgm.values] * len(rows)
+    values = dcgm.values.get(gpu.uuid, {})
     said = [values.get(row.field, "no value from DCGM") for row in rows]
     return [f"from DCGM: {value}" if isinstance(value, str) else value for value in said]
 

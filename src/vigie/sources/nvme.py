@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vigie.model import Sample, gauge, info
-from vigie.sources._attributes import count, label, look_again
+from vigie.sources._attributes import read_count, read_label, should_search
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
@@ -46,30 +46,33 @@ def read(host: Host) -> Iterator[Sample]:
     names = host.sys.list_directory(CLASS)
     if not names:
         raise Unavailable("no NVMe controller")
-    if look_again(host) or host.cache.get("names") != names:
-        host.cache["names"], host.cache["controllers"] = names, list(_controllers(host, names))
+    if should_search(host) or host.cache.get("names") != names:
+        host.cache["names"], host.cache["controllers"] = names, list(_find_controllers(host, names))
     controllers: list[Controller] = host.cache["controllers"]
     for path, facts, sizes in controllers:
-        yield INFO, (*facts, label(host, f"{path}/state")), 1
+        yield INFO, (*facts, read_label(host, f"{path}/state")), 1
         yield from sizes
 
 
-def _controllers(host: Host, names: list[str]) -> Iterator[Controller]:
+def _find_controllers(host: Host, names: list[str]) -> Iterator[Controller]:
     for name in names:
         path = f"{CLASS}/{name}"
         files = host.sys.list_names(path)
         if files:
-            facts = (to_printable(name), *(label(host, f"{path}/{attribute}") for attribute in ATTRIBUTES))
-            yield Controller(path, facts, list(_sizes(host, name, path, files)))
+            facts = (
+                to_printable(name),
+                *(read_label(host, f"{path}/{attribute}") for attribute in ATTRIBUTES),
+            )
+            yield Controller(path, facts, list(_find_sizes(host, name, path, files)))
 
 
-def _sizes(host: Host, name: str, path: str, files: list[str]) -> Iterator[Sample]:
+def _find_sizes(host: Host, name: str, path: str, files: list[str]) -> Iterator[Sample]:
     for match in filter(None, map(NAMESPACE.match, files)):
         # Without nuse (used bytes): the kernel would query the disk.
         labels = (to_printable(name), match.group(1))
-        sectors = count(host, f"{path}/{match.group()}/size")
+        sectors = read_count(host, f"{path}/{match.group()}/size")
         yield SIZE, labels, None if sectors is None else sectors * 512
-        yield BLOCK, labels, count(host, f"{path}/{match.group()}/queue/logical_block_size")
+        yield BLOCK, labels, read_count(host, f"{path}/{match.group()}/queue/logical_block_size")
 
 
 SOURCE = Source("nvme", METRICS, read, every=60)

@@ -46,22 +46,22 @@ def read(host: Host) -> Iterator[Sample]:
     if text is None:
         raise Unavailable("no os-release in /etc or /usr/lib")
     if host.cache.get("text") != text:
-        host.cache["samples"] = list(_samples(host, text))
+        host.cache["samples"] = list(_build_samples(host, text))
         host.cache["text"] = None if host.notes else text  # an invalid file is noted every time
     yield from host.cache["samples"]
 
 
-def _samples(host: Host, text: str) -> Iterator[Sample]:
-    facts = _facts(host, text)
+def _build_samples(host: Host, text: str) -> Iterator[Sample]:
+    facts = _parse_facts(host, text)
     yield INFO, tuple(facts.get(label, "") for label in INFO.labels), 1
     version = MAJOR_MINOR.match(facts.get("version_id", ""))
     if version:
         yield VERSION, tuple(facts.get(label, "") for label in VERSION.labels), float(version.group())
     if facts.get("support_end"):
-        yield SUPPORT_END, (), _midnight(host, facts["support_end"])
+        yield SUPPORT_END, (), _parse_date(host, facts["support_end"])
 
 
-def _facts(host: Host, text: str) -> dict[str, str]:
+def _parse_facts(host: Host, text: str) -> dict[str, str]:
     facts: dict[str, str] = {}
     for line in text.splitlines():
         name, equals, value = line.strip().partition("=")
@@ -73,7 +73,7 @@ def _facts(host: Host, text: str) -> dict[str, str]:
     return facts
 
 
-def _midnight(host: Host, day: str) -> float | None:
+def _parse_date(host: Host, day: str) -> float | None:
     try:
         return (date.fromisoformat(day) - date(1970, 1, 1)).total_seconds()
     except ValueError as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, gauge, info
-from vigie.sources._attributes import label, measure
+from vigie.sources._attributes import read_label, read_measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
 
 # File, suffix of node_power_supply_, help.
-AS_IT_IS = (
+UNSCALED = (
     ("authentic", "authentic", "1 if the supply is authentic."),
     ("calibrate", "calibrate", "1 while the battery is calibrating."),
     ("capacity", "capacity", "Remaining capacity in percent."),
@@ -80,7 +80,7 @@ TENTHS = (
 )
 NUMBERS: dict[str, tuple[Metric, int]] = {
     file: (gauge(f"node_power_supply_{name}", meaning, "power_supply"), divisor)
-    for rows, divisor in ((AS_IT_IS, 1), (MICRO, 1_000_000), (TENTHS, 10))
+    for rows, divisor in ((UNSCALED, 1), (MICRO, 1_000_000), (TENTHS, 10))
     for file, name, meaning in rows
 }
 TEXTS = (
@@ -107,9 +107,9 @@ def read(host: Host) -> Iterator[Sample]:
         for file in files[name]:
             if file in NUMBERS:
                 metric, divisor = NUMBERS[file]
-                yield metric, labels, measure(host, path + file, divisor)
+                yield metric, labels, read_measure(host, path + file, divisor)
         if files[name]:
-            texts = (label(host, path + file) if file in files[name] else "" for file in TEXTS)
+            texts = (read_label(host, path + file) if file in files[name] else "" for file in TEXTS)
             yield INFO, (*labels, *texts), 1
 
 

@@ -21,7 +21,7 @@ METRICS = (
 )
 
 # Reading more takes most of a second of CPU time.
-MOST = 50_000
+MAX_PROCESSES = 50_000
 
 
 class ProcessStat(NamedTuple):
@@ -36,22 +36,22 @@ def read(host: Host) -> Iterator[Sample]:
     yield MAX_THREADS, (), host.proc.read_number("sys/kernel/threads-max")
     yield MAX_PIDS, (), host.proc.read_number("sys/kernel/pid_max")
     pids = [name for name in host.proc.list_directory() if name.isdigit()]
-    if len(pids) > MOST:
+    if len(pids) > MAX_PROCESSES:
         yield PIDS, (), len(pids)
         host.note("/proc", f"{len(pids)} processes are too many to read")
         return
-    stats = {pid: stat for pid in pids if (stat := _stat(host.proc, pid + "/stat"))}
+    stats = {pid: stat for pid in pids if (stat := _read_stat(host.proc, pid + "/stat"))}
     threads = sum(stat.threads for stat in stats.values())
     yield PIDS, (), len(stats)
     yield THREADS, (), threads
-    yield from _counted(STATES, [stat.state for stat in stats.values()])
-    if threads > MOST:
+    yield from _count_states(STATES, [stat.state for stat in stats.values()])
+    if threads > MAX_PROCESSES:
         host.note("/proc", f"{threads} threads are too many to read")
     else:
-        yield from _counted(THREAD_STATES, list(_thread_states(host.proc, stats)))
+        yield from _count_states(THREAD_STATES, list(_read_thread_states(host.proc, stats)))
 
 
-def _stat(tree: Tree, path: str) -> ProcessStat | None:
+def _read_stat(tree: Tree, path: str) -> ProcessStat | None:
     try:
         text = tree.read_once(path)  # too many to keep open
     except OSError:  # ended, or hidden
@@ -62,18 +62,18 @@ def _stat(tree: Tree, path: str) -> ProcessStat | None:
     return None
 
 
-def _thread_states(tree: Tree, stats: dict[str, ProcessStat]) -> Iterator[str]:
+def _read_thread_states(tree: Tree, stats: dict[str, ProcessStat]) -> Iterator[str]:
     for pid, stat in stats.items():
         if stat.threads == 1:  # most processes have one thread, whose state is known
             yield stat.state
             continue
         for thread in tree.list_names(pid + "/task"):
-            of_thread = _stat(tree, f"{pid}/task/{thread}/stat")
+            of_thread = _read_stat(tree, f"{pid}/task/{thread}/stat")
             if of_thread:
                 yield of_thread.state
 
 
-def _counted(metric: Metric, states: list[str]) -> Iterator[Sample]:
+def _count_states(metric: Metric, states: list[str]) -> Iterator[Sample]:
     for state, count in sorted(Counter(states).items()):
         yield metric, (state,), count
 

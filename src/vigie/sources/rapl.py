@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import AttributeFamily, measure
+from vigie.sources._attributes import AttributeFamily, read_measure
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
@@ -28,11 +28,11 @@ def read(host: Host) -> Iterator[Sample]:
     """Yield the energy of every zone."""
     names = host.sys.list_directory(CLASS)
     if host.cache.get("names") != names:
-        host.cache["names"], host.cache["zones"] = names, _zones(host, names)
+        host.cache["names"], host.cache["zones"] = names, _find_zones(host, names)
     zones: list[Zone] = host.cache["zones"]
     if not zones:
         raise Unavailable("no RAPL zones")
-    samples = [(metric, labels, measure(host, path, 1_000_000, 0)) for metric, labels, path in zones]
+    samples = [(metric, labels, read_measure(host, path, 1_000_000, 0)) for metric, labels, path in zones]
     if all(value is None for _, _, value in samples):
         if "Permission denied" in host.notes.values():
             raise Unavailable(f"/sys/{zones[0][2]} is readable only by root")
@@ -40,7 +40,7 @@ def read(host: Host) -> Iterator[Sample]:
     yield from samples
 
 
-def _zones(host: Host, names: list[str]) -> list[Zone]:
+def _find_zones(host: Host, names: list[str]) -> list[Zone]:
     zones: list[Zone] = []
     used: dict[str, int] = {}
     for directory in names:

@@ -30,11 +30,11 @@ def read(host: Host) -> Iterator[Sample]:
         yield ENABLED, (), 0
         return
     yield ENABLED, (), 1
-    yield CONFIGURED, (), _configured(host)
+    yield CONFIGURED, (), _read_configured(host)
     yield CURRENT, (), parse_number(mode)
 
 
-def _configured(host: Host) -> int | None:
+def _read_configured(host: Host) -> int | None:
     for line in (host.root.read_text("etc/selinux/config") or "").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "SELINUX":

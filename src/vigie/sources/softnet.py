@@ -23,7 +23,7 @@ METRICS = (
 )
 
 # Minimum number of columns of any kernel; the fourth to eighth are unused.
-NARROWEST = 9
+MIN_COLUMNS = 9
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -39,7 +39,7 @@ def read(host: Host) -> Iterator[Sample]:
             columns = struct.unpack(f">{len(row) // 4}I", row)
         except (ValueError, struct.error):
             columns = ()
-        if len(columns) < NARROWEST:
+        if len(columns) < MIN_COLUMNS:
             host.note(f"/proc/net/softnet_stat line {cpu[0]}", "expected columns of eight hex digits")
             continue
         yield from zip(METRICS, repeat(cpu), columns[:3] + columns[8:12])

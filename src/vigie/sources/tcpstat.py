@@ -37,22 +37,22 @@ TX, RX = "tx_queued_bytes", "rx_queued_bytes"
 EMPTY = "00000000:00000000"
 LISTEN = "0A"
 
-MOST_SOCKETS = 20_000
+MAX_SOCKETS = 20_000
 
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield the sockets by state, unless there are too many."""
-    sockets = _sockets(host)
-    if sockets > MOST_SOCKETS:
-        raise Unavailable(f"{sockets} TCP sockets exceed the limit of {MOST_SOCKETS}")
+    sockets = _count_sockets(host)
+    if sockets > MAX_SOCKETS:
+        raise Unavailable(f"{sockets} TCP sockets exceed the limit of {MAX_SOCKETS}")
     counts = dict.fromkeys((*NAMES, TX, RX), 0)
-    _count(host, "net/tcp", host.proc.read_short("net/tcp"), counts)
-    _count(host, "net/tcp6", host.proc.read_text("net/tcp6") or "", counts)
+    _add_file(host, "net/tcp", host.proc.read_short("net/tcp"), counts)
+    _add_file(host, "net/tcp6", host.proc.read_text("net/tcp6") or "", counts)
     for state, count in counts.items():
         yield STATES, (state,), count
 
 
-def _sockets(host: Host) -> int:
+def _count_sockets(host: Host) -> int:
     """Return the number of TCP sockets in both files, or 0 if unknown."""
     for line in (host.proc.read_text("net/sockstat") or "").split("\n"):
         if line.startswith("TCP:"):
@@ -65,12 +65,12 @@ def _sockets(host: Host) -> int:
     return 0
 
 
-def _count(host: Host, path: str, text: str, counts: dict[str, int]) -> None:
+def _add_file(host: Host, path: str, text: str, counts: dict[str, int]) -> None:
     for line in filter(None, text.split("\n")[1:]):
         try:
             _, _, _, state, queues, _ = line.split(None, 5)
             name = NAME[state]
-            sent, received = (0, 0) if queues == EMPTY or state == LISTEN else _queued(queues)
+            sent, received = (0, 0) if queues == EMPTY or state == LISTEN else _sum_queues(queues)
         except (KeyError, ValueError):
             host.note(f"/proc/{path}", f"line without state or queues: {line[:60]!r}")
             continue
@@ -79,7 +79,7 @@ def _count(host: Host, path: str, text: str, counts: dict[str, int]) -> None:
         counts[RX] += received
 
 
-def _queued(queues: str) -> tuple[int, int]:
+def _sum_queues(queues: str) -> tuple[int, int]:
     sent, received = queues.split(":")
     return int(sent, 16), int(received, 16)
 

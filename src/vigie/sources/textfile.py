@@ -20,14 +20,14 @@ METRICS = (
     ),
     untyped("*", "Metrics of the files, with their own help, type and labels."),
 )
-OURS = frozenset({MODIFIED.name, ERROR.name})
+OWN_PREFIX = frozenset({MODIFIED.name, ERROR.name})
 
 DIRECTORY = SourceOption("directory", "", "Directory of *.prom files. Empty: disabled.")
 
-MOST_FILES = 1000
-MOST_BYTES = 4 << 20  # per file
-MOST_BYTES_IN_ALL = 16 << 20
-MOST_SERIES = 10_000
+MAX_FILES = 1000
+MAX_BYTES = 4 << 20  # per file
+MAX_TOTAL_BYTES = 16 << 20
+MAX_SERIES = 10_000
 
 Stamp = tuple[int, ...]
 
@@ -52,15 +52,15 @@ def read(host: Host) -> Iterator[Sample]:
         yield ERROR, (), 0
         return
     try:
-        stamps = _stamps(directory)
+        stamps = _read_stamps(directory)
     except OSError as error:
         host.note(directory, error)
         yield ERROR, (), 1
         return
     if host.cache.get("stamps") != stamps:
         known: dict[str, TextFile] = host.cache.get("files", {})
-        files = host.cache["files"] = _files(stamps, known)
-        host.cache["samples"], host.cache["refusals"] = _merged(files, host.reserved_names | OURS)
+        files = host.cache["files"] = _read_files(stamps, known)
+        host.cache["samples"], host.cache["refusals"] = _merge(files, host.reserved_names | OWN_PREFIX)
         host.cache["stamps"] = stamps
     yield from host.cache["samples"]
     refusals: dict[str, str] = host.cache["refusals"]
@@ -69,13 +69,13 @@ def read(host: Host) -> Iterator[Sample]:
     yield ERROR, (), int(bool(refusals))
 
 
-def _stamps(directory: str) -> dict[str, Stamp]:
+def _read_stamps(directory: str) -> dict[str, Stamp]:
     """Return what changes with a file, by path."""
     paths = sorted(os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".prom"))
-    return {path: _stamp(path) for path in paths}
+    return {path: _read_stamp(path) for path in paths}
 
 
-def _stamp(path: str) -> Stamp:
+def _read_stamp(path: str) -> Stamp:
     try:
         status = os.stat(path)
     except OSError as error:
@@ -83,47 +83,47 @@ def _stamp(path: str) -> Stamp:
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
 
 
-def _files(stamps: dict[str, Stamp], known: dict[str, TextFile]) -> dict[str, TextFile]:
+def _read_files(stamps: dict[str, Stamp], known: dict[str, TextFile]) -> dict[str, TextFile]:
     files: dict[str, TextFile] = {}
-    room = MOST_BYTES_IN_ALL
+    room = MAX_TOTAL_BYTES
     for place, (path, stamp) in enumerate(stamps.items()):
         old = known.get(path)
-        if place >= MOST_FILES or room <= 0:
+        if place >= MAX_FILES or room <= 0:
             files[path] = TextFile((), {}, "too many files, or files too large")
         elif old is not None and old.stamp == stamp:
             files[path] = old
         else:
-            files[path] = _read(path, stamp)
+            files[path] = _read_file(path, stamp)
         room -= stamp[2] if len(stamp) > 2 else 0
     return files
 
 
-def _read(path: str, stamp: Stamp) -> TextFile:
+def _read_file(path: str, stamp: Stamp) -> TextFile:
     try:
-        return TextFile(stamp, parse(_text(path)), "")
+        return TextFile(stamp, parse(_read_text(path)), "")
     except OSError as error:
         return TextFile(stamp, {}, error.strerror or str(error))
     except (InvalidTextfileError, ValueError) as error:
         return TextFile(stamp, {}, str(error))
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may have side effects
         raise InvalidTextfileError("not a regular file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with open(descriptor, "rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise InvalidTextfileError(f"larger than {MOST_BYTES} bytes")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise InvalidTextfileError(f"larger than {MAX_BYTES} bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidTextfileError("not UTF-8") from None
 
 
-def _merged(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[Sample], dict[str, str]]:
+def _merge(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[Sample], dict[str, str]]:
     """Return the samples of all files, grouped by family, and the rejected files."""
-    merged = _Merged(reserved)
+    merged = _MergedFamilies(reserved)
     refusals: dict[str, str] = {}
     times: list[Sample] = []
     for path, file in files.items():
@@ -135,7 +135,7 @@ def _merged(files: dict[str, TextFile], reserved: frozenset[str]) -> tuple[list[
     return [*times, *merged.samples()], refusals
 
 
-class _Merged:
+class _MergedFamilies:
     """Families of several files."""
 
     def __init__(self, reserved: frozenset[str]) -> None:
@@ -151,8 +151,8 @@ class _Merged:
             for family in file.families.values()
             for name, pairs, _ in family.rows
         ]
-        if len(self._seen) + len(series) > MOST_SERIES:
-            return f"more than {MOST_SERIES} series with this file"
+        if len(self._seen) + len(series) > MAX_SERIES:
+            return f"more than {MAX_SERIES} series with this file"
         for name, family in file.families.items():
             kind = family.kind or "untyped"
             if name in self._reserved or self._kinds.get(name, kind) != kind:

@@ -21,22 +21,22 @@ QUEUE_COLUMN = 4
 
 def read(host: Host) -> Iterator[Sample]:
     """Yield both queues. A kernel without IPv6 has no second file."""
-    yield from _queues(host, "v4", "net/udp", host.proc.read_short("net/udp"))
+    yield from _sum_queues(host, "v4", "net/udp", host.proc.read_short("net/udp"))
     try:
         six = host.proc.read_short("net/udp6")
     except OSError as error:
         host.proc.note_error("net/udp6", error)
     else:
-        yield from _queues(host, "v6", "net/udp6", six)
+        yield from _sum_queues(host, "v6", "net/udp6", six)
 
 
-def _queues(host: Host, ip: str, path: str, text: str) -> Iterator[Sample]:
+def _sum_queues(host: Host, ip: str, path: str, text: str) -> Iterator[Sample]:
     sent = received = 0
     for line in filter(None, text.split("\n")[1:]):
         if EMPTY in line:
             continue
         try:
-            out, back = _pair(line)
+            out, back = _parse_pair(line)
         except (ValueError, IndexError):
             host.note(f"/proc/{path}", f"line without queues: {line[:60]!r}")
             continue
@@ -46,7 +46,7 @@ def _queues(host: Host, ip: str, path: str, text: str) -> Iterator[Sample]:
     yield QUEUES, ("rx", ip), received
 
 
-def _pair(line: str) -> tuple[int, int]:
+def _parse_pair(line: str) -> tuple[int, int]:
     out, back = line.split(None, QUEUE_COLUMN + 1)[QUEUE_COLUMN].split(":")
     return int(out, 16), int(back, 16)
 

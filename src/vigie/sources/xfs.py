@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from vigie.model import Metric, Sample, counter
-from vigie.sources._attributes import unsigned
+from vigie.sources._attributes import parse_counters
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import to_printable
@@ -91,7 +91,7 @@ def read(host: Host) -> Iterator[Sample]:
             if name in LINES:
                 metrics = LINES[name]
                 try:
-                    yield from zip(metrics, repeat(labels), unsigned(numbers.split()[: len(metrics)]))
+                    yield from zip(metrics, repeat(labels), parse_counters(numbers.split()[: len(metrics)]))
                 except ValueError as error:
                     host.note(f"/sys/{TOP}/{device}/stats/stats {name}", error)
 

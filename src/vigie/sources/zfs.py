@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import repeat
 
 from vigie.model import Sample, gauge, untyped
-from vigie.sources._attributes import AttributeFamily, unsigned
+from vigie.sources._attributes import AttributeFamily, parse_counters
 from vigie.sources.core.host import Host
 from vigie.sources.core.source import Source, Unavailable
 from vigie.sources.core.tree import LIMIT, to_printable
@@ -51,7 +51,7 @@ OBJSETS, IOS = AttributeFamily(OBJSET), AttributeFamily(IO)
 
 TOP = "spl/kstat/zfs"
 STATES = ("online", "degraded", "faulted", "offline", "removed", "unavail", "suspended")
-LEAST = {"3": -LIMIT // 2, "4": 0}  # KSTAT_DATA_INT64 and KSTAT_DATA_UINT64
+MIN_COLUMNS = {"3": -LIMIT // 2, "4": 0}  # KSTAT_DATA_INT64 and KSTAT_DATA_UINT64
 
 
 def read(host: Host) -> Iterator[Sample]:
@@ -61,12 +61,12 @@ def read(host: Host) -> Iterator[Sample]:
         raise Unavailable("no statistics in /proc/spl/kstat/zfs")
     for name in names:
         if name in KSTATS:
-            yield from _kstat(host, f"{TOP}/{name}", KSTATS[name], ())
+            yield from _read_kstat(host, f"{TOP}/{name}", KSTATS[name], ())
         else:
-            yield from _pool(host, name)
+            yield from _read_pool(host, name)
 
 
-def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...]) -> Iterable[Sample]:
+def _read_kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...]) -> Iterable[Sample]:
     """Return the numbers below the header `name type data`."""
     body = (host.proc.read_text(path) or "").partition("data\n")[2]
     words = body.split()
@@ -78,16 +78,16 @@ def _kstat(host: Host, path: str, family: AttributeFamily, labels: tuple[str, ..
     known, metrics = host.cache.get(family.row.name, (None, []))
     if known == shape:  # the usual case: no need to check each line
         try:
-            return zip(metrics, repeat(named), unsigned(words[2::3]))
+            return zip(metrics, repeat(named), parse_counters(words[2::3]))
         except ValueError:  # searched again below
             pass
     metrics = [family[name] for name in shape[0]]
-    if None not in metrics and all(kind in LEAST for kind in shape[1]):
+    if None not in metrics and all(kind in MIN_COLUMNS for kind in shape[1]):
         host.cache[family.row.name] = (shape, metrics)
-    return _by_line(host, path, family, labels, body)
+    return _parse_lines(host, path, family, labels, body)
 
 
-def _by_line(
+def _parse_lines(
     host: Host, path: str, family: AttributeFamily, labels: tuple[str, ...], body: str
 ) -> Iterator[Sample]:
     for line in body.split("\n"):
@@ -95,8 +95,8 @@ def _by_line(
         if len(words) < 3:
             continue
         name, kind, data = words
-        if kind in LEAST:
-            if (value := _whole(data, LEAST[kind])) is None:
+        if kind in MIN_COLUMNS:
+            if (value := _parse_whole(data, MIN_COLUMNS[kind])) is None:
                 host.note(f"/proc/{path} {name}", f"invalid number {data[:32]!r}")
             elif (metric := family[name]) is not None and len(labels) == len(metric.labels):
                 yield metric, labels, value
@@ -104,7 +104,7 @@ def _by_line(
             labels = (*labels[:1], to_printable(data))
 
 
-def _whole(text: str, least: int) -> int | None:
+def _parse_whole(text: str, least: int) -> int | None:
     try:
         value = int(text)
     except ValueError:
@@ -112,13 +112,13 @@ def _whole(text: str, least: int) -> int | None:
     return value if least <= value < LIMIT else None
 
 
-def _pool(host: Host, name: str) -> Iterator[Sample]:
+def _read_pool(host: Host, name: str) -> Iterator[Sample]:
     pool, path = to_printable(name), f"{TOP}/{name}"
     for file in host.proc.list_names(path):
         if file.startswith("objset-"):
-            yield from _kstat(host, f"{path}/{file}", OBJSETS, (pool,))
+            yield from _read_kstat(host, f"{path}/{file}", OBJSETS, (pool,))
         elif file == "io":
-            yield from _io(host, f"{path}/io", pool)
+            yield from _read_io(host, f"{path}/io", pool)
         elif file == "state":
             state = (host.proc.read_text(f"{path}/state") or "").lower()
             if state:
@@ -126,11 +126,11 @@ def _pool(host: Host, name: str) -> Iterator[Sample]:
                     yield STATE, (pool, each), int(each == state)
 
 
-def _io(host: Host, path: str, pool: str) -> Iterator[Sample]:
+def _read_io(host: Host, path: str, pool: str) -> Iterator[Sample]:
     """Yield the numbers of a file with names in its second line and values in its third."""
     lines = (host.proc.read_text(path) or "").splitlines()
     for name, data in zip(*(line.split() for line in lines[1:3])) if len(lines) > 2 else ():
-        value, metric = _whole(data, 0), IOS[name]
+        value, metric = _parse_whole(data, 0), IOS[name]
         if value is None:
             host.note(f"/proc/{path} {name}", f"invalid number {data[:32]!r}")
         elif metric is not None:

@@ -55,10 +55,10 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     watched = SourceReader(nvidia.SOURCE, Host(nvml=driver), SimulatedClock())
     gpus = GpuCommands([reading(steady("one")), watched])
     watched.read()
-    assert simulated.held()
+    assert simulated.count_handles()
     status, body, *_ = answered(gpus, "/gpus/release", "seconds=600")
     assert (status, body.startswith(b"released by ")) == (200, True)
-    assert not simulated.held()
+    assert not simulated.count_handles()
     watched.read()
     assert watched.reason.startswith("released by ")
     assert [each.event.kind for each in watched.host.event_changes][-1] == "gpus_released"
@@ -70,7 +70,7 @@ def test_driver_is_let_go_and_taken_again(tmp_path: Path) -> None:
     done, said = asyncio.run(_awaited(order(tomorrow)))
     assert done
     assert re.match(r"released by ann by way of the server until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d;", said)
-    assert not simulated.held()
+    assert not simulated.count_handles()
     driver.close()
 
 

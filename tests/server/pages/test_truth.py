@@ -15,7 +15,7 @@ from bench.programs import free_port
 from tests.real.waiting import until
 from tests.simulation.test_demo import Demo, running
 from vigie.simulation.cluster.incidents import INCIDENTS
-from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.workloads import IDLE, JOBS, LINGERING, NEVER_STARTED
 
 pytestmark = pytest.mark.process
@@ -140,7 +140,7 @@ def _api(path: str) -> str:
 
 def test_cluster_counts_what_is_held_and_what_works(demo: Demo) -> None:
     page = demo.get("api/pages/cluster")
-    gpus = sum(machine.gpus for machine in fleet(16))
+    gpus = sum(machine.gpus for machine in build_machines(16))
     held = {
         (place.node, gpu) for job in JOBS if job.end is None for place in job.places for gpu in place.gpus
     }

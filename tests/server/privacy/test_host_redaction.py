@@ -32,8 +32,8 @@ from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.host_redaction import HostRedactor
 from vigie.server.privacy.redactor import Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application
-from vigie.simulation.cluster.history import write_past
-from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.history import write_history
+from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.scenario import Scenario
 
 pytestmark = pytest.mark.process
@@ -89,8 +89,8 @@ class Everybody:
 @pytest.fixture(scope="module")
 def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everybody]:
     data = Path(tmp_path_factory.mktemp("data"))
-    story = Scenario(fleet(16, 1), NOW, 1)
-    write_past(story, build_cluster(story), data, HISTORY)
+    scenario = Scenario(fleet(16, 1), NOW, 1)
+    write_past(scenario, build_cluster(scenario), data, HISTORY)
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         callers = Authenticator(secrets, privacy=Privacy("a key", own=False, hosts=True))
         plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {}, clock=lambda: NOW)
@@ -100,7 +100,7 @@ def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everybody]:
 
         port = opened.enter_context(listening(asyncio.run(start())))
         admin = Caller(port, {"Authorization": f"Bearer {TOKEN}"})
-        yield Everybody(Caller(port, {"Accept-Encoding": "gzip"}), admin, list(story.machines))
+        yield Everybody(Caller(port, {"Accept-Encoding": "gzip"}), admin, list(scenario.machines))
 
 
 def paths(node: str) -> Iterator[tuple[str, dict[str, str]]]:

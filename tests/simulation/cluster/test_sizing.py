@@ -11,7 +11,7 @@ import pytest
 from vigie.cli import demo
 from vigie.model import Frame
 from vigie.simulation.cluster.live import LiveLink
-from vigie.simulation.cluster.machines import fleet
+from vigie.simulation.cluster.machines import build_machines
 from vigie.simulation.cluster.nodes import SimulatedNode
 from vigie.simulation.cluster.scenario import Scenario
 from vigie.simulation.cluster.sizing import (
@@ -19,9 +19,9 @@ from vigie.simulation.cluster.sizing import (
     MINUTE_MS,
     SendRate,
     TooLargeError,
-    check,
-    pace,
-    usual_history,
+    check_size,
+    choose_rate,
+    default_history,
 )
 
 NOW = 1_794_800_000_000
@@ -30,10 +30,10 @@ ROOMY = 10**12
 
 @pytest.mark.parametrize("nodes", [1, 16, 17, 64, 65, 200, 1000, 5000])
 def test_fleet_of_any_size_has_a_history_and_a_pace(nodes: int) -> None:
-    assert 15 * MINUTE_MS <= usual_history(nodes) <= 6 * HOUR_MS
-    assert 5 <= pace(nodes).seconds <= 30
-    assert 1 <= pace(nodes).ahead * nodes <= max(4096, nodes)
-    check(nodes, usual_history(nodes), ROOMY)
+    assert 15 * MINUTE_MS <= default_history(nodes) <= 6 * HOUR_MS
+    assert 5 <= choose_rate(nodes).seconds <= 30
+    assert 1 <= choose_rate(nodes).ahead * nodes <= max(4096, nodes)
+    check_size(nodes, default_history(nodes), ROOMY)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_is_too_much_is_refused_with_what_to_type(
     nodes: int, hours: float, free: int, says: str
 ) -> None:
     with pytest.raises(TooLargeError, match=says):
-        check(nodes, int(hours * HOUR_MS), free)
+        check_size(nodes, int(hours * HOUR_MS), free)
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,18 @@ class Heard:
 
 
 def test_frames_made_at_once_are_those_made_one_by_one() -> None:
-    story = Scenario(fleet(3), NOW, 1)
+    scenario = Scenario(build_machines(3), NOW, 1)
     heard = Heard()
-    speaker = LiveLink(SimulatedNode(story, story.machines["gpu02"], head=False), heard, SendRate(5.0, 3))
-    alone = SimulatedNode(story, story.machines["gpu02"], head=False)
+    speaker = LiveLink(
+        SimulatedNode(scenario, scenario.machines["gpu02"], head=False), heard, SendRate(5.0, 3)
+    )
+    alone = SimulatedNode(scenario, scenario.machines["gpu02"], head=False)
     times = [NOW + 5000 * turn for turn in range(5)]
     for turn, time in enumerate(times):
-        speaker.speak(time + turn % 2)  # turns are not quite even
+        speaker.run(time + turn % 2)  # turns are not quite even
     assert [frame.time_ms for frame in heard.frames] == [*times[:3], times[3] + 1, times[4] + 1]
     for frame in heard.frames[:3]:
-        one = alone.frame(frame.time_ms)
+        one = alone.build_frame(frame.time_ms)
         assert one is not None
         for (table, numbers), (other, others) in zip(frame.parts, one.parts, strict=True):
             assert table.series == other.series
@@ -101,9 +103,9 @@ def test_frames_made_at_once_are_those_made_one_by_one() -> None:
 
 
 def test_node_that_is_away_says_nothing_until_it_is_back() -> None:
-    story = Scenario(fleet(16), NOW, 1)
-    lost = SimulatedNode(story, story.machines["gpu14"], head=False)
+    scenario = Scenario(build_machines(16), NOW, 1)
+    lost = SimulatedNode(scenario, scenario.machines["gpu14"], head=False)
     speaker = LiveLink(lost, heard := Heard(), SendRate(5.0, 12))
     for turn in range(3):
-        speaker.speak(NOW + 5000 * turn)
+        speaker.run(NOW + 5000 * turn)
     assert heard.frames == []

@@ -37,7 +37,7 @@ class Machine:
         }
 
     def say(self, *lines: str) -> None:
-        self.simulated.say(*lines)
+        self.simulated.set(*lines)
 
     def at(self, seconds: float) -> None:
         """Let the driver's clock stand at a time."""

@@ -187,7 +187,7 @@ def test_engine_that_goes_and_comes_back_is_picked_up(dcgm: Dcgm) -> None:
     made.say(over := "system error.dcgm* -21")
     made.read(SOURCE)
     assert "no host engine" in made.outcome(SOURCE)[1]
-    made.simulated.take_back(over)
+    made.simulated.clear(over)
     _profiler(made)._retry = 0
     assert len(_counters(made)) == len(ROWS)
 
@@ -202,7 +202,7 @@ def test_engine_that_hangs_costs_only_these_counters_and_is_asked_again(dcgm: Dc
     made.read(SOURCE)
     assert "DCGM's engine hangs" in made.outcome(SOURCE)[1]
     assert made.read("nvidia")
-    made.simulated.take_back(hang)
+    made.simulated.clear(hang)
     until(lambda: len(_counters(made)) == len(ROWS))
 
 
@@ -232,8 +232,8 @@ def test_embedded_engine_that_takes_longer_to_start_than_is_waited_for_is_used_t
     made.readings[SOURCE].host.on_close.append(profiler.close)
     made.read(SOURCE)
     assert "DCGM engine does not respond" in made.outcome(SOURCE)[1]
-    made.simulated.take_back(hang)
-    until(lambda: profiler._last.answered)
+    made.simulated.clear(hang)
+    until(lambda: profiler._last.done)
     profiler._lane.deadline = 60
     assert _counters(made) == {"DCGM_FI_PROF_SM_ACTIVE": 0.5}
 
@@ -255,7 +255,7 @@ def test_gpu_whose_counters_a_profiler_uses_is_watched_when_it_has_let_go(dcgm: 
     made = dcgm(used := "system error.profiling -34")
     made.read(SOURCE)
     assert "counters are in use by a profiler" in made.outcome(SOURCE)[1]
-    made.simulated.take_back(used)
+    made.simulated.clear(used)
     client = _profiler(made)._client
     assert isinstance(client, RunningEngine)
     client._engine.retry = 0

@@ -82,7 +82,7 @@ def test_driver_that_is_unloaded_and_loaded_again_is_picked_up(machine: Make) ->
     assert made.outcome()[0] is Outcome.UNAVAILABLE
     assert "driver not loaded" in made.outcome()[1]
     assert not made.read("nvidia_health")
-    assert not made.simulated.held()
+    assert not made.simulated.count_handles()
     made.say("system unloaded 0")
     assert len(_gpus(made)) == 8
 
@@ -116,7 +116,7 @@ def test_lost_gpu_costs_only_itself_and_is_an_event_until_it_returns(machine: Ma
     made.read()
     (begun,) = made.happenings()
     assert (begun.event.kind, begun.phase, begun.event.where["gpu"]) == ("gpu_lost", Phase.BEGINS, "3")
-    made.simulated.take_back(lost)
+    made.simulated.clear(lost)
     assert len(_gpus(made)) == 8
     (ended,) = made.happenings()
     assert (ended.phase, ended.event.where) == (Phase.ENDS, begun.event.where)
@@ -137,7 +137,7 @@ def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> 
     assert len(_gpus(made)) == 7
     assert "fallen off the bus" in made.notes()["GPU 3"]
     (begun,) = [each for each in made.happenings() if each.phase is Phase.BEGINS]
-    made.simulated.take_back("3 error.nvmlDeviceGetName 15")
+    made.simulated.clear("3 error.nvmlDeviceGetName 15")
     until(lambda: len(_gpus(made)) == 8)
     assert (Phase.ENDS, begun.event.where) in [(each.phase, each.event.where) for each in made.happenings()]
 
@@ -145,7 +145,7 @@ def test_gpu_that_needs_the_driver_opened_anew_is_found_again(machine: Make) -> 
 def test_gpu_that_failed_for_an_unknown_reason_at_the_opening_is_found_again(machine: Make) -> None:
     made = machine([*gpu_models.h100(), failure := "3 error.nvmlDeviceGetUUID 999"], reopen=0)
     assert len(_gpus(made)) == 7
-    made.simulated.take_back(failure)
+    made.simulated.clear(failure)
     until(lambda: len(_gpus(made)) == 8)
 
 
@@ -156,7 +156,7 @@ def test_lost_gpu_that_vanishes_and_returns_is_found_again(machine: Make) -> Non
     made.say(lost := "7 error.* 15", fewer := "system count 7")
     until(lambda: len(_gpus(made)) == 7 and len(made.driver.gpus()) == 7)
     (begun,) = made.happenings()
-    made.simulated.take_back(lost, fewer)
+    made.simulated.clear(lost, fewer)
     until(lambda: len(_gpus(made)) == 8)
     assert (Phase.ENDS, begun.event.where) in [(each.phase, each.event.where) for each in made.happenings()]
 
@@ -207,7 +207,7 @@ def test_gpu_that_hangs_costs_only_itself_and_is_asked_again_when_it_answers(mac
     assert "it hangs" in made.notes()["GPU 5"]
     assert Phase.BEGINS in [each.phase for each in made.happenings() if each.event.where["gpu"] == "5"]
     assert "hangs" in made.driver.release(60, "ann")
-    made.simulated.take_back(hang)
+    made.simulated.clear(hang)
     until(lambda: len(_gpus(made)) == 8)
     assert Phase.ENDS in [each.phase for each in made.happenings() if each.event.where["gpu"] == "5"]
 
@@ -216,7 +216,7 @@ def test_driver_that_takes_long_to_open_is_waited_for_elsewhere(machine: Make) -
     made = machine([*gpu_models.geforce(), hang := "system hang.nvmlInit_v2 60"], deadline=0.1)
     made.read()
     assert "has been opening for" in made.outcome()[1]
-    made.simulated.take_back(hang)
+    made.simulated.clear(hang)
     until(lambda: len(_gpus(made)) == 1)
 
 
@@ -225,7 +225,7 @@ def test_call_that_fails_now_and_then_is_tried_again(machine: Make) -> None:
     made.say(failure := "0 error.nvmlDeviceGetPowerUsage 999")
     assert ("DCGM_FI_DEV_POWER_USAGE", "0", "") not in made.read()
     assert "cannot say why" in made.notes()["DCGM_FI_DEV_POWER_USAGE"]
-    made.simulated.take_back(failure)
+    made.simulated.clear(failure)
     assert made.read()["DCGM_FI_DEV_POWER_USAGE", "0", ""] == 30.125
 
 
@@ -233,13 +233,13 @@ def test_released_driver_is_not_held_open_and_comes_back_by_itself(machine: Make
     made = machine(gpu_models.h100())
     made.read("nvidia_profiling")
     made.read()
-    assert made.simulated.held()
+    assert made.simulated.count_handles()
     assert made.driver.release(0.3, "ann") == ""
-    assert not made.simulated.held()
+    assert not made.simulated.count_handles()
     made.read()
     assert made.outcome()[0] is Outcome.UNAVAILABLE
     assert made.outcome()[1].startswith("released by ann until ")
-    assert not made.simulated.held()
+    assert not made.simulated.count_handles()
     until(lambda: len(_gpus(made)) == 8)
 
 
@@ -267,7 +267,7 @@ def test_driver_of_another_version_is_loaded_without_a_restart(machine: Make) ->
     update = library.with_suffix(".new")
     shutil.copyfile(library, update)
     update.replace(library)
-    made.simulated.take_back(mismatch)
+    made.simulated.clear(mismatch)
     made.say("system driver 560.35.03")
     assert made.read()
     assert made.labels("vigie_gpu_info", "0")[0]["driver"] == "560.35.03"

@@ -73,8 +73,8 @@ def test_nvidias_own_binding_agrees(name: str) -> None:
 
 
 def test_versions_are_the_published_ones() -> None:
-    assert abi.version_of(abi.Memory2, 2) == VERSIONS["nvmlMemory_v2_t"]
-    assert abi.version_of(abi.FabricInfo2, 2) == VERSIONS["nvmlGpuFabricInfo_v2_t"]
+    assert abi.struct_version(abi.Memory2, 2) == VERSIONS["nvmlMemory_v2_t"]
+    assert abi.struct_version(abi.FabricInfo2, 2) == VERSIONS["nvmlGpuFabricInfo_v2_t"]
 
 
 @given(st.binary(min_size=40, max_size=40))

@@ -9,7 +9,7 @@ from vigie.model import Event
 # Labels that identify an event, per kind. Other kinds have only one source.
 IDENTITY_LABELS = {"xid": ("pci_bus_id", "xid"), "memory_error": ("controller",)}
 WINDOW_MS = 70_000  # the driver gives no time: events are read once per interval, up to a minute
-MOST_KEYS, MOST_EACH = 256, 64
+MAX_KEYS, MAX_EVENTS_PER_KEY = 256, 64
 
 
 class _RecentEvent:
@@ -59,8 +59,8 @@ class EventDedup:
         return event, True
 
     def _find_recent(self, key: tuple[str, ...]) -> deque[_RecentEvent]:
-        same = self._recent.setdefault(key, deque(maxlen=MOST_EACH))
+        same = self._recent.setdefault(key, deque(maxlen=MAX_EVENTS_PER_KEY))
         self._recent.move_to_end(key)
-        if len(self._recent) > MOST_KEYS:
+        if len(self._recent) > MAX_KEYS:
             self._recent.popitem(last=False)
         return same

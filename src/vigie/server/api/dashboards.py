@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from vigie.dashboards import all_dashboards, dashboard
+from vigie.dashboards import all_dashboards, find_dashboard
 from vigie.model.dashboard import Dashboard
 from vigie.server.http.responses import error_response, respond
 from vigie.server.http.routes import ApiRoute, Operation, Parameter
@@ -40,7 +40,7 @@ async def _list(request: Request) -> Response:
 
 async def _one(request: Request) -> Response:
     slug = request.path_params["slug"]
-    found = dashboard(slug)
+    found = find_dashboard(slug)
     if found is None:
         return error_response(404, "not_found", f"there is no dashboard {slug!r}; /api/dashboards lists them")
     return respond(msgspec.json.encode(_plain(found)), request)

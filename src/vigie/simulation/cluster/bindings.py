@@ -11,27 +11,27 @@ from vigie.simulation.cluster.workloads import ENVIRONMENTS, PendingJob, Simulat
 SLURM, GENV, DOCKER = "slurm", "genv", "docker"
 
 
-def bindings(story: Scenario, head: str) -> Iterator[tuple[str, Binding]]:
+def build_bindings(scenario: Scenario, head: str) -> Iterator[tuple[str, Binding]]:
     """Yield each binding with its node; what waits is told by the node of the scheduler."""
-    for node in story.machines:
-        for binding in bindings_on(story, node, head=node == head):
+    for node in scenario.machines:
+        for binding in build_node_bindings(scenario, node, head=node == head):
             yield node, binding
 
 
-def bindings_on(story: Scenario, node: str, *, head: bool) -> Iterator[Binding]:
+def build_node_bindings(scenario: Scenario, node: str, *, head: bool) -> Iterator[Binding]:
     """Yield what the sources of one node would say."""
-    for job in story.jobs_on(node):
-        yield from _gpu_bindings(story, job, node)
+    for job in scenario.jobs_on(node):
+        yield from _gpu_bindings(scenario, job, node)
     if head:
-        yield from (_queue_binding(story, waiting) for waiting in story.waiting)
+        yield from (_queue_binding(scenario, waiting) for waiting in scenario.pending)
     for one in ENVIRONMENTS:
         for gpu in one.place.gpus if one.place.node == node else ():
-            begin = story.at(one.since)
+            begin = scenario.at(one.since)
             yield Binding(f"gpu:{gpu}", "environment", one.eid, begin, None, one.user, GENV)
 
 
-def _gpu_bindings(story: Scenario, job: SimulatedJob, node: str) -> Iterator[Binding]:
-    begin, end = story.at(job.begin), None if job.end is None else story.at(job.end)
+def _gpu_bindings(scenario: Scenario, job: SimulatedJob, node: str) -> Iterator[Binding]:
+    begin, end = scenario.at(job.begin), None if job.end is None else scenario.at(job.end)
     facts = {
         "name": job.name,
         "account": job.account,
@@ -47,7 +47,7 @@ def _gpu_bindings(story: Scenario, job: SimulatedJob, node: str) -> Iterator[Bin
             yield Binding(resource, "container", name, begin, end, job.user, DOCKER, more)
 
 
-def _queue_binding(story: Scenario, waiting: PendingJob) -> Binding:
+def _queue_binding(scenario: Scenario, waiting: PendingJob) -> Binding:
     facts = {
         "name": waiting.name,
         "account": waiting.account,
@@ -55,5 +55,5 @@ def _queue_binding(story: Scenario, waiting: PendingJob) -> Binding:
         "gpus": str(waiting.gpus),
         "reason": waiting.reason,
     }
-    begin = story.at(waiting.since)
+    begin = scenario.at(waiting.since)
     return Binding("queue", "job", waiting.id, begin, None, waiting.user, SLURM, facts)

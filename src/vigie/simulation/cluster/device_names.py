@@ -10,7 +10,7 @@ FIRST_PID = 31_400
 BUSES = (0x18, 0x2A, 0x3A, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB)
 
 
-def uuid(machine: MachineSpec, gpu: int) -> str:
+def build_uuid(machine: MachineSpec, gpu: int) -> str:
     """Return the identity of a GPU, as its vendor writes it."""
     digest = sha256(f"{machine.name}/{gpu}".encode()).hexdigest()
     if machine.gpu is not None and machine.gpu.vendor == "amd":
@@ -18,10 +18,10 @@ def uuid(machine: MachineSpec, gpu: int) -> str:
     return "GPU-" + "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32]))
 
 
-def process_id(gpu: int) -> str:
+def build_pid(gpu: int) -> str:
     """Return the number of the process that computes on a GPU; each has one at most."""
     return str(FIRST_PID + 7 * gpu)
 
 
-def pci_address(gpu: int) -> str:
+def build_pci_address(gpu: int) -> str:
     return f"00000000:{BUSES[gpu % len(BUSES)]:02X}:00.0"

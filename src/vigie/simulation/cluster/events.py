@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vigie.model import Event
-from vigie.simulation.cluster.device_names import pci_address, uuid
-from vigie.simulation.cluster.host_physics import DOWN_MINUTES, falls
+from vigie.simulation.cluster.device_names import build_pci_address, build_uuid
+from vigie.simulation.cluster.host_physics import DOWN_MINUTES, count_link_downs
 from vigie.simulation.cluster.incidents import (
     CLOCK_CAP,
     DRAINED,
@@ -21,71 +21,75 @@ from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.scenario import Scenario
 from vigie.sources.core.xids import describe_xid, get_severity
 
-Told = Iterator[tuple[str, Event]]
+EventBuilder = Iterator[tuple[str, Event]]
 
 
-def events(story: Scenario) -> Told:
+def build_events(scenario: Scenario) -> EventBuilder:
     """Yield each event with its node; of lost nodes the server tells, and some nobody would notice."""
-    for incident in story.incidents:
-        teller = TELLERS.get(incident.kind)
+    for incident in scenario.incidents:
+        teller = BUILDERS.get(incident.kind)
         if teller:
-            yield from teller(story, incident)
+            yield from teller(scenario, incident)
 
 
-def _xid(story: Scenario, incident: ScriptedIncident, number: int, minutes: float) -> tuple[str, Event]:
-    where = {**_gpu(story, incident), "xid": str(number)}
+def _xid_events(
+    scenario: Scenario, incident: ScriptedIncident, number: int, minutes: float
+) -> tuple[str, Event]:
+    where = {**_gpu_labels(scenario, incident), "xid": str(number)}
     severity = get_severity(number)
-    return incident.node, Event("xid", story.at(minutes), describe_xid(number), where, None, severity)
+    return incident.node, Event("xid", scenario.at(minutes), describe_xid(number), where, None, severity)
 
 
-def _fell_off(story: Scenario, incident: ScriptedIncident) -> Told:
-    yield _xid(story, incident, 79, incident.begin)
+def _gpu_lost_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
+    yield _xid_events(scenario, incident, 79, incident.begin)
     what = f"GPU {incident.gpu} does not answer: fallen off the bus"
-    yield _open_event(story, incident, "gpu_lost", what, _gpu(story, incident), "critical")
+    yield _open_event(scenario, incident, "gpu_lost", what, _gpu_labels(scenario, incident), "critical")
 
 
-def _row_remap_events(story: Scenario, incident: ScriptedIncident) -> Told:
-    yield _xid(story, incident, 48, incident.begin)
-    yield _xid(story, incident, 63, incident.begin + 0.1)
+def _row_remap_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
+    yield _xid_events(scenario, incident, 48, incident.begin)
+    yield _xid_events(scenario, incident, 63, incident.begin + 0.1)
     what = "rows remapped after uncorrectable errors: 1"
-    yield _open_event(story, incident, "gpu_row_remapped", what, _gpu(story, incident), "critical")
+    yield _open_event(
+        scenario, incident, "gpu_row_remapped", what, _gpu_labels(scenario, incident), "critical"
+    )
 
 
-def _throttle_events(story: Scenario, incident: ScriptedIncident) -> Told:
-    where = {**_gpu(story, incident), "reason": "hw_power_brake"}
-    yield _open_event(story, incident, "gpu_throttled", "throttled: hw_power_brake", where, "warning")
+def _throttle_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
+    where = {**_gpu_labels(scenario, incident), "reason": "hw_power_brake"}
+    yield _open_event(scenario, incident, "gpu_throttled", "throttled: hw_power_brake", where, "warning")
 
 
-def _slow_pcie(story: Scenario, incident: ScriptedIncident) -> Told:
+def _pcie_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
     what = "PCIe link runs below its maximum width"
-    yield _open_event(story, incident, "pcie_downgrade", what, _gpu(story, incident), "warning")
+    yield _open_event(scenario, incident, "pcie_downgrade", what, _gpu_labels(scenario, incident), "warning")
 
 
-def _link_flap_events(story: Scenario, incident: ScriptedIncident) -> Told:
-    for begin in falls(story, incident.node, incident.device):
+def _link_flap_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
+    for begin in count_link_downs(scenario, incident.node, incident.device):
         where = {"node": incident.node, "device": incident.device, "port": "1"}
-        end = story.at(begin + DOWN_MINUTES)
+        end = scenario.at(begin + DOWN_MINUTES)
         what = "port no longer active"
-        yield incident.node, Event("ib_link_down", story.at(begin), what, where, end, "critical")
+        yield incident.node, Event("ib_link_down", scenario.at(begin), what, where, end, "critical")
 
 
-def _oom_kill_events(story: Scenario, incident: ScriptedIncident) -> Told:
+def _oom_kill_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
     where = {"node": incident.node, "process": "tokenise"}
     what = "the kernel ran out of memory and killed tokenise (pid 48122)"
-    yield incident.node, Event("oom_kill", story.at(incident.end or 0), what, where, None, "warning")
+    yield incident.node, Event("oom_kill", scenario.at(incident.end or 0), what, where, None, "warning")
 
 
-def _drain_events(story: Scenario, incident: ScriptedIncident) -> Told:
+def _drain_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
     reason = incident.truth.partition("'")[2].rpartition("'")[0]
     what = f"the scheduler gives the node no work: {reason}"
-    yield _open_event(story, incident, "node_drained", what, {"reason": reason}, "info")
+    yield _open_event(scenario, incident, "node_drained", what, {"reason": reason}, "info")
 
 
-TELLERS: dict[str, Callable[[Scenario, ScriptedIncident], Told]] = {
-    XID_79: _fell_off,
+BUILDERS: dict[str, Callable[[Scenario, ScriptedIncident], EventBuilder]] = {
+    XID_79: _gpu_lost_events,
     ROW_REMAP: _row_remap_events,
     CLOCK_CAP: _throttle_events,
-    PCIE: _slow_pcie,
+    PCIE: _pcie_events,
     LINK_FLAP: _link_flap_events,
     LEAK: _oom_kill_events,
     DRAINED: _drain_events,
@@ -93,19 +97,19 @@ TELLERS: dict[str, Callable[[Scenario, ScriptedIncident], Told]] = {
 
 
 def _open_event(
-    story: Scenario, incident: ScriptedIncident, kind: str, what: str, where: dict[str, str], severity: str
+    scenario: Scenario, incident: ScriptedIncident, kind: str, what: str, where: dict[str, str], severity: str
 ) -> tuple[str, Event]:
-    end = None if incident.end is None else story.at(incident.end)
+    end = None if incident.end is None else scenario.at(incident.end)
     place = {"node": incident.node, **where}
-    return incident.node, Event(kind, story.at(incident.begin), what, place, end, severity)
+    return incident.node, Event(kind, scenario.at(incident.begin), what, place, end, severity)
 
 
-def _gpu(story: Scenario, incident: ScriptedIncident) -> dict[str, str]:
-    machine: MachineSpec = story.machines[incident.node]
+def _gpu_labels(scenario: Scenario, incident: ScriptedIncident) -> dict[str, str]:
+    machine: MachineSpec = scenario.machines[incident.node]
     gpu = incident.gpu or 0
     return {
         "node": incident.node,
         "gpu": str(gpu),
-        "uuid": uuid(machine, gpu),
-        "pci_bus_id": pci_address(gpu),
+        "uuid": build_uuid(machine, gpu),
+        "pci_bus_id": build_pci_address(gpu),
     }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.simulation.cluster.activity import CAPPED, Work, work_of
+from vigie.simulation.cluster.activity import CAPPED, Work, compute_work
 from vigie.simulation.cluster.incidents import CLOCK_CAP, PCIE, XID_79
 from vigie.simulation.cluster.machines import GpuSpec, MachineSpec
 from vigie.simulation.cluster.noise import Numbers, Times
@@ -23,7 +23,7 @@ LANES = 16
 class GpuReadings(NamedTuple):
     """One GPU over time. A GPU that is not there has no readings: `there` is 0 then."""
 
-    there: Numbers
+    present: Numbers
     work: Work
     sm: Numbers
     occupancy: Numbers
@@ -62,20 +62,20 @@ class HeatModel:
 
 
 class GpuPhysics:
-    def __init__(self, story: Scenario, machine: MachineSpec) -> None:
+    def __init__(self, scenario: Scenario, machine: MachineSpec) -> None:
         if machine.gpu is None:
             raise ValueError(f"{machine.name} has no GPU")
-        self._story, self._machine, self._gpu = story, machine, machine.gpu
+        self._scenario, self._machine, self._gpu = scenario, machine, machine.gpu
         self._heat = [HeatModel(machine.gpu) for _ in range(machine.gpus)]
 
-    def readings(self, times: Times) -> list[GpuReadings]:
+    def compute(self, times: Times) -> list[GpuReadings]:
         """Return the readings of each GPU; times must follow those asked before."""
         return [self._read(gpu, times) for gpu in range(self._machine.gpus)]
 
     def _read(self, gpu: int, times: Times) -> GpuReadings:
         node, kind = self._machine.name, self._gpu
-        work = work_of(self._story, node, gpu, times)
-        noise = self._story.noise.around(f"{node}/{gpu}/power", times, 5_000, 0.03)
+        work = compute_work(self._scenario, node, gpu, times)
+        noise = self._scenario.noise.around(f"{node}/{gpu}/power", times, 5_000, 0.03)
         capped = self._within(CLOCK_CAP, gpu, times)
         effort = np.clip(1.35 * work.computing + 0.12 * work.busy, 0, 1.02)
         power = (kind.idle_watts + (kind.limit_watts - kind.idle_watts) * effort) * noise
@@ -86,7 +86,7 @@ class GpuPhysics:
         clock = np.where(capped > 0, kind.clock_mhz * CAPPED, clock)
         slow, there = self._within(PCIE, gpu, times), 1.0 - self._within(XID_79, gpu, times)
         return GpuReadings(
-            there=there,
+            present=there,
             work=work,
             sm=work.computing / 0.62 * 0.78,
             occupancy=work.computing * 0.45,
@@ -105,7 +105,7 @@ class GpuPhysics:
 
     def _within(self, kind: str, gpu: int, times: Times) -> Numbers:
         inside = np.zeros(len(times))
-        for incident in self._story.incidents_of(kind, node=self._machine.name):
+        for incident in self._scenario.incidents_of(kind, node=self._machine.name):
             if incident.gpu == gpu:
-                inside = np.maximum(inside, self._story.during(times, incident.begin, incident.end))
+                inside = np.maximum(inside, self._scenario.during(times, incident.begin, incident.end))
         return inside

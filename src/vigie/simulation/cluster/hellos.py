@@ -23,10 +23,10 @@ class SimulatedHello(NodeDescription):
 
     def inventory(self) -> dict[str, str]:
         """Return what the simulated machine has."""
-        return _inventory(self.machine)
+        return _build_inventory(self.machine)
 
 
-def introduction_of(machine: MachineSpec, seconds: float) -> SimulatedHello:
+def build_hello(machine: MachineSpec, seconds: float) -> SimulatedHello:
     """Return who a simulated agent that speaks so often is; the same at each start of the demo."""
     identity = sha256(machine.name.encode()).hexdigest()[:32]
     labels = {"rack": machine.rack, "partition": machine.partition}
@@ -35,7 +35,7 @@ def introduction_of(machine: MachineSpec, seconds: float) -> SimulatedHello:
     return made
 
 
-def _inventory(machine: MachineSpec) -> dict[str, str]:
+def _build_inventory(machine: MachineSpec) -> dict[str, str]:
     found = {
         "cpus": str(machine.cores),
         "memory_bytes": str(machine.memory_bytes),

@@ -17,15 +17,15 @@ from vigie.server.cluster.events import EventStore
 from vigie.server.cluster.nodes import NodeStore
 from vigie.server.ingest.link_session import HERE
 from vigie.server.staleness.activity import ActivityLog
-from vigie.simulation.cluster.bindings import bindings
-from vigie.simulation.cluster.events import events
-from vigie.simulation.cluster.hellos import introduction_of
+from vigie.simulation.cluster.bindings import build_bindings
+from vigie.simulation.cluster.events import build_events
+from vigie.simulation.cluster.hellos import build_hello
 from vigie.simulation.cluster.incidents import LOST
-from vigie.simulation.cluster.metrics.server import TARGET, server_stretch
+from vigie.simulation.cluster.metrics.server import TARGET, build_server_period
 from vigie.simulation.cluster.nodes import SimulatedNode
 from vigie.simulation.cluster.noise import Times
 from vigie.simulation.cluster.scenario import MINUTE, Scenario
-from vigie.simulation.cluster.sizing import STEP_MS, pace
+from vigie.simulation.cluster.sizing import STEP_MS, choose_rate
 from vigie.simulation.memory_storage import MemoryStorage
 from vigie.store.bulk_load import BulkLoader
 from vigie.store.filesystem import STORE_DIRECTORY
@@ -33,74 +33,74 @@ from vigie.store.filesystem import STORE_DIRECTORY
 ADDRESS = "127.0.0.1"
 
 
-def write_past(
-    story: Scenario,
+def write_history(
+    scenario: Scenario,
     nodes: Sequence[SimulatedNode],
     data: Path,
     history_ms: int,
     tell: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Write samples, events, bindings and the registry's knowledge, up to the story's now.
+    """Write samples, events, bindings and the registry's knowledge, up to the scenario's now.
 
     `tell` is called with how many nodes are done.
     """
-    times = np.arange(story.now_ms - history_ms, story.now_ms + 1, STEP_MS, dtype=np.int64)
+    times = np.arange(scenario.now_ms - history_ms, scenario.now_ms + 1, STEP_MS, dtype=np.int64)
     links, series = np.zeros(len(times)), 0
     with BulkLoader(data / STORE_DIRECTORY) as store:
         for done, node in enumerate(nodes):
             tell(done)
             labels = {"instance": node.machine.name, "job": "node"}
-            for stretch in node.stretches(times):
+            for stretch in node.build_periods(times):
                 store.load(labels, stretch.table, stretch.times, stretch.values)
                 series += len(stretch.table.series)
-            here = node.alive(times)
+            here = node.is_up(times)
             links += np.isin(times, here)
             if len(here):
                 store.load(labels, HERE, here, np.tile([1.0, 0.0], (len(here), 1)))
-        table, values = server_stretch(story, series, links, times)
+        table, values = build_server_period(scenario, series, links, times)
         store.load(TARGET, table, times, values)
     with closing(ClusterDatabase(data / FILE)) as database:
-        _write_activity(story, nodes, database, times)
-        store_bindings = BindingStore(database, clock=lambda: story.now_ms)
-        for name, binding in bindings(story, head_of(nodes)):
+        _write_activity(scenario, nodes, database, times)
+        store_bindings = BindingStore(database, clock=lambda: scenario.now_ms)
+        for name, binding in build_bindings(scenario, find_head(nodes)):
             store_bindings.add(name, binding)
-        _write_events(story, nodes, database, int(times[0]))
+        _write_events(scenario, nodes, database, int(times[0]))
         database.sync()
 
 
 def _write_activity(
-    story: Scenario, nodes: Sequence[SimulatedNode], database: ClusterDatabase, times: Times
+    scenario: Scenario, nodes: Sequence[SimulatedNode], database: ClusterDatabase, times: Times
 ) -> None:
-    activity = ActivityLog(ActivityTable(database), MemoryStorage([]), lambda: story.now_ms)
+    activity = ActivityLog(ActivityTable(database), MemoryStorage([]), lambda: scenario.now_ms)
     for node in nodes:
-        for moment in node.alive(times).tolist():
+        for moment in node.is_up(times).tolist():
             activity.add_frame(node.machine.name, moment, STEP_MS / 1000)
     activity.close()
 
 
-def head_of(nodes: Sequence[SimulatedNode]) -> str:
+def find_head(nodes: Sequence[SimulatedNode]) -> str:
     """Return the node beside which the scheduler runs: the first without GPUs, or else the first."""
     plain = [node.machine.name for node in nodes if node.machine.gpu is None]
     return plain[0] if plain else nodes[0].machine.name
 
 
 def _write_events(
-    story: Scenario, nodes: Sequence[SimulatedNode], database: ClusterDatabase, begin_ms: int
+    scenario: Scenario, nodes: Sequence[SimulatedNode], database: ClusterDatabase, begin_ms: int
 ) -> None:
-    store = EventStore(database, clock=lambda: story.now_ms)
-    for _, event in events(story):
+    store = EventStore(database, clock=lambda: scenario.now_ms)
+    for _, event in build_events(scenario):
         store.add(event)
-    _register(story, nodes, database, begin_ms, store)
+    _register(scenario, nodes, database, begin_ms, store)
 
 
 def _register(
-    story: Scenario,
+    scenario: Scenario,
     nodes: Sequence[SimulatedNode],
     database: ClusterDatabase,
     begin_ms: int,
     store: EventStore,
 ) -> None:
-    """Let a registry live through it: each node comes, is heard, and is lost and back as the story says."""
+    """Register each node, and mark it seen, lost and back as in the scenario."""
     clock = [begin_ms]
 
     def tell(event: Event) -> None:
@@ -108,28 +108,28 @@ def _register(
             store.add(event)
 
     with closing(NodeStore(database, tell, lambda: clock[0])) as registry:
-        turns = sorted(_turns(story, nodes, begin_ms), key=lambda turn: turn[0])
+        turns = sorted(_split_periods(scenario, nodes, begin_ms), key=lambda turn: turn[0])
         for moment, together in itertools.groupby(turns, key=lambda turn: turn[0]):
             clock[0] = max(clock[0], moment)
             for _, node, comes in together:
                 if comes:
-                    hello = introduction_of(node.machine, pace(len(nodes)).seconds).hello("")
+                    hello = build_hello(node.machine, choose_rate(len(nodes)).seconds).hello("")
                     registry.connect(hello, ADDRESS, joined=False)
                 registry.mark_seen(node.machine.name)
             registry.watch()
-        clock[0] = story.now_ms
+        clock[0] = scenario.now_ms
         registry.watch()
 
 
-def _turns(
-    story: Scenario, nodes: Sequence[SimulatedNode], begin_ms: int
+def _split_periods(
+    scenario: Scenario, nodes: Sequence[SimulatedNode], begin_ms: int
 ) -> Iterator[tuple[int, SimulatedNode, bool]]:
     """Yield when a node comes, and each minute at which it is heard."""
     for node in nodes:
         yield begin_ms, node, True
-        heard = node.alive(np.arange(begin_ms, story.now_ms + 1, MINUTE // 4, dtype=np.int64))
+        heard = node.is_up(np.arange(begin_ms, scenario.now_ms + 1, MINUTE // 4, dtype=np.int64))
         for moment in heard.tolist():
             yield moment, node, False
-        for incident in story.incidents_of(LOST, node=node.machine.name):
-            if incident.end is not None and story.at(incident.end) > begin_ms:
-                yield story.at(incident.end), node, True
+        for incident in scenario.incidents_of(LOST, node=node.machine.name):
+            if incident.end is not None and scenario.at(incident.end) > begin_ms:
+                yield scenario.at(incident.end), node, True

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vigie.simulation.cluster.activity import checkpointing, pace
+from vigie.simulation.cluster.activity import compute_pace, is_checkpointing
 from vigie.simulation.cluster.incidents import LEAK, LINK_FLAP, NEIGHBOUR, STARVED
 from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.noise import Numbers, Times
@@ -44,22 +44,22 @@ class HostPhysics(NamedTuple):
     killed: Numbers  # processes that the kernel has killed for want of memory
 
 
-def host(story: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
+def compute_host(scenario: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
     """Return how a node fares at each time."""
     zero = np.zeros(len(times))
-    name, noise = machine.name, story.noise
+    name, noise = machine.name, scenario.noise
     jitter = noise.around(f"{name}/cpu", times, 5_000, 0.15)
     user, iowait, read, written, fabric = (zero + base for base in (0.01, 0.001, 2e6, 3e6, 0.0))
     memory = zero + 12 * GIB
-    for job in story.jobs_on(name):
-        there = story.during(times, job.begin, job.end)
-        part = _job_load(story, machine, job, times)
+    for job in scenario.jobs_on(name):
+        there = scenario.during(times, job.begin, job.end)
+        part = _job_load(scenario, machine, job, times)
         user, iowait = user + part.user * there, iowait + part.iowait * there
         read, written = read + part.read * there, written + part.written * there
         memory, fabric = memory + part.memory_used * there, fabric + part.fabric * there
-    crowded = _within(story, NEIGHBOUR, name, times)
+    crowded = _within(scenario, NEIGHBOUR, name, times)
     user = np.clip(user * jitter + 0.9 * crowded, 0, 0.97)
-    leaked, killed = _leak(story, machine, times)
+    leaked, killed = _leak(scenario, machine, times)
     memory = np.minimum(memory + leaked, machine.memory_bytes * 0.995)
     short = np.clip((memory / machine.memory_bytes - 0.93) * 12, 0, 0.8)
     busy = np.clip(read / 6e9 + written / 4e9 + iowait * 2.5, 0, 1)
@@ -81,37 +81,37 @@ def host(story: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
     )
 
 
-def port(story: Scenario, node: str, device: str, times: Times) -> tuple[Numbers, Numbers]:
+def compute_port(scenario: Scenario, node: str, device: str, times: Times) -> tuple[Numbers, Numbers]:
     """Return 1 while an InfiniBand port is up, and how often it has gone down."""
     up, fell = np.ones(len(times)), np.zeros(len(times))
-    for begin in falls(story, node, device):
-        up = np.where(story.during(times, begin, begin + DOWN_MINUTES), 0.0, up)
-        fell = fell + story.within(times, begin, None)
+    for begin in count_link_downs(scenario, node, device):
+        up = np.where(scenario.during(times, begin, begin + DOWN_MINUTES), 0.0, up)
+        fell = fell + scenario.within(times, begin, None)
     return up, fell
 
 
-def falls(story: Scenario, node: str, device: str) -> list[float]:
+def count_link_downs(scenario: Scenario, node: str, device: str) -> list[float]:
     """Return when a port goes down, in minutes from now."""
-    flapping = [one for one in story.incidents_of(LINK_FLAP, node=node) if one.device == device]
+    flapping = [one for one in scenario.incidents_of(LINK_FLAP, node=node) if one.device == device]
     return [one.begin + after for one in flapping for after in FLAPS]
 
 
-def _job_load(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: Times) -> HostPhysics:
+def _job_load(scenario: Scenario, machine: MachineSpec, job: SimulatedJob, times: Times) -> HostPhysics:
     """Return what one job asks of the node while it is there."""
     zero = np.zeros(len(times))
     nothing = HostPhysics(*(zero for _ in HostPhysics._fields))
     gpus = sum(len(place.gpus) for place in job.places if place.node == machine.name)
     if job.behaviour == CPU_ONLY:
-        drift = story.noise.smooth(f"{job.id}/cpu", times, 10 * MINUTE)
+        drift = scenario.noise.smooth(f"{job.id}/cpu", times, 10 * MINUTE)
         return nothing._replace(user=0.55 + 0.3 * drift, memory_used=zero + 40 * GIB, read=zero + 4e8)
     memory = zero + gpus * 24 * GIB
     if job.behaviour in (IDLE, NEVER_STARTED, NOTEBOOK, INFERENCE):
         busy = 0.01 if job.behaviour in (IDLE, NEVER_STARTED) else 0.02
         return nothing._replace(user=zero + busy * gpus, memory_used=memory * 0.3)
-    speed, saving = pace(story, job, times), checkpointing(story, job, times)
+    speed, saving = compute_pace(scenario, job, times), is_checkpointing(scenario, job, times)
     if job.worked_until is not None:
-        speed = speed * story.during(times, job.begin, job.worked_until)
-    hungry = _data_stalls(story, job, times)
+        speed = speed * scenario.during(times, job.begin, job.worked_until)
+    hungry = _data_stalls(scenario, job, times)
     across = float(len(job.places) > 1)
     return nothing._replace(
         user=LOADERS * gpus * (0.35 + 0.65 * speed) * (1 - 0.7 * hungry),
@@ -123,26 +123,26 @@ def _job_load(story: Scenario, machine: MachineSpec, job: SimulatedJob, times: T
     )
 
 
-def _data_stalls(story: Scenario, job: SimulatedJob, times: Times) -> Numbers:
+def _data_stalls(scenario: Scenario, job: SimulatedJob, times: Times) -> Numbers:
     hungry = np.zeros(len(times))
-    for incident in story.incidents_of(STARVED, job=job.id):
-        hungry = np.maximum(hungry, story.during(times, incident.begin, incident.end))
+    for incident in scenario.incidents_of(STARVED, job=job.id):
+        hungry = np.maximum(hungry, scenario.during(times, incident.begin, incident.end))
     return hungry
 
 
-def _leak(story: Scenario, machine: MachineSpec, times: Times) -> tuple[Numbers, Numbers]:
+def _leak(scenario: Scenario, machine: MachineSpec, times: Times) -> tuple[Numbers, Numbers]:
     """Return the bytes that a leak has taken, and how often the kernel has put an end to it."""
     leaked, killed = np.zeros(len(times)), np.zeros(len(times))
-    for incident in story.incidents_of(LEAK, node=machine.name):
-        begin, end = story.at(incident.begin), story.at(incident.end or 0)
+    for incident in scenario.incidents_of(LEAK, node=machine.name):
+        begin, end = scenario.at(incident.begin), scenario.at(incident.end or 0)
         share = np.clip((times - begin) / (end - begin), 0, 1) * (times < end)
         leaked += share * machine.memory_bytes * 0.9
         killed += times >= end
     return leaked, killed
 
 
-def _within(story: Scenario, kind: str, node: str, times: Times) -> Numbers:
+def _within(scenario: Scenario, kind: str, node: str, times: Times) -> Numbers:
     inside = np.zeros(len(times))
-    for incident in story.incidents_of(kind, node=node):
-        inside = np.maximum(inside, story.during(times, incident.begin, incident.end))
+    for incident in scenario.incidents_of(kind, node=node):
+        inside = np.maximum(inside, scenario.during(times, incident.begin, incident.end))
     return inside

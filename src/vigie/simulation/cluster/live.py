@@ -15,12 +15,12 @@ from vigie.agent.link.client import LinkClient, ServerPeer
 from vigie.agent.link.credentials import LinkCredentials
 from vigie.model import Frame
 from vigie.server.auth.secrets import Secrets
-from vigie.simulation.cluster.bindings import bindings
-from vigie.simulation.cluster.hellos import introduction_of
-from vigie.simulation.cluster.history import head_of
+from vigie.simulation.cluster.bindings import build_bindings
+from vigie.simulation.cluster.hellos import build_hello
+from vigie.simulation.cluster.history import find_head
 from vigie.simulation.cluster.nodes import SimulatedNode
 from vigie.simulation.cluster.scenario import Scenario
-from vigie.simulation.cluster.sizing import SendRate, pace
+from vigie.simulation.cluster.sizing import SendRate, choose_rate
 
 STOP_SECONDS = 5.0
 APART_SECONDS = 0.02  # between two nodes that connect
@@ -29,9 +29,9 @@ APART_SECONDS = 0.02  # between two nodes that connect
 class LiveNodes:
     """All agents of the simulated cluster, in the server's own process."""
 
-    def __init__(self, story: Scenario, nodes: Sequence[SimulatedNode], data: Path) -> None:
-        self._story, self._nodes, self._data = story, nodes, data
-        self._pace = pace(len(nodes))
+    def __init__(self, scenario: Scenario, nodes: Sequence[SimulatedNode], data: Path) -> None:
+        self._scenario, self._nodes, self._data = scenario, nodes, data
+        self._pace = choose_rate(len(nodes))
         self._links: dict[str, LinkClient] = {}
         self._own: list[asyncio.Task[None]] = []
         self._tasks: list[asyncio.Task[None]] = []  # of the links
@@ -40,18 +40,20 @@ class LiveNodes:
         """Connect every node that is not lost, and let them speak."""
         with closing(Secrets(self._data)) as secrets:
             for node in self._nodes:
-                if not len(node.alive(np.array([now_ms()]))):
+                if not len(node.is_up(np.array([now_ms()]))):
                     continue  # it is lost
-                me = introduction_of(node.machine, self._pace.seconds)
+                me = build_hello(node.machine, self._pace.seconds)
                 credentials = LinkCredentials(self._data / "simulated" / me.node)
                 credentials.save(secrets.new_node_key(me.node))  # it has long joined
                 self._links[me.node] = LinkClient(
                     ServerPeer(address, credentials), me, LinkBuffer(None, me.boot_id)
                 )
-        held = [both for both in bindings(self._story, head_of(self._nodes)) if both[1].to_ms is None]
+        held = [
+            both for both in build_bindings(self._scenario, find_head(self._nodes)) if both[1].to_ms is None
+        ]
         for name, link in self._links.items():
             link.replace_held([], [binding for node, binding in held if node == name])
-        self._own = [asyncio.ensure_future(self._connect()), asyncio.ensure_future(self._speak())]
+        self._own = [asyncio.ensure_future(self._connect()), asyncio.ensure_future(self._run_node())]
 
     async def stop(self) -> None:
         """Let every agent say goodbye."""
@@ -68,7 +70,7 @@ class LiveNodes:
             self._tasks.append(asyncio.ensure_future(link.run()))
             await asyncio.sleep(APART_SECONDS)
 
-    async def _speak(self) -> None:
+    async def _run_node(self) -> None:
         """Give each node its turn within the interval, so that they do not all speak at once."""
         pause = self._pace.seconds / max(len(self._links), 1)
         speakers = [
@@ -79,7 +81,7 @@ class LiveNodes:
         due = time.monotonic()
         while True:
             for speaker in speakers:
-                speaker.speak(now_ms())
+                speaker.run(now_ms())
                 due += pause
                 await asyncio.sleep(max(due - time.monotonic(), 0))
 
@@ -93,10 +95,12 @@ class LiveLink:
         self._frames: Iterator[Frame] = iter(())
         self._next: Frame | None = None
 
-    def speak(self, now: int) -> None:
+    def run(self, now: int) -> None:
         """Send the frame of this turn, if the node is there."""
         if self._next is None:
-            self._frames = self._node.frames(now + self._step_ms * np.arange(self._ahead, dtype=np.int64))
+            self._frames = self._node.build_frames(
+                now + self._step_ms * np.arange(self._ahead, dtype=np.int64)
+            )
             self._next = next(self._frames, None)
         # Turns are not quite even; a frame of a turn to come belongs to a node that is away until then.
         if self._next is not None and self._next.time_ms < now + self._step_ms / 2:

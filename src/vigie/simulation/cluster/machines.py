@@ -55,7 +55,7 @@ def _cpu_node(number: int) -> MachineSpec:
     return MachineSpec(f"cpu{number:02d}", None, 0, 64, 512 * GIB, 1, "cpu", "r4")
 
 
-STORY = (
+MACHINES = (
     *(_gpu_node(number, H100, "r1", "train") for number in range(1, 7)),
     *(_gpu_node(number, A100, "r2", "train") for number in range(7, 10)),
     _gpu_node(10, A100, "r2", "dev", sliced=(0, 1)),
@@ -68,11 +68,11 @@ STORY = (
 )
 
 
-def fleet(nodes: int, gpus: int = 8) -> tuple[MachineSpec, ...]:
-    """Return so many machines: those of the story first, then as many H100 nodes as it takes.
+def build_machines(nodes: int, gpus: int = 8) -> tuple[MachineSpec, ...]:
+    """Return so many machines: those of the scenario first, then as many H100 nodes as it takes.
 
-    With fewer GPUs a node the story's machines are smaller, and jobs lose the GPUs that are not there.
+    With fewer GPUs a node the scenario's machines are smaller, and jobs lose the GPUs that are not there.
     """
     more = (_gpu_node(number, H100, f"r{5 + number // 32}", "train") for number in range(15, nodes + 15))
-    machines = (*STORY, *more)[:nodes]
+    machines = (*MACHINES, *more)[:nodes]
     return tuple(machine._replace(gpus=min(machine.gpus, gpus)) for machine in machines)

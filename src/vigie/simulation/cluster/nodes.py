@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from vigie.model import Frame, Table
 from vigie.simulation.cluster.gpu_physics import GpuPhysics
-from vigie.simulation.cluster.host_physics import host
+from vigie.simulation.cluster.host_physics import compute_host
 from vigie.simulation.cluster.incidents import LOST
 from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.agent import agent_columns, holder_columns
-from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, metric_of
+from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, find_metric
 from vigie.simulation.cluster.metrics.fabric import fabric_columns
 from vigie.simulation.cluster.metrics.gpu import gpu_columns
 from vigie.simulation.cluster.metrics.host import host_columns
@@ -35,29 +35,29 @@ class NodePeriod(NamedTuple):
 
 
 class SimulatedNode:
-    """One machine of the story, from its first moment on."""
+    """One machine of the scenario, from its first moment on."""
 
-    def __init__(self, story: Scenario, machine: MachineSpec, *, head: bool) -> None:
+    def __init__(self, scenario: Scenario, machine: MachineSpec, *, head: bool) -> None:
         self.machine = machine
-        self._story, self._head = story, head
-        self._gpus = GpuPhysics(story, machine) if machine.gpu else None
+        self._scenario, self._head = scenario, head
+        self._gpus = GpuPhysics(scenario, machine) if machine.gpu else None
         self._counters = CounterColumns()
         self._tables: dict[tuple[tuple[str, tuple[str, ...]], ...], Table] = {}
 
-    def alive(self, times: Times) -> Times:
+    def is_up(self, times: Times) -> Times:
         """Return the times at which the node is there to say something."""
         gone = np.zeros(len(times), dtype=bool)
-        for incident in self._story.incidents_of(LOST, node=self.machine.name):
-            gone |= self._story.during(times, incident.begin, incident.end)
+        for incident in self._scenario.incidents_of(LOST, node=self.machine.name):
+            gone |= self._scenario.during(times, incident.begin, incident.end)
         return times[~gone]
 
-    def stretches(self, times: Times) -> list[NodePeriod]:
+    def build_periods(self, times: Times) -> list[NodePeriod]:
         """Return what the node says at these times, which must follow those asked before."""
-        times = self.alive(times)
+        times = self.is_up(times)
         if not len(times):
             return []
         columns = list(self._columns(times))
-        columns += agent_columns(self._story, self.machine, columns, times)
+        columns += agent_columns(self._scenario, self.machine, columns, times)
         values = self._counters.accumulate(times, columns)
         made = []
         together = sorted(zip(columns, values, strict=True), key=lambda both: _source(both[0]))
@@ -67,35 +67,35 @@ class SimulatedNode:
             made.append(NodePeriod(table, times, np.column_stack([numbers for _, numbers in both])))
         return made
 
-    def frame(self, time_ms: int) -> Frame | None:
+    def build_frame(self, time_ms: int) -> Frame | None:
         """Return the frame of one moment, or nothing while the node is lost."""
-        return next(self.frames(np.array([time_ms], dtype=np.int64)), None)
+        return next(self.build_frames(np.array([time_ms], dtype=np.int64)), None)
 
-    def frames(self, times: Times) -> Iterator[Frame]:
-        made = self.stretches(times)
+    def build_frames(self, times: Times) -> Iterator[Frame]:
+        made = self.build_periods(times)
         for row, time_ms in enumerate(made[0].times.tolist() if made else ()):
             yield Frame(time_ms, tuple((one.table, tuple(one.values[row].tolist())) for one in made))
 
     def _columns(self, times: Times) -> Iterator[Column]:
-        story, machine = self._story, self.machine
-        state = host(story, machine, times)
-        readings = self._gpus.readings(times) if self._gpus else []
-        yield from host_columns(story, machine, state, times)
-        yield from kernel_columns(story, machine, state, times)
-        yield from fabric_columns(story, machine, state, times)
-        yield from gpu_columns(story, machine, readings, times)
-        yield from container_columns(story, machine, times)
-        yield from triton_columns(story, machine, times)
-        yield from genv_columns(story, machine, readings, times)
+        scenario, machine = self._scenario, self.machine
+        state = compute_host(scenario, machine, times)
+        readings = self._gpus.compute(times) if self._gpus else []
+        yield from host_columns(scenario, machine, state, times)
+        yield from kernel_columns(scenario, machine, state, times)
+        yield from fabric_columns(scenario, machine, state, times)
+        yield from gpu_columns(scenario, machine, readings, times)
+        yield from container_columns(scenario, machine, times)
+        yield from triton_columns(scenario, machine, times)
+        yield from genv_columns(scenario, machine, readings, times)
         if self._head:
-            yield from Scheduler(story, times).columns()
-        yield from holder_columns(story, machine.name, times, head=self._head)
+            yield from Scheduler(scenario, times).columns()
+        yield from holder_columns(scenario, machine.name, times, head=self._head)
 
     def _table(self, source: str, columns: Sequence[Column]) -> Table:
         key = tuple((column.name, column.labels) for column in columns)
         table = self._tables.get(key)
         if table is None:
-            series = tuple((metric_of(one.name, len(one.labels)), one.labels) for one in columns)
+            series = tuple((find_metric(one.name, len(one.labels)), one.labels) for one in columns)
             table = self._tables[key] = Table(source, len(self._tables) + 1, series)
         return table
 

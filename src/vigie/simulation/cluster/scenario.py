@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vigie.simulation.cluster.incidents import INCIDENTS, ScriptedIncident
-from vigie.simulation.cluster.machines import STORY, MachineSpec
+from vigie.simulation.cluster.machines import MACHINES, MachineSpec
 from vigie.simulation.cluster.noise import Noise, Numbers, Times
-from vigie.simulation.cluster.workloads import EIGHT, JOBS, TRAINING, WAITING, PendingJob, SimulatedJob, Slot
+from vigie.simulation.cluster.workloads import EIGHT, JOBS, PENDING, TRAINING, PendingJob, SimulatedJob, Slot
 
 MINUTE = 60_000
-TOGETHER = 4  # nodes of a job on machines that have no story
+NODES_PER_JOB = 4  # nodes of a job on machines that have no scenario
 
 
 class Scenario:
@@ -24,9 +24,9 @@ class Scenario:
         self.machines = {machine.name: machine for machine in machines}
         self.now_ms = now_ms
         self.noise = Noise(seed)
-        self.jobs = tuple(self._fitting([*JOBS, *_more(machines)]))
-        self.incidents = tuple(one for one in INCIDENTS if self._is_there(one))
-        self.waiting: tuple[PendingJob, ...] = WAITING
+        self.jobs = tuple(self._fit([*JOBS, *_generate_jobs(machines)]))
+        self.incidents = tuple(one for one in INCIDENTS if self._exists(one))
+        self.pending: tuple[PendingJob, ...] = PENDING
         self._jobs_on: dict[str, list[SimulatedJob]] = defaultdict(list)
         for job in self.jobs:
             for place in job.places:
@@ -56,7 +56,7 @@ class Scenario:
             if one.kind == kind and (not node or one.node == node) and (not job or one.job == job)
         ]
 
-    def _fitting(self, jobs: Sequence[SimulatedJob]) -> list[SimulatedJob]:
+    def _fit(self, jobs: Sequence[SimulatedJob]) -> list[SimulatedJob]:
         """Return the jobs with the places that exist; one without any is not run."""
         kept = []
         for job in jobs:
@@ -72,18 +72,18 @@ class Scenario:
         gpus = tuple(gpu for gpu in wanted.gpus if gpu < machine.gpus)
         return Slot(wanted.node, gpus) if gpus or not wanted.gpus else None
 
-    def _is_there(self, incident: ScriptedIncident) -> bool:
+    def _exists(self, incident: ScriptedIncident) -> bool:
         machine = self.machines.get(incident.node)
         return machine is not None and (incident.gpu is None or incident.gpu < machine.gpus)
 
 
-def _more(machines: Sequence[MachineSpec]) -> list[SimulatedJob]:
-    """Return training jobs for the machines that no story tells of."""
-    names = {machine.name for machine in STORY}
+def _generate_jobs(machines: Sequence[MachineSpec]) -> list[SimulatedJob]:
+    """Return training jobs for the machines that no scenario tells of."""
+    names = {machine.name for machine in MACHINES}
     plain = [machine.name for machine in machines if machine.name not in names]
     jobs = []
-    for number, first in enumerate(range(0, len(plain), TOGETHER)):
-        places = tuple(Slot(node, EIGHT) for node in plain[first : first + TOGETHER])
+    for number, first in enumerate(range(0, len(plain), NODES_PER_JOB)):
+        places = tuple(Slot(node, EIGHT) for node in plain[first : first + NODES_PER_JOB])
         user, account = (("alice", "language"), ("bob", "vision"), ("dave", "language"))[number % 3]
         jobs.append(
             SimulatedJob(

@@ -127,7 +127,7 @@ JOBS = (
     ),
 )
 
-WAITING = (
+PENDING = (
     PendingJob("4245", "llm-70b-long", "alice", "language", "train", 64, -190, "Resources"),
     PendingJob("4247", "segment-xxl", "carol", "vision", "train", 16, -80, "Priority"),
     PendingJob("4248", "speech-large", "erin", "language", "train", 8, -31, "ReqNodeNotAvail"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 class SimulatedLibrary(NamedTuple):
@@ -41,11 +41,11 @@ class NoCompilerError(Exception):
 
 def build(directory: Path, library: SimulatedLibrary = NVML, *, without: Sequence[str] = ()) -> Path:
     """Return the library below a directory; `without` are calls that an old driver does not have."""
-    made = directory / f"{library.name}-{_fingerprint(library, *without)}.so"
+    made = directory / f"{library.name}-{_hash_sources(library, *without)}.so"
     if made.exists():
         return made
     directory.mkdir(parents=True, exist_ok=True)
-    objects = _objects(directory, library)
+    objects = _compile_objects(directory, library)
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
         symbols, linked = Path(scratch) / "symbols", Path(scratch) / "library"
         hidden = "".join(f" {name};" for name in (*without, "*"))
@@ -57,9 +57,9 @@ def build(directory: Path, library: SimulatedLibrary = NVML, *, without: Sequenc
     return made
 
 
-def _objects(directory: Path, library: SimulatedLibrary) -> Path:
+def _compile_objects(directory: Path, library: SimulatedLibrary) -> Path:
     """Return the directory of the compiled sources, from which drivers of any age are put together."""
-    objects = directory / f"objects-{_fingerprint(library)}"
+    objects = directory / f"objects-{_hash_sources(library)}"
     if not objects.exists():
         scratch = Path(tempfile.mkdtemp(dir=directory))
         _compile(scratch, "-c", "-fPIC", "-O1", *map(str, library.files(".c")))
@@ -74,10 +74,10 @@ def _compile(directory: Path, *arguments: str) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise NoCompilerError("there is no C compiler: apt-get install gcc libc6-dev")
-    subprocess.run([compiler, *arguments], check=True, timeout=SECONDS, cwd=directory)  # noqa: S603
+    subprocess.run([compiler, *arguments], check=True, timeout=TIMEOUT_SECONDS, cwd=directory)  # noqa: S603
 
 
-def _fingerprint(library: SimulatedLibrary, *without: str) -> str:
+def _hash_sources(library: SimulatedLibrary, *without: str) -> str:
     content = hashlib.sha256(",".join(sorted(without)).encode())
     for path in library.files(".c", ".h"):
         content.update(path.read_bytes())

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-SPENT = struct.Struct("4d")  # as in spending.c
+COST_FILE = struct.Struct("4d")  # as in spending.c
 
 
 class DriverCost(NamedTuple):
@@ -37,30 +37,30 @@ class SimulatedDriver:
         shutil.copyfile(built, self.library)
         self._directory = directory
         self._lines: list[str] = []
-        self.say(*lines)
+        self.set(*lines)
 
-    def say(self, *lines: str) -> None:
+    def set(self, *lines: str) -> None:
         """Add lines to the script; the library follows them from its next call on."""
         self._lines.extend(lines)
         self._write()
 
-    def take_back(self, *lines: str) -> None:
+    def clear(self, *lines: str) -> None:
         """Remove lines from the script."""
         self._lines = [line for line in self._lines if line not in lines]
         self._write()
 
     def count_calls(self) -> None:
         """Have the library tell in its file `spent` how often and how long it was called."""
-        self.spent.write_bytes(bytes(SPENT.size))
+        self.spent.write_bytes(bytes(COST_FILE.size))
 
-    def told(self) -> DriverCost:
+    def describe(self) -> DriverCost:
         """Return what the library has told so far."""
-        return DriverCost(*SPENT.unpack(self.spent.read_bytes()))
+        return DriverCost(*COST_FILE.unpack(self.spent.read_bytes()))
 
-    def held(self) -> bool:
+    def count_handles(self) -> bool:
         """Tell whether this process holds a handle of the driver."""
         wanted = os.path.realpath(self.device)
-        return any(_target(f"/proc/self/fd/{name}") == wanted for name in os.listdir("/proc/self/fd"))
+        return any(_format_target(f"/proc/self/fd/{name}") == wanted for name in os.listdir("/proc/self/fd"))
 
     def _write(self) -> None:
         fresh = self._directory / "scenario.new"
@@ -68,7 +68,7 @@ class SimulatedDriver:
         os.replace(fresh, self._directory / "scenario")
 
 
-def _target(path: str) -> str:
+def _format_target(path: str) -> str:
     try:
         return os.readlink(path)
     except FileNotFoundError:

@@ -56,6 +56,6 @@ Callback = ctypes.CFUNCTYPE(c_int, c_int, c_uint, ctypes.POINTER(DcgmFieldValue)
 Handle = c_size_t  # of a connection, a GPU group, a field group
 
 
-def version_of(structure: type[ctypes.Structure], number: int) -> int:
+def struct_version(structure: type[ctypes.Structure], number: int) -> int:
     """Return the version number of a structure."""
     return ctypes.sizeof(structure) | number << 24

@@ -23,14 +23,14 @@ def main() -> None:
     engine: Engine | None = None
     failed: dict[str, Any] = {}
     try:
-        engine = _started(DcgmLibrary(library), float(interval), [int(field) for field in fields.split(",")])
+        engine = _start(DcgmLibrary(library), float(interval), [int(field) for field in fields.split(",")])
     except DcgmError as error:
         failed = {"error": error.code, "function": error.function}
     except OSError:
         failed = {"error": -25, "function": "libdcgm.so"}
     while True:
         line = lines.get()
-        said = failed if engine is None else _answer(engine, *json.loads(line))
+        said = failed if engine is None else _handle(engine, *json.loads(line))
         sys.stdout.write(json.dumps(said) + "\n")
         sys.stdout.flush()
 
@@ -42,14 +42,14 @@ def _listen(lines: SimpleQueue[str]) -> None:
     os._exit(0)
 
 
-def _started(library: DcgmLibrary, interval: float, fields: list[int]) -> Engine:
+def _start(library: DcgmLibrary, interval: float, fields: list[int]) -> Engine:
     handle = abi.Handle()
     library.call("dcgmInit")
     library.call("dcgmStartEmbedded", c_int(abi.MODE_AUTO), byref(handle))
     return Engine(library, handle, interval, fields)
 
 
-def _answer(engine: Engine, do: str, *uuids: str) -> dict[str, Any]:
+def _handle(engine: Engine, do: str, *uuids: str) -> dict[str, Any]:
     try:
         if do == "latest":
             return dict(engine.latest(uuids))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from vigie.sources._dcgm.engine import Engine, Reading, connect
 from vigie.sources._dcgm.library import DcgmError, DcgmLibrary
 
-LONGEST = 1 << 20  # bytes of a response line
+MAX_LINE_BYTES = 1 << 20  # bytes of a response line
 
 
 class DcgmClient(Protocol):
@@ -77,25 +77,25 @@ class ChildClient:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         try:
-            self._asked("hello")
+            self._request("hello")
         except DcgmError:
             self.close()
             raise
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
         """Return the latest values of the child's engine."""
-        said = self._asked("latest", *uuids)
+        said = self._request("latest", *uuids)
         return {
             str(uuid): {int(field): value for field, value in values.items()} for uuid, values in said.items()
         }
 
     def pause(self) -> None:
         """Stop the counters."""
-        self._asked("pause")
+        self._request("pause")
 
     def resume(self) -> None:
         """Resume the counters."""
-        self._asked("resume")
+        self._request("resume")
 
     def close(self) -> None:
         """End the child and its engine."""
@@ -111,14 +111,14 @@ class ChildClient:
             except OSError:  # noqa: PERF203 - what was still to be said has no listener any more
                 pass
 
-    def _asked(self, *words: str) -> dict[str, Any]:
+    def _request(self, *words: str) -> dict[str, Any]:
         asks, says = self._process.stdin, self._process.stdout
         assert asks
         assert says
         try:
             asks.write(json.dumps(words).encode() + b"\n")
             asks.flush()
-            line = says.readline(LONGEST)
+            line = says.readline(MAX_LINE_BYTES)
             said = json.loads(line)
         except (OSError, ValueError):
             raise DcgmError("child process with the embedded engine", -21) from None

@@ -40,13 +40,13 @@ class Engine:
         self._ids = self._identities()
         self._watches: dict[str, FieldWatch] = {}
         self.retry = RETRY
-        self._refused: dict[str, tuple[float, str]] = {}  # time, reason
+        self._failures: dict[str, tuple[float, str]] = {}  # time, reason
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
         """Return the latest value of each field of these GPUs, or the reason for its absence."""
         found: dict[str, dict[int, Reading]] = {}
         for uuid in uuids:
-            why = self._watched(uuid)
+            why = self._ensure_watched(uuid)
             if why:
                 found[uuid] = dict.fromkeys(self._fields, why)
             else:
@@ -70,9 +70,9 @@ class Engine:
             self._library.call("dcgmGroupDestroy", self._handle, watch.group)
         self._watches.clear()
 
-    def _watched(self, uuid: str) -> str:
+    def _ensure_watched(self, uuid: str) -> str:
         """Watch a GPU unless it is watched. Return the reason if that fails."""
-        since, why = self._refused.get(uuid, (0.0, ""))
+        since, why = self._failures.get(uuid, (0.0, ""))
         if uuid in self._watches or (why and time.monotonic() - since < self.retry):
             return why
         if uuid not in self._ids:
@@ -85,9 +85,9 @@ class Engine:
             if error.code in abi.OVER:
                 raise
             self._library.call("dcgmGroupDestroy", self._handle, group)
-            self._refused[uuid] = time.monotonic(), str(error)
+            self._failures[uuid] = time.monotonic(), str(error)
             return str(error)
-        self._refused.pop(uuid, None)
+        self._failures.pop(uuid, None)
         return ""
 
     def _watch(self, group: abi.Handle, uuid: str) -> FieldWatch:
@@ -170,7 +170,7 @@ def connect(library: DcgmLibrary, addresses: Sequence[str]) -> abi.Handle:
     why: DcgmError | None = None
     for address in addresses:
         parameters = abi.ConnectParams(
-            version=abi.version_of(abi.ConnectParams, 2),
+            version=abi.struct_version(abi.ConnectParams, 2),
             timeoutMs=CONNECT_MS,
             addressIsUnixSocket=address.startswith("/"),
         )

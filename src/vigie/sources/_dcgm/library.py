@@ -45,7 +45,7 @@ class DcgmLibrary:
     """The loaded library. A missing symbol raises the same error as a failing call."""
 
     def __init__(self, path: str = "") -> None:
-        self._library = ctypes.CDLL(path) if path else _first()
+        self._library = ctypes.CDLL(path) if path else _load_first()
 
     def call(self, name: str, *arguments: object) -> None:
         """Call a function, or raise DcgmError."""
@@ -58,7 +58,7 @@ class DcgmLibrary:
             raise DcgmError(name, code)
 
 
-def _first() -> ctypes.CDLL:
+def _load_first() -> ctypes.CDLL:
     for name in NAMES:
         try:
             return ctypes.CDLL(name)

@@ -41,8 +41,8 @@ class Profiler:
         self._last = DriverCall(lambda: None)
         self._last()
         self._opening: DriverCall | None = None
-        self._tried = float("-inf")
-        self._why = ""
+        self._tried_at = float("-inf")
+        self._reason = ""
         self._paused: tuple[float, str] | None = None
 
     def latest(self, uuids: Sequence[str]) -> dict[str, dict[int, Reading]]:
@@ -53,15 +53,15 @@ class Profiler:
                 if time.monotonic() < until:
                     raise Unavailable(why)
                 self.resume()
-            client = self._ready()
-            found: dict[str, dict[int, Reading]] = self._ask(lambda: client.latest(uuids))
+            client = self._connect()
+            found: dict[str, dict[int, Reading]] = self._run(lambda: client.latest(uuids))
             return found
 
     def pause(self, seconds: float, by: str) -> str:
         """Stop the counters for every client of the engine; return a message, or raise Unavailable."""
         with self._lock:
-            client = self._ready()
-            self._ask(client.pause)
+            client = self._connect()
+            self._run(client.pause)
             until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() + seconds))
             said = f"profiling paused by {by} until {until}, for every client of the engine"
             self._paused = time.monotonic() + seconds, said
@@ -72,7 +72,7 @@ class Profiler:
         with self._lock:
             paused, self._paused = self._paused, None
             if paused and self._client:
-                self._ask(self._client.resume)
+                self._run(self._client.resume)
 
     def close(self) -> None:
         """End our pause, and remove our watches from the engine."""
@@ -82,18 +82,18 @@ class Profiler:
             except Unavailable:
                 pass  # the engine is gone, and the pause with it
             self._drop("closed")
-            self._tried = float("-inf")
+            self._tried_at = float("-inf")
 
-    def _ready(self) -> DcgmClient:
-        if not self._last.answered:
+    def _connect(self) -> DcgmClient:
+        if not self._last.done:
             raise Unavailable("DCGM engine hangs; retried when it returns")
         if self._client is None and self._opening:  # it took longer than the deadline
-            self._client, self._opening = self._opening.answer, None
+            self._client, self._opening = self._opening.result, None
         if self._client is None:
-            if time.monotonic() - self._tried < self._retry:
-                raise Unavailable(self._why)
-            self._tried = time.monotonic()
-            self._client = self._ask(self._open)
+            if time.monotonic() - self._tried_at < self._retry:
+                raise Unavailable(self._reason)
+            self._tried_at = time.monotonic()
+            self._client = self._run(self._open)
         return self._client
 
     def _open(self) -> DcgmClient:
@@ -102,26 +102,26 @@ class Profiler:
             return ChildClient(library, interval, fields)
         return RunningEngine(library, ADDRESSES if engine == AUTO else (engine,), interval, fields)
 
-    def _ask(self, ask: Callable[[], Any]) -> Any:
+    def _run(self, ask: Callable[[], Any]) -> Any:
         self._last = question = DriverCall(ask)
         run_all(self._lane, [question])
-        if not question.answered:
+        if not question.done:
             self._opening = None if self._client else question
             raise Unavailable("DCGM engine does not respond")
         error = question.error
         if error is None:
-            return question.answer
+            return question.result
         if isinstance(error, DcgmError) and error.code in abi.OVER:
             self._drop(f"no DCGM: {error}")
-            raise Unavailable(self._why)
+            raise Unavailable(self._reason)
         if isinstance(error, (DcgmError, OSError)):
-            self._why = f"no DCGM: {error}"
-            raise Unavailable(self._why)
+            self._reason = f"no DCGM: {error}"
+            raise Unavailable(self._reason)
         raise error
 
     def _drop(self, why: str) -> None:
-        opened = self._opening.answer if self._opening else None
+        opened = self._opening.result if self._opening else None
         client = self._client or opened
-        self._why, self._client, self._opening = why, None, None
-        if client is not None and self._last.answered:
+        self._reason, self._client, self._opening = why, None, None
+        if client is not None and self._last.done:
             run_all(self._lane, [DriverCall(client.close)])

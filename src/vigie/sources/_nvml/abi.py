@@ -25,8 +25,8 @@ XID_EVENT = 8
 EVERY_LINK = 0xFFFFFFFF
 NO_INSTANCE = 0xFFFFFFFF
 NOT_AVAILABLE = 0xFFFFFFFFFFFFFFFF
-MOST_LINKS = 36
-MOST_GPM_METRICS = 477
+MAX_LINKS = 36
+MAX_GPM_METRICS = 477
 CLOCK_SM, CLOCK_MEMORY = 1, 2
 SLOWDOWN = 1
 
@@ -163,7 +163,7 @@ class GpmMetricsGet(ctypes.Structure):
         ("numMetrics", c_uint),
         ("sample1", c_void_p),
         ("sample2", c_void_p),
-        ("metrics", GpmMetric * MOST_GPM_METRICS),
+        ("metrics", GpmMetric * MAX_GPM_METRICS),
     ]
 
 
@@ -200,6 +200,6 @@ class LicensableFeatures(ctypes.Structure):
     ]
 
 
-def version_of(structure: type[ctypes.Structure], number: int) -> int:
+def struct_version(structure: type[ctypes.Structure], number: int) -> int:
     """Return the version number of a structure."""
     return ctypes.sizeof(structure) | number << 24

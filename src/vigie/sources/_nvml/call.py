@@ -9,16 +9,16 @@ class DriverCall:
     """Runs once, on the calling thread, and keeps the result or the error."""
 
     def __init__(self, ask: Callable[[], Any]) -> None:
-        self._ask = ask
-        self.answered = False
-        self.answer: Any = None
+        self._call = ask
+        self.done = False
+        self.result: Any = None
         self.error: Exception | None = None
 
     def __call__(self) -> None:
         """Call the driver, and keep the result."""
         try:
-            self.answer = self._ask()
+            self.result = self._call()
         except Exception as error:  # noqa: BLE001 - raised again, or noted, by whoever asked
             self.error = error
         finally:
-            self.answered = True
+            self.done = True

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from vigie.model import Metric
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import FOR_GOOD, NvmlGpu
+from vigie.sources._nvml.gpu import PERMANENT_ERRORS, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
-from vigie.sources._nvml.samples import FixedSeries, Value, fixed_series
+from vigie.sources._nvml.samples import FixedSeries, Value, build_fixed_series
 
-TOO_HOT = 200  # above it, some drivers mean "not available"
+MAX_CELSIUS = 200  # above it, some drivers mean "not available"
 MEMORY_HEAT = 82
 UNSIGNED = 1
 
@@ -32,18 +32,18 @@ class FieldRow(NamedTuple):
 Key = tuple[int, int]  # field, scope: a link, or 0
 
 
-class FieldAnswers(NamedTuple):
+class FieldValues(NamedTuple):
     """The value of each wanted field, and the driver's timestamps in microseconds."""
 
     values: list[Value]
     times: list[int]
 
 
-class _Prepared:
+class _FieldLayout:
     """Fields in the driver's memory layout, without unsupported ones."""
 
     def __init__(self, gpu: NvmlGpu, wanted: Sequence[Key]) -> None:
-        missing: dict[Key, str] = gpu.memory.setdefault("missing fields", {})
+        missing: dict[Key, str] = gpu.cache.setdefault("missing fields", {})
         self.reasons: list[Value] = [missing.get(key, "") for key in wanted]
         self.places = [place for place, key in enumerate(wanted) if key not in missing]
         self.array = (abi.NvmlFieldValue * len(self.places))()
@@ -51,28 +51,30 @@ class _Prepared:
             cell.fieldId, cell.scopeId = wanted[place]
 
 
-def ask(gpu: NvmlGpu, name: str, wanted: Sequence[Key]) -> FieldAnswers:
+def read_fields(gpu: NvmlGpu, name: str, wanted: Sequence[Key]) -> FieldValues:
     """Read fields and scopes. Unsupported ones are not requested again."""
-    prepared: _Prepared | None = gpu.memory.get(f"fields {name}")
+    prepared: _FieldLayout | None = gpu.cache.get(f"fields {name}")
     if prepared is None or len(prepared.reasons) != len(wanted):
-        prepared = gpu.memory[f"fields {name}"] = _Prepared(gpu, wanted)
+        prepared = gpu.cache[f"fields {name}"] = _FieldLayout(gpu, wanted)
     values, times = prepared.reasons.copy(), [0] * len(wanted)
     if not prepared.places:
-        return FieldAnswers(values, times)
-    gpu.ask("nvmlDeviceGetFieldValues", c_int(len(prepared.places)), prepared.array)
+        return FieldValues(values, times)
+    gpu.call("nvmlDeviceGetFieldValues", c_int(len(prepared.places)), prepared.array)
     cells = PLACE.iter_unpack(prepared.array)
     for place, (field, _, time, _, kind, code, raw) in zip(prepared.places, cells):
         values[place], times[place] = read_value(field, kind, code, raw), time
-        if code in FOR_GOOD:
-            gpu.memory["missing fields"][wanted[place]] = values[place]
-            gpu.memory.pop(f"fields {name}", None)  # rebuilt without this field
-    return FieldAnswers(values, times)
+        if code in PERMANENT_ERRORS:
+            gpu.cache["missing fields"][wanted[place]] = values[place]
+            gpu.cache.pop(f"fields {name}", None)  # rebuilt without this field
+    return FieldValues(values, times)
 
 
-def fixed_fields(name: str, rows: Sequence[FieldRow]) -> FixedSeries:
+def build_fixed_fields(name: str, rows: Sequence[FieldRow]) -> FixedSeries:
     """Return the metric and value of each row."""
     wanted = [(row.field, 0) for row in rows]
-    return fixed_series(lambda gpu: ask(gpu, name, wanted).values, *(row.metric for row in rows))
+    return build_fixed_series(
+        lambda gpu: read_fields(gpu, name, wanted).values, *(row.metric for row in rows)
+    )
 
 
 def read_value(field: int, kind: int, code: int, raw: int) -> Value:

@@ -10,8 +10,8 @@ from typing import Any
 from vigie.sources._nvml import abi
 
 # The driver has one global lock: after this long in it, yield to other users.
-STRETCH = 0.0025
-TURN = 0.002
+MAX_BUSY_SECONDS = 0.0025
+YIELD_SECONDS = 0.002
 
 MEANINGS = {
     abi.UNINITIALIZED: "library not initialized",
@@ -47,26 +47,26 @@ class NvmlLibrary:
     def __init__(self, path: str) -> None:
         self._library: ctypes.CDLL | None = ctypes.CDLL(path)
         self._functions: dict[str, Any] = {}
-        self._began = self._ended = 0.0
+        self._busy_since = self._busy_until = 0.0
 
     def call(self, name: str, *arguments: object) -> None:
         """Call a function, or raise NvmlError."""
-        function = self._functions.get(name) or self._found(name)
+        function = self._functions.get(name) or self._find_function(name)
         now = time.perf_counter()
-        if now - self._ended > TURN / 2:
-            self._began = now
-        elif self._ended - self._began > STRETCH:
-            time.sleep(TURN)
-            self._began = time.perf_counter()
+        if now - self._busy_until > YIELD_SECONDS / 2:
+            self._busy_since = now
+        elif self._busy_until - self._busy_since > MAX_BUSY_SECONDS:
+            time.sleep(YIELD_SECONDS)
+            self._busy_since = time.perf_counter()
         code = function(*arguments)
-        self._ended = time.perf_counter()
+        self._busy_until = time.perf_counter()
         if code:
             raise NvmlError(name, code)
 
-    def rest(self) -> None:
+    def yield_driver(self) -> None:
         """Yield the driver to other users before a long call."""
-        if time.perf_counter() - self._ended < TURN / 2:
-            time.sleep(TURN)
+        if time.perf_counter() - self._busy_until < YIELD_SECONDS / 2:
+            time.sleep(YIELD_SECONDS)
 
     def has(self, name: str) -> bool:
         """Return whether the library has a function."""
@@ -79,7 +79,7 @@ class NvmlLibrary:
         if library:
             _ctypes.dlclose(library._handle)
 
-    def _found(self, name: str) -> Any:
+    def _find_function(self, name: str) -> Any:
         if self._library is None:
             raise NvmlError(name, abi.UNINITIALIZED)
         try:

@@ -7,10 +7,10 @@ from ctypes import byref
 from typing import NamedTuple, Optional
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import FOR_GOOD, NvmlGpu
+from vigie.sources._nvml.gpu import PERMANENT_ERRORS, NvmlGpu
 from vigie.sources._nvml.library import NvmlError
 
-VERSION = abi.version_of(abi.Memory2, 2)
+VERSION = abi.struct_version(abi.Memory2, 2)
 NEW = "nvmlDeviceGetMemoryInfo_v2"
 
 
@@ -23,16 +23,16 @@ class MemoryAmounts(NamedTuple):
     reserved: Optional[int]  # noqa: UP045 - evaluated on Python 3.9
 
 
-def memory_of(gpu: NvmlGpu, handle: ctypes.c_void_p) -> MemoryAmounts:
+def read_memory(gpu: NvmlGpu, handle: ctypes.c_void_p) -> MemoryAmounts:
     """Return total, free, used and reserved memory."""
-    if NEW not in gpu.missing:
+    if NEW not in gpu.unsupported:
         answer = abi.Memory2(version=VERSION)
         try:
             gpu.library.call(NEW, handle, byref(answer))
         except NvmlError as error:
-            if error.code not in FOR_GOOD:
+            if error.code not in PERMANENT_ERRORS:
                 raise
-            gpu.missing[NEW] = str(error)
+            gpu.unsupported[NEW] = str(error)
         else:
             return MemoryAmounts(answer.total, answer.free, answer.used, answer.reserved)
     old = abi.NvmlMemory()

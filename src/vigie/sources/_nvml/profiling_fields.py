@@ -10,7 +10,7 @@ from vigie.sources._number_lists import parse_number_list
 from vigie.sources._nvml.gpu import DCGM
 
 SHARE, RATE = 1 / 100, 1 << 20  # GPM reports percent and MiB/s, DCGM ratios and bytes/s
-LARGEST = 1 << 20  # bytes of a field list file
+MAX_FILE_BYTES = 1 << 20  # bytes of a field list file
 
 
 class ProfilingField(NamedTuple):
@@ -66,10 +66,10 @@ def select_fields(fields: str, *, pipes: bool) -> tuple[ProfilingField, ...]:
     >>> [row.field for row in select_fields("50,100,1001-1003,DCGM_FI_PROF_DRAM_ACTIVE", pipes=True)]
     [1001, 1002, 1003, 1005]
     """
-    words = _words(fields)
+    words = _read_names(fields)
     rows = [row for row in ROWS if not words or words & {str(row.field), row.metric.name}]
     if not rows:
-        raise ValueError("use profiling counters such as 1001-1012 or DCGM_FI_PROF_SM_ACTIVE")
+        raise ValueError("should name profiling counters, such as 1001-1012 or DCGM_FI_PROF_SM_ACTIVE")
     return tuple(row for row in rows if pipes or not row.metric.name.startswith(PIPE))
 
 
@@ -78,18 +78,18 @@ def check_fields(fields: str) -> None:
     select_fields(fields, pipes=True)
 
 
-def _words(fields: str) -> set[str]:
+def _read_names(fields: str) -> set[str]:
     if os.path.isabs(fields):
-        return _listed(fields)
+        return _parse_list(fields)
     words = {word.strip() for word in fields.split(",") if word.strip()}
     return words | {str(number) for word in words if "-" in word for number in parse_number_list(word)}
 
 
-def _listed(path: str) -> set[str]:
+def _parse_list(path: str) -> set[str]:
     """Return the first column of a counter file."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read(LARGEST).splitlines()
+            lines = file.read(MAX_FILE_BYTES).splitlines()
     except OSError as error:
         raise ValueError(f"cannot be read: {error}") from None
     names = (line.partition(",")[0].strip() for line in lines)

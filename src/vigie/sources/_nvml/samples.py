@@ -50,7 +50,7 @@ class FixedSeries(NamedTuple):
     values: Callable[[NvmlGpu], Sequence[Value]]
 
 
-def fixed_series(
+def build_fixed_series(
     values: Callable[[NvmlGpu], Sequence[Value]], *rows: Metric | tuple[Metric, tuple[str, ...]]
 ) -> FixedSeries:
     """Return series, each a metric with optional labels, and their values."""
@@ -62,10 +62,10 @@ def read_one(function: str, *metrics: tuple[Metric, float], arguments: tuple[int
     worths = [worth for _, worth in metrics]
 
     def values(gpu: NvmlGpu) -> list[Value]:
-        number = gpu.number(function, *arguments)
+        number = gpu.read_int(function, *arguments)
         return [number if worth == 1 else number * worth for worth in worths]
 
-    return fixed_series(values, *(metric for metric, _ in metrics))
+    return build_fixed_series(values, *(metric for metric, _ in metrics))
 
 
 def read_all(*parts: FixedSeries) -> GpuReader:
@@ -86,63 +86,63 @@ def read_all(*parts: FixedSeries) -> GpuReader:
     return GpuReader(rows.metrics, read)
 
 
-MOST_BLOCKS = 256  # per GPU, with cached labels
-Absence = tuple[str, str]  # metric, reason
-Absences = dict[Absence, list[int]]  # of which GPUs
+MAX_BLOCKS = 256  # per GPU, with cached labels
+MissingMetric = tuple[str, str]  # metric, reason
+MissingMetrics = dict[MissingMetric, list[int]]  # of which GPUs
 
 
-def driver_of(host: Host) -> NvmlDriver:
+def get_driver(host: Host) -> NvmlDriver:
     """Return the driver, or raise Unavailable."""
     if not isinstance(host.nvml, NvmlDriver):
         raise Unavailable("a recorded machine has no NVIDIA driver")
     return host.nvml
 
 
-def samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = False) -> list[Sample]:
+def read_samples(host: Host, readers: Sequence[GpuReader], *, listen: bool = False) -> list[Sample]:
     """Return the samples of all GPUs, and note missing values. `listen` collects events too."""
-    driver = driver_of(host)
-    absent: Absences = {}
+    driver = get_driver(host)
+    absent: MissingMetrics = {}
     samples: list[Sample] = []
-    for gpu, question in driver.each(lambda gpu: _read(driver, gpu, readers), listen=listen):
-        if not question.answered:
+    for gpu, question in driver.call_each(lambda gpu: _run_readers(driver, gpu, readers), listen=listen):
+        if not question.done:
             host.note(f"GPU {gpu.index}", gpu.lost or "timed out; retried when its last call returns")
             continue
         if gpu.lost or question.error is not None:
             host.note(f"GPU {gpu.index}", gpu.lost or question.error)
             continue
-        samples += question.answer.samples
-        for reason in question.answer.absent:
+        samples += question.result.samples
+        for reason in question.result.absent:
             absent.setdefault(reason, []).append(gpu.index)
-    for index, error in driver.refused().items():
+    for index, error in driver.unidentified().items():
         host.note(f"GPU {index}", error)
-    _note_absent(host, absent)
+    _note_missing(host, absent)
     if not samples:
         said = dict.fromkeys([why for _, why in absent] or host.notes.values())
         raise Unavailable("; ".join(list(said)[:3]) or "the NVIDIA driver has no GPU")
     return samples
 
 
-class _Told:
+class _SampleCollector:
     def __init__(self, driver: NvmlDriver, gpu: NvmlGpu) -> None:
         self.samples: list[Sample] = []
-        self.absent: dict[Absence, None] = {}  # each once, in order
+        self.missing: dict[MissingMetric, None] = {}  # each once, in order
         self._driver, self._gpu = driver, gpu
 
-    def take(self, found: GpuReading | SampleBlockCache) -> None:
+    def add(self, found: GpuReading | SampleBlockCache) -> None:
         """Add a reading, or note the reason for its absence."""
         if isinstance(found, SampleBlockCache):
-            self._take_block(found)
+            self._add_block(found)
         elif found.value is None:
-            self.absent[found.metric.name, found.why] = None
+            self.missing[found.metric.name, found.why] = None
         else:
-            series = _series(self._driver, self._gpu, found.metric, found.extra, found.part)
+            series = _build_series(self._driver, self._gpu, found.metric, found.extra, found.part)
             self.samples.append((*series, found.value))
 
-    def _take_block(self, block: SampleBlockCache) -> None:
+    def _add_block(self, block: SampleBlockCache) -> None:
         metrics, labels = self._columns(block)
         for metric, own, value in zip(metrics, labels, block.values):
             if isinstance(value, str):
-                self.absent[metric.name, value] = None
+                self.missing[metric.name, value] = None
             else:
                 self.samples.append((metric, own, value))
 
@@ -151,14 +151,14 @@ class _Told:
         kept = self._gpu.series
         key = block.rows, block.part.uuid if block.part else ""
         if key not in kept:
-            if len(kept) > MOST_BLOCKS:  # MIG instances come and go
+            if len(kept) > MAX_BLOCKS:  # MIG instances come and go
                 kept.clear()
-            rows = [_series(self._driver, self._gpu, *row, block.part) for row in block.rows.rows]
+            rows = [_build_series(self._driver, self._gpu, *row, block.part) for row in block.rows.rows]
             kept[key] = [metric for metric, _ in rows], [labels for _, labels in rows]
         return kept[key]
 
 
-def _note_absent(host: Host, absent: Absences) -> None:
+def _note_missing(host: Host, absent: MissingMetrics) -> None:
     reasons: dict[str, list[str]] = {}
     for (name, why), gpus in absent.items():
         reasons.setdefault(name, []).append(f"GPU {format_number_list(gpus)}: {why}")
@@ -166,15 +166,15 @@ def _note_absent(host: Host, absent: Absences) -> None:
         host.note(name, "; ".join(whys))
 
 
-def tell_lost(host: Host) -> None:
+def report_lost(host: Host) -> None:
     """Report each lost or recovered GPU once."""
     known: dict[str, str] = host.cache.setdefault("lost", {})
-    for index, error in driver_of(host).refused().items():
+    for index, error in get_driver(host).unidentified().items():
         if error.code in LOST and known.get(str(index)) != str(error):
             what = f"GPU {index} cannot be identified: {error}"
             host.report_event("gpu_lost", what, phase=Phase.BEGINS, severity="critical", gpu=str(index))
             known[str(index)] = str(error)
-    for gpu in driver_of(host).gpus():
+    for gpu in get_driver(host).gpus():
         if known.get(str(gpu.index)) != "":  # also at the first read: it may have been lost before a restart
             known[str(gpu.index)] = ""
             host.report_event("gpu_lost", "", phase=Phase.ENDS, severity="critical", gpu=str(gpu.index))
@@ -194,35 +194,35 @@ def tell_lost(host: Host) -> None:
         known[gpu.uuid] = gpu.lost
 
 
-def _read(driver: NvmlDriver, gpu: NvmlGpu, readers: Sequence[GpuReader]) -> _Told:
-    told = _Told(driver, gpu)
+def _run_readers(driver: NvmlDriver, gpu: NvmlGpu, readers: Sequence[GpuReader]) -> _SampleCollector:
+    told = _SampleCollector(driver, gpu)
     for reader in readers:
         try:
             for found in reader.read(gpu):
-                told.take(found)
+                told.add(found)
         except NvmlError as error:  # noqa: PERF203 - one call that fails costs only its own metrics
             if error.code in LOST or error.code in OVER:
                 raise
             for metric in reader.metrics:
-                told.take(GpuReading(metric, None, why=str(error)))
+                told.add(GpuReading(metric, None, why=str(error)))
     return told
 
 
-_spellings: dict[tuple[Metric, str], Metric] = {}
+_renamed_metrics: dict[tuple[Metric, str], Metric] = {}
 
 
-def _series(
+def _build_series(
     driver: NvmlDriver, gpu: NvmlGpu, metric: Metric, extra: tuple[str, ...], part: GpuPart | None
 ) -> Series:
-    return _spelled(driver, metric), gpu.labels(metric, driver.node, extra, part)
+    return _rename_host_label(driver, metric), gpu.labels(metric, driver.node, extra, part)
 
 
-def _spelled(driver: NvmlDriver, metric: Metric) -> Metric:
+def _rename_host_label(driver: NvmlDriver, metric: Metric) -> Metric:
     """Return the metric with the configured name of the host label."""
     if driver.host_label == HOST_LABEL or HOST_LABEL not in metric.labels:
         return metric
     key = metric, driver.host_label
-    if key not in _spellings:
+    if key not in _renamed_metrics:
         labels = tuple(driver.host_label if name == HOST_LABEL else name for name in metric.labels)
-        _spellings[key] = metric._replace(labels=labels)
-    return _spellings[key]
+        _renamed_metrics[key] = metric._replace(labels=labels)
+    return _renamed_metrics[key]

@@ -8,11 +8,11 @@ from ctypes import byref, c_uint, c_ulonglong
 from typing import Callable
 
 from vigie.sources._nvml import abi
-from vigie.sources._nvml.gpu import NvmlGpu, text
+from vigie.sources._nvml.gpu import NvmlGpu, read_text
 from vigie.sources._nvml.library import NvmlError, NvmlLibrary
 
-MOST_GPUS = 64
-MOST_EVENTS = 64  # per read
+MAX_GPUS = 64
+MAX_EVENTS = 64  # per read
 
 
 class DriverTooOldError(Exception):
@@ -25,8 +25,8 @@ class NvmlSession:
     def __init__(self, path: str) -> None:
         self.library = NvmlLibrary(path)
         self.gpus: list[NvmlGpu] = []
-        self.refused: dict[int, NvmlError] = {}  # GPUs that could not be identified
-        self._set = ctypes.c_void_p()
+        self.unidentified: dict[int, NvmlError] = {}  # GPUs that could not be identified
+        self._event_set = ctypes.c_void_p()
         try:
             self._open()
         except (NvmlError, DriverTooOldError):
@@ -38,44 +38,44 @@ class NvmlSession:
             raise DriverTooOldError("driver too old: its library has no nvmlInit_v2")
         self.library.call("nvmlInit_v2")
         try:
-            self.driver = text(self.library, "nvmlSystemGetDriverVersion", None, 80)
-            self._find()
+            self.driver = read_text(self.library, "nvmlSystemGetDriverVersion", None, 80)
+            self._find_gpu()
             self._listen()
         except NvmlError:
             self._try(lambda: self.library.call("nvmlShutdown"))
             raise
 
-    def _find(self) -> None:
+    def _find_gpu(self) -> None:
         count = c_uint()
         self.library.call("nvmlDeviceGetCount_v2", byref(count))
-        for index in range(min(count.value, MOST_GPUS)):
+        for index in range(min(count.value, MAX_GPUS)):
             handle = ctypes.c_void_p()
             try:
                 self.library.call("nvmlDeviceGetHandleByIndex_v2", c_uint(index), byref(handle))
                 gpu = NvmlGpu(self.library, index, handle, self.driver)
-                gpu.look_for_parts()
+                gpu.find_instances()
             except NvmlError as error:
-                self.refused[index] = error
+                self.unidentified[index] = error
             else:
                 self.gpus.append(gpu)
 
     def _listen(self) -> None:
         try:
-            self.library.call("nvmlEventSetCreate", byref(self._set))
+            self.library.call("nvmlEventSetCreate", byref(self._event_set))
         except NvmlError:
             return  # XIDs are in the kernel log, too
         for gpu in self.gpus:
             try:
-                gpu.ask("nvmlDeviceRegisterEvents", c_ulonglong(abi.XID_EVENT), self._set)
+                gpu.call("nvmlDeviceRegisterEvents", c_ulonglong(abi.XID_EVENT), self._event_set)
             except NvmlError as error:  # noqa: PERF203 - it costs only this GPU
-                gpu.missing["events"] = str(error)
+                gpu.unsupported["events"] = str(error)
 
     def xids(self) -> Iterator[tuple[NvmlGpu, int]]:
         """Yield pending XIDs without waiting."""
         event = abi.EventData()
-        for _ in range(MOST_EVENTS if self._set else 0):
+        for _ in range(MAX_EVENTS if self._event_set else 0):
             try:
-                self.library.call("nvmlEventSetWait_v2", self._set, byref(event), c_uint(0))
+                self.library.call("nvmlEventSetWait_v2", self._event_set, byref(event), c_uint(0))
             except NvmlError:
                 return  # none pending, or a GPU is gone, which its own reading reports
             for gpu in self.gpus:
@@ -85,10 +85,10 @@ class NvmlSession:
     def close(self) -> None:
         """Close every handle, as far as the driver still can."""
         for gpu in self.gpus:
-            for pair in gpu.memory.pop("pairs", {}).values():
+            for pair in gpu.cache.pop("pairs", {}).values():
                 self._try(pair.free)
-        if self._set:
-            self._try(lambda: self.library.call("nvmlEventSetFree", self._set))
+        if self._event_set:
+            self._try(lambda: self.library.call("nvmlEventSetFree", self._event_set))
         self._try(lambda: self.library.call("nvmlShutdown"))
         self.library.close()
 

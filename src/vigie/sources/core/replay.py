@@ -25,10 +25,10 @@ def unpack(archive: str, directory: str) -> None:
     for root in HostRoots._fields:
         os.makedirs(os.path.join(directory, root), exist_ok=True)
     links: list[tuple[str, str]] = []
-    for path, lines in _entries(archive):
+    for path, lines in _parse_entries(archive):
         name, arrow, target = path.partition(" -> ")
         name, mark, error = name.partition(" ! ")
-        full = _inside(directory, name)
+        full = _resolve_inside(directory, name)
         os.makedirs(full if name.endswith("/") else os.path.dirname(full), exist_ok=True)
         if arrow:
             links.append((name, target))
@@ -41,14 +41,14 @@ def unpack(archive: str, directory: str) -> None:
             with open(full, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write("".join(line + "\n" for line in lines))
     for name, target in links:  # last, so that no file is written through a link
-        _link(directory, name, target)
+        _create_link(directory, name, target)
 
 
 def replay(directory: str, options: dict[str, str] | None = None) -> Host:
     """Return the host recorded in the directory."""
     roots = HostRoots(*(os.path.join(directory, name) for name in HostRoots._fields))
     host = Host(roots, calls=ReplayedCalls(directory), options=options)
-    errors = _errors(directory)
+    errors = _read_errors(directory)
     for name in HostRoots._fields:
         tree = ReplayedTree(os.path.join(directory, name), errors.get(name, {}), host.note)
         setattr(host, name, tree)
@@ -114,7 +114,7 @@ class ReplayedCalls(SystemCalls):
         return self._answers[call]
 
 
-def _entries(archive: str) -> list[tuple[str, list[str]]]:
+def _parse_entries(archive: str) -> list[tuple[str, list[str]]]:
     entries: list[tuple[str, list[str]]] = []
     for line in archive.splitlines():
         header = HEADER.match(line)
@@ -125,7 +125,7 @@ def _entries(archive: str) -> list[tuple[str, list[str]]]:
     return entries
 
 
-def _errors(directory: str) -> dict[str, dict[str, int]]:
+def _read_errors(directory: str) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     try:
         with open(os.path.join(directory, "errors"), encoding="utf-8") as file:
@@ -139,7 +139,7 @@ def _errors(directory: str) -> dict[str, dict[str, int]]:
     return found
 
 
-def _inside(directory: str, name: str) -> str:
+def _resolve_inside(directory: str, name: str) -> str:
     top = os.path.realpath(directory)
     full = os.path.normpath(os.path.join(top, name))
     real = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
@@ -148,12 +148,12 @@ def _inside(directory: str, name: str) -> str:
     return full
 
 
-def _link(directory: str, name: str, target: str) -> None:
-    full = _inside(directory, name)
+def _create_link(directory: str, name: str, target: str) -> None:
+    full = _resolve_inside(directory, name)
     if target.startswith("/"):  # relative to the recorded root
         target = os.path.relpath(
             os.path.join(directory, name.partition("/")[0], target[1:]), os.path.dirname(full)
         )
-    _inside(directory, os.path.join(os.path.dirname(name), target))
+    _resolve_inside(directory, os.path.join(os.path.dirname(name), target))
     if not os.path.lexists(full):
         os.symlink(target, full)

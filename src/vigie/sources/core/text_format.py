@@ -54,15 +54,15 @@ def parse(text: str) -> dict[str, TextFamily]:
         line = line.strip(" \t")
         try:
             if line.startswith("#"):
-                _comment(families, line)
+                _parse_comment(families, line)
             elif line:
-                _sample(families, seen, line)
+                _parse_sample(families, seen, line)
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
     return {name: family for name, family in families.items() if family.rows}
 
 
-def _comment(families: dict[str, TextFamily], line: str) -> None:
+def _parse_comment(families: dict[str, TextFamily], line: str) -> None:
     match = COMMENT.match(line)
     if match is None:
         if KEYWORD.match(line):
@@ -73,7 +73,7 @@ def _comment(families: dict[str, TextFamily], line: str) -> None:
     if keyword == "HELP":
         if family.help is not None:
             raise ValueError(f"second HELP for {name}")
-        family.help = _unescaped(text or "")
+        family.help = _unescape(text or "")
         return
     if family.kind is not None or family.rows:
         raise ValueError(f"TYPE for {name} after its first TYPE or sample")
@@ -82,22 +82,22 @@ def _comment(families: dict[str, TextFamily], line: str) -> None:
         raise ValueError(f"{name} has unknown type {text}")
 
 
-def _sample(families: dict[str, TextFamily], seen: set[tuple[str, Pairs]], line: str) -> None:
+def _parse_sample(families: dict[str, TextFamily], seen: set[tuple[str, Pairs]], line: str) -> None:
     match = SAMPLE.match(line)
     if match is None:
         raise ValueError("neither a sample nor a comment")
     name, inside, number, timestamp = match.groups()
     if timestamp is not None:
         raise ValueError("timestamps are not allowed")
-    pairs = _labels(inside or "")
-    _family(families, name, dict(pairs)).rows.append((name, pairs, _value(number)))
+    pairs = _parse_labels(inside or "")
+    _find_family(families, name, dict(pairs)).rows.append((name, pairs, _parse_value(number)))
     series = (name, tuple(pair for pair in pairs if pair[1]))
     if series in seen:
         raise ValueError(f"duplicate series of {name}")
     seen.add(series)
 
 
-def _family(families: dict[str, TextFamily], name: str, labels: dict[str, str]) -> TextFamily:
+def _find_family(families: dict[str, TextFamily], name: str, labels: dict[str, str]) -> TextFamily:
     """Return the family of the series, or raise ValueError if it does not fit."""
     own = families.get(name)
     if own is None or own.kind in SUFFIXES:
@@ -106,18 +106,18 @@ def _family(families: dict[str, TextFamily], name: str, labels: dict[str, str]) 
                 family = families.get(name[: -len(suffix)]) if name.endswith(suffix) else None
                 if family is not None and family.kind == kind:
                     if suffix == "_bucket":
-                        _value(labels.get("le", "no le"))
+                        _parse_value(labels.get("le", "no le"))
                     return family
     if own is None:
         own = families[name] = TextFamily()
     elif own.kind in INNER_LABEL:
         if own.kind == "histogram" or "quantile" not in labels:
             raise ValueError(f"{name} is a {own.kind} and cannot have this series")
-        _value(labels["quantile"])
+        _parse_value(labels["quantile"])
     return own
 
 
-def _labels(inside: str) -> Pairs:
+def _parse_labels(inside: str) -> Pairs:
     labels: dict[str, str] = {}
     place = 0
     while place < len(inside):
@@ -129,12 +129,12 @@ def _labels(inside: str) -> Pairs:
         name, value = match.groups()
         if name in labels or name == "__name__":
             raise ValueError(f"duplicate label {name}")
-        labels[name] = _unescaped(value)
+        labels[name] = _unescape(value)
         place = match.end()
     return tuple(sorted(labels.items()))
 
 
-def _value(text: str) -> float:
+def _parse_value(text: str) -> float:
     if "_" in text or not text.isascii() or text != text.strip():  # float() would accept these
         raise ValueError(f"{text[:20]!r} is not a number")
     try:
@@ -146,5 +146,5 @@ def _value(text: str) -> float:
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return ESCAPE.sub(lambda match: "\n" if match.group(1) == "n" else match.group(1), text)

@@ -17,10 +17,10 @@ MAX_SERIES = 200_000
 class LruCache(Generic[K, V]):
     """Two generations, each of at most half the entries."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_entries: int) -> None:
         self.newer: dict[K, V] = {}
         self._older: dict[K, V] = {}
-        self._half = max(1, most // 2)
+        self._half = max(1, max_entries // 2)
 
     def get(self, key: K) -> V | None:
         """Return the value and keep it for another generation."""
@@ -47,8 +47,8 @@ class InvalidLabelsError(Exception):
 class LabelCache(LruCache[bytes, Mapping[str, str]]):
     """Decoded labels by their encoded bytes."""
 
-    def __init__(self, most: int = MAX_SERIES) -> None:
-        super().__init__(most)
+    def __init__(self, max_entries: int = MAX_SERIES) -> None:
+        super().__init__(max_entries)
 
     def labels(self, section: bytes) -> Mapping[str, str]:
         """Return the labels: the same object for the same bytes while cached."""

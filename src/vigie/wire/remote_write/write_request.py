@@ -74,11 +74,11 @@ def compress(body: bytes) -> bytes:
     return bytes(cramjam.snappy.compress_raw(body))
 
 
-def decompress(body: bytes, most: int) -> bytes:
-    """Decompress a body, unless the result would exceed `most` bytes."""
+def decompress(body: bytes, max_bytes: int) -> bytes:
+    """Decompress a body, unless the result would exceed `max_bytes` bytes."""
     length, _ = decode_varint(body, 0, len(body))
-    if length > most:
-        raise MalformedProtobufError(f"{length} bytes decompressed, the limit is {most}")
+    if length > max_bytes:
+        raise MalformedProtobufError(f"{length} bytes decompressed, the limit is {max_bytes}")
     try:
         return bytes(cramjam.snappy.decompress_raw(body))
     except cramjam.DecompressionError as error:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 import vigie
-from vigie.simulation.cluster.bindings import bindings_on
+from vigie.simulation.cluster.bindings import build_node_bindings
 from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Times
@@ -17,14 +17,14 @@ from vigie.sources.core.registry import find_sources
 
 SERVER = "http://vigie.local:8000"  # to which they link
 STARTED_BEFORE = 8 * 86_400  # seconds before now
-OF_VENDOR = {"nvidia": "no NVIDIA driver on this machine", "amd": "no AMD GPU on this machine"}
+VENDOR_SOURCES = {"nvidia": "no NVIDIA driver on this machine", "amd": "no AMD GPU on this machine"}
 NOT_SIMULATED = "the simulation leaves this source out"
 
 
-def holder_columns(story: Scenario, node: str, times: Times, *, head: bool) -> Iterator[Column]:
+def holder_columns(scenario: Scenario, node: str, times: Times, *, head: bool) -> Iterator[Column]:
     """Yield who holds what on a node, for as long as that is so."""
     one = np.ones(len(times))
-    for held in bindings_on(story, node, head=head):
+    for held in build_node_bindings(scenario, node, head=head):
         there = times >= held.from_ms
         if held.to_ms is not None:
             there = there & (times < held.to_ms)
@@ -33,12 +33,12 @@ def holder_columns(story: Scenario, node: str, times: Times, *, head: bool) -> I
 
 
 def agent_columns(
-    story: Scenario, machine: MachineSpec, columns: Sequence[Column], times: Times
+    scenario: Scenario, machine: MachineSpec, columns: Sequence[Column], times: Times
 ) -> Iterator[Column]:
     """Yield what the agent says of itself beside the columns of its sources."""
     one = np.ones(len(times))
     names = {column.name for column in columns}
-    busy = story.noise.each(f"{machine.name}/read", len(_sources()), times, MINUTE, 0.2)
+    busy = scenario.noise.each(f"{machine.name}/read", len(_sources()), times, MINUTE, 0.2)
     for number, (source, metrics) in enumerate(_sources().items()):
         why = _absent(machine, source) or ("" if metrics & names else NOT_SIMULATED)
         yield gauge("node_scrape_collector_success", one * (not why), source)
@@ -53,26 +53,28 @@ def agent_columns(
     yield gauge("vigie_agent_series", one * len(columns))
     yield gauge("vigie_agent_link_waiting_bytes", one * 9_000, SERVER)
     yield rate("vigie_agent_link_dropped_total", one * 0, SERVER)
-    yield from _process(story, machine, times)
+    yield from _process(scenario, machine, times)
 
 
-def _process(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
+def _process(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
-    cost = 0.004 * story.noise.around(f"{machine.name}/agent", times, MINUTE, 0.2)
+    cost = 0.004 * scenario.noise.around(f"{machine.name}/agent", times, MINUTE, 0.2)
     yield rate("process_cpu_seconds_total", cost, start=STARTED_BEFORE * 0.004)
     yield gauge("process_resident_memory_bytes", one * 31e6 + 1e5 * machine.gpus)
     yield gauge("process_virtual_memory_bytes", one * 120e6)
     yield gauge("process_virtual_memory_max_bytes", one * 2.0**64)
     yield gauge("process_open_fds", one * 212)
     yield gauge("process_max_fds", one * 524_288)
-    yield gauge("process_start_time_seconds", one * (story.now_ms // 1000 - STARTED_BEFORE))
+    yield gauge("process_start_time_seconds", one * (scenario.now_ms // 1000 - STARTED_BEFORE))
     yield gauge("process_threads", one * 6)
 
 
 def _absent(machine: MachineSpec, source: str) -> str:
     """Return why a source has nothing to read on a machine; vendors share names of metrics."""
     vendor = machine.gpu.vendor if machine.gpu else ""
-    return next((why for word, why in OF_VENDOR.items() if source.startswith(word) and word != vendor), "")
+    return next(
+        (why for word, why in VENDOR_SOURCES.items() if source.startswith(word) and word != vendor), ""
+    )
 
 
 @cache

@@ -59,7 +59,7 @@ def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
 
 
 @cache
-def metric_of(name: str, labels: int) -> Metric:
+def find_metric(name: str, labels: int) -> Metric:
     """Return the declared metric of a name, or raise Undeclared."""
     plain, families = _declared_metrics()
     found = plain.get(name)
@@ -86,7 +86,7 @@ class CounterColumns:
         before = times[0] if self._at is None else self._at
         seconds = np.diff(times, prepend=before) / 1000.0
         self._at = int(times[-1])
-        return [_where(column, self._accumulate_column(column, seconds)) for column in columns]
+        return [_label_positions(column, self._accumulate_column(column, seconds)) for column in columns]
 
     def _accumulate_column(self, column: Column, seconds: Numbers) -> Numbers:
         if not column.rate:
@@ -97,6 +97,6 @@ class CounterColumns:
         return np.floor(grown) if column.name.endswith(WHOLE) else grown
 
 
-def _where(column: Column, values: Numbers) -> Numbers:
+def _label_positions(column: Column, values: Numbers) -> Numbers:
     """Return the values, absent where the thing itself is."""
     return values if column.there is None else np.where(column.there > 0, values, ABSENT)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vigie.simulation.cluster.host_physics import HostPhysics, port
+from vigie.simulation.cluster.host_physics import HostPhysics, compute_port
 from vigie.simulation.cluster.machines import MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
@@ -29,13 +29,13 @@ NEVER = (
 
 
 def fabric_columns(
-    story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
+    scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
     """Yield the counters and the state of each port."""
     for number in range(machine.ports):
         device = f"mlx5_{number}"
-        up, fell = port(story, machine.name, device, times)
-        uneven = story.noise.around(f"{machine.name}/{device}", times, 5_000, 0.04)
+        up, fell = compute_port(scenario, machine.name, device, times)
+        uneven = scenario.noise.around(f"{machine.name}/{device}", times, 5_000, 0.04)
         yield from _port(device, up, fell, state.fabric * uneven * up)
 
 

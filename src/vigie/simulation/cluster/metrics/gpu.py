@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vigie.simulation.cluster.device_names import pci_address, process_id, uuid
+from vigie.simulation.cluster.device_names import build_pci_address, build_pid, build_uuid
 from vigie.simulation.cluster.gpu_physics import LANES, GpuReadings
 from vigie.simulation.cluster.incidents import ROW_REMAP
 from vigie.simulation.cluster.machines import GpuSpec, MachineSpec
@@ -26,17 +26,17 @@ class SimulatedCard:
 
     def __init__(self, machine: MachineSpec, kind: GpuSpec, index: int) -> None:
         self.kind = kind
-        identity = uuid(machine, index)
+        identity = build_uuid(machine, index)
         self.small = str(index), identity, kind.vendor, kind.model
-        self.where = (*self.small, pci_address(index), DRIVER[kind.vendor])
+        self.where = (*self.small, build_pci_address(index), DRIVER[kind.vendor])
         self.dcgm = (
-            *(str(index), identity, pci_address(index), f"nvidia{index}", kind.model, "", ""),
+            *(str(index), identity, build_pci_address(index), f"nvidia{index}", kind.model, "", ""),
             *(machine.name, DRIVER["nvidia"]),
         )
 
 
 def gpu_columns(
-    story: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
+    scenario: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
 ) -> Iterator[Column]:
     """Yield all that is read of a node's GPUs; of one that has gone, nothing."""
     if machine.gpu is None:
@@ -45,14 +45,14 @@ def gpu_columns(
         card = SimulatedCard(machine, machine.gpu, index)
         parts = [_neutral(card, reading)]
         if machine.gpu.vendor == "nvidia":
-            parts += [_device(card, reading), _health(card, _remapped_rows(story, machine, index, times))]
+            parts += [_device(card, reading), _health(card, _remapped_rows(scenario, machine, index, times))]
         if machine.gpu.profiled:
             parts.append(_profiling(card, reading))
         if index in machine.sliced:
             parts.append(_slices(card, len(times)))
         for part in parts:
             for column in part:
-                yield column if column.there is not None else column._replace(there=reading.there)
+                yield column if column.there is not None else column._replace(there=reading.present)
 
 
 def _neutral(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
@@ -91,11 +91,11 @@ def _neutral(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
 
 def _process(card: SimulatedCard, reading: GpuReadings) -> Column:
     """Return the memory of the process that computes on the GPU, while there is one."""
-    pid = process_id(int(card.small[0]))
+    pid = build_pid(int(card.small[0]))
     held = gauge(
         "vigie_gpu_process_memory_bytes", _used_memory(card, reading) - TAKEN_BY_DRIVER, *card.small, pid, ""
     )
-    return held._replace(there=reading.there * (reading.work.process > 0))
+    return held._replace(there=reading.present * (reading.work.process > 0))
 
 
 def _device(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
@@ -178,9 +178,9 @@ def _used_memory(card: SimulatedCard, reading: GpuReadings) -> Numbers:
     return used
 
 
-def _remapped_rows(story: Scenario, machine: MachineSpec, gpu: int, times: Times) -> Numbers:
+def _remapped_rows(scenario: Scenario, machine: MachineSpec, gpu: int, times: Times) -> Numbers:
     rows = np.zeros(len(times))
-    for incident in story.incidents_of(ROW_REMAP, node=machine.name):
+    for incident in scenario.incidents_of(ROW_REMAP, node=machine.name):
         if incident.gpu == gpu:
-            rows = rows + story.within(times, incident.begin, incident.end)
+            rows = rows + scenario.within(times, incident.begin, incident.end)
     return rows

@@ -18,20 +18,22 @@ DISKS = ("nvme0n1", "nvme1n1")
 PAGE = 1500.0  # bytes of a packet
 
 
-def host_columns(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
+def host_columns(
+    scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
+) -> Iterator[Column]:
     """Yield all that the host sources say of a node."""
-    yield from _cores(story, machine, state, times)
+    yield from _cores(scenario, machine, state, times)
     yield from _memory(machine, state)
     yield from _disks(state)
     yield from _networks(state)
-    yield from _kernel(story, machine, state, times)
+    yield from _kernel(scenario, machine, state, times)
 
 
-def _cores(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
+def _cores(scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     idle = np.clip(1.0 - state.user - state.system - state.iowait, 0, 1)
     shares = dict(zip(MODES, (state.user, state.system, state.iowait, idle), strict=False))
     nothing = np.zeros(len(times))
-    uneven = story.noise.each(f"{machine.name}/core", machine.cores, times, MINUTE, 0.1)
+    uneven = scenario.noise.each(f"{machine.name}/core", machine.cores, times, MINUTE, 0.1)
     for core in range(machine.cores):
         for mode in MODES:
             share = shares.get(mode, nothing)
@@ -91,7 +93,7 @@ def _networks(state: HostPhysics) -> Iterator[Column]:
     yield gauge("node_network_speed_bytes", one * 25e9 / 8, "eth0")
 
 
-def _kernel(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
+def _kernel(scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
     load = (state.user + state.system + state.iowait) * machine.cores
     for name in ("node_load1", "node_load5", "node_load15"):
@@ -106,19 +108,21 @@ def _kernel(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Ti
     yield rate("node_forks_total", 3 + 20 * state.user)
     yield gauge("node_procs_running", np.maximum(np.round(load), 1))
     yield gauge("node_procs_blocked", np.round(state.iowait * machine.cores * 0.5))
-    yield gauge("node_boot_time_seconds", one * _boot_times(story, machine, times))
+    yield gauge("node_boot_time_seconds", one * _boot_times(scenario, machine, times))
     yield gauge("node_time_seconds", times / 1000)
     yield gauge("node_vmstat_oom_kill", state.killed)
     yield gauge("node_uname_info", one, *_uname(machine.name))
     yield gauge("node_hwmon_temp_celsius", 38 + 40 * state.user, "pci0000:00_0000:00:18_3", "temp1")
 
 
-def _boot_times(story: Scenario, machine: MachineSpec, times: Times) -> Numbers:
+def _boot_times(scenario: Scenario, machine: MachineSpec, times: Times) -> Numbers:
     """Return when the node booted: one that was lost and came back did so meanwhile."""
-    booted = np.full(len(times), story.now_ms / 1000 - BOOTED_BEFORE)
-    for incident in story.incidents_of("lost", node=machine.name):
+    booted = np.full(len(times), scenario.now_ms / 1000 - BOOTED_BEFORE)
+    for incident in scenario.incidents_of("lost", node=machine.name):
         if incident.end is not None:
-            booted = np.where(times >= story.at(incident.end), story.at(incident.end) / 1000 - 95, booted)
+            booted = np.where(
+                times >= scenario.at(incident.end), scenario.at(incident.end) / 1000 - 95, booted
+            )
     whole: Numbers = np.floor(booted)
     return whole
 

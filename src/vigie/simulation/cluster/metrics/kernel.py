@@ -20,22 +20,22 @@ SEGMENT = 9000.0  # bytes
 
 
 def kernel_columns(
-    story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
+    scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
     """Yield what sources of the kernel's details would read."""
-    yield from _cores(story, machine, state, times)
+    yield from _cores(scenario, machine, state, times)
     yield from _pages(machine, state)
     yield from _files(state)
     yield from _protocols(state)
     yield from _tasks(machine, state)
-    yield from _clock(story, machine, times)
+    yield from _clock(scenario, machine, times)
     yield from _board(machine, state)
     yield from detail_columns(machine, state)
 
 
-def _cores(story: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
+def _cores(scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times) -> Iterator[Column]:
     clock = IDLE_CLOCK + (CLOCK - IDLE_CLOCK) * np.clip(state.user * 3, 0, 1)
-    uneven = story.noise.each(f"{machine.name}/clock", machine.cores, times, MINUTE, 0.02)
+    uneven = scenario.noise.each(f"{machine.name}/clock", machine.cores, times, MINUTE, 0.02)
     for core in range(machine.cores):
         name = str(core)
         values = np.round(np.clip(clock * uneven[core], IDLE_CLOCK, CLOCK) / 1e3) * 1e3
@@ -141,9 +141,9 @@ def _tasks(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
     yield rate("node_kernel_hung_tasks_total", one * 0)
 
 
-def _clock(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
+def _clock(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
-    off: Numbers = 2e-5 * (story.noise.smooth(f"{machine.name}/time", times, 10 * MINUTE) - 0.5)
+    off: Numbers = 2e-5 * (scenario.noise.smooth(f"{machine.name}/time", times, 10 * MINUTE) - 0.5)
     yield gauge("node_timex_sync_status", one)
     yield gauge("node_timex_offset_seconds", np.round(off, 9))
     yield gauge("node_timex_maxerror_seconds", one * 0.004)

@@ -9,13 +9,13 @@ import numpy as np
 from vigie.model import Metric, Table
 from vigie.server import metrics
 from vigie.server.http import request_log
-from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, gauge, metric_of, rate
+from vigie.simulation.cluster.metrics.columns import Column, CounterColumns, find_metric, gauge, rate
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.simulation.cluster.scenario import MINUTE, Scenario
 
 TARGET = {"instance": "vigie", "job": "vigie"}
 TICK = 15.0  # seconds between two frames of a node
-BYTES_A_SAMPLE = 1.3
+BYTES_PER_SAMPLE = 1.3
 PAGES = 2.0  # that are open, each of which asks every ten seconds
 METRICS: tuple[Metric, ...] = (
     *metrics.METRICS,
@@ -27,16 +27,18 @@ METRICS: tuple[Metric, ...] = (
 )
 
 
-def server_stretch(story: Scenario, series: int, links: Numbers, times: Times) -> tuple[Table, Numbers]:
+def build_server_period(
+    scenario: Scenario, series: int, links: Numbers, times: Times
+) -> tuple[Table, Numbers]:
     """Return the server's own table over time; so many series come over so many links."""
-    columns = list(_columns(story, series, links, times))
+    columns = list(_columns(scenario, series, links, times))
     values = CounterColumns().accumulate(times, columns)
     known = {metric.name: metric for metric in METRICS}
-    rows = [(known.get(one.name) or metric_of(one.name, len(one.labels)), one.labels) for one in columns]
+    rows = [(known.get(one.name) or find_metric(one.name, len(one.labels)), one.labels) for one in columns]
     return Table("server", 1, tuple(rows)), np.column_stack(values)
 
 
-def _columns(story: Scenario, series: int, links: Numbers, times: Times) -> Iterator[Column]:
+def _columns(scenario: Scenario, series: int, links: Numbers, times: Times) -> Iterator[Column]:
     one = np.ones(len(times))
     yield gauge("vigie_server_links", links)
     yield gauge("vigie_server_series", one * series)
@@ -49,7 +51,7 @@ def _columns(story: Scenario, series: int, links: Numbers, times: Times) -> Iter
     yield from _store_columns(samples, times)
     yield from _idle(one)
     yield from _query_columns(
-        one * PAGES * (0.6 + 0.8 * story.noise.smooth("server/pages", times, 30 * MINUTE))
+        one * PAGES * (0.6 + 0.8 * scenario.noise.smooth("server/pages", times, 30 * MINUTE))
     )
     yield rate("process_cpu_seconds_total", 0.02 + samples * 2e-6)
     yield gauge("process_resident_memory_bytes", one * 150e6 + 900.0 * series)
@@ -60,8 +62,10 @@ def _store_columns(samples: Numbers, times: Times) -> Iterator[Column]:
     """Yield the store: its log is emptied into blocks every two hours."""
     seconds = (times - times[0]) / 1000.0
     since = seconds % 7200
-    yield gauge("vigie_server_store_bytes", np.round(samples * (seconds - since) * BYTES_A_SAMPLE), "blocks")
-    yield gauge("vigie_server_store_bytes", np.round(samples * since * BYTES_A_SAMPLE * 2), "log")
+    yield gauge(
+        "vigie_server_store_bytes", np.round(samples * (seconds - since) * BYTES_PER_SAMPLE), "blocks"
+    )
+    yield gauge("vigie_server_store_bytes", np.round(samples * since * BYTES_PER_SAMPLE * 2), "log")
     yield gauge("vigie_server_store_damages", samples * 0)
 
 

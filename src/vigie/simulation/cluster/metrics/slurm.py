@@ -21,11 +21,11 @@ NEVER_QUEUED = ("suspended", "completing", "configuring", "failed", "timeout", "
 class Scheduler:
     """Counts nodes, cores, GPUs and jobs over time."""
 
-    def __init__(self, story: Scenario, times: Times) -> None:
-        self._story, self._times = story, times
+    def __init__(self, scenario: Scenario, times: Times) -> None:
+        self._scenario, self._times = scenario, times
         self._zero = np.zeros(len(times))
-        self._running = {job.id: story.within(times, job.begin, job.end) for job in story.jobs}
-        self._pending = {one.id: story.within(times, one.since, None) for one in story.waiting}
+        self._running = {job.id: scenario.within(times, job.begin, job.end) for job in scenario.jobs}
+        self._pending = {one.id: scenario.within(times, one.since, None) for one in scenario.pending}
 
     def columns(self) -> Iterator[Column]:
         yield from self._queue()
@@ -38,11 +38,11 @@ class Scheduler:
     def _queue(self) -> Iterator[Column]:
         yield gauge("slurm_queue_running", self._sum(self._running.values()))
         pending = self._sum(self._pending.values())
-        dependent = self._sum(self._pending[w.id] for w in self._story.waiting if w.reason == "Dependency")
+        dependent = self._sum(self._pending[w.id] for w in self._scenario.pending if w.reason == "Dependency")
         yield gauge("slurm_queue_pending", pending)
         yield gauge("slurm_queue_pending_dependency", dependent)
         for state, name in ENDED.items():
-            over = [self._over(job) for job in self._story.jobs if job.state == state]
+            over = [self._over(job) for job in self._scenario.jobs if job.state == state]
             yield gauge(f"slurm_queue_{name}", self._sum(over))
         for name in NEVER_QUEUED:
             yield gauge(f"slurm_queue_{name}", self._zero)
@@ -50,7 +50,7 @@ class Scheduler:
     def _nodes(self) -> Iterator[Column]:
         states = dict.fromkeys(NODE_STATES, self._zero)
         totals = {"alloc": self._zero, "idle": self._zero, "other": self._zero}
-        for machine in self._story.machines.values():
+        for machine in self._scenario.machines.values():
             taken, gone, drained = (
                 self._allocated_share(machine),
                 self._down_share(machine),
@@ -99,8 +99,8 @@ class Scheduler:
                     yield column._replace(there=there.astype(np.float64))
 
     def _partitions(self) -> Iterator[Column]:
-        for partition in sorted({machine.partition for machine in self._story.machines.values()}):
-            machines = [one for one in self._story.machines.values() if one.partition == partition]
+        for partition in sorted({machine.partition for machine in self._scenario.machines.values()}):
+            machines = [one for one in self._scenario.machines.values() if one.partition == partition]
             total = self._zero + sum(one.cores for one in machines)
             used = self._sum(np.round(self._allocated_share(one) * one.cores) for one in machines)
             away = self._sum(
@@ -110,14 +110,14 @@ class Scheduler:
             yield gauge("slurm_partition_cpus_idle", np.maximum(total - used - away, 0), partition)
             yield gauge("slurm_partition_cpus_other", away, partition)
             yield gauge("slurm_partition_cpus_total", total, partition)
-            waiting = [self._pending[one.id] for one in self._story.waiting if one.partition == partition]
+            waiting = [self._pending[one.id] for one in self._scenario.pending if one.partition == partition]
             yield gauge("slurm_partition_jobs_pending", self._sum(waiting), partition)
 
     def _people(self) -> Iterator[Column]:
         for kind, names in (("user", USERS), ("account", ("language", "vision"))):
             for name in names:
-                running = [job for job in self._story.jobs if getattr(job, kind) == name]
-                waiting = [one for one in self._story.waiting if getattr(one, kind) == name]
+                running = [job for job in self._scenario.jobs if getattr(job, kind) == name]
+                waiting = [one for one in self._scenario.pending if getattr(one, kind) == name]
                 cores = self._sum(self._running[job.id] * self._cores(job) for job in running)
                 jobs = self._sum(self._running[job.id] for job in running)
                 pending = self._sum(self._pending[one.id] for one in waiting)
@@ -129,9 +129,10 @@ class Scheduler:
         yield gauge("slurm_account_fairshare", self._zero + 0.61, "vision")
 
     def _gpus(self) -> Iterator[Column]:
-        total = self._zero + sum(machine.gpus for machine in self._story.machines.values())
+        total = self._zero + sum(machine.gpus for machine in self._scenario.machines.values())
         used = self._sum(
-            self._running[job.id] * sum(len(place.gpus) for place in job.places) for job in self._story.jobs
+            self._running[job.id] * sum(len(place.gpus) for place in job.places)
+            for job in self._scenario.jobs
         )
         yield gauge("slurm_gpus_alloc", used)
         yield gauge("slurm_gpus_idle", total - used)
@@ -139,7 +140,7 @@ class Scheduler:
         yield gauge("slurm_gpus_utilization", used / np.maximum(total, 1))
 
     def _controller(self) -> Iterator[Column]:
-        cycle = 9_000 * self._story.noise.around("slurm/cycle", self._times, 60_000, 0.3)
+        cycle = 9_000 * self._scenario.noise.around("slurm/cycle", self._times, 60_000, 0.3)
         yield gauge("slurm_scheduler_threads", self._zero + 3)
         yield gauge("slurm_scheduler_queue_size", self._zero)
         yield gauge("slurm_scheduler_dbd_queue_size", self._zero)
@@ -148,7 +149,7 @@ class Scheduler:
         yield gauge("slurm_scheduler_cycle_per_minute", self._zero + 2)
         yield gauge("slurm_scheduler_backfill_last_cycle", np.round(cycle * 4))
         yield gauge("slurm_scheduler_backfill_mean_cycle", self._zero + 36_000)
-        yield gauge("slurm_scheduler_backfill_depth_mean", self._zero + len(self._story.waiting))
+        yield gauge("slurm_scheduler_backfill_depth_mean", self._zero + len(self._scenario.pending))
         yield rate("slurm_scheduler_backfilled_jobs_since_start_total", self._zero + 0.002, start=812)
 
     def _sum(self, parts: Iterable[Numbers]) -> Numbers:
@@ -158,12 +159,13 @@ class Scheduler:
         return total
 
     def _over(self, job: SimulatedJob) -> Numbers:
-        return self._story.within(self._times, job.end or 0, None)
+        return self._scenario.within(self._times, job.end or 0, None)
 
     def _cores(self, job: SimulatedJob) -> float:
         return sum(
             round(
-                self._story.machines[place.node].cores * _share(self._story.machines[place.node], place.gpus)
+                self._scenario.machines[place.node].cores
+                * _share(self._scenario.machines[place.node], place.gpus)
             )
             for place in job.places
         )
@@ -171,7 +173,7 @@ class Scheduler:
     def _allocated_share(self, machine: MachineSpec) -> Numbers:
         """Return the share of a node that jobs hold."""
         taken = self._zero
-        for job in self._story.jobs_on(machine.name):
+        for job in self._scenario.jobs_on(machine.name):
             gpus = next(place.gpus for place in job.places if place.node == machine.name)
             taken = taken + self._running[job.id] * _share(machine, gpus)
         return np.minimum(taken, 1.0)
@@ -184,8 +186,8 @@ class Scheduler:
 
     def _within(self, kind: str, node: str) -> Numbers:
         inside = self._zero
-        for incident in self._story.incidents_of(kind, node=node):
-            inside = np.maximum(inside, self._story.within(self._times, incident.begin, incident.end))
+        for incident in self._scenario.incidents_of(kind, node=node):
+            inside = np.maximum(inside, self._scenario.within(self._times, incident.begin, incident.end))
         return inside
 
 

@@ -7,8 +7,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from vigie.simulation.cluster.activity import requests
-from vigie.simulation.cluster.device_names import process_id
+from vigie.simulation.cluster.activity import compute_requests
+from vigie.simulation.cluster.device_names import build_pid
 from vigie.simulation.cluster.gpu_physics import GpuReadings
 from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
@@ -17,27 +17,27 @@ from vigie.simulation.cluster.scenario import Scenario
 from vigie.simulation.cluster.workloads import ENVIRONMENTS, INFERENCE, SimulatedEnvironment, SimulatedJob
 
 MODELS = (("chat-13b", "1", 0.7), ("embed-large", "2", 0.3))  # with their share of the requests
-MOST_REQUESTS = 420.0  # a second
+MAX_REQUESTS = 420.0  # a second
 MODEL_MS = 9.0  # of one request in the model, when nothing is in its way
 
 
-def container_columns(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
+def container_columns(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     """Yield what is known of each container on a node while its job is there."""
-    for job in story.jobs_on(machine.name):
+    for job in scenario.jobs_on(machine.name):
         if job.image:
-            there = story.during(times, job.begin, job.end).astype(np.float64)
-            for column in _container(story, job, machine, times):
+            there = scenario.during(times, job.begin, job.end).astype(np.float64)
+            for column in _container(scenario, job, machine, times):
                 yield column._replace(there=there)
 
 
-def _container(story: Scenario, job: SimulatedJob, machine: MachineSpec, times: Times) -> Iterator[Column]:
+def _container(scenario: Scenario, job: SimulatedJob, machine: MachineSpec, times: Times) -> Iterator[Column]:
     digest = sha256(f"{job.id}/{machine.name}".encode()).hexdigest()
     which = f"/system.slice/docker-{digest}.scope", f"{job.name}-{job.id}", job.image
-    cores = machine.cores * 0.3 * story.noise.around(f"{job.id}/container", times, 15_000, 0.1)
-    memory = 90 * GIB * (0.8 + 0.2 * story.noise.smooth(f"{job.id}/memory", times, 600_000))
+    cores = machine.cores * 0.3 * scenario.noise.around(f"{job.id}/container", times, 15_000, 0.1)
+    memory = 90 * GIB * (0.8 + 0.2 * scenario.noise.smooth(f"{job.id}/memory", times, 600_000))
     one = np.ones(len(times))
     yield gauge("container_last_seen", times / 1000, *which)
-    yield gauge("container_start_time_seconds", one * story.at(job.begin) / 1000, *which)
+    yield gauge("container_start_time_seconds", one * scenario.at(job.begin) / 1000, *which)
     yield rate("container_cpu_usage_seconds_total", cores, *which, "total")
     yield rate("container_cpu_user_seconds_total", cores * 0.9, *which)
     yield rate("container_cpu_system_seconds_total", cores * 0.1, *which)
@@ -60,13 +60,13 @@ def _container(story: Scenario, job: SimulatedJob, machine: MachineSpec, times: 
         yield rate(f"container_pressure_{name}_waiting_seconds_total", one * 0.003, *which)
 
 
-def triton_columns(story: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
+def triton_columns(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
     """Yield what the inference servers on a node say."""
-    for job in story.jobs_on(machine.name):
+    for job in scenario.jobs_on(machine.name):
         if job.behaviour == INFERENCE:
-            load = requests(story, job, times)
+            load = compute_requests(scenario, job, times)
             for model, version, share in MODELS:
-                yield from _model((model, version), load * MOST_REQUESTS * share, load)
+                yield from _model((model, version), load * MAX_REQUESTS * share, load)
 
 
 def _model(model: tuple[str, str], asked: Numbers, load: Numbers) -> Iterator[Column]:
@@ -88,7 +88,7 @@ def _model(model: tuple[str, str], asked: Numbers, load: Numbers) -> Iterator[Co
 
 
 def genv_columns(
-    story: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
+    scenario: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
 ) -> Iterator[Column]:
     """Yield what genv says where it is installed: on nodes that have an environment."""
     here = [one for one in ENVIRONMENTS if one.place.node == machine.name]
@@ -102,7 +102,7 @@ def genv_columns(
         used = np.round(reading.work.memory * machine.gpu.memory_bytes / 2**20) * 2**20
         yield gauge("genv_device_memory_used_bytes", used, str(gpu))
         yield gauge("genv_device_memory_total_bytes", one * machine.gpu.memory_bytes, str(gpu))
-    yield from _environments(story, here, times)
+    yield from _environments(scenario, here, times)
     processes = sum((reading.work.process for reading in readings), np.zeros(len(times)))
     yield gauge("genv_processes_total", processes)
     yield from _processes(machine, here, readings)
@@ -114,15 +114,15 @@ def _processes(
     """Yield the processes on the node's GPUs, with the environment that each belongs to."""
     assert machine.gpu is not None
     for gpu, reading in enumerate(readings):
-        which = process_id(gpu), next((one.eid for one in here if gpu in one.place.gpus), "")
+        which = build_pid(gpu), next((one.eid for one in here if gpu in one.place.gpus), "")
         there = (reading.work.process > 0).astype(np.float64)
         used = np.round(reading.work.memory * machine.gpu.memory_bytes)
         yield gauge("genv_process_devices_total", there, *which)._replace(there=there)
         yield gauge("genv_process_used_gpu_memory_bytes", used, *which, str(gpu))._replace(there=there)
 
 
-def _environments(story: Scenario, here: Sequence[SimulatedEnvironment], times: Times) -> Iterator[Column]:
-    alive = {one.eid: story.during(times, one.since, None).astype(np.float64) for one in here}
+def _environments(scenario: Scenario, here: Sequence[SimulatedEnvironment], times: Times) -> Iterator[Column]:
+    alive = {one.eid: scenario.during(times, one.since, None).astype(np.float64) for one in here}
     count = sum(alive.values(), np.zeros(len(times)))
     yield gauge("genv_environments_total", count)
     yield gauge("genv_attached_devices_total", count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vigie.dashboards._build import ANY, ANY_BAD, one, rate, some
+from vigie.dashboards._build import ANY, ANY_BAD, build_multi_panel, build_panel, rate
 from vigie.model.dashboard import Dashboard, Panel, Section
 
 _ASKED = rate("vigie_server_queries_total")
@@ -15,11 +15,11 @@ _NEEDS = "the server's own metrics: it keeps them itself, another Prometheus scr
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
-    return one(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
+    return build_panel(title, why, unit, promql, kind="number", needs=_NEEDS, **rest)
 
 
 def _server(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
-    return some(title, why, unit, queries, needs=_NEEDS, floor=0, **rest)
+    return build_multi_panel(title, why, unit, queries, needs=_NEEDS, floor=0, **rest)
 
 
 _NOW = (
@@ -166,7 +166,7 @@ _PROCESS = (
     ),
 )
 _AGENT = (
-    one(
+    build_panel(
         "CPU of agents",
         "In cores: below 0.005 is usual.",
         "count",
@@ -175,7 +175,7 @@ _AGENT = (
         kind="band",
         floor=0,
     ),
-    one(
+    build_panel(
         "Memory of agents",
         "Below 40 MB is usual.",
         "bytes",
@@ -184,7 +184,7 @@ _AGENT = (
         kind="band",
         floor=0,
     ),
-    one(
+    build_panel(
         "Open files of agents",
         "Flat: a climb is a leak.",
         "count",
@@ -193,7 +193,7 @@ _AGENT = (
         kind="band",
         floor=0,
     ),
-    one(
+    build_panel(
         "Series of each agent",
         "A node with far more than the rest has something that multiplies.",
         "count",
@@ -202,7 +202,7 @@ _AGENT = (
         kind="band",
         floor=0,
     ),
-    one(
+    build_panel(
         "Reads that failed",
         "A source that fails costs only itself, and its data.",
         "ops/s",
@@ -211,7 +211,7 @@ _AGENT = (
         kind="band",
         floor=0,
     ),
-    one(
+    build_panel(
         "Clock against the server",
         "Beyond 10 s the server corrects times and tells it as an event.",
         "seconds",
@@ -219,7 +219,7 @@ _AGENT = (
         "{{instance}}",
         kind="band",
     ),
-    one(
+    build_panel(
         "Waiting at the agents",
         "What is not yet acknowledged: it grows while the server is away.",
         "bytes",
@@ -229,7 +229,7 @@ _AGENT = (
         needs="agents with a link",
         floor=0,
     ),
-    one(
+    build_panel(
         "Dropped by the agents",
         "Lost for want of room while the server was away.",
         "count",
@@ -240,7 +240,7 @@ _AGENT = (
         needs="agents with a link",
         floor=0,
     ),
-    one(
+    build_panel(
         "Versions",
         "More than one: an update has not reached every node.",
         "count",

@@ -27,8 +27,8 @@ STEP = 120
 # Questions that the simulated cluster has no answer to, each with the reason.
 WITHOUT = {
     "node/Power supplies/0": "a server's board does not tell the kernel of its power supplies",
-    "node/Text files that could not be read/0": "nobody writes text files there",
-    "node/File systems that do not answer/0": "all of them do",
+    "node/Text file errors/0": "nobody writes text files there",
+    "node/Unresponsive mounts/0": "all of them do",
 }
 
 
@@ -87,7 +87,7 @@ def test_every_question_has_an_answer(demo: Server) -> None:
 
 
 def test_question_that_joins_with_holders_in_the_how_to_has_an_answer(demo: Server) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "how-to" / "holders.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "allocations.md").read_text()
     (question,) = re.findall(r"^```\n(.+)\n```$", text, re.MULTILINE)
     assert demo.ask("query", query=question, time=NOW)["result"]
 

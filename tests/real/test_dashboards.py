@@ -41,7 +41,7 @@ HISTORY = 20 * 60_000
 OFF = 500  # ms from the samples, as when a page asks
 BATCH = 400  # series
 # On a machine whose disks nobody uses in that time, a request has no length.
-QUIET = {"node/Time of a request/0", "node/Time of a request/1"}
+QUIET = {"node/Disk latency/0", "node/Disk latency/1"}
 HOST = ("node", "page-node")
 
 

@@ -128,7 +128,7 @@ def test_too_much_is_refused(
     (files / "4.prom").write_text("e 1\n")
     assert set(samples(SOURCE, host)) >= {"a", "b", ERROR}
     assert {Path(where).name: reason for where, reason in host.notes.items()} == {
-        "2.prom": "with this file there would be more than 2 series",
+        "2.prom": "more than 2 series with this file",
         "3.prom": "larger than 10 bytes",
         "4.prom": "too many files, or files too large",
     }

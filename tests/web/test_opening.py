@@ -38,7 +38,7 @@ def test_what_is_absent_for_one_reason_is_said_once(site: Watched) -> None:
 
 def test_time_in_which_the_clock_was_held_back_is_coloured_and_named(site: Watched) -> None:
     page = site.go("gpu/gpu03/5")
-    panel = page.locator(".panel", has=page.get_by_role("heading", name="Clock, and when it is held back"))
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="Clock and throttling"))
     panel.scroll_into_view_if_needed()
     held = panel.locator(".legend li", has_text="held back: hw_power_brake")
     expect(held.locator(".swatch.warning")).to_be_visible()

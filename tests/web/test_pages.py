@@ -63,7 +63,7 @@ def test_heat_strip_changes_its_measure_and_a_click_opens_that_rank_at_that_minu
 
 def test_heat_map_tells_the_value_under_the_pointer_and_hatches_what_is_absent(site: Watched) -> None:
     page = site.go("dashboard/cluster?from=now-6h")
-    panel = page.locator(".panel", has=page.get_by_role("heading", name="GPU busy, node by node"))
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="GPU busy by node"))
     panel.scroll_into_view_if_needed()
     plot = panel.locator(".u-over")
     expect(plot).to_be_visible()

@@ -1,4 +1,4 @@
-"""What to show, defined once, as data: one file a dashboard."""
+"""Dashboards as data, one file each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vigie.model.dashboard import Dashboard
 
 @cache
 def all_dashboards() -> tuple[Dashboard, ...]:
-    """Return every dashboard of this package, by its title; those that are not listed come last."""
+    """Return every dashboard by title, unlisted ones last."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
     found = [importlib.import_module(f"{__name__}.{name}").DASHBOARD for name in names]
     return tuple(sorted(found, key=lambda board: (not board.listed, board.title.lower())))

@@ -1,4 +1,4 @@
-"""Short ways to write panels and PromQL."""
+"""Helpers to write panels and PromQL."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ NOT_UP = (Threshold(0, "critical", below=True),)
 
 
 def build_panel(title: str, why: str, unit: str, promql: str, legend: str = "", **rest: Any) -> Panel:
-    """Return a panel with a single query."""
+    """Build a panel with one query."""
     return Panel(title, why, (PanelQuery(promql, legend),), unit, **rest)
 
 
 def build_multi_panel(title: str, why: str, unit: str, queries: dict[str, str], **rest: Any) -> Panel:
-    """Return a panel with several queries, by legend."""
+    """Build a panel with several queries, by legend."""
     return Panel(
         title, why, tuple(PanelQuery(promql, legend) for legend, promql in queries.items()), unit, **rest
     )
 
 
 def rate(metric: str, selector: str = "") -> str:
-    """Return a counter's growth a second."""
+    """Return the rate of a counter per second."""
     return f"rate({metric}{f'{{{selector}}}' if selector else ''}{WINDOW})"
 
 
 def increase(metric: str, selector: str, span: str = "1h") -> str:
-    """Return by how much a counter grew in the span."""
+    """Return the increase of a counter over the span."""
     return f"increase({metric}{{{selector}}}[{span}])"

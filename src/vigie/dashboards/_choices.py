@@ -1,4 +1,4 @@
-"""The variables that several dashboards share, and the selectors that use them."""
+"""Variables shared by several dashboards, and selectors that use them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ A_JOB = Variable("job", "Job", metric='vigie_holder_info{kind="job"}', by="holde
 A_USER = Variable("user", "User", metric='vigie_holder_info{user!=""}', by="user")
 
 ON_NODE = 'instance=~"$node"'
-# What agents say: a node exporter that is relayed or scraped beside one says much of it again.
+# Series of agents: a relayed or scraped node exporter has most of them, too.
 OF_AGENTS = 'job="node"'
 ON_HOST = f"{ON_NODE}, {OF_AGENTS}"
 ON_GPU = 'instance=~"$node", gpu=~"$gpu"'
 OF_JOB = 'vigie_holder_info{kind="job", holder=~"$job", resource!="queue"}'
 OF_USER = 'vigie_holder_info{user=~"$user"}'
 NAME = "{{instance}}:{{gpu}}"
-# Devices that carry data themselves, to be added up: what passes through the others is counted there, too.
+# Physical devices, for sums: traffic of the others passes through these.
 A_DISK = 'device!~"loop.*|z?ram.*|dm-.*|md.*"'
 A_WIRE = 'device!~"lo|veth.*|docker.*|br.*|virbr.*|cni.*|cali.*|flannel.*|tun.*|bond.*|team.*|ib.*|.+[.].+"'

@@ -1,30 +1,30 @@
-"""How many GPUs are held, and how many of those work: the questions that several dashboards ask."""
+"""Allocated and working GPUs, for several dashboards."""
 
 from __future__ import annotations
 
 from vigie.dashboards._choices import NAME
 from vigie.model.dashboard import Panel, PanelQuery
 
-# A GPU that ran something for less of the last five minutes does not work.
+# A GPU that was busy for less of the last five minutes is not working.
 WORKING = "avg_over_time(vigie_gpu_busy_ratio[5m]) >= bool 0.05"
-NEEDS = "a source that tells who holds GPUs (those of Slurm, containers and genv are to come)"
+NEEDS = "a source of allocations (planned: Slurm, containers, genv)"
 
 
 def count_allocated(holders: str) -> str:
-    """Return the number of GPUs that these holders have; 0 only where GPUs are known."""
+    """Return the number of GPUs allocated to these holders; 0 only if GPUs are known."""
     return f"count(count by (instance, gpu) ({holders})) or 0 * count(vigie_gpu_info)"
 
 
 def count_working(holders: str) -> str:
-    """Return the number of GPUs that these holders have and that are busy."""
+    """Return the number of GPUs allocated to these holders that are working."""
     return f"sum(({WORKING}) and on (instance, gpu) {holders})"
 
 
 def build_allocation_panel(who: str, holders: str) -> Panel:
-    """Return the chart of what is held, works, and is held in vain."""
+    """Build the chart of allocated and working GPUs."""
     return Panel(
-        f"GPUs held and working, {who}",
-        "A gap between the two is paid for and does nothing: look for one that stays.",
+        f"Allocated and working GPUs {who}",
+        "A lasting gap means idle allocations.",
         (PanelQuery(count_allocated(holders), "held"), PanelQuery(count_working(holders), "working")),
         "count",
         floor=0,
@@ -33,7 +33,7 @@ def build_allocation_panel(who: str, holders: str) -> Panel:
 
 
 def build_share_panel(title: str, why: str, promql: str) -> Panel:
-    """Return the chart of a share from 0 to 1, as a band over GPUs in which the odd one is named."""
+    """Build a chart of a share from 0 to 1, as a band over GPUs with named outliers."""
     return Panel(
         title,
         why,

@@ -1,4 +1,4 @@
-"""Charts of a node's CPU, memory, disks and network that its page and its dashboards share."""
+"""Charts of CPU, memory, disks and network, shared by the node page and dashboards."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ REAL = f'{ON_HOST}, fstype!~"tmpfs|devtmpfs|overlay|squashfs|ramfs|rootfs"'
 
 
 def meminfo(*words: str) -> dict[str, str]:
-    """Return queries for what /proc/meminfo calls these."""
+    """Return queries for fields of /proc/meminfo."""
     return {word: f"node_memory_{word}_bytes{{{ON_HOST}}}" for word in words}
 
 
 CPU = Panel(
     "CPU by mode",
-    "User is work; much system, iowait or steal is time that the work did not get.",
+    "User is work. High system, iowait or steal is lost time.",
     (
         PanelQuery(
             f"sum by (mode) ({rate('node_cpu_seconds_total', _AT_WORK)})"
@@ -34,7 +34,7 @@ CPU = Panel(
 )
 MEMORY = Panel(
     "Memory",
-    "What programs took is what counts: free memory is used for files and given back when needed.",
+    "Used memory counts. Caches are released when needed.",
     (
         PanelQuery(
             f"node_memory_MemTotal_bytes{{{ON_HOST}}} - node_memory_MemAvailable_bytes{{{ON_HOST}}}", "taken"
@@ -43,14 +43,14 @@ MEMORY = Panel(
             f"node_memory_Cached_bytes{{{ON_HOST}}} + node_memory_Buffers_bytes{{{ON_HOST}}}",
             "files",
         ),
-        PanelQuery(f"node_memory_MemTotal_bytes{{{ON_HOST}}}", "there is"),
+        PanelQuery(f"node_memory_MemTotal_bytes{{{ON_HOST}}}", "total"),
     ),
     "bytes",
     floor=0,
 )
 PRESSURE = Panel(
     "Pressure",
-    "The share of time in which something waited: memory above nothing is the beginning of trouble.",
+    "Share of time with waiting tasks. Memory pressure above 0 is an early warning.",
     (
         PanelQuery(rate("node_pressure_cpu_waiting_seconds_total", ON_HOST), "CPU"),
         PanelQuery(rate("node_pressure_io_waiting_seconds_total", ON_HOST), "I/O"),
@@ -62,7 +62,7 @@ PRESSURE = Panel(
 )
 DISK_IO = Panel(
     "Disk I/O",
-    "A level that stays at what the disk can give is what the job waits for.",
+    "A plateau at the disk's limit means jobs wait for it.",
     (
         PanelQuery(rate("node_disk_read_bytes_total", DISKS), "{{device}} read"),
         PanelQuery(rate("node_disk_written_bytes_total", DISKS), "{{device}} written"),
@@ -72,7 +72,7 @@ DISK_IO = Panel(
 )
 SPACE = Panel(
     "Space used",
-    "A full file system stops jobs at their next write: look for lines that only climb.",
+    "A full file system fails the next write. Look for steady growth.",
     (
         PanelQuery(
             f"1 - node_filesystem_avail_bytes{{{REAL}}} / node_filesystem_size_bytes{{{REAL}}}",
@@ -86,7 +86,7 @@ SPACE = Panel(
 )
 NETWORK = Panel(
     "Network",
-    "Ethernet carries files and control: near the interface's speed everything else becomes slow.",
+    "Files and control traffic. Near line rate everything slows down.",
     (
         PanelQuery(f"{rate('node_network_receive_bytes_total', WIRES)}", "{{device}} in"),
         PanelQuery(f"{rate('node_network_transmit_bytes_total', WIRES)}", "{{device}} out"),
@@ -96,7 +96,7 @@ NETWORK = Panel(
 )
 INFINIBAND = Panel(
     "InfiniBand",
-    "Ports of one node carry alike: one that is silent while the others work is the odd one.",
+    "Ports of one node carry similar traffic. A silent one is an outlier.",
     (
         PanelQuery(rate("node_infiniband_port_data_received_bytes_total", ON_HOST), "{{device}} in"),
         PanelQuery(rate("node_infiniband_port_data_transmitted_bytes_total", ON_HOST), "{{device}} out"),
@@ -107,7 +107,7 @@ INFINIBAND = Panel(
 )
 TEMPERATURES = Panel(
     "Temperatures",
-    "One sensor or GPU far above the rest points at a fan, a filter or a bad seat.",
+    "A sensor or GPU far above the rest: check fan, filter and seating.",
     (
         PanelQuery(f"vigie_gpu_temperature_celsius{{{ON_HOST}}}", "GPU {{gpu}}"),
         PanelQuery(f"node_hwmon_temp_celsius{{{ON_HOST}}}", "{{chip}} {{sensor}}"),
@@ -117,7 +117,7 @@ TEMPERATURES = Panel(
 )
 POWER = Panel(
     "Power",
-    "What the parts draw: GPUs of one job alike, and the whole below what the rack can cool.",
+    "GPUs of one job draw similar power. The total must stay below the rack's cooling.",
     (
         PanelQuery(f"vigie_gpu_power_watts{{{ON_HOST}}}", "GPU {{gpu}}"),
         PanelQuery(rate("node_rapl_package_joules_total", ON_HOST), "CPU package {{index}}"),

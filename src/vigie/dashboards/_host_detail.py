@@ -1,4 +1,4 @@
-"""Charts of what is seldom looked at: the rest of meminfo, timex, sockets, interfaces, disks and hardware."""
+"""Detail charts: the rest of meminfo, timex, sockets, interfaces, disks and hardware."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _PROCESSES = "the processes source (`--with-sources processes`)"
 
 
 def _now(prefix: str, words: dict[str, str]) -> dict[str, str]:
-    """Return queries for gauges, by what they are called here."""
+    """Return queries for gauges, by legend."""
     return {legend: f"{prefix}{name}{{{ON_HOST}}}" for legend, name in words.items()}
 
 
 def _rates(prefix: str, words: dict[str, str], selector: str = ON_HOST) -> dict[str, str]:
-    """Return queries for counters, by what they are called here."""
+    """Return queries for counters, by legend."""
     return {legend: rate(f"{prefix}{name}", selector) for legend, name in words.items()}
 
 
 CPUS = (
     build_panel(
         "Time slices",
-        "Many short ones mean that tasks take the cores from each other.",
+        "Many short slices: tasks compete for cores.",
         "ops/s",
         f"sum({rate('node_schedstat_timeslices_total', ON_HOST)})",
         "all cores",
@@ -34,60 +34,60 @@ CPUS = (
 )
 MEMORY = (
     build_multi_panel(
-        "Locked in memory",
-        "It cannot be taken back: programs lock it, and drivers of GPUs and adapters pin it.",
+        "Locked memory",
+        "Cannot be reclaimed: locked by programs, or pinned by GPU and network drivers.",
         "bytes",
         meminfo("Unevictable", "Mlocked"),
         floor=0,
     ),
     build_multi_panel(
-        "Huge pages, in bytes",
-        "Large pages spare the processor; anonymous ones are given by the kernel on its own.",
+        "Huge pages in bytes",
+        "Huge pages save CPU time. Anonymous ones are assigned by the kernel.",
         "bytes",
         meminfo("AnonHugePages", "ShmemHugePages", "Hugetlb", "Hugepagesize"),
         needs="a kernel with huge pages",
         floor=0,
     ),
     build_multi_panel(
-        "Kernel, for itself",
-        "Memory for each core, for modules and for devices that reach only the low addresses.",
+        "Kernel allocations",
+        "Per-CPU memory, vmalloc, and bounce buffers.",
         "bytes",
         meminfo("Percpu", "VmallocUsed", "Bounce"),
         floor=0,
     ),
     build_multi_panel(
-        "Mapped by the kernel, by size of page",
-        "Much in pages of 4k costs every access a little time.",
+        "Kernel mapping by page size",
+        "Many 4k pages slow down every access.",
         "bytes",
         meminfo("DirectMap1G", "DirectMap2M", "DirectMap4k"),
-        needs="a processor of x86",
+        needs="an x86 CPU",
         stack=True,
         floor=0,
     ),
     build_multi_panel(
-        "To be written, elsewhere",
-        "Sent to a file server and not yet safe there, or on its way through a program (FUSE).",
+        "NFS and FUSE writeback",
+        "Sent to a file server and not yet committed, or on its way through FUSE.",
         "bytes",
         meminfo("NFS_Unstable", "WritebackTmp"),
-        needs="a kernel that tells it",
+        needs="a kernel that reports it",
         floor=0,
     ),
     build_panel(
-        "Memory put aside as broken",
-        "Any at all: a module begins to fail.",
+        "Hardware-corrupted memory",
+        "Above 0: a module starts to fail.",
         "bytes",
         f"node_memory_HardwareCorrupted_bytes{{{ON_HOST}}}",
         "broken",
         thresholds=ANY_BAD,
-        needs="a kernel that watches for it",
+        needs="a kernel with memory failure handling",
         floor=0,
     ),
     build_multi_panel(
-        "Read in and written out",
-        "What the kernel moves between memory and disks, files and swap together.",
+        "Page in and out",
+        "Traffic between memory and disks, files and swap together.",
         "bytes/s",
         {
-            way: f"{rate(f'node_vmstat_{name}', ON_HOST)} * 1024"  # these two count kibibytes
+            way: f"{rate(f'node_vmstat_{name}', ON_HOST)} * 1024"  # in KiB
             for way, name in (("in", "pgpgin"), ("out", "pgpgout"))
         },
         floor=0,
@@ -95,15 +95,15 @@ MEMORY = (
 )
 DISKS = (
     build_multi_panel(
-        "Requests in the queue, on average",
-        "Above 1 for long, requests wait for each other.",
+        "Average queue length",
+        "Above 1 for long: requests wait for each other.",
         "count",
         _rates("node_disk_", {"{{device}}": "io_time_weighted_seconds_total"}, REAL_DISKS),
         floor=0,
     ),
     build_multi_panel(
-        "Requests merged",
-        "Neighbours made one: much of it is reading or writing in a row.",
+        "Merged requests",
+        "Many merges: sequential reads or writes.",
         "ops/s",
         _rates(
             "node_disk_",
@@ -114,11 +114,14 @@ DISKS = (
     ),
     build_multi_panel(
         "Discards",
-        "Blocks given back to a flash disk; a storm of them slows everything else.",
+        "TRIM requests to an SSD. Bursts slow down other I/O.",
         "ops/s",
         _rates(
             "node_disk_",
-            {"{{device}} done": "discards_completed_total", "{{device}} merged": "discards_merged_total"},
+            {
+                "{{device}} completed": "discards_completed_total",
+                "{{device}} merged": "discards_merged_total",
+            },
             REAL_DISKS,
         ),
         needs="Linux 4.18 or newer",
@@ -128,36 +131,36 @@ DISKS = (
 FILES = (
     build_multi_panel(
         "Inodes",
-        "How many files there can be, and how many more.",
+        "Total and free inodes.",
         "count",
         {
-            "{{mountpoint}} there are": f"node_filesystem_files{{{REAL}}}",
+            "{{mountpoint}} total": f"node_filesystem_files{{{REAL}}}",
             "{{mountpoint}} free": f"node_filesystem_files_free{{{REAL}}}",
         },
         floor=0,
     ),
     build_panel(
-        "File systems that do not answer",
-        "Each row is one that could not be asked: for NFS its server is gone.",
+        "Unresponsive mounts",
+        "Mounts that do not respond. For NFS the server may be down.",
         "bool",
         f"node_filesystem_device_error{{{REAL}}} == 1",
         "{{mountpoint}}",
         kind="table",
         thresholds=ANY_BAD,
-        needs="nothing; empty is good",
+        needs="none; empty is good",
     ),
 )
 NETWORK = (
     build_multi_panel(
-        "Rarer errors",
-        "Overrun buffers, broken frames, a carrier that comes and goes, collisions.",
+        "Other network errors",
+        "FIFO overruns, frame errors, carrier losses, collisions.",
         "ops/s",
         _rates(
             "node_network_",
             {
-                "{{device}} overrun in": "receive_fifo_total",
-                "{{device}} overrun out": "transmit_fifo_total",
-                "{{device}} frames in": "receive_frame_total",
+                "{{device}} FIFO in": "receive_fifo_total",
+                "{{device}} FIFO out": "transmit_fifo_total",
+                "{{device}} frame in": "receive_frame_total",
                 "{{device}} carrier": "transmit_carrier_total",
                 "{{device}} collisions": "transmit_colls_total",
             },
@@ -167,7 +170,7 @@ NETWORK = (
     ),
     build_multi_panel(
         "Multicast and compressed packets",
-        "Much multicast is discovery or a loop in the network.",
+        "High multicast: discovery, or a loop in the network.",
         "ops/s",
         _rates(
             "node_network_",
@@ -181,8 +184,8 @@ NETWORK = (
         floor=0,
     ),
     Panel(
-        "Interfaces, as they are set",
-        "Nodes of one kind should be set alike: a smaller MTU on one of them breaks or slows large packets.",
+        "Interface settings",
+        "Nodes of one kind should match. A smaller MTU breaks or slows large packets.",
         (
             PanelQuery(f"node_network_mtu_bytes{{{WIRES}}}", "MTU", "bytes"),
             PanelQuery(f"node_network_transmit_queue_length{{{WIRES}}}", "queue", "count"),
@@ -191,8 +194,8 @@ NETWORK = (
         kind="table",
     ),
     build_panel(
-        "Packets taken, by core",
-        "One core that takes them all limits the network.",
+        "Packets processed by core",
+        "One core that processes all packets limits the network.",
         "ops/s",
         rate("node_softnet_processed_total", ON_HOST),
         "core {{cpu}}",
@@ -202,14 +205,14 @@ NETWORK = (
 )
 SOCKETS = (
     build_multi_panel(
-        "Sockets, other",
-        "Orphans are held by no program any more; fragments wait for their rest.",
+        "Other sockets",
+        "Orphans belong to no process. Fragments wait for reassembly.",
         "count",
         _now(
             "node_sockstat_",
             {
-                "TCP, allocated": "TCP_alloc",
-                "TCP, orphaned": "TCP_orphan",
+                "TCP allocated": "TCP_alloc",
+                "TCP orphaned": "TCP_orphan",
                 "raw": "RAW_inuse",
                 "fragments": "FRAG_inuse",
                 "UDP-Lite": "UDPLITE_inuse",
@@ -218,32 +221,32 @@ SOCKETS = (
         floor=0,
     ),
     build_multi_panel(
-        "Memory of sockets",
-        "Buffers that only grow: somebody sends more than is read.",
+        "Socket memory",
+        "Steady growth: data is sent faster than read.",
         "bytes",
         _now("node_sockstat_", {"TCP": "TCP_mem_bytes", "UDP": "UDP_mem_bytes", "fragments": "FRAG_memory"}),
         floor=0,
     ),
     build_multi_panel(
         "IP",
-        "All bytes over IPv4, whatever the interface.",
+        "All IPv4 bytes, of all interfaces.",
         "bytes/s",
         _rates("node_netstat_", {"in": "IpExt_InOctets", "out": "IpExt_OutOctets"}),
         floor=0,
     ),
     build_multi_panel(
         "SYN cookies",
-        "Sent when more connections are asked for than can be taken: a flood, or a slow service.",
+        "Sent when the SYN queue overflows: a flood, or a slow service.",
         "ops/s",
         _rates(
             "node_netstat_TcpExt_",
-            {"sent": "SyncookiesSent", "came back": "SyncookiesRecv", "came back wrong": "SyncookiesFailed"},
+            {"sent": "SyncookiesSent", "valid": "SyncookiesRecv", "invalid": "SyncookiesFailed"},
         ),
         floor=0,
     ),
     build_multi_panel(
-        "UDP, no room",
-        "Datagrams that were lost since a buffer was full.",
+        "UDP buffer errors",
+        "Datagrams dropped because a buffer was full.",
         "ops/s",
         _rates("node_netstat_Udp_", {"in": "RcvbufErrors", "out": "SndbufErrors"}),
         floor=0,
@@ -252,28 +255,28 @@ SOCKETS = (
 PROCESSES = (
     build_multi_panel(
         "Processes",
-        "Near the limit nothing new can be started.",
+        "At the limit no process can start.",
         "count",
-        _now("node_processes_", {"there are": "pids", "at most": "max_processes"}),
+        _now("node_processes_", {"current": "pids", "maximum": "max_processes"}),
         needs=_PROCESSES,
         floor=0,
     ),
 )
 CLOCK = (
     Panel(
-        "How the clock is steered",
-        "Nodes of one kind are alike: one whose frequency is far off has a bad oscillator.",
+        "Clock discipline",
+        "Nodes of one kind are similar. A frequency far off means a bad oscillator.",
         (
-            PanelQuery(f"node_timex_estimated_error_seconds{{{ON_HOST}}}", "probably off by", "seconds"),
+            PanelQuery(f"node_timex_estimated_error_seconds{{{ON_HOST}}}", "estimated error", "seconds"),
             PanelQuery(
                 f"(node_timex_frequency_adjustment_ratio{{{ON_HOST}}} - 1) * 1e6",
-                "frequency, off by millionths",
+                "frequency offset, ppm",
                 "count",
             ),
             PanelQuery(f"node_timex_loop_time_constant{{{ON_HOST}}}", "time constant", "count"),
             PanelQuery(f"node_timex_tick_seconds{{{ON_HOST}}}", "tick", "seconds"),
-            PanelQuery(f"node_timex_tai_offset_seconds{{{ON_HOST}}}", "TAI is ahead by", "seconds"),
-            PanelQuery(f"node_timex_status{{{ON_HOST}}}", "status, as bits", "count"),
+            PanelQuery(f"node_timex_tai_offset_seconds{{{ON_HOST}}}", "TAI offset", "seconds"),
+            PanelQuery(f"node_timex_status{{{ON_HOST}}}", "status bits", "count"),
         ),
         kind="table",
         wide=True,
@@ -282,22 +285,22 @@ CLOCK = (
 HARDWARE = (
     build_panel(
         "Power supplies",
-        "No is one without power: the other carries the machine alone.",
+        "No: a supply without power. There is no redundancy.",
         "bool",
         f"node_power_supply_online{{{ON_HOST}}}",
         "{{power_supply}}",
-        needs="the powersupplyclass source (a machine that tells it to the kernel)",
+        needs="the powersupplyclass source",
         floor=0,
         ceiling=1,
     ),
 )
 KERNEL = (
     build_panel(
-        "Text files that could not be read",
-        "Yes means that a script wrote something that is no exposition.",
+        "Text file errors",
+        "Yes: a script wrote an invalid exposition.",
         "bool",
         f"node_textfile_scrape_error{{{ON_HOST}}}",
-        "could not be read",
+        "error",
         thresholds=ANY_BAD,
         needs="the textfile source with a directory",
         floor=0,

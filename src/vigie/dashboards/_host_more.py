@@ -1,4 +1,4 @@
-"""More charts of a node: cores, memory in detail, disks, file systems, interfaces and hardware."""
+"""More charts of a node: cores, memory, disks, file systems, interfaces and hardware."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _RESTING = f'{ON_HOST}, mode=~"idle|iowait"'
 
 
 def _of_one(way: str) -> str:
-    """Return the mean time of a read or a write."""
+    """Return the mean latency of a read or write."""
     time = rate(f"node_disk_{way}_time_seconds_total", REAL_DISKS)
     return f"{time} / ({rate(f'node_disk_{way}s_completed_total', REAL_DISKS)} > 0)"
 
 
 CPUS = (
     build_panel(
-        "Busy, by core",
-        "One core at 100% with the rest idle is a single thread that limits all.",
+        "CPU busy by core",
+        "One core at 100% with the rest idle: a single thread is the limit.",
         "ratio",
         f"1 - sum by (cpu) ({rate('node_cpu_seconds_total', _RESTING)})",
         "core {{cpu}}",
@@ -28,8 +28,8 @@ CPUS = (
         ceiling=1,
     ),
     build_panel(
-        "Clock, by core",
-        "Lower than the rest is heat, power or a governor that saves.",
+        "Clock by core",
+        "Lower than the rest: temperature, power limit or governor.",
         "hertz",
         f"node_cpu_scaling_frequency_hertz{{{ON_HOST}}}",
         "core {{cpu}}",
@@ -39,14 +39,14 @@ CPUS = (
     ),
     build_multi_panel(
         "Load",
-        "Tasks that run or wait: above the number of cores they queue.",
+        "Running and waiting tasks. Above the number of cores, tasks queue.",
         "count",
         {f"{minutes} min": f"node_load{minutes}{{{ON_HOST}}}" for minutes in (1, 5, 15)},
         floor=0,
     ),
     build_multi_panel(
-        "Switches, interrupts and forks",
-        "A jump without more work is something that spins or a storm of a device.",
+        "Context switches, interrupts and forks",
+        "A jump without more load: a busy loop or an interrupt storm.",
         "ops/s",
         {
             "context switches": rate("node_context_switches_total", ON_HOST),
@@ -56,8 +56,8 @@ CPUS = (
         floor=0,
     ),
     build_multi_panel(
-        "Waiting for a core",
-        "How long tasks that could run waited, by core: the scheduler's own view of crowding.",
+        "Run-queue wait",
+        "Time runnable tasks waited, by core.",
         "ratio",
         {"core {{cpu}}": rate("node_schedstat_waiting_seconds_total", ON_HOST)},
         kind="band",
@@ -65,8 +65,8 @@ CPUS = (
         floor=0,
     ),
     build_panel(
-        "Slowed down by heat",
-        "Any count is a cooling problem.",
+        "Thermal throttling",
+        "Above 0 is a cooling problem.",
         "ops/s",
         rate("node_cpu_package_throttles_total", ON_HOST),
         "package {{package}}",
@@ -76,8 +76,8 @@ CPUS = (
 )
 MEMORY = (
     build_multi_panel(
-        "Programs and files",
-        "Anonymous memory is the programs'; the rest can be given back.",
+        "Anonymous and file memory",
+        "Anonymous memory belongs to programs. The rest can be reclaimed.",
         "bytes",
         meminfo("AnonPages", "Mapped", "Shmem", "Cached", "Buffers"),
         stack=True,
@@ -85,7 +85,7 @@ MEMORY = (
     ),
     build_multi_panel(
         "Active and inactive",
-        "Inactive memory goes first when there is need.",
+        "Inactive memory is reclaimed first.",
         "bytes",
         meminfo("Active_anon", "Inactive_anon", "Active_file", "Inactive_file"),
         stack=True,
@@ -93,46 +93,46 @@ MEMORY = (
     ),
     build_multi_panel(
         "Kernel",
-        "Slabs that cannot be reclaimed and only grow are a leak in the kernel.",
+        "Steady growth of unreclaimable slabs is a kernel leak.",
         "bytes",
         meminfo("SReclaimable", "SUnreclaim", "KernelStack", "PageTables"),
         stack=True,
         floor=0,
     ),
     build_multi_panel(
-        "To be written",
-        "Much that waits means that the disk cannot keep up.",
+        "Dirty and writeback",
+        "A high value means the disk cannot keep up.",
         "bytes",
         meminfo("Dirty", "Writeback"),
         floor=0,
     ),
     build_multi_panel(
         "Swap",
-        "Swap in use on a node that computes is too much.",
+        "Any swap use on a compute node is too much.",
         "bytes",
         meminfo("SwapTotal", "SwapFree", "SwapCached"),
         floor=0,
     ),
     build_multi_panel(
         "Promised",
-        "Promised far above the limit: programs may be killed when they use it.",
+        "Committed far above the limit: OOM kills are possible.",
         "bytes",
         meminfo("Committed_AS", "CommitLimit"),
         floor=0,
     ),
     build_multi_panel(
         "Huge pages",
-        "Reserved and unused ones are lost to everybody else.",
+        "Reserved and unused huge pages are unavailable to others.",
         "count",
         {
-            "there are": f"node_memory_HugePages_Total{{{ON_HOST}}}",
+            "total": f"node_memory_HugePages_Total{{{ON_HOST}}}",
             "free": f"node_memory_HugePages_Free{{{ON_HOST}}}",
         },
         floor=0,
     ),
     build_multi_panel(
         "Paging",
-        "Major faults wait for the disk; swapping in and out is trouble.",
+        "Major faults wait for the disk. Swapping means memory is short.",
         "ops/s",
         {
             "faults": rate("node_vmstat_pgfault", ON_HOST),
@@ -143,11 +143,11 @@ MEMORY = (
         floor=0,
     ),
     build_panel(
-        "Killed for want of memory",
-        "Each one was a program that somebody misses.",
+        "OOM kills",
+        "Each one ended a process.",
         "count",
         f"increase(node_vmstat_oom_kill{{{ON_HOST}}}[1h])",
-        "in an hour",
+        "in 1h",
         thresholds=ANY_BAD,
         floor=0,
     ),
@@ -155,7 +155,7 @@ MEMORY = (
 DISKS = (
     build_multi_panel(
         "Reads and writes",
-        "Many small ones tire a disk long before its bandwidth.",
+        "Many small requests saturate a disk before its bandwidth.",
         "ops/s",
         {
             "{{device}} reads": rate("node_disk_reads_completed_total", REAL_DISKS),
@@ -165,7 +165,7 @@ DISKS = (
     ),
     build_panel(
         "Busy",
-        "Near 100% requests queue; on NVMe it may mean less.",
+        "Near 100% requests queue. On NVMe it may mean less.",
         "ratio",
         rate("node_disk_io_time_seconds_total", REAL_DISKS),
         "{{device}}",
@@ -174,8 +174,8 @@ DISKS = (
         ceiling=1,
     ),
     build_multi_panel(
-        "Time of a request",
-        "A disk whose requests take ever longer is overloaded or about to fail.",
+        "Disk latency",
+        "Growing latency: overload, or a failing disk.",
         "seconds",
         {
             "{{device}} read": _of_one("read"),
@@ -184,8 +184,8 @@ DISKS = (
         floor=0,
     ),
     build_panel(
-        "Requests under way",
-        "How deep the queue is at this moment.",
+        "I/O in flight",
+        "Current queue depth.",
         "count",
         f"node_disk_io_now{{{REAL_DISKS}}}",
         "{{device}}",
@@ -194,8 +194,8 @@ DISKS = (
 )
 FILES = (
     build_panel(
-        "Space left",
-        "How much can still be written.",
+        "Free space",
+        "Space available for writes.",
         "bytes",
         f"node_filesystem_avail_bytes{{{REAL}}}",
         "{{mountpoint}}",
@@ -203,7 +203,7 @@ FILES = (
     ),
     build_panel(
         "Inodes used",
-        "Without inodes no file can be made, however much space is left.",
+        "Without free inodes no file can be created.",
         "ratio",
         f"1 - node_filesystem_files_free{{{REAL}}} / (node_filesystem_files{{{REAL}}} > 0)",
         "{{mountpoint}}",
@@ -212,8 +212,8 @@ FILES = (
         ceiling=1,
     ),
     build_panel(
-        "Read-only or out of reach",
-        "1 is a file system that the kernel gave up on.",
+        "Read-only or failing",
+        "1: the kernel has given up on the file system.",
         "bool",
         f"node_filesystem_readonly{{{REAL}}}",
         "{{mountpoint}}",
@@ -223,7 +223,7 @@ FILES = (
     ),
     build_multi_panel(
         "Open files",
-        "Near the limit the kernel refuses to open more.",
+        "At the limit no file can be opened.",
         "count",
         {"open": f"node_filefd_allocated{{{ON_HOST}}}"},
         floor=0,
@@ -242,7 +242,7 @@ NETWORK = (
     ),
     build_multi_panel(
         "Errors and drops",
-        "Any steady rate is a cable, a duplex mismatch or a full queue.",
+        "A steady rate: cable, duplex mismatch or full queue.",
         "ops/s",
         {
             "{{device}} errors in": rate("node_network_receive_errs_total", WIRES),
@@ -254,7 +254,7 @@ NETWORK = (
     ),
     build_panel(
         "Interfaces up",
-        "0 for an interface that should be up is a cable or a switch.",
+        "0 for an interface in use: check cable and switch.",
         "bool",
         f"node_network_up{{{WIRES}}}",
         "{{device}}",
@@ -263,16 +263,16 @@ NETWORK = (
     ),
     build_panel(
         "Speed",
-        "Lower than the port's own means that it was negotiated down.",
+        "Lower than the port supports: negotiated down.",
         "bits/s",
         f"node_network_speed_bytes{{{WIRES}}} * 8",
         "{{device}}",
-        needs="an interface that tells its speed, which virtual ones do not",
+        needs="an interface that reports its speed; virtual ones do not",
         floor=0,
     ),
     build_multi_panel(
-        "Backlog of packets",
-        "Squeezed or dropped: the cores cannot keep up with the network.",
+        "Softnet backlog",
+        "Squeezed or dropped: cores cannot keep up with the network.",
         "ops/s",
         {
             "dropped": f"sum({rate('node_softnet_dropped_total', ON_HOST)})",
@@ -282,36 +282,36 @@ NETWORK = (
     ),
     build_panel(
         "Neighbours",
-        "A table that grows towards its limit loses packets.",
+        "Near its limit packets are lost.",
         "count",
         f"node_arp_entries{{{ON_HOST}}}",
         "{{device}}",
         floor=0,
     ),
     build_multi_panel(
-        "Connections tracked",
-        "At the limit new connections are refused.",
+        "Tracked connections",
+        "At the limit new connections are dropped.",
         "count",
         {
             "now": f"node_nf_conntrack_entries{{{ON_HOST}}}",
-            "at most": f"node_nf_conntrack_entries_limit{{{ON_HOST}}}",
+            "maximum": f"node_nf_conntrack_entries_limit{{{ON_HOST}}}",
         },
-        needs="the conntrack source (a firewall that tracks)",
+        needs="the conntrack source (connection tracking)",
         floor=0,
     ),
 )
 HARDWARE = (
     build_panel(
         "Thermal zones",
-        "Beyond its trip point the kernel slows the machine down.",
+        "Above its trip point the kernel throttles the machine.",
         "celsius",
         f"node_thermal_zone_temp{{{ON_HOST}}}",
         "{{type}} {{zone}}",
         needs="the thermal_zone source",
     ),
     build_panel(
-        "Cooling in use",
-        "Above 0 the kernel holds something back, or drives a fan, to cool the machine.",
+        "Active cooling",
+        "Above 0 the kernel throttles a device or runs a fan.",
         "ratio",
         f"(node_cooling_device_cur_state{{{ON_HOST}}} >= 0)"
         f" / (node_cooling_device_max_state{{{ON_HOST}}} > 0)",
@@ -321,7 +321,7 @@ HARDWARE = (
     ),
     build_panel(
         "Fans",
-        "A fan at 0 or far below its siblings is broken.",
+        "A fan at 0 or far below the others is broken.",
         "rpm",
         f"node_hwmon_fan_rpm{{{ON_HOST}}}",
         "{{chip}} {{sensor}}",
@@ -329,8 +329,8 @@ HARDWARE = (
         floor=0,
     ),
     build_panel(
-        "Memory errors corrected",
-        "A module that collects them should be replaced before it fails.",
+        "Corrected memory errors",
+        "Replace a module with a growing count before it fails.",
         "count",
         f"increase(node_edac_correctable_errors_total{{{ON_HOST}}}[1h])",
         "controller {{controller}}",
@@ -338,8 +338,8 @@ HARDWARE = (
         floor=0,
     ),
     build_panel(
-        "Memory errors uncorrected",
-        "Each one has crashed or spoilt something.",
+        "Uncorrectable memory errors",
+        "Each one crashed a process or corrupted data.",
         "count",
         f"increase(node_edac_uncorrectable_errors_total{{{ON_HOST}}}[1h])",
         "controller {{controller}}",
@@ -348,8 +348,8 @@ HARDWARE = (
         floor=0,
     ),
     build_panel(
-        "Disks that arrays are short of",
-        "A RAID without its spare is one failure from loss.",
+        "Missing RAID disks",
+        "The array is one failure from data loss.",
         "count",
         f"node_md_degraded{{{ON_HOST}}}",
         "{{device}}",

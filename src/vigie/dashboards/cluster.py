@@ -1,4 +1,4 @@
-"""Cluster overview: every node beside every other."""
+"""Cluster overview: all nodes compared."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ _DOWN = f"node_infiniband_physical_state_id{{{ON_HOST}}} != bool 5"
 def _each(
     title: str, why: str, unit: str, promql: str, needs: str = "", ceiling: float | None = None
 ) -> Panel:
-    """Return a band over nodes."""
+    """Build a band over nodes."""
     return build_panel(
         title, why, unit, promql, "{{instance}}", kind="band", needs=needs, floor=0, ceiling=ceiling
     )
 
 
 def _across(title: str, why: str, unit: str, metric: str, ceiling: float | None = None) -> Panel:
-    """Return a band over nodes of the least, mean or most of each node's GPUs."""
+    """Build a band over nodes of the minimum, mean or maximum of each node's GPUs."""
     return _each(title, why, unit, f"$how by (instance) ({metric}{{{ON_NODE}}})", _GPU_NEEDS, ceiling)
 
 
 _NOW = (
     build_panel(
         "Nodes up",
-        "Fewer than yesterday means one is lost.",
+        "Fewer than before: a node is unreachable.",
         "count",
         f'sum(up{{job="node", {ON_NODE}}})',
         kind="number",
     ),
     build_panel(
         "GPUs present",
-        "Fewer than were bought means one fell off the bus or its node is gone.",
+        "Fewer than installed: a GPU is lost, or its node is unreachable.",
         "count",
         f"count(vigie_gpu_info{{{ON_NODE}}})",
         kind="number",
         needs=_GPU_NEEDS,
     ),
     build_panel(
-        "GPUs busy on average",
-        "The cluster's worth in one number, though busy is not yet useful.",
+        "Average GPU busy",
+        "Overall utilization. Busy alone is not useful work.",
         "ratio",
         f"avg(vigie_gpu_busy_ratio{{{ON_NODE}}})",
         kind="number",
         needs=_GPU_NEEDS,
     ),
     build_panel(
-        "GPU memory in use",
-        "Memory in use with little busy is held in vain.",
+        "GPU memory used",
+        "High memory with low busy: unused.",
         "ratio",
         f"sum(vigie_gpu_memory_used_bytes{{{ON_NODE}}}) / sum(vigie_gpu_memory_total_bytes{{{ON_NODE}}})",
         kind="number",
@@ -72,7 +72,7 @@ _NOW = (
     ),
     build_panel(
         "GPU power",
-        "What all GPUs draw: the power that must be cooled.",
+        "Power of all GPUs, which must be cooled.",
         "watts",
         f"sum(vigie_gpu_power_watts{{{ON_NODE}}})",
         kind="number",
@@ -80,7 +80,7 @@ _NOW = (
     ),
     build_panel(
         "InfiniBand ports down",
-        "Any port that is down slows the jobs on its node.",
+        "A down port slows the jobs on its node.",
         "count",
         f"sum({_DOWN})",
         kind="number",
@@ -91,16 +91,16 @@ _NOW = (
 
 _TABLES = (
     Panel(
-        "Every node",
-        "Sort by a column: the first rows are the fullest, hottest or emptiest machines.",
+        "All nodes",
+        "Sort by a column to find the fullest, hottest or idlest nodes.",
         (
             PanelQuery(
-                f"max by (instance) (time() - node_boot_time_seconds{{{ON_HOST}}})", "up for", "seconds"
+                f"max by (instance) (time() - node_boot_time_seconds{{{ON_HOST}}})", "uptime", "seconds"
             ),
             PanelQuery(f"1 - avg by (instance) ({_IDLE})", "CPU", "ratio"),
             PanelQuery(f"max by (instance) ({_MEMORY})", "memory", "ratio"),
             PanelQuery(
-                f"max by (instance) (node_memory_MemTotal_bytes{{{ON_HOST}}})", "memory, total", "bytes"
+                f"max by (instance) (node_memory_MemTotal_bytes{{{ON_HOST}}})", "memory total", "bytes"
             ),
             PanelQuery(f"max by (instance) ({_SWAP})", "swap", "ratio"),
             PanelQuery(f"max by (instance) ({_DISK})", "disk at /", "ratio"),
@@ -108,7 +108,7 @@ _TABLES = (
             PanelQuery(f"avg by (instance) (vigie_gpu_busy_ratio{{{ON_NODE}}})", "GPUs busy", "ratio"),
             PanelQuery(f"avg by (instance) ({_FULL})", "GPU memory", "ratio"),
             PanelQuery(
-                f"sum by (instance) (vigie_gpu_memory_total_bytes{{{ON_NODE}}})", "GPU memory, total", "bytes"
+                f"sum by (instance) (vigie_gpu_memory_total_bytes{{{ON_NODE}}})", "GPU memory total", "bytes"
             ),
             PanelQuery(f"sum by (instance) (vigie_gpu_power_watts{{{ON_NODE}}})", "GPU power", "watts"),
         ),
@@ -116,8 +116,8 @@ _TABLES = (
         wide=True,
     ),
     build_panel(
-        "Which GPUs",
-        "A node with fewer GPUs of its model than its siblings has lost one.",
+        "GPUs by model",
+        "A node with fewer GPUs than its peers has lost one.",
         "count",
         f"count by (instance, model) (vigie_gpu_info{{{ON_NODE}}})",
         "GPUs",
@@ -126,7 +126,7 @@ _TABLES = (
     ),
     build_panel(
         "Last XID",
-        "The number of the last error that NVIDIA's driver told: see Events for its meaning.",
+        "Number of the last XID. See Events for its meaning.",
         "count",
         f"DCGM_FI_DEV_XID_ERRORS{{{ON_NODE}}} > 0",
         "{{instance}}:{{gpu}}",
@@ -139,14 +139,14 @@ _TABLES = (
 _GPUS = (
     _across(
         "GPU busy",
-        "A node below the band while its job runs holds the others up.",
+        "A node below the band slows its job.",
         "ratio",
         "vigie_gpu_busy_ratio",
         1,
     ),
     build_panel(
-        "GPU busy, node by node",
-        "A row that fades while its neighbours stay strong stopped working at that moment.",
+        "GPU busy by node",
+        "A row that fades while others stay strong stopped working at that time.",
         "ratio",
         f"$how by (instance) (vigie_gpu_busy_ratio{{{ON_NODE}}})",
         "{{instance}}",
@@ -158,21 +158,21 @@ _GPUS = (
     ),
     _across(
         "Memory busy",
-        "How much of the time memory is read or written: high with low SM is memory-bound.",
+        "Share of time with memory access. High with low SM activity: memory-bound.",
         "ratio",
         "vigie_gpu_memory_busy_ratio",
         1,
     ),
     _across(
         "SM activity",
-        "The honest measure of work: share of the multiprocessors in use.",
+        "Share of SMs with active warps.",
         "ratio",
         "DCGM_FI_PROF_SM_ACTIVE",
         1,
     ),
     _each(
         "GPU memory",
-        "Bands near 100% are at risk of running out.",
+        "Near 100%: risk of running out.",
         "ratio",
         f"$how by (instance) ({_FULL})",
         _GPU_NEEDS,
@@ -180,11 +180,11 @@ _GPUS = (
     ),
     _across(
         "GPU clock",
-        "One node lower than the rest is held back by power, heat or a setting.",
+        "A node below the rest is throttled or configured lower.",
         "hertz",
         "vigie_gpu_clock_hertz",
     ),
-    _across("Memory clock", "It should not move while GPUs work.", "hertz", "vigie_gpu_memory_clock_hertz"),
+    _across("Memory clock", "Constant while GPUs are working.", "hertz", "vigie_gpu_memory_clock_hertz"),
     _across(
         "GPU temperature",
         "A node above the band has a cooling problem.",
@@ -193,14 +193,14 @@ _GPUS = (
     ),
     _across(
         "Memory temperature",
-        "Memory gets hot before the GPU does; beyond 95 °C it slows down.",
+        "Memory heats up first. Above 95 °C it is throttled.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
     ),
-    _across("GPU power", "Power tells working nodes from waiting ones.", "watts", "vigie_gpu_power_watts"),
+    _across("GPU power", "Power separates working nodes from idle ones.", "watts", "vigie_gpu_power_watts"),
     build_panel(
-        "GPUs held back, by reason",
-        "Any but a power cap points at heat or hardware.",
+        "Throttled GPUs by reason",
+        "Any reason but a power cap points at temperature or hardware.",
         "count",
         f"sum by (reason) (vigie_gpu_throttled{{{ON_NODE}}})",
         "{{reason}}",
@@ -213,29 +213,29 @@ _GPUS = (
 _HOSTS = (
     _each(
         "CPU busy",
-        "A node that is full starves its GPUs of data.",
+        "A saturated node starves its GPUs of data.",
         "ratio",
         f"1 - avg by (instance) ({_IDLE})",
         ceiling=1,
     ),
     _each(
         "CPU clock",
-        "A node with a lower clock is hot or set to save power.",
+        "A lower clock: temperature, or power saving.",
         "hertz",
         f"$how by (instance) (node_cpu_scaling_frequency_hertz{{{ON_HOST}}})",
         "the cpufreq source",
     ),
-    _each("Memory used", "A line that climbs alone is a leak.", "ratio", _MEMORY, ceiling=1),
+    _each("Memory used", "Steady growth of one node is a leak.", "ratio", _MEMORY, ceiling=1),
     _each(
         "Memory available",
-        "What jobs can still take before the kernel kills.",
+        "Headroom before OOM kills.",
         "bytes",
         f"node_memory_MemAvailable_bytes{{{ON_HOST}}}",
     ),
-    _each("Swap used", "Any swapping on a node that computes is too much.", "ratio", _SWAP, ceiling=1),
+    _each("Swap used", "Any swap use on a compute node is too much.", "ratio", _SWAP, ceiling=1),
     build_panel(
         "Disk used at /",
-        "A full root stops logins and jobs.",
+        "A full root file system stops logins and jobs.",
         "ratio",
         _DISK,
         "{{instance}}",
@@ -248,22 +248,22 @@ _HOSTS = (
 
 _FABRIC = (
     _each(
-        "InfiniBand sent, by port",
-        "Nodes of one job send alike; min and max across ports find the silent one.",
+        "InfiniBand sent by port",
+        "Nodes of one job send alike. Minimum and maximum across ports find a silent one.",
         "bytes/s",
         f"$how by (instance) ({_SENT})",
         _IB_NEEDS,
     ),
     _each(
-        "InfiniBand received, by port",
-        "As sent; a node that only sends has a link that loses.",
+        "InfiniBand received by port",
+        "As sent. A node that only sends has a faulty link.",
         "bytes/s",
         f"$how by (instance) ({_RECEIVED})",
         _IB_NEEDS,
     ),
     build_panel(
         "All InfiniBand links up",
-        "No means that at least one port of the node is down.",
+        "No: at least one port of the node is down.",
         "bool",
         f"min by (instance) (node_infiniband_physical_state_id{{{ON_HOST}}} == bool 5)",
         "{{instance}}",
@@ -273,8 +273,8 @@ _FABRIC = (
         needs=_IB_NEEDS,
     ),
     build_panel(
-        "Links that went down in the last hour",
-        "A link that falls again and again has a bad cable or optic.",
+        "Link-down events, 1h",
+        "A flapping link has a bad cable or optic.",
         "count",
         f"increase(node_infiniband_link_downed_total{{{ON_HOST}}}[1h]) > 0",
         "{{instance}} {{device}}:{{port}}",
@@ -284,13 +284,13 @@ _FABRIC = (
     ),
     _each(
         "Ethernet in",
-        "File servers and downloads show here.",
+        "File servers and downloads.",
         "bytes/s",
         f"sum by (instance) ({rate('node_network_receive_bytes_total', _WIRES)})",
     ),
     _each(
         "Ethernet out",
-        "A node that sends far more than the rest serves or leaks.",
+        "A node far above the rest serves files, or misbehaves.",
         "bytes/s",
         f"sum by (instance) ({rate('node_network_transmit_bytes_total', _WIRES)})",
     ),
@@ -299,11 +299,11 @@ _FABRIC = (
 DASHBOARD = Dashboard(
     "cluster",
     "Cluster overview",
-    "Every node beside every other: what is up, full, hot, slow or silent.",
+    "All nodes compared: up, full, hot, slow or silent.",
     (
         Section("Now", _NOW),
         Section("Nodes", _TABLES),
-        Section("GPUs, by node", (build_allocation_panel("all", 'vigie_holder_info{gpu!=""}'), *_GPUS)),
+        Section("GPUs by node", (build_allocation_panel("all", 'vigie_holder_info{gpu!=""}'), *_GPUS)),
         Section("Hosts", _HOSTS),
         Section("Fabric and network", _FABRIC),
     ),

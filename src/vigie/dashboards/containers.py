@@ -1,4 +1,4 @@
-"""Containers: what each takes of its node."""
+"""Containers: resource usage by container."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from vigie.dashboards._build import ANY_BAD, RATIO_HIGH, build_multi_panel, build_panel, rate
 from vigie.model.dashboard import Dashboard, Panel, Section, Variable
 
-_NEEDS = "a cAdvisor beside the agent, or one that is scraped (a source of our own is to come)"
+_NEEDS = "cAdvisor next to the agent, or scraped (built-in source planned)"
 _VARIABLES = (
     Variable("node", "Nodes", metric='container_last_seen{name!=""}', by="instance", multi=True),
     Variable(
@@ -29,60 +29,62 @@ def _rate(metric: str) -> str:
 _CPU = (
     _each(
         "CPU used",
-        "In cores: flat at a round number is a limit.",
+        "In cores. Flat at a round number is a limit.",
         "count",
         _rate("container_cpu_usage_seconds_total"),
     ),
     _each(
-        "Held back by its CPU limit",
-        "Share of time in which its quota was used up: raise it or use less.",
+        "CPU throttled",
+        "Share of time throttled by its CPU limit. Raise the limit or reduce the load.",
         "ratio",
         _rate("container_cpu_cfs_throttled_seconds_total"),
     ),
     _each(
         "Waiting for CPU",
-        "Share of time in which something in it waited for a core.",
+        "Share of time with tasks waiting for CPU.",
         "ratio",
         _rate("container_pressure_cpu_waiting_seconds_total"),
     ),
     _each(
         "Load",
-        "Tasks that run or wait: above its cores they wait.",
+        "Running and waiting tasks. Above its cores, tasks queue.",
         "count",
         f"container_cpu_load_average_10s{{{_THEM}}} / 1000",
     ),
-    _each("Processes", "One that only grows forks without end.", "count", f"container_processes{{{_THEM}}}"),
+    _each(
+        "Processes", "Steady growth: processes are not reaped.", "count", f"container_processes{{{_THEM}}}"
+    ),
 )
 _MEMORY = (
     _each(
-        "Memory, page cache included",
-        "What the node would get back if it ended.",
+        "Memory including page cache",
+        "What the node gets back when it ends.",
         "bytes",
         f"container_memory_usage_bytes{{{_THEM}}}",
     ),
     _each(
-        "Memory that cannot be dropped",
-        "A line that only climbs is a leak.",
+        "Working set",
+        "Steady growth is a leak.",
         "bytes",
         f"container_memory_working_set_bytes{{{_THEM}}}",
     ),
     _each(
-        "Memory of its limit",
-        "At 100% the kernel kills.",
+        "Memory vs limit",
+        "At 100% processes are OOM-killed.",
         "ratio",
         f"container_memory_working_set_bytes{{{_THEM}}} / (container_spec_memory_limit_bytes{{{_THEM}}} > 0)",
         thresholds=RATIO_HIGH,
         ceiling=1,
     ),
     _each(
-        "Memory limit hit",
-        "Each hit makes it wait for memory to be freed.",
+        "Memory limit reached",
+        "Each time it waits for memory to be reclaimed.",
         "ops/s",
         _rate("container_memory_failcnt"),
     ),
     _each(
-        "Killed for want of memory",
-        "Each one ended something within it.",
+        "OOM kills",
+        "Each one ended a process in the container.",
         "count",
         f"increase(container_oom_events_total{{{_THEM}}}[1h])",
         thresholds=ANY_BAD,
@@ -91,7 +93,7 @@ _MEMORY = (
 _IO = (
     build_multi_panel(
         "Network",
-        "Who fills the wire.",
+        "Top network users.",
         "bytes/s",
         {
             f"{_NAME} in": _rate("container_network_receive_bytes_total"),
@@ -102,7 +104,7 @@ _IO = (
     ),
     build_multi_panel(
         "Disk",
-        "Who fills the disk's queue.",
+        "Top disk users.",
         "bytes/s",
         {
             f"{_NAME} read": _rate("container_fs_reads_bytes_total"),
@@ -113,19 +115,19 @@ _IO = (
     ),
     _each(
         "Waiting for I/O",
-        "Share of time in which something in it waited for a disk.",
+        "Share of time with tasks waiting for I/O.",
         "ratio",
         _rate("container_pressure_io_waiting_seconds_total"),
     ),
     _each(
         "Disk busy",
-        "Share of time in which it had requests under way.",
+        "Share of time with I/O in flight.",
         "ratio",
         _rate("container_fs_io_time_seconds_total"),
     ),
     _each(
         "Space used",
-        "What it wrote beside its image: it is gone when the container is.",
+        "Data written outside volumes. Lost with the container.",
         "bytes",
         f"container_fs_usage_bytes{{{_THEM}}}",
     ),
@@ -134,7 +136,7 @@ _IO = (
 DASHBOARD = Dashboard(
     "containers",
     "Containers",
-    "What each container takes of its node: CPU, memory, network and disk.",
+    "CPU, memory, network and disk by container.",
     (Section("CPU", _CPU), Section("Memory", _MEMORY), Section("Network and disk", _IO)),
     _VARIABLES,
 )

@@ -1,4 +1,4 @@
-"""Device counters: GPU by GPU, of every vendor."""
+"""Device counters of GPUs of every vendor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _ecc(title: str, why: str, name: str) -> Panel:
 LOAD = (
     _gpu(
         "GPU busy",
-        "Share of time in which any kernel ran: high is needed for useful work and not enough for it.",
+        "Share of time with a running kernel. Necessary for useful work, not sufficient.",
         "ratio",
         "vigie_gpu_busy_ratio",
         floor=0,
@@ -35,15 +35,15 @@ LOAD = (
     ),
     _gpu(
         "Memory busy",
-        "Share of time in which memory was read or written: high here with little else is memory-bound.",
+        "Share of time with memory access. High with low SM activity: memory-bound.",
         "ratio",
         "vigie_gpu_memory_busy_ratio",
         floor=0,
         ceiling=1,
     ),
     build_panel(
-        "Memory in use",
-        "A climb that never falls ends in an out-of-memory error.",
+        "GPU memory used",
+        "Steady growth ends in an out-of-memory error.",
         "ratio",
         f"vigie_gpu_memory_used_bytes{{{ON_GPU}}} / vigie_gpu_memory_total_bytes{{{ON_GPU}}}",
         NAME,
@@ -54,7 +54,7 @@ LOAD = (
     ),
     _gpu(
         "Processes",
-        "More than one process on a GPU means that it is shared, or that an old one was left behind.",
+        "More than one process: the GPU is shared, or has a leftover process.",
         "count",
         "vigie_gpu_processes",
         "the nvidia_processes source",
@@ -64,15 +64,17 @@ LOAD = (
 CLOCKS = (
     _gpu(
         "GPU clock",
-        "GPUs of one kind under one load run alike: the slower one is held back.",
+        "Equal GPUs under equal load run alike. A slower one is throttled.",
         "hertz",
         "vigie_gpu_clock_hertz",
         floor=0,
     ),
-    _gpu("Memory clock", "It is fixed while a GPU works.", "hertz", "vigie_gpu_memory_clock_hertz", floor=0),
+    _gpu(
+        "Memory clock", "Constant while a GPU is working.", "hertz", "vigie_gpu_memory_clock_hertz", floor=0
+    ),
     build_panel(
-        "Held back, by reason",
-        "How many GPUs each reason slows: power at full load is usual, heat and hardware are not.",
+        "Throttled by reason",
+        "GPUs throttled by each reason. Power is normal at full load, temperature and hardware are not.",
         "count",
         f"sum by (reason) (vigie_gpu_throttled{{{ON_GPU}}})",
         "{{reason}}",
@@ -81,8 +83,8 @@ CLOCKS = (
         needs=NEEDS,
     ),
     build_panel(
-        "Held back by heat",
-        "Share of time lost to heat: anything above nothing is for whoever looks after cooling.",
+        "Thermal throttling",
+        "Share of time. Above 0 is a cooling problem.",
         "ratio",
         f"{rate('DCGM_FI_DEV_THERMAL_VIOLATION', ON_GPU)} / 1e9",
         NAME,
@@ -92,8 +94,8 @@ CLOCKS = (
         ceiling=1,
     ),
     build_panel(
-        "Held back by power",
-        "Share of time at the power limit: usual at full load, odd on one GPU alone.",
+        "Power throttling",
+        "Share of time. Normal at full load, an outlier is not.",
         "ratio",
         f"{rate('DCGM_FI_DEV_POWER_VIOLATION', ON_GPU)} / 1e9",
         NAME,
@@ -106,40 +108,40 @@ CLOCKS = (
 HEAT = (
     _gpu(
         "GPU temperature",
-        "One far above its siblings is badly cooled, and slows down beyond its limit.",
+        "One far above its peers has a cooling problem and will throttle.",
         "celsius",
         "vigie_gpu_temperature_celsius",
         thresholds=_HOT,
     ),
     build_panel(
-        "GPU temperature, GPU by GPU",
-        "A row stronger than its neighbours is badly cooled, a strong column a hot room.",
+        "GPU temperature by GPU",
+        "A strong row: bad cooling. A strong column: a hot room.",
         "celsius",
         f"vigie_gpu_temperature_celsius{{{ON_GPU}}}",
         NAME,
         kind="heat",
         wide=True,
         thresholds=_HOT,
-        floor=20,  # no room is colder, and shades from 0 on would hardly differ
+        floor=20,  # rooms are not colder, and shades from 0 would hardly differ
         needs=NEEDS,
     ),
     _gpu(
         "Memory temperature",
-        "Stacked memory runs hotter than the GPU; beyond 95 °C it slows down.",
+        "Memory runs hotter than the GPU. Above 95 °C it is throttled.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
         thresholds=(Threshold(95, "warning"), Threshold(105, "critical")),
     ),
     _gpu(
         "Power",
-        "Power follows work: idle power on a held GPU is a GPU that waits.",
+        "Power follows work. Idle power on an allocated GPU: it is waiting.",
         "watts",
         "vigie_gpu_power_watts",
         floor=0,
     ),
     build_panel(
-        "Power of the limit",
-        "At 100% the GPU is at its limit and lowers its clock.",
+        "Power vs limit",
+        "At 100% the GPU lowers its clock.",
         "ratio",
         f"vigie_gpu_power_watts{{{ON_GPU}}} / vigie_gpu_power_limit_watts{{{ON_GPU}}}",
         NAME,
@@ -148,8 +150,8 @@ HEAT = (
         floor=0,
     ),
     build_panel(
-        "Energy since the driver was loaded",
-        "What each GPU has used in all; a fall to nothing is a reload of the driver.",
+        "Energy since driver load",
+        "Total per GPU. A drop to 0 is a driver reload.",
         "joules",
         f"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{{{ON_GPU}}} / 1e3",
         NAME,
@@ -159,7 +161,7 @@ HEAT = (
     ),
     _gpu(
         "Fan",
-        "A fan at full speed on a cool GPU, or at rest on a hot one, is broken.",
+        "Full speed on a cool GPU, or 0 on a hot one: broken.",
         "ratio",
         "vigie_gpu_fan_ratio",
         floor=0,
@@ -169,7 +171,7 @@ HEAT = (
 ERRORS = (
     build_panel(
         "Last XID",
-        "What NVIDIA's driver complained of last, by number: Events says what it means and what to do.",
+        "Number of the last XID. Events has its meaning and the action.",
         "count",
         f"DCGM_FI_DEV_XID_ERRORS{{{ON_GPU}}} > 0",
         NAME,
@@ -178,29 +180,35 @@ ERRORS = (
         needs="the nvidia source; empty is good",
     ),
     _ecc(
-        "Corrected memory errors since boot",
-        "A few are harmless; hundreds tell of memory that will fail.",
+        "Corrected memory errors since driver load",
+        "A few are harmless. Hundreds precede a failure.",
         "SBE_VOL",
     ),
-    _ecc("Uncorrected memory errors since boot", "Each one has killed or spoilt what ran there.", "DBE_VOL"),
     _ecc(
-        "Corrected memory errors, ever", "The whole life of the board: compare with its siblings.", "SBE_AGG"
+        "Uncorrectable memory errors since driver load",
+        "Each one ended or corrupted what was running.",
+        "DBE_VOL",
     ),
-    _ecc("Uncorrected memory errors, ever", "A board that collects them is one to give back.", "DBE_AGG"),
+    _ecc(
+        "Corrected memory errors, lifetime", "Over the board's lifetime. Compare with its peers.", "SBE_AGG"
+    ),
+    _ecc(
+        "Uncorrectable memory errors, lifetime", "A growing count is a reason to return the board.", "DBE_AGG"
+    ),
     build_multi_panel(
-        "Rows of memory replaced",
-        "Rows that failed and were replaced; pending ones wait for a reset of the GPU.",
+        "Remapped rows",
+        "Faulty rows that were remapped. Pending ones need a GPU reset.",
         "count",
         {
-            f"after an uncorrected error {NAME}": f"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS{{{ON_GPU}}}",
-            f"after corrected ones {NAME}": f"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS{{{ON_GPU}}}",
+            f"uncorrectable {NAME}": f"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS{{{ON_GPU}}}",
+            f"corrected {NAME}": f"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS{{{ON_GPU}}}",
         },
         needs=_HEALTH,
         floor=0,
     ),
     build_panel(
-        "Row waits for a reset",
-        "Yes until the GPU is reset: drain it when its job ends.",
+        "Row remap pending",
+        "Yes until the GPU is reset. Drain it after its job ends.",
         "bool",
         f"DCGM_FI_DEV_ROW_REMAP_PENDING{{{ON_GPU}}} > 0",
         NAME,
@@ -209,8 +217,8 @@ ERRORS = (
         needs=f"{_HEALTH}; empty is good",
     ),
     build_panel(
-        "Row could not be replaced",
-        "Yes means that the spare rows are used up: the board has to be replaced.",
+        "Row remap failed",
+        "Yes: no spare rows are left. Replace the GPU.",
         "bool",
         f"DCGM_FI_DEV_ROW_REMAP_FAILURE{{{ON_GPU}}}",
         NAME,
@@ -220,8 +228,8 @@ ERRORS = (
         floor=0,
     ),
     build_panel(
-        "Errors found by AMD's hardware",
-        "By part of the chip: uncorrectable ones spoil what runs there.",
+        "AMD RAS errors",
+        "By kind. Uncorrectable ones corrupt what is running.",
         "count",
         f"sum by (instance, gpu, kind) (vigie_amdgpu_ras_errors_total{{{ON_GPU}}})",
         f"{NAME} {{{{kind}}}}",
@@ -231,8 +239,8 @@ ERRORS = (
 )
 LINKS = (
     build_panel(
-        "PCIe width of its maximum",
-        "Below 100% the card runs on fewer lanes than it could: reseat it or look at the riser.",
+        "PCIe width vs maximum",
+        "Below 100% the card has fewer lanes than it supports: reseat it or check the riser.",
         "ratio",
         f"vigie_gpu_pcie_width{{{ON_GPU}}} / vigie_gpu_pcie_width_max{{{ON_GPU}}}",
         NAME,
@@ -244,19 +252,19 @@ LINKS = (
     ),
     build_multi_panel(
         "PCIe generation",
-        "It falls when a GPU is idle; under load it should be at its maximum.",
+        "Drops on idle GPUs. At its maximum under load.",
         "count",
         {
-            f"now {NAME}": f"vigie_gpu_pcie_generation{{{ON_GPU}}}",
-            f"at most {NAME}": f"vigie_gpu_pcie_generation_max{{{ON_GPU}}}",
+            f"current {NAME}": f"vigie_gpu_pcie_generation{{{ON_GPU}}}",
+            f"maximum {NAME}": f"vigie_gpu_pcie_generation_max{{{ON_GPU}}}",
         },
         kind="band",
         needs=NEEDS,
         floor=0,
     ),
     build_panel(
-        "PCIe packets sent again",
-        "A steady trickle is a bad contact.",
+        "PCIe replays",
+        "A steady rate is a bad contact.",
         "ops/s",
         f"rate(DCGM_FI_DEV_PCIE_REPLAY_COUNTER{{{ON_GPU}}}{WINDOW})",
         NAME,
@@ -266,7 +274,7 @@ LINKS = (
     ),
     build_panel(
         "NVLinks down",
-        "Any link down slows all GPUs of the node that talk to each other.",
+        "A down link slows all GPUs of the node that communicate.",
         "count",
         f"sum by (instance, gpu) (vigie_gpu_nvlink_up{{{ON_GPU}}} == bool 0)",
         NAME,
@@ -280,11 +288,11 @@ LINKS = (
 DASHBOARD = Dashboard(
     "device-counters",
     "Device counters",
-    "GPU by GPU: load, clocks, heat, power, errors and links, for every vendor.",
+    "Utilization, clocks, temperature, power, errors and links by GPU, for every vendor.",
     (
-        Section("Load and memory", LOAD),
-        Section("Clocks and what holds them back", CLOCKS),
-        Section("Heat and power", HEAT),
+        Section("Utilization and memory", LOAD),
+        Section("Clocks and throttling", CLOCKS),
+        Section("Temperature and power", HEAT),
         Section("Errors", ERRORS),
         Section("Links", LINKS),
     ),

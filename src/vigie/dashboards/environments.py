@@ -1,4 +1,4 @@
-"""Environments and users: genv's environments, and who holds how many GPUs."""
+"""Environments and users: genv environments, and allocated GPUs by user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from vigie.dashboards._holder_promql import NEEDS as HOLDERS
 from vigie.dashboards._holder_promql import WORKING
 from vigie.model.dashboard import Dashboard, Panel, Section
 
-_NEEDS = "a genv monitor that is scraped (a source of our own is to come)"
+_NEEDS = "a scraped genv monitor (built-in source planned)"
 _DEVICE = "{{instance}}:{{index}}"
 _BUSY = "genv_device_utilization / 100"
 _FULL = "genv_device_memory_used_bytes / genv_device_memory_total_bytes"
@@ -21,52 +21,52 @@ def _number(title: str, why: str, unit: str, promql: str) -> Panel:
 
 
 def _each(title: str, why: str, metric: str, unit: str = "count") -> Panel:
-    """Return a line for each environment: its number is that of a process, and means one on its node only."""
+    """Build one line per environment. Its id is a process id, unique per node."""
     name = "{{instance}} {{eid}}"
     return build_panel(title, why, unit, f"sum by (instance, eid) ({metric})", name, needs=_NEEDS, floor=0)
 
 
 def _whose(title: str, why: str, metric: str) -> Panel:
-    """Return a line for each user, over all nodes."""
+    """Build one line per user, over all nodes."""
     return build_panel(
         title, why, "count", f"sum by (username) ({metric})", "{{username}}", needs=_NEEDS, floor=0
     )
 
 
 def _held(metric: str) -> str:
-    """Return a measure of GPUs for each user who holds them."""
+    """Return a GPU metric by the user it is allocated to."""
     return f"max by (instance, gpu) ({metric}) * on (instance, gpu) group_right () {_HELD}"
 
 
 _NOW = (
     _number(
         "Nodes with genv",
-        "Of those that were asked; below 100% some of them lack it.",
+        "Of the scraped nodes. Below 100%, some lack genv.",
         "ratio",
         "avg(genv_is_installed)",
     ),
-    _number("Environments", "How many are open now.", "count", "sum(genv_environments_total)"),
-    _number("Users", "Who have an environment.", "count", "sum(genv_users_total)"),
+    _number("Environments", "Active environments.", "count", "sum(genv_environments_total)"),
+    _number("Users", "Users with an environment.", "count", "sum(genv_users_total)"),
     _number(
         "GPUs attached",
-        "Of all GPUs that genv sees.",
+        "Of all GPUs known to genv.",
         "ratio",
         "sum(genv_attached_devices_total) / count(genv_device_utilization)",
     ),
     _number(
-        "Processes within environments",
-        "Below 100% somebody works past genv.",
+        "Processes in environments",
+        "Below 100% a process bypasses genv.",
         "ratio",
         f"({_WITHIN} or 0 * {_ALL}) / {_ALL}",
     ),
-    _number("GPUs busy", "On average over all.", "ratio", f"avg({_BUSY})"),
-    _number("GPU memory in use", "On average over all.", "ratio", f"avg({_FULL})"),
-    _number("GPU temperature", "On average over all.", "celsius", "avg(genv_device_temperature)"),
+    _number("Average GPU busy", "Mean over all GPUs.", "ratio", f"avg({_BUSY})"),
+    _number("GPU memory used", "Mean over all GPUs.", "ratio", f"avg({_FULL})"),
+    _number("GPU temperature", "Mean over all GPUs.", "celsius", "avg(genv_device_temperature)"),
 )
 _DEVICES = (
     build_multi_panel(
         "GPUs busy",
-        "One apart from the average is idle or overloaded.",
+        "Outliers are idle or overloaded.",
         "ratio",
         {"average": f"avg({_BUSY})", _DEVICE: _BUSY},
         needs=_NEEDS,
@@ -74,8 +74,8 @@ _DEVICES = (
         ceiling=1,
     ),
     build_multi_panel(
-        "GPU memory in use",
-        "Full ones cannot be shared.",
+        "GPU memory used",
+        "Full GPUs cannot be shared.",
         "ratio",
         {"average": f"avg({_FULL})", _DEVICE: _FULL},
         needs=_NEEDS,
@@ -84,7 +84,7 @@ _DEVICES = (
     ),
     build_panel(
         "GPU temperature",
-        "One apart from the rest is badly cooled.",
+        "An outlier has a cooling problem.",
         "celsius",
         "genv_device_temperature",
         _DEVICE,
@@ -93,33 +93,33 @@ _DEVICES = (
 )
 _ENVIRONMENTS = (
     _each(
-        "Processes, by environment",
-        "None for long: it is open and does nothing.",
+        "Processes by environment",
+        "None for long: active but unused.",
         "genv_environment_processes_total",
     ),
-    _each("GPUs, by environment", "What each has attached.", "genv_environment_attached_devices_total"),
+    _each("GPUs by environment", "Attached GPUs.", "genv_environment_attached_devices_total"),
     _each(
-        "GPU memory, by environment",
-        "Without an environment is memory that nobody asked genv for.",
+        "GPU memory by environment",
+        "Memory without an environment bypasses genv.",
         "genv_process_used_gpu_memory_bytes",
         "bytes",
     ),
     _whose(
-        "Environments, by user",
-        "More than one each are easily forgotten.",
+        "Environments by user",
+        "More than one is easily forgotten.",
         "genv_user_environments_total",
     ),
     _whose(
-        "Processes, by user",
-        "None for long with GPUs attached: to be given back.",
+        "Processes by user",
+        "None for long with GPUs attached: detach.",
         "genv_user_processes_total",
     ),
-    _whose("GPUs, by user in genv", "What each has attached.", "genv_user_attached_devices_total"),
+    _whose("Attached GPUs by user", "In genv.", "genv_user_attached_devices_total"),
 )
 _USERS = (
     build_panel(
-        "GPUs held, by user",
-        "Whoever holds the most, by jobs, containers or environments.",
+        "Allocated GPUs by user",
+        "By jobs, containers or environments.",
         "count",
         f"count by (user) ({_HELD})",
         "{{user}}",
@@ -128,8 +128,8 @@ _USERS = (
         floor=0,
     ),
     build_panel(
-        "GPUs working, by user",
-        "Compare with what is held: the rest is idle.",
+        "Working GPUs by user",
+        "Compare with allocated GPUs: the rest is idle.",
         "count",
         f"sum by (user) ({_held(WORKING)})",
         "{{user}}",
@@ -138,8 +138,8 @@ _USERS = (
         floor=0,
     ),
     build_panel(
-        "Busy, by user",
-        "The mean over all GPUs that a user holds.",
+        "GPU busy by user",
+        "Mean over all allocated GPUs.",
         "ratio",
         f"avg by (user) ({_held('vigie_gpu_busy_ratio')})",
         "{{user}}",
@@ -148,8 +148,8 @@ _USERS = (
         ceiling=1,
     ),
     build_panel(
-        "Power, by user",
-        "What each user's GPUs draw.",
+        "GPU power by user",
+        "Power of each user's GPUs.",
         "watts",
         f"sum by (user) ({_held('vigie_gpu_power_watts')})",
         "{{user}}",
@@ -162,11 +162,11 @@ _USERS = (
 DASHBOARD = Dashboard(
     "environments",
     "Environments and users",
-    "genv's environments, and who holds how many GPUs by any means.",
+    "genv environments, and allocated GPUs by user.",
     (
-        Section("genv now", _NOW),
-        Section("genv's GPUs", _DEVICES),
-        Section("genv's environments and users", _ENVIRONMENTS),
+        Section("genv", _NOW),
+        Section("genv GPUs", _DEVICES),
+        Section("genv environments and users", _ENVIRONMENTS),
         Section("All users", _USERS),
     ),
 )

@@ -1,4 +1,4 @@
-"""GPU node detail: the GPUs of one node side by side, and the host under them."""
+"""GPU node detail: the GPUs of one node compared, and their host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vigie.model.dashboard import Dashboard, Panel, Section, Threshold
 _NEEDS = "the nvidia or amdgpu source"
 _PROFILED = "the nvidia_profiling source (Hopper or newer)"
 _GPU = "GPU {{gpu}}"
-_NO_ROOM = (Threshold(0.99, "warning"),)  # many programs take nearly all at once
+_NO_ROOM = (Threshold(0.99, "warning"),)  # many programs allocate nearly all at once
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
@@ -22,7 +22,7 @@ def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 def _each(
     title: str, why: str, unit: str, metric: str, needs: str = _NEEDS, ceiling: float | None = None
 ) -> Panel:
-    """Return each GPU's line, and the chosen one across them."""
+    """Build one line per GPU, and the aggregate selected by the variable."""
     series = f"{metric}{{{ON_GPU}}}"
     lines = {_GPU: series, "across GPUs": f"$how({series})"}
     return build_multi_panel(title, why, unit, lines, needs=needs, floor=0, ceiling=ceiling)
@@ -31,30 +31,28 @@ def _each(
 _NOW = (
     _number(
         "GPUs",
-        "Fewer than the node has means that one fell off the bus.",
+        "Fewer than installed: a GPU is lost.",
         "count",
         f"count(vigie_gpu_info{{{ON_NODE}}})",
     ),
+    _number("GPU busy", "Aggregate selected above.", "ratio", f"$how(vigie_gpu_busy_ratio{{{ON_GPU}}})"),
     _number(
-        "GPUs busy", "Across the node, as chosen above.", "ratio", f"$how(vigie_gpu_busy_ratio{{{ON_GPU}}})"
-    ),
-    _number(
-        "GPU memory in use",
-        "Near 100% there is no room for a larger batch.",
+        "GPU memory used",
+        "Near 100% a larger batch will not fit.",
         "ratio",
         f"sum(vigie_gpu_memory_used_bytes{{{ON_GPU}}}) / sum(vigie_gpu_memory_total_bytes{{{ON_GPU}}})",
         thresholds=_NO_ROOM,
     ),
     _number(
-        "GPU memory, total",
-        "What there is on all GPUs.",
+        "GPU memory total",
+        "Of all GPUs.",
         "bytes",
         f"sum(vigie_gpu_memory_total_bytes{{{ON_GPU}}})",
     ),
-    _number("GPU power", "Of all GPUs of the node.", "watts", f"sum(vigie_gpu_power_watts{{{ON_GPU}}})"),
+    _number("GPU power", "Of all GPUs.", "watts", f"sum(vigie_gpu_power_watts{{{ON_GPU}}})"),
     _number(
         "GPU temperature",
-        "Across the node, as chosen above.",
+        "Aggregate selected above.",
         "celsius",
         f"$how(vigie_gpu_temperature_celsius{{{ON_GPU}}})",
     ),
@@ -62,7 +60,7 @@ _NOW = (
 _WORK = (
     _each(
         "GPU busy",
-        "GPUs of one job are busy alike; one apart is the odd one.",
+        "GPUs of one job are equally busy. Look for outliers.",
         "ratio",
         "vigie_gpu_busy_ratio",
         ceiling=1,
@@ -70,16 +68,16 @@ _WORK = (
     _each("SM active", "Useful work: above 80% is good.", "ratio", "DCGM_FI_PROF_SM_ACTIVE", _PROFILED, 1),
     _each(
         "Tensor active",
-        "What training should use most.",
+        "Should dominate in training.",
         "ratio",
         "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
         _PROFILED,
         1,
     ),
-    _each("GPU memory", "A line that only climbs is a leak.", "bytes", "vigie_gpu_memory_used_bytes"),
+    _each("GPU memory", "Steady growth is a leak.", "bytes", "vigie_gpu_memory_used_bytes"),
     build_panel(
-        "GPU memory in use",
-        "How near each GPU is to its end.",
+        "GPU memory used",
+        "Share of each GPU's memory.",
         "ratio",
         f"vigie_gpu_memory_used_bytes{{{ON_GPU}}} / vigie_gpu_memory_total_bytes{{{ON_GPU}}}",
         _GPU,
@@ -90,7 +88,7 @@ _WORK = (
     ),
     build_panel(
         "Memory by process",
-        "Which process holds it: one that should have ended is left over.",
+        "A process that should have ended is a leftover.",
         "bytes",
         f"vigie_gpu_process_memory_bytes{{{ON_GPU}}}",
         "GPU {{gpu}}, process {{pid}}",
@@ -99,29 +97,29 @@ _WORK = (
     ),
 )
 _BODY = (
-    _each("Power", "Power tells working GPUs from waiting ones.", "watts", "vigie_gpu_power_watts"),
+    _each("Power", "Power separates working GPUs from idle ones.", "watts", "vigie_gpu_power_watts"),
     _each(
         "GPU temperature",
-        "One apart from the rest is badly cooled.",
+        "An outlier has a cooling problem.",
         "celsius",
         "vigie_gpu_temperature_celsius",
     ),
     _each(
         "Memory temperature",
-        "Beyond 95 °C memory slows down.",
+        "Above 95 °C memory is throttled.",
         "celsius",
         "vigie_gpu_memory_temperature_celsius",
     ),
     _each(
         "GPU clock",
-        "The lowest clock sets the pace of a job over all GPUs.",
+        "The lowest clock limits a job over all GPUs.",
         "hertz",
         "vigie_gpu_clock_hertz",
     ),
-    _each("Memory clock", "Fixed while a GPU works.", "hertz", "vigie_gpu_memory_clock_hertz"),
+    _each("Memory clock", "Constant while a GPU is working.", "hertz", "vigie_gpu_memory_clock_hertz"),
     build_panel(
-        "Held back, by reason",
-        "Yes while the reason holds: heat and hardware are for the operator.",
+        "Throttled by reason",
+        "Yes while the reason lasts. Temperature and hardware need the operator.",
         "bool",
         f"vigie_gpu_throttled{{{ON_GPU}}} > 0",
         "GPU {{gpu}}: {{reason}}",
@@ -131,14 +129,14 @@ _BODY = (
     ),
     _each(
         "NVLink sent",
-        "In waves with the steps of the job, alike on all GPUs.",
+        "In waves with the steps of the job, equal on all GPUs.",
         "bytes/s",
         "DCGM_FI_PROF_NVLINK_TX_BYTES",
         _PROFILED,
     ),
     _each(
         "PCIe received",
-        "Data that comes in from the host.",
+        "Data from the host.",
         "bytes/s",
         "DCGM_FI_PROF_PCIE_RX_BYTES",
         _PROFILED,
@@ -148,11 +146,11 @@ _BODY = (
 DASHBOARD = Dashboard(
     "gpu-node",
     "GPU node detail",
-    "The GPUs of one node side by side, and the host under them.",
+    "The GPUs of one node compared, and their host.",
     (
         Section("Now", _NOW),
         Section("Work", _WORK),
-        Section("Power, heat, clocks and links", _BODY),
+        Section("Power, temperature, clocks and links", _BODY),
         Section(
             "Host", (_host.CPU, _host.MEMORY, _host.PRESSURE, _host.DISK_IO, _host.NETWORK, _host.INFINIBAND)
         ),

@@ -1,4 +1,4 @@
-"""InfiniBand network: every port's traffic, errors and state."""
+"""InfiniBand network: traffic, errors and state by port."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ def _flow(title: str, why: str, promql: str, unit: str = "bytes/s", **rest: Any)
 
 
 _TRAFFIC = (
-    _flow("Sent", "Ports of one job send alike; a port below the band has a slower or broken way.", _SENT),
-    _flow("Received", "As sent: compare the two to find where data is lost.", _RECEIVED),
+    _flow("Sent", "Ports of one job send alike. One below the band has a slow or faulty path.", _SENT),
+    _flow("Received", "As sent. Compare both to find lost data.", _RECEIVED),
     _flow(
-        "Sent of what the port can carry",
-        "Near 100% the link is the limit of the job.",
+        "Port utilization",
+        "Near 100% the link limits the job.",
         f"{_SENT} / on (instance, device, port) node_infiniband_rate_bytes_per_second{{{_PORTS}}}",
         "ratio",
         ceiling=1,
     ),
     _flow(
         "Packets sent",
-        "Many packets with few bytes are small messages: latency, not bandwidth, counts then.",
+        "Many packets with few bytes are small messages: latency matters, not bandwidth.",
         rate("node_infiniband_port_packets_transmitted_total", _PORTS),
         "ops/s",
     ),
     _flow(
         "Packets received",
-        "As sent; broadcast storms show here first.",
+        "As sent. Broadcast storms appear here first.",
         rate("node_infiniband_port_packets_received_total", _PORTS),
         "ops/s",
     ),
     _flow(
-        "Waiting for credit",
-        "Ticks in which data waited: a port that waits more than the rest sits behind congestion.",
+        "Transmit wait",
+        "Time data waited for credits. A port above the rest is behind congestion.",
         rate("node_infiniband_port_transmit_wait_total", _PORTS),
         "ops/s",
     ),
@@ -71,7 +71,7 @@ _TRAFFIC = (
 _STATE = (
     build_panel(
         "Link up",
-        "No is polling or disabled: the cable, the optic or the switch's port.",
+        "No: polling or disabled. Check cable, optic and switch port.",
         "bool",
         f"node_infiniband_physical_state_id{{{_PORTS}}} == bool 5",
         _NAME,
@@ -83,7 +83,7 @@ _STATE = (
     ),
     build_panel(
         "Port active",
-        "A port whose link is up and that is not active waits for the subnet manager.",
+        "Link up but not active: waiting for the subnet manager.",
         "bool",
         f"node_infiniband_state_id{{{_PORTS}}} == bool 4",
         _NAME,
@@ -94,8 +94,8 @@ _STATE = (
         ceiling=1,
     ),
     build_panel(
-        "Links that went down in the last hour",
-        "A link that falls again and again has a bad cable or optic.",
+        "Link-down events, 1h",
+        "A flapping link has a bad cable or optic.",
         "count",
         f"increase(node_infiniband_link_downed_total{{{_PORTS}}}[1h]) > 0",
         _NAME,
@@ -105,7 +105,7 @@ _STATE = (
     ),
     build_panel(
         "Links down now",
-        "Each row is a port without a link.",
+        "Ports without a link.",
         "count",
         f"node_infiniband_physical_state_id{{{_PORTS}}} != 5",
         _NAME,
@@ -114,38 +114,38 @@ _STATE = (
         needs=f"{_NEEDS}; empty is good",
     ),
     _flow(
-        "Speed of the link",
-        "A port below the others was trained to a lower speed.",
+        "Link speed",
+        "A port below the others negotiated a lower speed.",
         f"node_infiniband_rate_bytes_per_second{{{_PORTS}}} * 8",
         "bits/s",
     ),
 )
 _ERRORS = (
     _errors("Symbol errors", "A steady rate is a bad cable or optic.", "symbol_error"),
-    _errors("Errors received", "Packets that came broken.", "port_errors_received"),
+    _errors("Errors received", "Packets received with errors.", "port_errors_received"),
     _errors(
-        "Discards, sent",
-        "Packets thrown away since the way was blocked or down.",
+        "Transmit discards",
+        "Packets dropped because the path was blocked or down.",
         "port_discards_transmitted",
     ),
     _errors(
-        "Constraint errors, sent",
-        "A filter of the switch's port dropped them: partition keys.",
+        "Transmit constraint errors",
+        "Dropped by a filter of the switch port: partition keys.",
         "port_constraint_errors_transmitted",
     ),
     _errors(
-        "Constraint errors, received", "As sent, in the other direction.", "port_constraint_errors_received"
+        "Receive constraint errors", "As above, in the other direction.", "port_constraint_errors_received"
     ),
     _errors(
         "Link integrity errors",
-        "The link passed its limit of physical errors.",
+        "Local physical errors exceeded their threshold.",
         "local_link_integrity_errors",
     ),
-    _errors("Recoveries", "Times a link recovered: the forerunner of one that falls.", "link_error_recovery"),
-    _errors("Buffer overruns", "Flow control that let a buffer overrun.", "excessive_buffer_overrun_errors"),
+    _errors("Recoveries", "Link error recoveries often precede failure.", "link_error_recovery"),
+    _errors("Buffer overruns", "Buffer overruns by flow control errors.", "excessive_buffer_overrun_errors"),
     _errors(
         "Management packets dropped",
-        "The subnet manager's packets: too many and it is overloaded.",
+        "Subnet management packets. Many drops: it is overloaded.",
         "vl15_dropped",
     ),
 )
@@ -153,7 +153,7 @@ _ERRORS = (
 DASHBOARD = Dashboard(
     "infiniband",
     "InfiniBand network",
-    "Every port's traffic, errors and state.",
+    "Traffic, errors and state by port.",
     (
         Section("Traffic", _TRAFFIC),
         Section("State", _STATE),

@@ -1,4 +1,4 @@
-"""Jobs: all running ones side by side."""
+"""Jobs: all running jobs compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME = "{{holder}} ({{user}})"
 
 
 def joined(how: str, series: str) -> str:
-    """Return a measure of GPUs by the job that holds them."""
+    """Return a GPU metric by the job it is allocated to."""
     once = f"max by (instance, gpu) ({series})"
     return f"{how} by (holder, user) ({once} * on (instance, gpu) group_right () {_JOBS})"
 
@@ -27,8 +27,8 @@ def _each(title: str, why: str, unit: str, promql: str, ceiling: float | None = 
 _SPREAD = f"{joined('max', 'vigie_gpu_power_watts')} - {joined('min', 'vigie_gpu_power_watts')}"
 _NOW = (
     Panel(
-        "Every running job",
-        "Means of five minutes: the last rows by busy or SM hold GPUs and do little with them.",
+        "Running jobs",
+        "Means over 5m. Sort by busy or SM to find allocations that do little.",
         (
             PanelQuery(f"count by (holder, user) ({_JOBS})", "GPUs", "count"),
             PanelQuery(joined("sum", WORKING), "GPUs working", "count"),
@@ -46,8 +46,8 @@ _NOW = (
     ),
     build_allocation_panel("by jobs", _JOBS),
     build_panel(
-        "GPUs held, by job",
-        "Who has the most.",
+        "Allocated GPUs by job",
+        "Largest allocations.",
         "count",
         f"count by (holder, user) ({_JOBS})",
         _NAME,
@@ -58,8 +58,8 @@ _NOW = (
 )
 _WORK = (
     _each(
-        "Busy, by job",
-        "The mean over a job's GPUs: a line near 0 is a job that holds and does nothing.",
+        "GPU busy by job",
+        "Mean over a job's GPUs. Near 0: allocated but idle.",
         "ratio",
         joined("avg", "vigie_gpu_busy_ratio"),
         1,
@@ -72,41 +72,41 @@ _WORK = (
         1,
     ),
     _each(
-        "SM active, by job",
-        "Useful work: compare jobs of one kind.",
+        "SM active by job",
+        "Useful work. Compare jobs of one kind.",
         "ratio",
         joined("avg", "DCGM_FI_PROF_SM_ACTIVE"),
         1,
     ),
     _each(
-        "Tensor active, by job",
-        "Near 0 the job does not use what the GPU is best at.",
+        "Tensor active by job",
+        "Near 0 the job does not use tensor cores.",
         "ratio",
         joined("avg", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"),
         1,
     ),
     _each(
-        "GPU memory, by job",
-        "A climb that never falls is a leak.",
+        "GPU memory by job",
+        "Steady growth is a leak.",
         "bytes",
         joined("sum", "vigie_gpu_memory_used_bytes"),
     ),
-    _each("Power, by job", "What a job costs.", "watts", joined("sum", "vigie_gpu_power_watts")),
+    _each("GPU power by job", "Power of each job.", "watts", joined("sum", "vigie_gpu_power_watts")),
     _each(
-        "Spread of power within a job",
-        "Wide means that its ranks do not do the same: by design, or one of them is ill.",
+        "Power spread within a job",
+        "Wide: its ranks differ, by design or because one has a problem.",
         "watts",
         _SPREAD,
     ),
     _each(
-        "Lowest clock, by job",
-        "One GPU that is held back slows all ranks.",
+        "Lowest clock by job",
+        "One throttled GPU slows all ranks.",
         "hertz",
         joined("min", "vigie_gpu_clock_hertz"),
     ),
     _each(
-        "Highest temperature, by job",
-        "The hottest GPU of a job is the next to be held back.",
+        "Highest temperature by job",
+        "The hottest GPU throttles first.",
         "celsius",
         joined("max", "vigie_gpu_temperature_celsius"),
     ),
@@ -115,7 +115,7 @@ _WORK = (
 DASHBOARD = Dashboard(
     "jobs",
     "Jobs",
-    "All running jobs side by side: what they hold, and what they do with it.",
+    "All running jobs compared: what is allocated, and how it is used.",
     (Section("Now", _NOW), Section("Work", _WORK)),
     _VARIABLES,
 )

@@ -1,4 +1,4 @@
-"""Node (CPU) detail: all that the host sources say of one node."""
+"""Node detail: all metrics of the host sources."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 _NOW = (
     _number(
         "CPU busy",
-        "Near 100% for long means that work waits.",
+        "Near 100% for long: work is queued.",
         "ratio",
         f"1 - avg({_IDLE})",
         thresholds=RATIO_HIGH,
     ),
     _number(
-        "Load of 15 minutes for each core",
-        "Above 100% tasks queue for a core or for a disk.",
+        "Load (15m) per core",
+        "Above 100% tasks wait for a core or disk.",
         "ratio",
         f"sum(node_load15{{{ON_HOST}}}) / {_CORES}",
     ),
     _number(
-        "Memory taken",
-        "What programs cannot give back.",
+        "Memory used",
+        "Memory that cannot be reclaimed.",
         "ratio",
         f"1 - node_memory_MemAvailable_bytes{{{ON_HOST}}} / {_TOTAL}",
         thresholds=RATIO_HIGH,
     ),
     _number(
-        "Swap taken",
-        "Any at all slows a node that computes.",
+        "Swap used",
+        "Any swap use slows a compute node.",
         "ratio",
         f"1 - node_memory_SwapFree_bytes{{{ON_HOST}}} / ({_SWAP} > 0) or 0 * {_SWAP}",
     ),
     _number(
         "Root file system used",
-        "A full root stops everything.",
+        "A full root file system stops everything.",
         "ratio",
         f"1 - node_filesystem_avail_bytes{{{_ROOT}}} / node_filesystem_size_bytes{{{_ROOT}}}",
         thresholds=RATIO_HIGH,
     ),
     _number(
-        "Up for",
-        "A short time means that the node was booted lately.",
+        "Uptime",
+        "Short: the node was rebooted recently.",
         "seconds",
         f"node_time_seconds{{{ON_HOST}}} - node_boot_time_seconds{{{ON_HOST}}}",
     ),
-    _number("Cores", "As the kernel sees them; fewer than bought are switched off.", "count", _CORES),
-    _number("Memory, total", "Less than bought means that a module failed.", "bytes", _TOTAL),
-    _number("Swap, total", "How much could be swapped out.", "bytes", _SWAP),
-    _number("Root file system, total", "Its size.", "bytes", f"node_filesystem_size_bytes{{{_ROOT}}}"),
+    _number("Cores", "Online cores. Fewer than installed are disabled.", "count", _CORES),
+    _number("Memory total", "Less than installed: a module failed.", "bytes", _TOTAL),
+    _number("Swap total", "Size of all swap areas.", "bytes", _SWAP),
+    _number("Root file system size", "Total size.", "bytes", f"node_filesystem_size_bytes{{{_ROOT}}}"),
 )
 
 DASHBOARD = Dashboard(
     "node",
     "Node detail",
-    "All that the host sources say of one node: CPU, memory, disks, network, kernel.",
+    "All host metrics of one node: CPU, memory, disks, network, kernel.",
     (
         Section("Now", _NOW),
         Section("CPU", (_host.CPU, *CPUS, _host.PRESSURE, *_host_detail.CPUS)),
@@ -83,7 +83,7 @@ DASHBOARD = Dashboard(
         Section("Processes", (*PROCESSES, *_host_detail.PROCESSES)),
         Section("Clock", (*CLOCK, *_host_detail.CLOCK)),
         Section("Hardware", (_host.TEMPERATURES, _host.POWER, *HARDWARE, *_host_detail.HARDWARE)),
-        Section("Kernel and the agent", (*KERNEL, *_host_detail.KERNEL)),
+        Section("Kernel and agent", (*KERNEL, *_host_detail.KERNEL)),
     ),
     (A_NODE,),
 )

@@ -1,4 +1,4 @@
-"""The charts of the page Cluster."""
+"""Charts of the cluster page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DASHBOARD = Dashboard(
                 build_allocation_panel("all", 'vigie_holder_info{gpu!=""}'),
                 Panel(
                     "Power of all GPUs",
-                    "Power follows work: a fall while GPUs stay held means that they wait for something.",
+                    "Power follows work. A drop while GPUs stay allocated: they are waiting.",
                     (
                         PanelQuery("sum(vigie_gpu_power_watts)", "drawn"),
                         PanelQuery("sum(vigie_gpu_power_limit_watts)", "allowed"),
@@ -32,7 +32,7 @@ DASHBOARD = Dashboard(
                 ),
                 Panel(
                     "Fabric traffic",
-                    "Jobs over many nodes give a steady level; a fall to nothing is a hang or a lost link.",
+                    "Jobs over many nodes give a steady level. A drop to 0 is a hang or a lost link.",
                     (
                         PanelQuery(f"sum({_SENT})", "InfiniBand"),
                         PanelQuery(

@@ -1,4 +1,4 @@
-"""The charts of the page GPU."""
+"""Charts of the GPU page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NEEDS = "the nvidia or amdgpu source"
 _CHARTS = (
     Panel(
         "Activity",
-        "Busy high with SM low means few or small kernels; DRAM high with tensor low, memory-bound ones.",
+        "High busy with low SM: few or small kernels. High DRAM with low tensor: memory-bound.",
         (
             PanelQuery(f"vigie_gpu_busy_ratio{{{ON_GPU}}}", "busy"),
             PanelQuery(f"DCGM_FI_PROF_SM_ACTIVE{{{ON_GPU}}}", "SM"),
@@ -24,11 +24,11 @@ _CHARTS = (
     ),
     Panel(
         "Memory by process",
-        "A process that only grows leaks; memory that no process owns up to is left over or hidden.",
+        "A process that only grows leaks. The rest is unattributed memory.",
         (
             PanelQuery(f"vigie_gpu_process_memory_bytes{{{ON_GPU}}}", "process {{pid}}"),
             PanelQuery(f"vigie_gpu_memory_used_bytes{{{ON_GPU}}}", "taken"),
-            PanelQuery(f"vigie_gpu_memory_total_bytes{{{ON_GPU}}}", "there is"),
+            PanelQuery(f"vigie_gpu_memory_total_bytes{{{ON_GPU}}}", "total"),
         ),
         "bytes",
         floor=0,
@@ -36,7 +36,7 @@ _CHARTS = (
     ),
     Panel(
         "Power and its limit",
-        "Power at the limit costs clock; power at idle while held means that nothing is computed.",
+        "Power at the limit lowers the clock. Idle power while allocated: no work.",
         (
             PanelQuery(f"vigie_gpu_power_watts{{{ON_GPU}}}", "drawn"),
             PanelQuery(f"vigie_gpu_power_limit_watts{{{ON_GPU}}}", "allowed"),
@@ -47,27 +47,27 @@ _CHARTS = (
     ),
     Panel(
         "Temperature",
-        "Near the slowdown line the clock falls: look for a rise that its siblings do not have.",
+        "Near the slowdown temperature the clock drops. Compare with its peers.",
         (
             PanelQuery(f"vigie_gpu_temperature_celsius{{{ON_GPU}}}", "GPU"),
             PanelQuery(f"vigie_gpu_memory_temperature_celsius{{{ON_GPU}}}", "memory"),
-            PanelQuery(f"DCGM_FI_DEV_SLOWDOWN_TEMP{{{ON_GPU}}}", "slows down at"),
+            PanelQuery(f"DCGM_FI_DEV_SLOWDOWN_TEMP{{{ON_GPU}}}", "slowdown"),
         ),
         "celsius",
         needs=_NEEDS,
     ),
     Panel(
-        "Clock, and when it is held back",
-        "The coloured parts say what held it back: power, heat or the hardware itself.",
+        "Clock and throttling",
+        "Colored parts show the throttle reason: power, temperature or hardware.",
         (
             PanelQuery(f"vigie_gpu_clock_hertz{{{ON_GPU}}}", "clock"),
             PanelQuery(
                 f"(vigie_gpu_throttled{{{ON_GPU}}} == 1)"
                 f" * on (instance, gpu) group_left () vigie_gpu_clock_hertz{{{ON_GPU}}}",
-                "held back: {{reason}}",
+                "throttled: {{reason}}",
                 state="warning",
             ),
-            PanelQuery(f"DCGM_FI_DEV_MAX_SM_CLOCK{{{ON_GPU}}} * 1e6", "at most"),
+            PanelQuery(f"DCGM_FI_DEV_MAX_SM_CLOCK{{{ON_GPU}}} * 1e6", "maximum"),
         ),
         "hertz",
         floor=0,
@@ -75,7 +75,7 @@ _CHARTS = (
     ),
     Panel(
         "PCIe and NVLink",
-        "PCIe busy all the time means that data is copied to and fro; NVLink goes with the steps of a job.",
+        "Constant PCIe traffic: data is copied back and forth. NVLink follows the steps of a job.",
         (
             PanelQuery(f"DCGM_FI_PROF_PCIE_TX_BYTES{{{ON_GPU}}}", "PCIe out"),
             PanelQuery(f"DCGM_FI_PROF_PCIE_RX_BYTES{{{ON_GPU}}}", "PCIe in"),
@@ -91,7 +91,7 @@ _CHARTS = (
 DASHBOARD = Dashboard(
     "page-gpu",
     "GPU",
-    "Is it working, is it healthy, whose was it when?",
+    "Is it working, is it healthy, who used it when?",
     (Section("Charts", _CHARTS),),
     (A_GPU_NODE, A_GPU),
     listed=False,

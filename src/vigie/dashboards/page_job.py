@@ -1,4 +1,4 @@
-"""The charts of the page Job: its GPUs and nodes, as bands in which an odd rank stands out."""
+"""Charts of the job page: GPUs and nodes as bands, with outlier ranks named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEFT = f"node_memory_MemAvailable_bytes{{{OF_AGENTS}}} / node_memory_MemTotal_b
 _CHARTS = (
     Panel(
         "SM and tensor activity",
-        "Ranks of one step should move together: one below the band slows all the others.",
+        "Ranks of one step move together. One below the band slows the others.",
         (
             PanelQuery(f"DCGM_FI_PROF_SM_ACTIVE {_GPU}", f"SM {NAME}"),
             PanelQuery(f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE {_GPU}", f"tensor {NAME}"),
@@ -31,7 +31,7 @@ _CHARTS = (
     ),
     Panel(
         "GPU memory",
-        "A slow climb ends in an out-of-memory error; a rank with much less has another share of the model.",
+        "Steady growth ends in an out-of-memory error. A rank far below has another part of the model.",
         (PanelQuery(f"vigie_gpu_memory_used_bytes {_GPU}", NAME),),
         "bytes",
         "band",
@@ -40,7 +40,7 @@ _CHARTS = (
     ),
     Panel(
         "GPU power",
-        "Power tells work from waiting where activity does not: a rank far below the median only waits.",
+        "A rank far below the median is waiting.",
         (PanelQuery(f"vigie_gpu_power_watts {_GPU}", NAME),),
         "watts",
         "band",
@@ -48,8 +48,8 @@ _CHARTS = (
         needs="the nvidia or amdgpu source",
     ),
     Panel(
-        "Fabric, sent",
-        "All nodes send alike in each step: silence on all of them is a hang, on one of them a bad link.",
+        "Fabric sent",
+        "All nodes send alike in each step. Silence on all is a hang, on one a bad link.",
         (
             PanelQuery(f"sum by (instance) ({_SENT}) {_HOST}", "InfiniBand {{instance}}"),
             PanelQuery(
@@ -63,8 +63,8 @@ _CHARTS = (
         needs="the infiniband or nvidia_profiling source",
     ),
     Panel(
-        "CPU and I/O wait of its nodes",
-        "I/O wait or full cores while the GPUs sink mean that data does not come fast enough.",
+        "CPU and I/O wait by node",
+        "I/O wait or saturated cores while GPUs drop: data arrives too slowly.",
         (
             PanelQuery(f"1 - avg by (instance) ({_IDLE}) {_HOST}", "busy {{instance}}"),
             PanelQuery(f"avg by (instance) ({_IOWAIT}) {_HOST}", "I/O wait {{instance}}"),
@@ -75,8 +75,8 @@ _CHARTS = (
         ceiling=1,
     ),
     Panel(
-        "Disk read of its nodes",
-        "Reading goes in waves with the epochs: a flat line at the disk's limit starves the GPUs.",
+        "Disk read by node",
+        "Reads follow the epochs. A plateau at the disk's limit starves the GPUs.",
         (
             PanelQuery(
                 f"sum by (instance) ({_READ}) {_HOST}",
@@ -92,12 +92,12 @@ _CHARTS = (
 _MORE = (
     build_share_panel(
         "GPU busy",
-        "Busy says only that some kernel ran: all at 100% with little SM activity is a poor sort of busy.",
+        "A kernel ran, no more. 100% busy without SM activity is not useful.",
         f"vigie_gpu_busy_ratio {_GPU}",
     ),
     Panel(
         "GPU clock",
-        "One rank with a lower clock is held back by power or heat and makes the rest wait.",
+        "A rank with a lower clock is throttled and slows the rest.",
         (PanelQuery(f"vigie_gpu_clock_hertz {_GPU}", NAME),),
         "hertz",
         "band",
@@ -106,15 +106,15 @@ _MORE = (
     ),
     Panel(
         "GPU temperature",
-        "One far above its siblings has a cooling problem that will cost clock.",
+        "One far above its peers has a cooling problem and will throttle.",
         (PanelQuery(f"vigie_gpu_temperature_celsius {_GPU}", NAME),),
         "celsius",
         "band",
         needs="the nvidia or amdgpu source",
     ),
     Panel(
-        "Memory of its nodes",
-        "A share that only grows ends with the kernel killing the job.",
+        "Memory by node",
+        "Steady growth ends in OOM kills.",
         (
             PanelQuery(
                 f"1 - {_LEFT} {_HOST}",
@@ -131,7 +131,7 @@ _MORE = (
 DASHBOARD = Dashboard(
     "page-job",
     "Job",
-    "Does it do useful work, which rank is odd, what happened?",
+    "Does it do useful work, which rank is an outlier, what happened?",
     (Section("Charts", _CHARTS), Section("More", _MORE)),
     (A_JOB,),
     listed=False,

@@ -1,4 +1,4 @@
-"""The charts of the page Node."""
+"""Charts of the node page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vigie.model.dashboard import Dashboard, Section
 DASHBOARD = Dashboard(
     "page-node",
     "Node",
-    "Is it healthy, who is on it, what limits it?",
+    "Is it healthy, who uses it, what limits it?",
     (
         Section(
             "Charts",

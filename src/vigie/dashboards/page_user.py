@@ -1,4 +1,4 @@
-"""The charts of the page User."""
+"""Charts of the user page."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _CHARTS = (
     build_allocation_panel("mine", 'vigie_holder_info{user=~"$user", gpu!=""}'),
     build_share_panel(
         "Busy",
-        "A GPU by name at the bottom is held and does nothing: give it back or find out why it waits.",
+        "A GPU at the bottom is allocated but idle: release it or find out why it waits.",
         f"vigie_gpu_busy_ratio {_GPU}",
     ),
     build_share_panel(
         "GPU memory",
-        "Memory near the full line risks an error; memory never near it would fit a smaller GPU.",
+        "Near 100% risks an error. Never near it: a smaller GPU would do.",
         f"vigie_gpu_memory_used_bytes / vigie_gpu_memory_total_bytes {_GPU}",
     ),
     Panel(
         "Power",
-        "What these GPUs draw in all: compare the level with the days on which work went well.",
+        "Total power. Compare with days of normal work.",
         (PanelQuery(f"sum(vigie_gpu_power_watts {_GPU})", "drawn"),),
         "watts",
         floor=0,
@@ -33,7 +33,7 @@ _CHARTS = (
 DASHBOARD = Dashboard(
     "page-user",
     "User",
-    "What do I hold, is it used, what did it cost?",
+    "What is allocated to me, is it used, what did it cost?",
     (Section("Charts", _CHARTS),),
     (A_USER,),
     listed=False,

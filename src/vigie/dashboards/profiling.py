@@ -1,4 +1,4 @@
-"""Profiling counters: which parts of each GPU work."""
+"""Profiling counters: activity of each part of a GPU."""
 
 from __future__ import annotations
 
@@ -32,40 +32,38 @@ def _flow(title: str, why: str, name: str) -> Panel:
 
 
 def _of_node(metric: str) -> str:
-    """Return the sum over a node's GPUs, each once: an exporter beside the agent may tell the same."""
+    """Return the sum over a node's GPUs, each once: a relayed exporter may have the same series."""
     return f"sum by (instance) (max by (instance, gpu) ({metric}{{{ON_GPU}}}))"
 
 
 _MULTIPROCESSORS = (
-    _share(
-        "Graphics engine active", "Any work at all: the upper bound of everything below.", "GR_ENGINE_ACTIVE"
-    ),
+    _share("Graphics engine active", "Any work at all: the upper bound of all below.", "GR_ENGINE_ACTIVE"),
     _share(
         "SM active",
-        "Above 80% the GPU is well used; below 50% kernels are too few or too small.",
+        "Above 80% is well used. Below 50% kernels are too few or too small.",
         "SM_ACTIVE",
     ),
     _share(
-        "SM occupancy", "Low with SM active high may be fine: big kernels need few warps.", "SM_OCCUPANCY"
+        "SM occupancy", "Low with high SM active may be fine: large kernels need few warps.", "SM_OCCUPANCY"
     ),
     _share(
         "Tensor active",
-        "Where training and inference should spend their time; near 0 they do not use it.",
+        "Where training and inference should spend time. Near 0: unused.",
         "PIPE_TENSOR_ACTIVE",
     ),
-    _share("FP64 active", "Work in double precision: unexpected in a training job.", "PIPE_FP64_ACTIVE"),
+    _share("FP64 active", "Double precision: unexpected in training.", "PIPE_FP64_ACTIVE"),
     _share(
         "FP32 active",
-        "High with tensor low means that mixed precision is not switched on.",
+        "High with low tensor: mixed precision is off.",
         "PIPE_FP32_ACTIVE",
     ),
-    _share("FP16 active", "Half precision outside the tensor cores.", "PIPE_FP16_ACTIVE"),
+    _share("FP16 active", "Half precision outside tensor cores.", "PIPE_FP16_ACTIVE"),
 )
 _MEMORY = (
-    _share("DRAM active", "Above 80% the work is bound by memory, whatever else is low.", "DRAM_ACTIVE"),
+    _share("DRAM active", "Above 80% the work is memory-bound.", "DRAM_ACTIVE"),
     build_panel(
-        "Tensor for each SM",
-        "How much of the work the tensor cores do: compare jobs of one kind.",
+        "Tensor per SM activity",
+        "Share of work done by tensor cores. Compare jobs of one kind.",
         "ratio",
         f"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{{{ON_GPU}}} / (DCGM_FI_PROF_SM_ACTIVE{{{ON_GPU}}} > 0.01)",
         NAME,
@@ -75,15 +73,13 @@ _MEMORY = (
     ),
 )
 _LINKS = (
-    _flow("NVLink sent", "Steps of a job over GPUs of one node: ranks alike, in waves.", "NVLINK_TX_BYTES"),
-    _flow("NVLink received", "One that receives much less waits for a neighbour.", "NVLINK_RX_BYTES"),
-    _flow("PCIe sent", "Results and checkpoints that leave the GPU.", "PCIE_TX_BYTES"),
-    _flow(
-        "PCIe received", "Data that comes in: a level at the link's limit starves the GPU.", "PCIE_RX_BYTES"
-    ),
+    _flow("NVLink sent", "Steps of a job within a node: equal ranks, in waves.", "NVLINK_TX_BYTES"),
+    _flow("NVLink received", "One that receives much less waits for a peer.", "NVLINK_RX_BYTES"),
+    _flow("PCIe sent", "Results and checkpoints.", "PCIE_TX_BYTES"),
+    _flow("PCIe received", "Input data. A plateau at the link's limit starves the GPU.", "PCIE_RX_BYTES"),
     build_multi_panel(
-        "All links of a node",
-        "Where the bytes go: between the GPUs of the node, or out of it.",
+        "All links by node",
+        "Between the GPUs of the node, or out of it.",
         "bytes/s",
         {
             "NVLink {{instance}}": _of_node("DCGM_FI_PROF_NVLINK_TX_BYTES"),
@@ -98,7 +94,7 @@ _LINKS = (
 DASHBOARD = Dashboard(
     "profiling",
     "Profiling counters",
-    "Which parts of each GPU work: multiprocessors, tensor cores, memory and links.",
+    "Activity of SMs, tensor cores, memory and links by GPU.",
     (
         Section("Multiprocessors", _MULTIPROCESSORS),
         Section("Memory", _MEMORY),

@@ -1,4 +1,4 @@
-"""Slurm: queue, nodes, partitions, accounts, users and the scheduler itself."""
+"""Slurm: queue, nodes, partitions, accounts, users and scheduler."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from vigie.dashboards._build import ANY, build_multi_panel, build_panel
 from vigie.model.dashboard import Dashboard, Panel, Section
 
-_NEEDS = "a Slurm exporter that is scraped (a source of our own is to come)"
+_NEEDS = "a scraped Slurm exporter (built-in source planned)"
 
 
 def _states(title: str, why: str, family: str, states: str, **rest: Any) -> Panel:
-    """Return a chart of one family by state."""
+    """Build a chart of one metric by state."""
     queries = {state.replace("_", " "): f"sum(slurm_{family}_{state})" for state in states.split()}
     return build_multi_panel(title, why, "count", queries, stack=True, needs=_NEEDS, floor=0, **rest)
 
 
 def _by(label: str, title: str, why: str, unit: str, metric: str) -> Panel:
-    """Return a chart with a line for each partition, account or user."""
+    """Build a chart with one line per partition, account or user."""
     return build_panel(
         title, why, unit, f"sum by ({label}) ({metric})", f"{{{{{label}}}}}", needs=_NEEDS, floor=0
     )
@@ -29,35 +29,33 @@ def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 
 _NOW = (
     _number(
-        "Jobs running",
-        "Few running beside idle GPUs means that nobody asks, or that what is asked for does not fit.",
+        "Running jobs",
+        "Few with idle GPUs: no demand, or requests that do not fit.",
         "count",
         "sum(slurm_queue_running)",
     ),
+    _number("Pending jobs", "Waiting for resources or priority.", "count", "sum(slurm_queue_pending)"),
     _number(
-        "Jobs waiting", "Those that wait for resources or priority.", "count", "sum(slurm_queue_pending)"
-    ),
-    _number(
-        "Waiting for another job",
-        "They wait for a dependency and not for resources.",
+        "Pending on dependency",
+        "Waiting for another job, not for resources.",
         "count",
         "sum(slurm_queue_pending_dependency)",
     ),
     _number(
-        "GPUs given to jobs",
-        "Of all that Slurm has: near 100% new jobs wait.",
+        "Allocated GPUs",
+        "Share of all GPUs. Near 100% new jobs wait.",
         "ratio",
         "sum(slurm_gpus_alloc) / sum(slurm_gpus_total)",
     ),
     _number(
-        "CPUs given to jobs",
-        "Of all that Slurm has.",
+        "Allocated CPUs",
+        "Share of all CPUs.",
         "ratio",
         "sum(slurm_cpus_alloc) / sum(slurm_cpus_total)",
     ),
     _number(
         "Nodes drained or down",
-        "Each one is lost to all jobs until somebody looks.",
+        "Unavailable to jobs until fixed.",
         "count",
         "sum(slurm_nodes_drain) + sum(slurm_nodes_down) + sum(slurm_nodes_fail)",
         thresholds=ANY,
@@ -65,35 +63,35 @@ _NOW = (
 )
 _QUEUE = (
     _states(
-        "Jobs, alive",
-        "A queue that grows with idle GPUs has a reason: look at the page Jobs.",
+        "Active jobs",
+        "A growing queue with idle GPUs has a reason: see Jobs.",
         "queue",
         "running pending pending_dependency configuring completing suspended",
     ),
     _states(
-        "Jobs that ended",
-        "Failures, timeouts and lost nodes in one place.",
+        "Ended jobs",
+        "Failures, timeouts and node failures.",
         "queue",
         "completed cancelled failed timeout preempted node_fail",
     ),
     _states(
         "GPUs",
-        "Idle ones with jobs waiting are reserved, or do not fit what is asked for.",
+        "Idle with pending jobs: reserved, or requests do not fit.",
         "gpus",
         "alloc idle",
     ),
-    _states("CPUs", "Other are those of nodes that are drained or down.", "cpus", "alloc idle other"),
+    _states("CPUs", "Other: on drained or down nodes.", "cpus", "alloc idle other"),
 )
 _NODES = (
     _states(
-        "Nodes, by state",
-        "Drained and down ones want somebody.",
+        "Nodes by state",
+        "Drained and down nodes need attention.",
         "nodes",
         "alloc mix idle resv comp maint drain down err fail",
     ),
     build_panel(
-        "CPUs given, by node",
-        "Nodes with few given while jobs wait lack memory or GPUs.",
+        "Allocated CPUs by node",
+        "Few while jobs are pending: the node lacks memory or GPUs.",
         "ratio",
         "sum by (node) (slurm_node_cpu_alloc) / sum by (node) (slurm_node_cpu_total)",
         "{{node}}",
@@ -103,8 +101,8 @@ _NODES = (
         ceiling=1,
     ),
     build_panel(
-        "Memory given, by node",
-        "At 100% no further job fits, whatever CPUs are left.",
+        "Allocated memory by node",
+        "At 100% no further job fits.",
         "ratio",
         "sum by (node) (slurm_node_mem_alloc) / sum by (node) (slurm_node_mem_total)",
         "{{node}}",
@@ -114,8 +112,8 @@ _NODES = (
         ceiling=1,
     ),
     build_panel(
-        "State of each node",
-        "As Slurm sees it; the value is the node's CPUs.",
+        "Node states",
+        "Slurm's view. The value is the node's CPUs.",
         "count",
         "sum by (node, status) (slurm_node_cpu_total)",
         "CPUs",
@@ -126,14 +124,14 @@ _NODES = (
 _PARTITIONS = (
     _by(
         "partition",
-        "Jobs waiting, by partition",
-        "Where people queue.",
+        "Pending jobs by partition",
+        "Where jobs queue.",
         "count",
         "slurm_partition_jobs_pending",
     ),
     build_panel(
-        "CPUs given, by partition",
-        "A full partition beside an empty one: its limits may be wrong.",
+        "Allocated CPUs by partition",
+        "A full partition next to an empty one: check its limits.",
         "ratio",
         "sum by (partition) (slurm_partition_cpus_allocated)"
         " / sum by (partition) (slurm_partition_cpus_total)",
@@ -144,96 +142,96 @@ _PARTITIONS = (
     ),
     _by(
         "partition",
-        "CPUs idle, by partition",
-        "What could still be given.",
+        "Idle CPUs by partition",
+        "Available for allocation.",
         "count",
         "slurm_partition_cpus_idle",
     ),
     _by(
         "partition",
-        "CPUs out of use, by partition",
-        "On nodes that are drained or down.",
+        "Unavailable CPUs by partition",
+        "On drained or down nodes.",
         "count",
         "slurm_partition_cpus_other",
     ),
 )
 _PEOPLE = (
-    _by("user", "Jobs running, by user", "Who uses the cluster now.", "count", "slurm_user_jobs_running"),
+    _by("user", "Running jobs by user", "Current usage.", "count", "slurm_user_jobs_running"),
     _by(
         "user",
-        "Jobs waiting, by user",
-        "One with hundreds may hold up the rest.",
+        "Pending jobs by user",
+        "Hundreds of one user may delay others.",
         "count",
         "slurm_user_jobs_pending",
     ),
     _by(
         "user",
-        "Jobs suspended, by user",
-        "They hold memory and do nothing.",
+        "Suspended jobs by user",
+        "Suspended jobs keep their memory.",
         "count",
         "slurm_user_jobs_suspended",
     ),
-    _by("user", "CPUs, by user", "What each was given.", "count", "slurm_user_cpus_running"),
+    _by("user", "Allocated CPUs by user", "Current allocation.", "count", "slurm_user_cpus_running"),
     _by(
         "account",
-        "Jobs running, by account",
-        "Which project uses the cluster now.",
+        "Running jobs by account",
+        "Current usage.",
         "count",
         "slurm_account_jobs_running",
     ),
-    _by("account", "Jobs waiting, by account", "Which project waits.", "count", "slurm_account_jobs_pending"),
+    _by("account", "Pending jobs by account", "Waiting projects.", "count", "slurm_account_jobs_pending"),
     _by(
         "account",
-        "Jobs suspended, by account",
-        "They hold memory and do nothing.",
+        "Suspended jobs by account",
+        "Suspended jobs keep their memory.",
         "count",
         "slurm_account_jobs_suspended",
     ),
-    _by("account", "CPUs, by account", "What each was given.", "count", "slurm_account_cpus_running"),
+    _by("account", "Allocated CPUs by account", "Current allocation.", "count", "slurm_account_cpus_running"),
     _by(
         "account",
         "Fair share",
-        "Low means that the account has used more than its share and will wait.",
+        "Low: the account used more than its share and will wait.",
         "ratio",
         "slurm_account_fairshare",
     ),
 )
 _SCHEDULER = (
     build_multi_panel(
-        "Length of a cycle",
-        "Long cycles mean that jobs start late.",
+        "Cycle time",
+        "Long cycles delay the start of jobs.",
         "seconds",
         {
             "last": "slurm_scheduler_last_cycle / 1e6",
             "mean": "slurm_scheduler_mean_cycle / 1e6",
-            "backfill, last": "slurm_scheduler_backfill_last_cycle / 1e6",
-            "backfill, mean": "slurm_scheduler_backfill_mean_cycle / 1e6",
+            "backfill last": "slurm_scheduler_backfill_last_cycle / 1e6",
+            "backfill mean": "slurm_scheduler_backfill_mean_cycle / 1e6",
         },
         needs=_NEEDS,
         floor=0,
     ),
     build_multi_panel(
-        "Work that waits",
-        "The controller or its database cannot keep up.",
+        "Backlog",
+        "The controller or database cannot keep up.",
         "count",
         {
-            "for the controller": "slurm_scheduler_queue_size",
-            "for the database": "slurm_scheduler_dbd_queue_size",
+            "slurmctld": "slurm_scheduler_queue_size",
+            "slurmdbd": "slurm_scheduler_dbd_queue_size",
         },
         needs=_NEEDS,
         floor=0,
     ),
     build_multi_panel(
         "Threads and cycles",
-        "Threads at their limit: clients ask too often.",
+        "Threads at their limit: too many client requests.",
         "count",
-        {"threads": "slurm_scheduler_threads", "cycles a minute": "slurm_scheduler_cycle_per_minute"},
+        {"threads": "slurm_scheduler_threads", "cycles per minute": "slurm_scheduler_cycle_per_minute"},
         needs=_NEEDS,
         floor=0,
     ),
     build_multi_panel(
         "Backfill",
-        "How deep it looks, and how many jobs it started since the controller did.",
+        "Depth of a cycle, and jobs started since slurmctld started.",
         "count",
         {
             "mean depth": "slurm_scheduler_backfill_depth_mean",
@@ -247,7 +245,7 @@ _SCHEDULER = (
 DASHBOARD = Dashboard(
     "slurm",
     "Slurm",
-    "The queue, nodes, partitions, accounts and users, and the scheduler itself.",
+    "Queue, nodes, partitions, accounts, users and scheduler.",
     (
         Section("Now", _NOW),
         Section("Queue", _QUEUE),

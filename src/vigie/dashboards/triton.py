@@ -1,4 +1,4 @@
-"""Triton inference: requests, where their time goes, and batches."""
+"""Triton inference: requests, latency by stage, and batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from vigie.dashboards._build import build_multi_panel, build_panel, rate
 from vigie.model.dashboard import Dashboard, Panel, Section, Threshold, Variable
 
-_NEEDS = "a Triton server whose metrics (port 8002) are scraped"
+_NEEDS = "a scraped Triton server (port 8002)"
 _VARIABLES = (
     Variable("node", "Nodes", metric="nv_inference_count", by="instance", multi=True),
     Variable("model", "Models", metric='nv_inference_count{instance=~"$node"}', by="model", multi=True),
@@ -33,14 +33,14 @@ def _each(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
 
 _REQUESTS = (
     _each(
-        "Requests answered",
-        "The load: a fall while clients wait is a server that stalls.",
+        "Successful requests",
+        "The load. A drop while clients wait: the server stalls.",
         "ops/s",
         _of("nv_inference_request_success"),
     ),
     build_panel(
-        "Requests failed",
-        "By reason: anything steady is for the model's owner.",
+        "Failed requests",
+        "By reason. A steady rate needs the model's owner.",
         "ops/s",
         f"sum by (instance, model, reason) ({rate('nv_inference_request_failure', _MODELS)})",
         "{{instance}} {{model}}: {{reason}}",
@@ -48,55 +48,58 @@ _REQUESTS = (
         floor=0,
     ),
     _each("Inferences", "Each element of a batch counts.", "ops/s", _of("nv_inference_count")),
-    _each("Runs of the model", "Each batch counts once.", "ops/s", _of("nv_inference_exec_count")),
+    _each("Executions", "Each batch counts once.", "ops/s", _of("nv_inference_exec_count")),
     _each(
-        "Mean batch",
-        "Near 1 under load means that batching is not switched on.",
+        "Mean batch size",
+        "Near 1 under load: batching is off.",
         "count",
         f"{_of('nv_inference_count')} / ({_of('nv_inference_exec_count')} > 0)",
     ),
     build_multi_panel(
-        "In all, since the servers began",
-        "Which models are used at all: one that nobody asks takes memory in vain.",
+        "Totals since start",
+        "A model without requests uses memory for nothing.",
         "count",
         {
             f"requests {_NAME}": f"{_BY} (nv_inference_request_success{{{_MODELS}}})",
             f"inferences {_NAME}": f"{_BY} (nv_inference_count{{{_MODELS}}})",
-            f"runs {_NAME}": f"{_BY} (nv_inference_exec_count{{{_MODELS}}})",
+            f"executions {_NAME}": f"{_BY} (nv_inference_exec_count{{{_MODELS}}})",
         },
         kind="bars",
         needs=_NEEDS,
         floor=0,
     ),
     _each(
-        "Waiting now",
-        "A queue that grows means more load than the GPUs can take.",
+        "Pending requests",
+        "A growing queue: more load than the GPUs can handle.",
         "count",
         f"nv_inference_pending_request_count{{{_MODELS}}}",
     ),
 )
 _TIME = (
     _each(
-        "A request in all",
-        "What a client waits, less the network.",
+        "Total latency",
+        "As seen by a client, without the network.",
         "seconds",
         _took("request"),
         thresholds=(Threshold(1, "warning"),),
     ),
     _each(
-        "In the queue", "Time lost to load: add an instance of the model or a GPU.", "seconds", _took("queue")
+        "Queue time",
+        "Waiting for capacity: add an instance of the model or a GPU.",
+        "seconds",
+        _took("queue"),
     ),
-    _each("Preparing inputs", "Much of it is copying: use shared memory.", "seconds", _took("compute_input")),
+    _each("Input time", "High values are copies: use shared memory.", "seconds", _took("compute_input")),
     _each(
-        "In the model",
-        "The GPU's own time: it follows the batch and the clock.",
+        "Compute time",
+        "GPU time. It follows batch size and clock.",
         "seconds",
         _took("compute_infer"),
     ),
-    _each("Taking outputs", "Much of it is copying back.", "seconds", _took("compute_output")),
+    _each("Output time", "High values are copies back.", "seconds", _took("compute_output")),
     build_multi_panel(
-        "Where a second goes",
-        "Which stage takes the most of the server.",
+        "Time by stage",
+        "The stage that takes most time.",
         "seconds",
         {
             "queue": f"sum({_of('nv_inference_queue_duration_us')}) / 1e6",
@@ -113,7 +116,7 @@ _TIME = (
 DASHBOARD = Dashboard(
     "triton",
     "Triton inference",
-    "Requests to each model, where their time goes, and how well they are batched.",
-    (Section("Requests", _REQUESTS), Section("Time of a request", _TIME)),
+    "Requests by model, latency by stage, and batching.",
+    (Section("Requests", _REQUESTS), Section("Latency", _TIME)),
     _VARIABLES,
 )

@@ -1,4 +1,4 @@
-"""vigie itself: what the server and the agents do and cost."""
+"""vigie health: load and cost of server and agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ASKED = rate("vigie_server_queries_total")
 _SPENT = rate("vigie_server_query_seconds_total")
 _SERVER = 'job="vigie"'
 _AGENTS = 'job="node"'
-_NEEDS = "the server's own metrics: it keeps them itself, another Prometheus scrapes its /metrics"
+_NEEDS = "the server's own metrics, stored by itself; for another Prometheus, scrape its /metrics"
 
 
 def _number(title: str, why: str, unit: str, promql: str, **rest: Any) -> Panel:
@@ -24,28 +24,28 @@ def _server(title: str, why: str, unit: str, queries: dict[str, str], **rest: An
 
 _NOW = (
     _number(
-        "Agents on the line",
-        "Fewer than nodes: the page Nodes says which are missing.",
+        "Connected agents",
+        "Fewer than nodes: see Nodes for the missing ones.",
         "count",
         "sum(vigie_server_links)",
     ),
     _number(
         "Series",
-        "What the store follows now: a jump is a source or exporter that went wild.",
+        "Active series. A jump is a source or exporter gone wild.",
         "count",
         "sum(vigie_server_series)",
     ),
-    _number("Store", "What history takes on disk.", "bytes", "sum(vigie_server_store_bytes)"),
+    _number("Store", "Disk space of the store.", "bytes", "sum(vigie_server_store_bytes)"),
     _number(
-        "Memory of the server",
-        "It should be flat after some hours.",
+        "Server memory",
+        "Flat after some hours.",
         "bytes",
         f"process_resident_memory_bytes{{{_SERVER}}}",
     ),
-    _number("CPU of the server", "In cores.", "count", rate("process_cpu_seconds_total", _SERVER)),
+    _number("Server CPU", "In cores.", "count", rate("process_cpu_seconds_total", _SERVER)),
     _number(
-        "Damages in the store",
-        "Anything but 0: run `vigie store check`.",
+        "Store corruption",
+        "Above 0: run `vigie store check`.",
         "count",
         "sum(vigie_server_store_damages)",
         thresholds=ANY_BAD,
@@ -53,19 +53,19 @@ _NOW = (
 )
 _INTAKE = (
     _server(
-        "Samples taken",
-        "Steady: a fall means that agents are gone or wait.",
+        "Ingested samples",
+        "Steady. A drop: agents are gone or waiting.",
         "ops/s",
         {
             "from agents": rate("vigie_server_link_samples_total"),
-            "by remote write": rate("vigie_server_samples_total"),
-            "by scraping": rate("vigie_server_scraped_samples_total"),
+            "remote write": rate("vigie_server_samples_total"),
+            "scraped": rate("vigie_server_scraped_samples_total"),
         },
         stack=True,
     ),
     _server(
         "Frames and events",
-        "One frame a node and tick.",
+        "One frame per node and tick.",
         "ops/s",
         {
             "frames": rate("vigie_server_link_frames_total"),
@@ -74,8 +74,8 @@ _INTAKE = (
         },
     ),
     _server(
-        "Refused or failed",
-        "Anything steady: the log says whose and why.",
+        "Rejected or failed",
+        "A steady rate: the log has details.",
         "ops/s",
         {
             "frames": rate("vigie_server_link_refused_total"),
@@ -85,20 +85,20 @@ _INTAKE = (
     ),
     _server(
         "Waiting",
-        "Queues that stay above 0 mean that the server cannot keep up.",
+        "Queues above 0 for long: the server cannot keep up.",
         "count",
         {"{{queue}}": "vigie_server_waiting"},
     ),
     _server(
-        "Exporters, by health",
-        "Down ones: the page Nodes says why.",
+        "Exporters by health",
+        "Nodes shows the reason of those that are down.",
         "count",
         {"{{health}}": "vigie_server_targets"},
         stack=True,
     ),
     _server(
         "Store on disk",
-        "Blocks grow until their age or size limit; the log stays small.",
+        "Blocks grow to their age or size limit. The log stays small.",
         "bytes",
         {"{{part}}": "vigie_server_store_bytes"},
         stack=True,
@@ -107,68 +107,66 @@ _INTAKE = (
 _ANSWERS = (
     _server(
         "Questions",
-        "Who asks how often: dashboards that reload too fast show here.",
+        "By kind. Dashboards that reload too often appear here.",
         "ops/s",
         {"{{kind}}": _ASKED},
         stack=True,
     ),
     _server(
-        "Time of a question",
-        "The mean by kind: above a second people notice.",
+        "Query duration",
+        "Mean by kind. Above 1 s users notice.",
         "seconds",
         {"{{kind}}": f"{_SPENT} / ({_ASKED} > 0)"},
     ),
     _server(
-        "Questions that failed",
-        "Wrong PromQL, or limits that were met.",
+        "Failed queries",
+        "Invalid PromQL, or exceeded limits.",
         "ops/s",
         {"{{kind}}": rate("vigie_server_queries_failed_total")},
     ),
     _server(
-        "Requests, by status",
-        "5xx is ours, 4xx the caller's.",
+        "Requests by status",
+        "5xx: server errors. 4xx: client errors.",
         "ops/s",
         {"{{status}}": f"sum by (status) ({rate('vigie_server_requests_total')})"},
         stack=True,
     ),
     _server(
-        "Answers sent",
-        "What goes out, by route.",
+        "Response bytes",
+        "By route.",
         "bytes/s",
         {"{{route}}": f"sum by (route) ({rate('vigie_server_sent_bytes_total')})"},
         stack=True,
     ),
     _server(
         "Connections",
-        "Links and browsers that are open.",
+        "Open links and browser connections.",
         "count",
-        {"connections": "vigie_server_connections", "requests under way": "vigie_server_requests_running"},
+        {"connections": "vigie_server_connections", "requests in flight": "vigie_server_requests_running"},
     ),
     _server(
-        "Sign-ins that failed",
-        "Many in a row: somebody guesses.",
+        "Failed sign-ins",
+        "Many in a row: possible password guessing.",
         "ops/s",
         {"by {{by}}": rate("vigie_server_sign_ins_failed_total")},
     ),
 )
 _PROCESS = (
-    _server(
-        "CPU", "In cores, the server's.", "count", {"server": rate("process_cpu_seconds_total", _SERVER)}
-    ),
+    _server("CPU", "Server CPU, in cores.", "count", {"server": rate("process_cpu_seconds_total", _SERVER)}),
     _server(
         "Memory", "Flat after some hours.", "bytes", {"server": f"process_resident_memory_bytes{{{_SERVER}}}"}
     ),
     _server(
         "Open files",
-        "One a link and a few a block; near the limit nothing opens.",
+        "One per link and a few per block. At the limit nothing opens.",
         "count",
         {"open": f"process_open_fds{{{_SERVER}}}"},
     ),
 )
 _AGENT = (
     build_panel(
-        "CPU of agents",
-        "In cores: below 0.005 is usual.",
+        "Agent CPU",
+        "In cores. Below 0.005 is normal.",
         "count",
         rate("process_cpu_seconds_total", _AGENTS),
         "{{instance}}",
@@ -176,8 +174,8 @@ _AGENT = (
         floor=0,
     ),
     build_panel(
-        "Memory of agents",
-        "Below 40 MB is usual.",
+        "Agent memory",
+        "Below 40 MB is normal.",
         "bytes",
         f"process_resident_memory_bytes{{{_AGENTS}}}",
         "{{instance}}",
@@ -185,8 +183,8 @@ _AGENT = (
         floor=0,
     ),
     build_panel(
-        "Open files of agents",
-        "Flat: a climb is a leak.",
+        "Open files by agent",
+        "Flat. Steady growth is a leak.",
         "count",
         f"process_open_fds{{{_AGENTS}}}",
         "{{instance}}",
@@ -194,8 +192,8 @@ _AGENT = (
         floor=0,
     ),
     build_panel(
-        "Series of each agent",
-        "A node with far more than the rest has something that multiplies.",
+        "Series by agent",
+        "A node far above the rest has a source gone wild.",
         "count",
         f"vigie_agent_series{{{_AGENTS}}}",
         "{{instance}}",
@@ -203,8 +201,8 @@ _AGENT = (
         floor=0,
     ),
     build_panel(
-        "Reads that failed",
-        "A source that fails costs only itself, and its data.",
+        "Failed reads",
+        "A failing source affects only its own data.",
         "ops/s",
         rate("vigie_agent_read_errors_total", _AGENTS),
         "{{instance}}",
@@ -212,16 +210,16 @@ _AGENT = (
         floor=0,
     ),
     build_panel(
-        "Clock against the server",
-        "Beyond 10 s the server corrects times and tells it as an event.",
+        "Clock offset to the server",
+        "Above 10 s the server corrects timestamps and reports an event.",
         "seconds",
         "vigie_node_clock_offset_seconds",
         "{{instance}}",
         kind="band",
     ),
     build_panel(
-        "Waiting at the agents",
-        "What is not yet acknowledged: it grows while the server is away.",
+        "Buffered by agents",
+        "Not yet acknowledged. It grows while the server is unreachable.",
         "bytes",
         f"vigie_agent_link_waiting_bytes{{{_AGENTS}}}",
         "{{instance}}",
@@ -230,8 +228,8 @@ _AGENT = (
         floor=0,
     ),
     build_panel(
-        "Dropped by the agents",
-        "Lost for want of room while the server was away.",
+        "Dropped by agents",
+        "Lost because the buffer was full.",
         "count",
         f"increase(vigie_agent_link_dropped_total{{{_AGENTS}}}[1h])",
         "{{instance}}",
@@ -252,13 +250,13 @@ _AGENT = (
 
 DASHBOARD = Dashboard(
     "itself",
-    "vigie itself",
-    "What the server and the agents do and cost.",
+    "vigie health",
+    "Load and cost of server and agents.",
     (
         Section("Now", _NOW),
-        Section("What comes in", _INTAKE),
-        Section("What is asked", _ANSWERS),
-        Section("The server's process", _PROCESS),
+        Section("Ingest", _INTAKE),
+        Section("Queries", _ANSWERS),
+        Section("Server process", _PROCESS),
         Section("Agents", _AGENT),
     ),
 )

@@ -66,9 +66,9 @@ LINES = {
     "vnodes": (
         _counter("vnode_active", "Active vnodes."),
         _counter("vnode_allocate", "Vnode allocations."),
-        _counter("vnode_get", "vn_get calls."),
-        _counter("vnode_hold", "vn_hold calls."),
-        _counter("vnode_release", "vn_rele calls."),
+        _counter("vnode_get", "Calls of vn_get."),
+        _counter("vnode_hold", "Calls of vn_hold."),
+        _counter("vnode_release", "Calls of vn_rele."),
         _counter("vnode_reclaim", "Vnode reclaims."),
         _counter("vnode_remove", "Vnode removals."),
     ),

@@ -121,15 +121,15 @@ assert any("SwapFree" in rule.promql for rule in ALERTS), ALERTS
 PANEL = Change(
     (
         Edit(
-            "dashboards/itself.py",
-            '    one("Agents linked", "How many.", "count", "count(vigie_agent_build_info)", "agents"),\n',
-            '    one(\n        "Versions",',
+            "dashboards/vigie.py",
+            '    build_panel("Agents linked", "How many.", "count", "count(vigie_agent_build_info)", "agents"),\n',
+            '    build_panel(\n        "Versions",',
         ),
     ),
     1,
     """
-from vigie.dashboards import dashboard
-panels = [panel.title for section in dashboard("itself").sections for panel in section.panels]
+from vigie.dashboards import find_dashboard
+panels = [panel.title for section in find_dashboard("itself").sections for panel in section.panels]
 assert "Agents linked" in panels, panels
 """,
 )
@@ -142,10 +142,10 @@ DASHBOARD = Change(
 
 from __future__ import annotations
 
-from vigie.dashboards._build import one
+from vigie.dashboards._build import build_panel
 from vigie.model.dashboard import Dashboard, Section
 
-_FREE = one("Swap free", "Little is left.", "bytes", "node_memory_SwapFree_bytes", "{{instance}}")
+_FREE = build_panel("Swap free", "Little is left.", "bytes", "node_memory_SwapFree_bytes", "{{instance}}")
 
 DASHBOARD = Dashboard("swap", "Swap", "Swap of every node.", (Section("Swap", (_FREE,)),))
 ''',

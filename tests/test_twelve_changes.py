@@ -122,7 +122,7 @@ PANEL = Change(
     (
         Edit(
             "dashboards/vigie.py",
-            '    build_panel("Agents linked", "How many.", "count", "count(vigie_agent_build_info)", "agents"),\n',
+            '    build_panel("Agents linked", "How many.", "count", "count(vigie_agent_build_info)"),\n',
             '    build_panel(\n        "Versions",',
         ),
     ),

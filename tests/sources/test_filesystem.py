@@ -92,7 +92,7 @@ def test_a_mount_that_comes_back_is_told_again(hanging: Host, samples: Samples) 
         if f"node_filesystem_size_bytes{{{DEAD}}}" in found:
             break
     assert found[f"node_filesystem_device_error{{{DEAD}}}"] == 0
-    assert all(question.answered for question in hanging.cache["stuck"].values())
+    assert all(question.done for question in hanging.cache["stuck"].values())
 
 
 def test_another_mount_at_the_place_of_a_dead_one_is_asked(hanging: Host, samples: Samples) -> None:

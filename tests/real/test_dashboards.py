@@ -56,8 +56,8 @@ class Sides(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     """Yield both sides with the last minutes of the simulated cluster."""
     folder = tmp_path_factory.mktemp("dashboards")
-    scenario = Scenario(fleet(16, 8), NOW, 1)
-    write_past(scenario, build_cluster(scenario), folder / "data", HISTORY)
+    scenario = Scenario(build_machines(16, 8), NOW, 1)
+    write_history(scenario, build_cluster(scenario), folder / "data", HISTORY)
     with Store(folder / "data" / STORE_DIRECTORY) as store, both(folder, store, NOW - HISTORY, NOW) as sides:
         yield sides
 

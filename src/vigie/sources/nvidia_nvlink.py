@@ -46,7 +46,7 @@ DATA_SENT, DATA_RECEIVED = 138, 139  # fields, in KiB
 def check_bool(text: str) -> None:
     """Raise ValueError unless the text is true or false."""
     if text not in ("true", "false"):
-        raise ValueError("should be true or false")
+        raise ValueError("use true or false")
 
 
 LINK_RATES = SourceOption(

@@ -89,8 +89,8 @@ class Everybody:
 @pytest.fixture(scope="module")
 def everybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everybody]:
     data = Path(tmp_path_factory.mktemp("data"))
-    scenario = Scenario(fleet(16, 1), NOW, 1)
-    write_past(scenario, build_cluster(scenario), data, HISTORY)
+    scenario = Scenario(build_machines(16, 1), NOW, 1)
+    write_history(scenario, build_cluster(scenario), data, HISTORY)
     with known_secrets(TOKEN) as secrets, contextlib.ExitStack() as opened:
         callers = Authenticator(secrets, privacy=Privacy("a key", own=False, hosts=True))
         plan = ServerConfig("127.0.0.1:0", data, QueryLimits(), RetentionConfig(), {}, clock=lambda: NOW)

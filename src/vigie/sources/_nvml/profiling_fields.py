@@ -69,7 +69,7 @@ def select_fields(fields: str, *, pipes: bool) -> tuple[ProfilingField, ...]:
     words = _read_names(fields)
     rows = [row for row in ROWS if not words or words & {str(row.field), row.metric.name}]
     if not rows:
-        raise ValueError("should name profiling counters, such as 1001-1012 or DCGM_FI_PROF_SM_ACTIVE")
+        raise ValueError("use profiling counters such as 1001-1012 or DCGM_FI_PROF_SM_ACTIVE")
     return tuple(row for row in rows if pipes or not row.metric.name.startswith(PIPE))
 
 

@@ -25,7 +25,7 @@ def check_regex(text: str) -> None:
 def check_seconds(text: str) -> None:
     """Raise ValueError unless the text is a positive number."""
     if not text.replace(".", "", 1).isdecimal() or not float(text):
-        raise ValueError("should be a number of seconds above 0")
+        raise ValueError("use a number of seconds above 0")
 
 
 class SourceOption(NamedTuple):

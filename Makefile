@@ -1,12 +1,12 @@
-# Each target makes what it needs; `make up` and `make test` are all a newcomer types.
+# Each target builds what it needs. Start with `make up` and `make test`.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install -qq --disable-pip-version-check
 STEP   := scripts/step
-# Starting one costs as much as a hundred tests, and one more than cores is enough to keep these busy.
+# Starting a worker costs as much as a hundred tests; one more than cores keeps them busy.
 WORKERS := $(shell n=$$(($$(nproc) + 1)); echo $$((n < 8 ? n : 8)))
-# Programs are started by the hundred here: what is compiled once is kept.
+# Tests start hundreds of programs: keep compiled bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
 WEB := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
@@ -14,37 +14,37 @@ WEB := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
 .PHONY: up test check bench docs lock clean format screenshots
 
 $(VENV)/.up: pyproject.toml requirements.lock
-	@$(STEP) "make $(VENV)" $(PYTHON) -m venv $(VENV)
-	@$(STEP) "install what vigie needs" $(PIP) --require-hashes -r requirements.lock
+	@$(STEP) "create $(VENV)" $(PYTHON) -m venv $(VENV)
+	@$(STEP) "install dependencies" $(PIP) --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.page: $(VENV)/.up hatch_build.py scripts/page.py $(WEB)
-	@$(STEP) "install vigie, and build its page" $(PIP) --no-deps --editable .
+	@$(STEP) "install vigie and build the web UI" $(PIP) --no-deps --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.page requirements-dev.lock
-	@$(STEP) "install the tools" $(PIP) --require-hashes -r requirements-dev.lock
+	@$(STEP) "install development tools" $(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
-up: $(VENV)/.page ## watch this machine
+up: $(VENV)/.page ## monitor this machine
 	@$(BIN)/vigie up
 
-test: $(VENV)/.dev ## everything, with the real peers
+test: $(VENV)/.dev ## all tests, with real peers
 	@$(STEP) "real peers" scripts/peers
 	@$(STEP) "unit tests" $(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not process" --ignore=tests/real --ignore=tests/web
-	@$(STEP) "tests with processes and real peers" $(BIN)/pytest -q -m "real or process"
+	@$(STEP) "process and real-peer tests" $(BIN)/pytest -q -m "real or process"
 
-check: $(VENV)/.dev ## what CI checks before the tests
+check: $(VENV)/.dev ## checks that CI runs before the tests
 	@$(STEP) "format" $(BIN)/ruff format --check --quiet .
 	@$(STEP) "lint" $(BIN)/ruff check --quiet .
 	@$(STEP) "types of the package" $(BIN)/mypy --strict --package vigie
 	@$(STEP) "types of the tests" $(BIN)/mypy tests bench scripts
-	@$(STEP) "layers" $(BIN)/lint-imports
-	@$(STEP) "Python 3.9 where it must run" $(BIN)/vermin --quiet --no-tips --violations -t=3.9- --eval-annotations src/vigie/model src/vigie/sources
-	@$(STEP) "types and style of the page" $(BIN)/python scripts/page.py --check
-	@$(STEP) "generated pages are fresh" $(BIN)/python scripts/docs.py --check
+	@$(STEP) "import layers" $(BIN)/lint-imports
+	@$(STEP) "Python 3.9 compatibility" $(BIN)/vermin --quiet --no-tips --violations -t=3.9- --eval-annotations src/vigie/model src/vigie/sources
+	@$(STEP) "types and style of the web UI" $(BIN)/python scripts/page.py --check
+	@$(STEP) "generated files are fresh" $(BIN)/python scripts/docs.py --check
 
-bench: $(VENV)/.dev ## side by side with the real peers
+bench: $(VENV)/.dev ## benchmarks against real peers
 	@$(STEP) "real peers" scripts/peers
 	@$(BIN)/python bench/agent/run.py
 	@$(BIN)/python bench/gpu/run.py
@@ -56,10 +56,10 @@ bench: $(VENV)/.dev ## side by side with the real peers
 	@$(BIN)/python bench/server/scrape.py
 	@$(BIN)/python bench/page/run.py
 
-docs: $(VENV)/.dev ## write the generated pages anew
+docs: $(VENV)/.dev ## regenerate docs/reference
 	@$(BIN)/python scripts/docs.py
 
-screenshots: $(VENV)/.dev ## every page, dark and light, wide and on a phone
+screenshots: $(VENV)/.dev ## screenshots of every page
 	@$(STEP) "real peers" scripts/peers
 	@$(BIN)/python scripts/screenshots.py
 
@@ -67,7 +67,7 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml
-lock: $(VENV)/.dev ## pin everything anew
+lock: $(VENV)/.dev ## pin all dependencies
 	@$(PIP) uv
 	@$(LOCK) --output-file requirements.lock
 	@$(LOCK) --group dev --output-file requirements-dev.lock

@@ -27,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import SERIES, Node  # noqa: E402
-from bench.store.questions import NINE, Question, Watch, ask  # noqa: E402
+from bench.store.queries import NINE, Question, Watch, ask  # noqa: E402
 from bench.store.thousand import INTERVAL, Fleet, load, take  # noqa: E402
 from vigie.agent.link.buffer import LinkBuffer  # noqa: E402
 from vigie.agent.link.client import LinkClient, ServerPeer  # noqa: E402

@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from bench.programs import Program, free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import INTERVAL, SERIES, Matrix, Node, Times  # noqa: E402
 from bench.store.peers import PEERS, Peer, present  # noqa: E402
-from bench.store.questions import NINE, Took, Watch, ask, geometric_mean  # noqa: E402
+from bench.store.queries import NINE, Took, Watch, ask, geometric_mean  # noqa: E402
 from bench.store.wire import Template, Writer  # noqa: E402
 from vigie.store.store import Store  # noqa: E402
 

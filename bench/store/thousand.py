@@ -1,9 +1,9 @@
-"""A thousand nodes into one store, in real time, while the heaviest question is asked again and again.
+"""A thousand nodes into one store in real time, while the most expensive query runs repeatedly.
 
 python bench/store/thousand.py --nodes 1000 --hours 3
 
-First the hours are loaded as fast as it goes; then a minute runs by the clock; then the process is killed,
-and a real server starts on what it left.
+First the history is loaded at full speed, then one minute in real time. Then the process is killed, and a
+real server starts on its data.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from bench.programs import free_port, machine, running, wait_for  # noqa: E402
 from bench.store.fleet import SERIES, Node  # noqa: E402
-from bench.store.questions import HOUR, NINE, Watch, ask  # noqa: E402
+from bench.store.queries import HOUR, NINE, Watch, ask  # noqa: E402
 from vigie.model import Frame  # noqa: E402
 from vigie.server.api.prometheus.queries import QueryRequest, run_query  # noqa: E402
 from vigie.server.maintenance import GcFreezer  # noqa: E402

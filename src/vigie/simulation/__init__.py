@@ -1,1 +1,1 @@
-"""Simulated time and machines: shipped, for the demo and for tests."""
+"""Simulated time, machines and clusters, for the demo and for tests."""

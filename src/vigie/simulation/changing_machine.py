@@ -1,4 +1,4 @@
-"""A small machine whose processes, mounts and interfaces come and go."""
+"""A small machine whose processes, mounts and interfaces change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class ChangingMachine:
-    """Writes /proc and /sys files below a directory, a little different at every step."""
+    """Writes /proc and /sys files below a directory, slightly different at every step."""
 
     def __init__(self, directory: Path, *, seed: int = 1) -> None:
         self._proc = directory / "proc"
@@ -19,7 +19,7 @@ class ChangingMachine:
             made.mkdir(parents=True, exist_ok=True)
 
     def step(self) -> None:
-        """Let some time pass on the machine."""
+        """Advance the machine by one step."""
         self._step += 1
         n = self._step
         cores = "".join(f"cpu{i} {n * 7 + i} 0 {n * 3} {n * 90} 0 0 0 0 0 0\n" for i in range(4))
@@ -67,5 +67,5 @@ class ChangingMachine:
             (directory / "stat").write_text(f"{pid} (job {pid}) {state} 1 " + "0 " * 15 + "3 0\n")
 
     def _write(self, name: str, text: str) -> None:
-        # In place: a real kernel's file changes under the descriptor that is kept open.
+        # In place: a real kernel's file changes under an open descriptor.
         (self._proc / name).write_text(text)

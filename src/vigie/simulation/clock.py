@@ -1,4 +1,4 @@
-"""A clock whose hours pass in a moment."""
+"""A clock without waiting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class SimulatedClock:
-    """Time passes only when somebody sleeps."""
+    """Time passes only in sleep()."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._now = start
@@ -15,10 +15,10 @@ class SimulatedClock:
         return self._now
 
     def monotonic(self) -> float:
-        """Return the same: this clock never steps by itself."""
+        """Return the same time: this clock is never stepped."""
         return self._now
 
     async def sleep(self, seconds: float) -> None:
-        """Let the time pass at once."""
+        """Advance the clock at once."""
         self._now += seconds
         await asyncio.sleep(0)

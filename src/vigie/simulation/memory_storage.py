@@ -1,4 +1,4 @@
-"""A store that keeps its groups in a list: for tests of whatever asks a store."""
+"""An in-memory storage for tests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from vigie.query.storage import Labels, Matcher, SeriesGroup
 
 
 class MemoryStorage:
-    """Holds what it was given, and answers by looking at all of it."""
+    """Keeps series in a list, and searches all of them."""
 
     def __init__(self, groups: Iterable[SeriesGroup] = ()) -> None:
         self._groups = list(groups)
 
     def add(self, labels: Labels, times: Sequence[int], values: Sequence[float]) -> None:
-        """Keep one series with times of its own."""
+        """Add one series with its own timestamps."""
         matrix = np.array([values], dtype=np.float64)
         self._groups.append(SeriesGroup([labels], np.array(times, dtype=np.int64), matrix))
 
     def select(self, matchers: Sequence[Matcher], start: int, end: int) -> list[SeriesGroup]:
-        """Return the samples of every series that the matchers fit."""
+        """Return the samples of every series that matches."""
         fits = compile_series_test(matchers)
         found = []
         for group in self._groups:
@@ -36,16 +36,16 @@ class MemoryStorage:
         return found
 
     def series(self, matchers: Sequence[Matcher], start: int, end: int) -> list[Labels]:
-        """Return the label sets of the series that have samples between the two times."""
+        """Return the label sets of series with samples between the two times."""
         unique = {frozenset(labels.items()): labels for labels in self._matching(matchers, start, end)}
         return list(unique.values())
 
     def label_names(self, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted names of their labels."""
+        """Return the sorted label names."""
         return sorted({name for labels in self._matching(matchers, start, end) for name in labels})
 
     def label_values(self, name: str, matchers: Sequence[Matcher], start: int, end: int) -> list[str]:
-        """Return the sorted values of one of their labels."""
+        """Return the sorted values of a label."""
         return sorted({labels[name] for labels in self._matching(matchers, start, end) if labels.get(name)})
 
     def _matching(self, matchers: Sequence[Matcher], start: int, end: int) -> Iterator[Labels]:

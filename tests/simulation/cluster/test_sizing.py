@@ -40,10 +40,10 @@ def test_fleet_of_any_size_has_a_history_and_a_pace(nodes: int) -> None:
     ("nodes", "hours", "free", "says"),
     [
         (16, 0, ROOMY, "at least 1m"),
-        (1000, 24, ROOMY, "9.79 G samples.*type --history 367m or less"),
-        (16, 1e6, ROOMY, "type --history"),
-        (16, 6, 10_000_000, "where 0.01 GB are free: type --history 61m or less, or give another place"),
-        (5000, 1, 1000, "take fewer --nodes"),
+        (1000, 24, ROOMY, "9.79 G samples.*use --history 367m or less"),
+        (16, 1e6, ROOMY, "use --history"),
+        (16, 6, 10_000_000, "where 0.01 GB are free: use --history 61m or less, or choose another directory"),
+        (5000, 1, 1000, "use fewer --nodes"),
     ],
 )
 def test_what_is_too_much_is_refused_with_what_to_type(

@@ -1,1 +1,1 @@
-"""A simulated cluster with a scenario: its machines, its jobs, and what goes wrong."""
+"""A simulated cluster with a scenario: machines, jobs and incidents."""

@@ -1,4 +1,4 @@
-"""What the GPUs are made to do: from jobs and incidents to how busy each is at each moment."""
+"""GPU activity over time, from jobs and incidents."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from vigie.simulation.cluster.workloads import (
 )
 
 CHECKPOINT_EVERY, CHECKPOINT_LASTS = 20 * MINUTE, MINUTE
-CAPPED = 1095 / 1980  # of its clock is what a GPU under the power brake has left
-TYPED = 0.35  # share of the time in which somebody in an environment runs something, and of the memory
+CAPPED = 1095 / 1980  # share of the clock left under a power brake
+TYPED = 0.35  # share of time, and of memory, used in an environment
 STARVED_TO, FLAPPING_TO, CROWDED_TO = 0.33, 0.55, 0.5
 
 
 class Work(NamedTuple):
-    """One GPU's work over time; all but the memory are shares of time from 0 to 1."""
+    """One GPU's work over time, as shares of time from 0 to 1, and of memory."""
 
-    busy: Numbers  # something runs
-    computing: Numbers  # of it, what the multiprocessors do
-    talking: Numbers  # how much is exchanged with other GPUs, of the most that a job does
+    busy: Numbers  # a kernel runs
+    computing: Numbers  # SM activity within it
+    talking: Numbers  # traffic with other GPUs, relative to the maximum
     memory: Numbers  # share of the GPU's memory
-    process: Numbers  # 1 while a process is there
+    process: Numbers  # 1 while a process exists
 
 
 def build_resting(times: Times) -> Work:
-    """Return the work of a GPU that nobody uses."""
+    """Return the work of an unused GPU."""
     return Work(*(np.zeros(len(times)) for _ in Work._fields))
 
 
 def compute_work(scenario: Scenario, node: str, gpu: int, times: Times) -> Work:
-    """Return what one GPU of a node does at each time."""
+    """Return the work of one GPU at each time."""
     total = build_resting(times)
     for job in scenario.jobs_on(node):
         ranks = [(place.node, one) for place in job.places for one in place.gpus]
@@ -59,7 +59,7 @@ def compute_work(scenario: Scenario, node: str, gpu: int, times: Times) -> Work:
 
 
 def compute_pace(scenario: Scenario, job: SimulatedJob, times: Times) -> Numbers:
-    """Return how fast a job goes, of what it could: the slowest rank sets the step of all."""
+    """Return the speed of a job relative to its maximum: the slowest rank limits all."""
     speed = np.ones(len(times))
     for kind, left in ((CLOCK_CAP, CAPPED), (STARVED, STARVED_TO), (LINK_FLAP, FLAPPING_TO), (HANG, 0.0)):
         for incident in scenario.incidents_of(kind, job=job.id):
@@ -85,7 +85,7 @@ def is_checkpointing(scenario: Scenario, job: SimulatedJob, times: Times) -> Num
 
 
 def _compute_progress(scenario: Scenario, job: SimulatedJob, rank: int, ranks: int, times: Times) -> Work:
-    """Return what a rank of a job does while the job is there."""
+    """Return the work of a rank while its job runs."""
     process = np.full(len(times), float(job.behaviour != NEVER_STARTED))
     memory = process * job.memory
     if job.behaviour in (IDLE, NEVER_STARTED):
@@ -102,7 +102,7 @@ def _compute_progress(scenario: Scenario, job: SimulatedJob, rank: int, ranks: i
 def _notebook_work(
     scenario: Scenario, who: str, activity: float, memory: Numbers, process: Numbers, times: Times
 ) -> Work:
-    """Return the work of somebody who types: now and then a few minutes."""
+    """Return interactive work: a few minutes now and then."""
     jitter = scenario.noise.around(f"{who}/0", times, 5_000, 0.05)
     bursts = scenario.noise.uniform(f"{who}/cell", times, 3 * MINUTE) < activity
     busy: Numbers = np.where(bursts, np.clip(0.7 * jitter, 0, 1), 0.0)
@@ -122,7 +122,7 @@ def _training_work(
     speed = compute_pace(scenario, job, times)
     full = job.activity * (1.0 - 0.45 * rank / max(ranks - 1, 1) if job.behaviour == PIPELINE else 1.0)
     computing = np.clip(full * 0.62 * speed * jitter, 0, 1)
-    # Who waits in a collective spins: it looks busy. Who waits for data or a checkpoint does not.
+    # Waiting in a collective spins and looks busy. Waiting for data or a checkpoint does not.
     spinning = np.full(len(times), full) * (1.0 - 0.85 * is_checkpointing(scenario, job, times))
     busy = np.clip(spinning * jitter + 0.06, 0, 1)
     for incident in scenario.incidents_of(STARVED, job=job.id):
@@ -145,7 +145,7 @@ def _training_work(
 
 
 def compute_requests(scenario: Scenario, job: SimulatedJob, times: Times) -> Numbers:
-    """Return the load of an inference job: it drifts, and falls where the CPUs are taken."""
+    """Return the load of an inference job: it drifts, and drops while CPUs are saturated."""
     drift = 0.6 + 0.4 * scenario.noise.smooth(f"{job.id}/load", times, 30 * MINUTE)
     burst = scenario.noise.around(f"{job.id}/burst", times, 15_000, 0.1)
     return np.clip(job.activity * drift * burst * compute_pace(scenario, job, times), 0, 1)

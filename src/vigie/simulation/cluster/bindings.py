@@ -1,4 +1,4 @@
-"""Who holds what in the simulated cluster: each job's GPUs and nodes, the queue, containers, environments."""
+"""Bindings of the simulated cluster: GPUs and nodes of jobs, the queue, containers, environments."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SLURM, GENV, DOCKER = "slurm", "genv", "docker"
 
 
 def build_bindings(scenario: Scenario, head: str) -> Iterator[tuple[str, Binding]]:
-    """Yield each binding with its node; what waits is told by the node of the scheduler."""
+    """Yield each binding with its node. The scheduler's node reports pending jobs."""
     for node in scenario.machines:
         for binding in build_node_bindings(scenario, node, head=node == head):
             yield node, binding
 
 
 def build_node_bindings(scenario: Scenario, node: str, *, head: bool) -> Iterator[Binding]:
-    """Yield what the sources of one node would say."""
+    """Yield the bindings that the sources of one node would report."""
     for job in scenario.jobs_on(node):
         yield from _gpu_bindings(scenario, job, node)
     if head:

@@ -1,4 +1,4 @@
-"""The names of devices in the simulated cluster: the same for the same machine, whenever it is made."""
+"""Device names, the same for the same machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BUSES = (0x18, 0x2A, 0x3A, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB)
 
 
 def build_uuid(machine: MachineSpec, gpu: int) -> str:
-    """Return the identity of a GPU, as its vendor writes it."""
+    """Return the UUID of a GPU, in its vendor's format."""
     digest = sha256(f"{machine.name}/{gpu}".encode()).hexdigest()
     if machine.gpu is not None and machine.gpu.vendor == "amd":
         return f"0x{digest[:16]}"
@@ -19,7 +19,7 @@ def build_uuid(machine: MachineSpec, gpu: int) -> str:
 
 
 def build_pid(gpu: int) -> str:
-    """Return the number of the process that computes on a GPU; each has one at most."""
+    """Return the id of the compute process of a GPU; each has at most one."""
     return str(FIRST_PID + 7 * gpu)
 
 

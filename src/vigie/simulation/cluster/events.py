@@ -1,4 +1,4 @@
-"""What the nodes of the simulated cluster would have told of each incident, in the words of their sources."""
+"""Events that the nodes would report for each incident, in their sources' words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EventBuilder = Iterator[tuple[str, Event]]
 
 
 def build_events(scenario: Scenario) -> EventBuilder:
-    """Yield each event with its node; of lost nodes the server tells, and some nobody would notice."""
+    """Yield each event with its node. The server reports lost nodes; some incidents have no event."""
     for incident in scenario.incidents:
         teller = BUILDERS.get(incident.kind)
         if teller:
@@ -42,7 +42,7 @@ def _xid_events(
 
 def _gpu_lost_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
     yield _xid_events(scenario, incident, 79, incident.begin)
-    what = f"GPU {incident.gpu} does not answer: fallen off the bus"
+    what = f"GPU {incident.gpu} is not responding: fallen off the bus"
     yield _open_event(scenario, incident, "gpu_lost", what, _gpu_labels(scenario, incident), "critical")
 
 
@@ -75,13 +75,13 @@ def _link_flap_events(scenario: Scenario, incident: ScriptedIncident) -> EventBu
 
 def _oom_kill_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
     where = {"node": incident.node, "process": "tokenise"}
-    what = "the kernel ran out of memory and killed tokenise (pid 48122)"
+    what = "OOM kill: process 48122 (tokenise), the machine was out of memory"
     yield incident.node, Event("oom_kill", scenario.at(incident.end or 0), what, where, None, "warning")
 
 
 def _drain_events(scenario: Scenario, incident: ScriptedIncident) -> EventBuilder:
     reason = incident.truth.partition("'")[2].rpartition("'")[0]
-    what = f"the scheduler gives the node no work: {reason}"
+    what = f"drained: {reason}"
     yield _open_event(scenario, incident, "node_drained", what, {"reason": reason}, "info")
 
 

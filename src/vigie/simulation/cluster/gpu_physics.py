@@ -1,4 +1,4 @@
-"""The physics of a node's GPUs: power follows activity, heat lags power, caps lower the clock."""
+"""Physics of a node's GPUs: power follows activity, temperature lags power, limits lower the clock."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vigie.simulation.cluster.machines import GpuSpec, MachineSpec
 from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.simulation.cluster.scenario import Scenario
 
-AMBIENT, DEGREES = 27.0, 43.0  # at rest, and what full power adds
+AMBIENT, DEGREES = 27.0, 43.0  # idle, and added at full power
 LAG_SECONDS = 90.0
-NVLINK_BYTES = 210e9  # a second, of a GPU that talks all the time
+NVLINK_BYTES = 210e9  # per second, at maximum traffic
 PCIE_BYTES = 11e9
 LANES = 16
 
 
 class GpuReadings(NamedTuple):
-    """One GPU over time. A GPU that is not there has no readings: `there` is 0 then."""
+    """One GPU over time. `present` is 0 while the GPU is gone."""
 
     present: Numbers
     work: Work
@@ -32,12 +32,12 @@ class GpuReadings(NamedTuple):
     power: Numbers
     temperature: Numbers
     clock_mhz: Numbers
-    capped: Numbers  # 1 while a power brake holds the clock
-    hot: Numbers  # 1 while the power limit holds the clock
-    nvlink: Numbers  # bytes a second
-    pcie: Numbers  # bytes a second
+    capped: Numbers  # 1 while a power brake limits the clock
+    hot: Numbers  # 1 while the power limit limits the clock
+    nvlink: Numbers  # bytes per second
+    pcie: Numbers  # bytes per second
     pcie_width: Numbers  # lanes
-    energy: Numbers  # joules a second, which is the power; 0 while the GPU is not there
+    energy: Numbers  # joules per second; 0 while the GPU is gone
 
 
 class HeatModel:
@@ -49,7 +49,7 @@ class HeatModel:
         self._now = AMBIENT + 3
 
     def follow(self, times: Times, power: Numbers) -> Numbers:
-        """Return the temperature at each time, and remember the last."""
+        """Return the temperature at each time, and keep the last."""
         aims = AMBIENT + DEGREES * power / self._gpu.limit_watts
         out = np.empty(len(times))
         now, at = self._now, self._at
@@ -69,7 +69,7 @@ class GpuPhysics:
         self._heat = [HeatModel(machine.gpu) for _ in range(machine.gpus)]
 
     def compute(self, times: Times) -> list[GpuReadings]:
-        """Return the readings of each GPU; times must follow those asked before."""
+        """Return the readings of each GPU. Times must follow those of the previous call."""
         return [self._read(gpu, times) for gpu in range(self._machine.gpus)]
 
     def _read(self, gpu: int, times: Times) -> GpuReadings:

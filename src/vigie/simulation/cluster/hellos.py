@@ -1,4 +1,4 @@
-"""How the agents of simulated machines introduce themselves."""
+"""Hello messages of simulated agents."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from vigie.wire.messages import Hello
 
 
 class SimulatedHello(NodeDescription):
-    """An introduction that tells of another machine than this one."""
+    """A hello that describes another machine."""
 
     machine: MachineSpec
 
     def hello(self, address: str) -> Hello:
-        """Return the first word of the simulated agent."""
+        """Return the first message of the simulated agent."""
         return structs.replace(super().hello(address), host=self.machine.name)
 
     def inventory(self) -> dict[str, str]:
-        """Return what the simulated machine has."""
+        """Return the inventory of the simulated machine."""
         return _build_inventory(self.machine)
 
 
 def build_hello(machine: MachineSpec, seconds: float) -> SimulatedHello:
-    """Return who a simulated agent that speaks so often is; the same at each start of the demo."""
+    """Return the identity of a simulated agent, the same at each start."""
     identity = sha256(machine.name.encode()).hexdigest()[:32]
     labels = {"rack": machine.rack, "partition": machine.partition}
     made = SimulatedHello(machine.name, seconds, labels, identity[:16], "", identity)

@@ -1,4 +1,4 @@
-"""Writes the history of the simulated cluster into a data directory, as if a server had been there."""
+"""Writes the history of the simulated cluster into a data directory, as a server would have."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def write_history(
     history_ms: int,
     tell: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Write samples, events, bindings and the registry's knowledge, up to the scenario's now.
+    """Write samples, events, bindings and nodes, up to the scenario's now.
 
-    `tell` is called with how many nodes are done.
+    `tell` is called with the number of finished nodes.
     """
     times = np.arange(scenario.now_ms - history_ms, scenario.now_ms + 1, STEP_MS, dtype=np.int64)
     links, series = np.zeros(len(times)), 0
@@ -79,7 +79,7 @@ def _write_activity(
 
 
 def find_head(nodes: Sequence[SimulatedNode]) -> str:
-    """Return the node beside which the scheduler runs: the first without GPUs, or else the first."""
+    """Return the scheduler's node: the first without GPUs, else the first."""
     plain = [node.machine.name for node in nodes if node.machine.gpu is None]
     return plain[0] if plain else nodes[0].machine.name
 
@@ -104,7 +104,7 @@ def _register(
     clock = [begin_ms]
 
     def tell(event: Event) -> None:
-        if event.kind == "node_lost":  # that they joined when the demo began is no news
+        if event.kind == "node_lost":  # joining at the start of the demo is not an event
             store.add(event)
 
     with closing(NodeStore(database, tell, lambda: clock[0])) as registry:
@@ -124,7 +124,7 @@ def _register(
 def _split_periods(
     scenario: Scenario, nodes: Sequence[SimulatedNode], begin_ms: int
 ) -> Iterator[tuple[int, SimulatedNode, bool]]:
-    """Yield when a node comes, and each minute at which it is heard."""
+    """Yield when a node connects, and each minute at which it is seen."""
     for node in nodes:
         yield begin_ms, node, True
         heard = node.is_up(np.arange(begin_ms, scenario.now_ms + 1, MINUTE // 4, dtype=np.int64))

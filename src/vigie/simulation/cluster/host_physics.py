@@ -1,4 +1,4 @@
-"""The physics of a node beside its GPUs: cores, memory, disks and networks follow what its jobs do."""
+"""Physics of a host: cores, memory, disks and networks follow its jobs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from vigie.simulation.cluster.workloads import (
     SimulatedJob,
 )
 
-PORT_BYTES = 21e9  # a second, of an InfiniBand port whose job exchanges all the time
-LOADERS = 0.055  # share of a node's cores that feeds one GPU
-FLAPS, DOWN_MINUTES = (0.0, 1.6, 3.4), 0.5  # minutes into a flapping link at which it falls, and for how long
+PORT_BYTES = 21e9  # per second, of an InfiniBand port at maximum traffic
+LOADERS = 0.055  # share of a node's cores per GPU for data loading
+FLAPS, DOWN_MINUTES = (
+    (0.0, 1.6, 3.4),
+    0.5,
+)  # minutes into a flapping link at which it goes down, and durations
 
 
 class HostPhysics(NamedTuple):
-    """A node over time; cores and pressures are shares of all, traffic is in bytes a second."""
+    """A host over time. Cores and pressures are shares, traffic is in bytes per second."""
 
     user: Numbers
     system: Numbers
@@ -40,12 +43,12 @@ class HostPhysics(NamedTuple):
     io_waiting: Numbers
     memory_waiting: Numbers
     network: Numbers
-    fabric: Numbers  # of each port
-    killed: Numbers  # processes that the kernel has killed for want of memory
+    fabric: Numbers  # per port
+    killed: Numbers  # OOM kills
 
 
 def compute_host(scenario: Scenario, machine: MachineSpec, times: Times) -> HostPhysics:
-    """Return how a node fares at each time."""
+    """Return the state of a host at each time."""
     zero = np.zeros(len(times))
     name, noise = machine.name, scenario.noise
     jitter = noise.around(f"{name}/cpu", times, 5_000, 0.15)
@@ -82,7 +85,7 @@ def compute_host(scenario: Scenario, machine: MachineSpec, times: Times) -> Host
 
 
 def compute_port(scenario: Scenario, node: str, device: str, times: Times) -> tuple[Numbers, Numbers]:
-    """Return 1 while an InfiniBand port is up, and how often it has gone down."""
+    """Return 1 while an InfiniBand port is up, and its link-down count."""
     up, fell = np.ones(len(times)), np.zeros(len(times))
     for begin in count_link_downs(scenario, node, device):
         up = np.where(scenario.during(times, begin, begin + DOWN_MINUTES), 0.0, up)
@@ -97,7 +100,7 @@ def count_link_downs(scenario: Scenario, node: str, device: str) -> list[float]:
 
 
 def _job_load(scenario: Scenario, machine: MachineSpec, job: SimulatedJob, times: Times) -> HostPhysics:
-    """Return what one job asks of the node while it is there."""
+    """Return the load of one job on the host while it runs."""
     zero = np.zeros(len(times))
     nothing = HostPhysics(*(zero for _ in HostPhysics._fields))
     gpus = sum(len(place.gpus) for place in job.places if place.node == machine.name)
@@ -131,7 +134,7 @@ def _data_stalls(scenario: Scenario, job: SimulatedJob, times: Times) -> Numbers
 
 
 def _leak(scenario: Scenario, machine: MachineSpec, times: Times) -> tuple[Numbers, Numbers]:
-    """Return the bytes that a leak has taken, and how often the kernel has put an end to it."""
+    """Return the bytes of a leak, and its OOM kills."""
     leaked, killed = np.zeros(len(times)), np.zeros(len(times))
     for incident in scenario.incidents_of(LEAK, node=machine.name):
         begin, end = scenario.at(incident.begin), scenario.at(incident.end or 0)

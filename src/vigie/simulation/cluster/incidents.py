@@ -1,4 +1,4 @@
-"""What goes wrong in the simulated cluster, and the truth about each. Times are minutes from now."""
+"""Scripted incidents, and the truth about each. Times are minutes from now."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LEAK, LOST, PCIE, HANG, NEIGHBOUR, DRAINED = "leak", "lost", "pcie", "hang", "ne
 
 
 class ScriptedIncident(NamedTuple):
-    """One thing that goes wrong: what, where, from when to when, whom it hits, and what is true."""
+    """One incident: kind, place, times, affected job, and truth."""
 
     id: str
     kind: str
@@ -29,7 +29,7 @@ INCIDENTS = (
         "gpu03",
         -50,
         None,
-        "A power brake holds the clock of one GPU at 1095 MHz; all 32 ranks of the job wait for it.",
+        "A hardware power brake limits one GPU to 1095 MHz. All 32 ranks of the job wait for it.",
         gpu=5,
         job="4211",
     ),
@@ -39,7 +39,7 @@ INCIDENTS = (
         "gpu08",
         -35,
         None,
-        "The GPU has fallen off the bus (XID 79); its job died two minutes later. It needs a power cycle.",
+        "The GPU has fallen off the bus (XID 79). Its job died two minutes later. It needs a power cycle.",
         gpu=2,
         job="4224",
     ),
@@ -49,7 +49,7 @@ INCIDENTS = (
         "gpu04",
         -190,
         None,
-        "An uncorrectable memory error; a row is to be remapped, which needs a reset of the GPU.",
+        "An uncorrectable memory error. A row remap is pending and needs a GPU reset.",
         gpu=1,
         job="4211",
     ),
@@ -69,7 +69,7 @@ INCIDENTS = (
         "gpu07",
         -120,
         None,
-        "The data loader reads slowly: the GPUs wait for data two thirds of the time, the CPUs for the disk.",
+        "The data loader is slow: GPUs wait for data two thirds of the time, CPUs for the disk.",
         job="4222",
     ),
     ScriptedIncident(
@@ -78,18 +78,18 @@ INCIDENTS = (
         "cpu01",
         -150,
         -8,
-        "A process leaks memory until the kernel kills it; the job then begins anew.",
+        "A process leaks memory until it is OOM-killed. The job then restarts.",
         job="4243",
     ),
-    ScriptedIncident("lost-gpu06", LOST, "gpu06", -270, -258, "The node restarted by itself and came back."),
-    ScriptedIncident("lost-gpu14", LOST, "gpu14", -55, None, "The node is gone and has not come back."),
+    ScriptedIncident("lost-gpu06", LOST, "gpu06", -270, -258, "The node rebooted by itself and returned."),
+    ScriptedIncident("lost-gpu14", LOST, "gpu14", -55, None, "The node is unreachable and has not returned."),
     ScriptedIncident(
         "pcie-gpu09-6",
         PCIE,
         "gpu09",
         -90,
         None,
-        "The PCIe link of one GPU fell back from 16 lanes to 4; copies to it are slow.",
+        "The PCIe link of one GPU was downgraded from 16 lanes to 4. Copies to it are slow.",
         gpu=6,
     ),
     ScriptedIncident(
@@ -98,7 +98,7 @@ INCIDENTS = (
         "gpu05",
         -12,
         None,
-        "Rank 3 hangs outside of CUDA; the other seven spin in a collective and look busy, at low power.",
+        "Rank 3 hangs outside of CUDA. The other seven spin in a collective: busy, at low power.",
         gpu=3,
         job="4219",
     ),
@@ -108,7 +108,7 @@ INCIDENTS = (
         "gpu09",
         -100,
         -70,
-        "Somebody compiles on the node with every core; the inference server answers half as many requests.",
+        "A user compiles on all cores of the node. The inference server handles half as many requests.",
         job="4227",
     ),
     ScriptedIncident(

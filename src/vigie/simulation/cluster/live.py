@@ -1,4 +1,4 @@
-"""The simulated nodes as they are now: each sends its frames over a real link, every few seconds."""
+"""Live simulated nodes: each sends frames over a real link every few seconds."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from vigie.simulation.cluster.scenario import Scenario
 from vigie.simulation.cluster.sizing import SendRate, choose_rate
 
 STOP_SECONDS = 5.0
-APART_SECONDS = 0.02  # between two nodes that connect
+APART_SECONDS = 0.02  # between connecting two nodes
 
 
 class LiveNodes:
-    """All agents of the simulated cluster, in the server's own process."""
+    """All agents of the simulated cluster, in the server's process."""
 
     def __init__(self, scenario: Scenario, nodes: Sequence[SimulatedNode], data: Path) -> None:
         self._scenario, self._nodes, self._data = scenario, nodes, data
         self._pace = choose_rate(len(nodes))
         self._links: dict[str, LinkClient] = {}
         self._own: list[asyncio.Task[None]] = []
-        self._tasks: list[asyncio.Task[None]] = []  # of the links
+        self._tasks: list[asyncio.Task[None]] = []  # per link
 
     def start(self, address: str) -> None:
-        """Connect every node that is not lost, and let them speak."""
+        """Connect every node that is not lost, and start sending."""
         with closing(Secrets(self._data)) as secrets:
             for node in self._nodes:
                 if not len(node.is_up(np.array([now_ms()]))):
-                    continue  # it is lost
+                    continue  # lost
                 me = build_hello(node.machine, self._pace.seconds)
                 credentials = LinkCredentials(self._data / "simulated" / me.node)
-                credentials.save(secrets.new_node_key(me.node))  # it has long joined
+                credentials.save(secrets.new_node_key(me.node))  # it joined long ago
                 self._links[me.node] = LinkClient(
                     ServerPeer(address, credentials), me, LinkBuffer(None, me.boot_id)
                 )
@@ -56,7 +56,7 @@ class LiveNodes:
         self._own = [asyncio.ensure_future(self._connect()), asyncio.ensure_future(self._run_node())]
 
     async def stop(self) -> None:
-        """Let every agent say goodbye."""
+        """Disconnect every agent."""
         for task in self._own:
             task.cancel()
         for link in self._links.values():
@@ -65,13 +65,13 @@ class LiveNodes:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
 
     async def _connect(self) -> None:
-        """Let the nodes come one after the other: a thousand at once would wait for each other."""
+        """Connect the nodes one after the other: a thousand at once would wait for each other."""
         for link in self._links.values():
             self._tasks.append(asyncio.ensure_future(link.run()))
             await asyncio.sleep(APART_SECONDS)
 
     async def _run_node(self) -> None:
-        """Give each node its turn within the interval, so that they do not all speak at once."""
+        """Spread the nodes over the interval, so that they do not all send at once."""
         pause = self._pace.seconds / max(len(self._links), 1)
         speakers = [
             LiveLink(node, self._links[node.machine.name], self._pace)
@@ -87,7 +87,7 @@ class LiveNodes:
 
 
 class LiveLink:
-    """One node that speaks in turn; some of its frames are made at once, which costs little more than one."""
+    """Sends the frames of one node. Several are built at once, which costs little more than one."""
 
     def __init__(self, node: SimulatedNode, send: Callable[[Frame], object], pace: SendRate) -> None:
         self._node, self._send, self._ahead = node, send, pace.ahead
@@ -96,13 +96,13 @@ class LiveLink:
         self._next: Frame | None = None
 
     def run(self, now: int) -> None:
-        """Send the frame of this turn, if the node is there."""
+        """Send the frame of this tick, unless the node is lost."""
         if self._next is None:
             self._frames = self._node.build_frames(
                 now + self._step_ms * np.arange(self._ahead, dtype=np.int64)
             )
             self._next = next(self._frames, None)
-        # Turns are not quite even; a frame of a turn to come belongs to a node that is away until then.
+        # Ticks are not even; a future frame belongs to a node that is lost until then.
         if self._next is not None and self._next.time_ms < now + self._step_ms / 2:
             self._send(self._next)
             self._next = next(self._frames, None)

@@ -1,4 +1,4 @@
-"""The machines of the simulated cluster, and the GPUs that they have."""
+"""Machines of the simulated cluster, and their GPUs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class GpuSpec(NamedTuple):
-    """A model of GPU, with what limits it."""
+    """A GPU model and its limits."""
 
     model: str
     vendor: str
@@ -15,23 +15,23 @@ class GpuSpec(NamedTuple):
     limit_watts: float
     clock_mhz: float
     memory_clock_mhz: float
-    profiled: bool  # whether it has profiling counters
-    links: int  # NVLinks or the like
+    profiled: bool  # has profiling counters
+    links: int  # NVLinks or similar
     pcie_generation: int
 
 
 class MachineSpec(NamedTuple):
-    """One node of the cluster; a node without a GPU model has none."""
+    """A node. Without a GPU model it has no GPUs."""
 
     name: str
     gpu: GpuSpec | None
     gpus: int
     cores: int
     memory_bytes: int
-    ports: int  # of InfiniBand
+    ports: int  # InfiniBand ports
     partition: str
     rack: str
-    sliced: tuple[int, ...] = ()  # GPUs that are cut into MIG slices
+    sliced: tuple[int, ...] = ()  # GPUs split into MIG instances
 
 
 GIB = 1 << 30
@@ -69,9 +69,9 @@ MACHINES = (
 
 
 def build_machines(nodes: int, gpus: int = 8) -> tuple[MachineSpec, ...]:
-    """Return so many machines: those of the scenario first, then as many H100 nodes as it takes.
+    """Return the machines of the scenario first, then as many H100 nodes as needed.
 
-    With fewer GPUs a node the scenario's machines are smaller, and jobs lose the GPUs that are not there.
+    With fewer GPUs per node the scenario's machines are smaller, and jobs lose the missing GPUs.
     """
     more = (_gpu_node(number, H100, f"r{5 + number // 32}", "train") for number in range(15, nodes + 15))
     machines = (*MACHINES, *more)[:nodes]

@@ -1,4 +1,4 @@
-"""A simulated node: from the model to the frames that its agent would send."""
+"""A simulated node: turns the model into frames."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vigie.simulation.cluster.scenario import Scenario
 
 
 class NodePeriod(NamedTuple):
-    """What one table says over some time: a row for each time, a column for each of its series."""
+    """Values of one table over a period: a row per time, a column per series."""
 
     table: Table
     times: Times
@@ -35,7 +35,7 @@ class NodePeriod(NamedTuple):
 
 
 class SimulatedNode:
-    """One machine of the scenario, from its first moment on."""
+    """One machine of the scenario."""
 
     def __init__(self, scenario: Scenario, machine: MachineSpec, *, head: bool) -> None:
         self.machine = machine
@@ -45,14 +45,14 @@ class SimulatedNode:
         self._tables: dict[tuple[tuple[str, tuple[str, ...]], ...], Table] = {}
 
     def is_up(self, times: Times) -> Times:
-        """Return the times at which the node is there to say something."""
+        """Return the times at which the node is up."""
         gone = np.zeros(len(times), dtype=bool)
         for incident in self._scenario.incidents_of(LOST, node=self.machine.name):
             gone |= self._scenario.during(times, incident.begin, incident.end)
         return times[~gone]
 
     def build_periods(self, times: Times) -> list[NodePeriod]:
-        """Return what the node says at these times, which must follow those asked before."""
+        """Return the node's values at these times, which must follow those of the previous call."""
         times = self.is_up(times)
         if not len(times):
             return []
@@ -68,7 +68,7 @@ class SimulatedNode:
         return made
 
     def build_frame(self, time_ms: int) -> Frame | None:
-        """Return the frame of one moment, or nothing while the node is lost."""
+        """Return the frame of one time, or None while the node is lost."""
         return next(self.build_frames(np.array([time_ms], dtype=np.int64)), None)
 
     def build_frames(self, times: Times) -> Iterator[Frame]:
@@ -101,5 +101,5 @@ class SimulatedNode:
 
 
 def _source(column: Column) -> str:
-    """Return the table that a series goes into: by the first word of its name."""
+    """Return the table of a series, by the first word of its name."""
     return column.name.partition("_")[0].lower()

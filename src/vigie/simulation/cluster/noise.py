@@ -1,4 +1,4 @@
-"""Noise that depends on the moment alone, so that the past is the same however often it is made."""
+"""Noise that depends only on the time, so that the past is reproducible."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 class Noise:
-    """Random numbers of one cluster, by name and by time."""
+    """Random numbers of one cluster, by name and time."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
     def uniform(self, name: str, times: Times, every_ms: int) -> Numbers:
-        """Return numbers from 0 to 1, a new one in each stretch of so many milliseconds."""
+        """Return numbers from 0 to 1, a new one per period in milliseconds."""
         return self._hash_noise(np.uint64(zlib.crc32(f"{self._seed}/{name}".encode())), times, every_ms)
 
     def each(self, name: str, count: int, times: Times, every_ms: int, width: float) -> Numbers:
-        """Return numbers around 1 for many things at once: a row for each."""
+        """Return numbers around 1 for several things: a row for each."""
         first = np.uint64(zlib.crc32(f"{self._seed}/{name}".encode()))
         keys = (first + np.arange(3 * count, dtype=np.uint64) * np.uint64(7919))[:, None]
         parts = self._hash_noise(keys, times, every_ms).reshape(3, count, len(times))
@@ -34,7 +34,7 @@ class Noise:
         return around
 
     def _hash_noise(self, key: Any, times: Times, every_ms: int) -> Numbers:
-        """Return numbers from 0 to 1 out of keys and moments, by the mixer of splitmix64."""
+        """Return numbers from 0 to 1 for keys and times, with splitmix64's mixer."""
         with np.errstate(over="ignore"):
             mixed = ((times // every_ms).astype(np.uint64) + (key << np.uint64(32) | key)) * _A
             mixed = (mixed ^ (mixed >> _SHIFTS[0])) * _B
@@ -49,7 +49,7 @@ class Noise:
         return 1.0 + width * (sum(parts, start=np.zeros(len(times))) - 1.5)
 
     def smooth(self, name: str, times: Times, every_ms: int) -> Numbers:
-        """Return numbers from 0 to 1 that drift from one stretch to the next."""
+        """Return numbers from 0 to 1 that drift from one period to the next."""
         share = (times % every_ms) / every_ms
         return (
             self.uniform(name, times, every_ms) * (1 - share)

@@ -1,4 +1,4 @@
-"""The cast and the incidents at absolute times, on the machines that there are."""
+"""Jobs and incidents at absolute times, on the available machines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vigie.simulation.cluster.noise import Noise, Numbers, Times
 from vigie.simulation.cluster.workloads import EIGHT, JOBS, PENDING, TRAINING, PendingJob, SimulatedJob, Slot
 
 MINUTE = 60_000
-NODES_PER_JOB = 4  # nodes of a job on machines that have no scenario
+NODES_PER_JOB = 4  # on machines that are not part of the scenario
 
 
 class Scenario:
-    """What happens to whom, from the first sample on; the same for the same seed and moment."""
+    """What happens, from the first sample on; the same for the same seed and time."""
 
     def __init__(self, machines: Sequence[MachineSpec], now_ms: int, seed: int) -> None:
         self.machines = {machine.name: machine for machine in machines}
@@ -33,20 +33,20 @@ class Scenario:
                 self._jobs_on[place.node].append(job)
 
     def at(self, minutes: float) -> int:
-        """Return the time in ms that lies so many minutes from now."""
+        """Return the time in ms at an offset in minutes from now."""
         return self.now_ms + round(minutes * MINUTE)
 
     def during(self, times: Times, begin: float, end: float | None) -> NDArray[np.bool_]:
-        """Tell for each time whether it lies between the two, which are minutes from now."""
+        """Return for each time whether it is between two offsets in minutes from now."""
         inside: NDArray[np.bool_] = times >= self.at(begin)
         return inside if end is None else inside & (times < self.at(end))
 
     def within(self, times: Times, begin: float, end: float | None) -> Numbers:
-        """Return 1 for each time that lies between the two, else 0."""
+        """Return 1 for each time between the two, else 0."""
         return self.during(times, begin, end).astype(np.float64)
 
     def jobs_on(self, node: str) -> Sequence[SimulatedJob]:
-        """Return the jobs that have, had or will have something of a node."""
+        """Return past, running and future jobs of a node."""
         return self._jobs_on[node]
 
     def incidents_of(self, kind: str, *, node: str = "", job: str = "") -> list[ScriptedIncident]:
@@ -57,7 +57,7 @@ class Scenario:
         ]
 
     def _fit(self, jobs: Sequence[SimulatedJob]) -> list[SimulatedJob]:
-        """Return the jobs with the places that exist; one without any is not run."""
+        """Return the jobs with the places that exist. Jobs without any are dropped."""
         kept = []
         for job in jobs:
             there = tuple(place for wanted in job.places if (place := self._find_slot(wanted)))
@@ -78,7 +78,7 @@ class Scenario:
 
 
 def _generate_jobs(machines: Sequence[MachineSpec]) -> list[SimulatedJob]:
-    """Return training jobs for the machines that no scenario tells of."""
+    """Return training jobs for the machines that are not part of the scenario."""
     names = {machine.name for machine in MACHINES}
     plain = [machine.name for machine in machines if machine.name not in names]
     jobs = []

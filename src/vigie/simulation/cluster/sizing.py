@@ -1,4 +1,4 @@
-"""How large a simulated cluster is: how much history suits it, what that takes, and how often nodes speak."""
+"""Size of a simulated cluster: default history, its cost, and the send interval."""
 
 from __future__ import annotations
 
@@ -7,49 +7,52 @@ from typing import NamedTuple
 HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 STEP_MS = 15_000  # of the history
 SERIES = 1_700  # of a node with eight GPUs
-BYTES = 1.5  # that a sample takes on the disk, with some room
+BYTES = 1.5  # per sample on disk, with a margin
 
 DEFAULT_HISTORY_MS = 6 * HOUR_MS
-DEFAULT_NODES = 16  # for which the usual history is made in some seconds
-SHORTEST_MS, LEAST_MS = MINUTE_MS, 15 * MINUTE_MS  # that may be asked for; that a large fleet has by itself
+DEFAULT_NODES = 16  # for which the default history takes some seconds
+SHORTEST_MS, LEAST_MS = (
+    MINUTE_MS,
+    15 * MINUTE_MS,
+)  # maximum on request; maximum by default for a large cluster
 MAX_SAMPLES = 2_500_000_000
 
-ROWS_AHEAD = 4096  # that are kept for all nodes together
-AHEAD = 12  # frames of a node that are made at once
+ROWS_AHEAD = 4096  # buffered for all nodes together
+AHEAD = 12  # frames of a node built at once
 
 
 class TooLargeError(ValueError):
-    """More than a demo should make; the message says what to type."""
+    """Too large for a demo; the message suggests options."""
 
 
 class SendRate(NamedTuple):
-    """How often a live node speaks, and how many of its frames are made at once."""
+    """How often a live node sends, and how many frames are built at once."""
 
     seconds: float
     ahead: int
 
 
 def default_history(nodes: int) -> int:
-    """Return how many milliseconds of history so many nodes have when nobody asks for more.
+    """Return the default history in milliseconds.
 
-    >>> usual_history(16) // MINUTE_MS, usual_history(100) // MINUTE_MS, usual_history(1000) // MINUTE_MS
-    (360, 57, 15)
+    >>> [default_history(nodes) // MINUTE_MS for nodes in (16, 100, 1000)]
+    [360, 57, 15]
     """
     return max(min(DEFAULT_HISTORY_MS, DEFAULT_HISTORY_MS * DEFAULT_NODES // nodes), LEAST_MS)
 
 
 def choose_rate(nodes: int) -> SendRate:
-    """Return at which pace so many nodes can live in one process beside the server.
+    """Return the rate at which so many nodes can run in the server's process.
 
-    >>> pace(16), pace(1000)
-    (Pace(seconds=5.0, ahead=12), Pace(seconds=30.0, ahead=4))
+    >>> choose_rate(16), choose_rate(1000)
+    (SendRate(seconds=5.0, ahead=12), SendRate(seconds=30.0, ahead=4))
     """
     seconds = 5.0 if nodes <= 64 else 15.0 if nodes <= 256 else 30.0
     return SendRate(seconds, max(1, min(AHEAD, ROWS_AHEAD // nodes)))
 
 
 def check_size(nodes: int, history_ms: int, free_bytes: int) -> None:
-    """Raise TooMuch for a history that is too long to make, or larger than the disk."""
+    """Raise TooLargeError for a history that takes too long or exceeds the disk."""
     if history_ms < SHORTEST_MS:
         raise TooLargeError("--history should be at least 1m")
     most = min(MAX_SAMPLES, int(free_bytes / BYTES))
@@ -61,12 +64,10 @@ def check_size(nodes: int, history_ms: int, free_bytes: int) -> None:
     if most < MAX_SAMPLES:
         room = f"need about {samples * BYTES / 1e9:,.3g} GB where {free_bytes / 1e9:,.3g} GB are free"
         raise TooLargeError(
-            f"{what} and {room}: {_suggest_shorter(minutes)}, or give another place with --data DIR"
+            f"{what} and {room}: {_suggest_shorter(minutes)}, or choose another directory with --data DIR"
         )
-    raise TooLargeError(
-        f"{what}, and a demo makes {MAX_SAMPLES / 1e9:g} at most: {_suggest_shorter(minutes)}"
-    )
+    raise TooLargeError(f"{what}, the limit is {MAX_SAMPLES / 1e9:g}: {_suggest_shorter(minutes)}")
 
 
 def _suggest_shorter(minutes: int) -> str:
-    return f"type --history {minutes}m or less" if minutes else "take fewer --nodes"
+    return f"use --history {minutes}m or less" if minutes else "use fewer --nodes"

@@ -1,4 +1,4 @@
-"""Who uses the simulated cluster: users, jobs, and how each job behaves. Times are minutes from now."""
+"""Users and jobs of the simulated cluster, and how each job behaves. Times are minutes from now."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ IDLE, LINGERING, NEVER_STARTED, CPU_ONLY = "idle", "lingering", "never started",
 
 
 class Slot(NamedTuple):
-    """Some GPUs of a node, or with none the node's cores alone."""
+    """GPUs of a node, or its cores if there are none."""
 
     node: str
     gpus: tuple[int, ...] = ()
 
 
 class SimulatedJob(NamedTuple):
-    """A job from its submission to its end, which may be still to come."""
+    """A job from submission to end, which may be in the future."""
 
     id: str
     name: str
@@ -28,17 +28,17 @@ class SimulatedJob(NamedTuple):
     places: tuple[Slot, ...]
     begin: float
     end: float | None = None
-    state: str = "RUNNING"  # or how it ended
+    state: str = "RUNNING"  # or its final state
     step_seconds: float = 1.0  # of a training step
-    activity: float = 0.9  # share of a step in which the GPU computes
-    memory: float = 0.8  # share of the GPU's memory that it takes
+    activity: float = 0.9  # share of a step with GPU activity
+    memory: float = 0.8  # share of the GPU's memory
     limit_hours: float = 24
-    image: str = ""  # of the container that it runs in
-    worked_until: float | None = None  # when it stopped computing, though it still holds
+    image: str = ""  # of its container
+    worked_until: float | None = None  # when it stopped working, though still allocated
 
 
 class PendingJob(NamedTuple):
-    """A job in the queue, and why it is not running."""
+    """A pending job and its reason."""
 
     id: str
     name: str
@@ -51,7 +51,7 @@ class PendingJob(NamedTuple):
 
 
 class SimulatedEnvironment(NamedTuple):
-    """A genv environment with the GPUs attached to it."""
+    """A genv environment and its GPUs."""
 
     eid: str
     user: str

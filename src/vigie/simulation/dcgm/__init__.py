@@ -1,1 +1,1 @@
-"""A simulated libdcgm.so, with a host engine that several clients share, built from C when it is needed."""
+"""A simulated libdcgm.so with a shared host engine, compiled from C on demand."""

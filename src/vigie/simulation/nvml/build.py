@@ -1,4 +1,4 @@
-"""Makes simulated libraries from their C sources with the machine's compiler, once for each version."""
+"""Compiles simulated libraries from C, once per version."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TIMEOUT_SECONDS = 120.0
 
 
 class SimulatedLibrary(NamedTuple):
-    """Which sources make a library, and which of their names it shows."""
+    """Sources of a library, and its exported names."""
 
     name: str
     sources: tuple[Path, ...]
     shown: str
 
     def files(self, *suffixes: str) -> list[Path]:
-        """Return the sources with these endings."""
+        """Return the sources with these suffixes."""
         return sorted(path for path in self.sources if path.suffix in suffixes)
 
 
@@ -36,11 +36,11 @@ DCGM = SimulatedLibrary(
 
 
 class NoCompilerError(Exception):
-    """There is no C compiler here; the message says what to install."""
+    """No C compiler; the message says what to install."""
 
 
 def build(directory: Path, library: SimulatedLibrary = NVML, *, without: Sequence[str] = ()) -> Path:
-    """Return the library below a directory; `without` are calls that an old driver does not have."""
+    """Build the library below a directory, without the calls that an old driver lacks."""
     made = directory / f"{library.name}-{_hash_sources(library, *without)}.so"
     if made.exists():
         return made
@@ -58,14 +58,14 @@ def build(directory: Path, library: SimulatedLibrary = NVML, *, without: Sequenc
 
 
 def _compile_objects(directory: Path, library: SimulatedLibrary) -> Path:
-    """Return the directory of the compiled sources, from which drivers of any age are put together."""
+    """Return the directory of the object files, from which drivers of any version are linked."""
     objects = directory / f"objects-{_hash_sources(library)}"
     if not objects.exists():
         scratch = Path(tempfile.mkdtemp(dir=directory))
         _compile(scratch, "-c", "-fPIC", "-O1", *map(str, library.files(".c")))
         try:
             os.rename(scratch, objects)
-        except OSError:  # another process was quicker
+        except OSError:  # another process was faster
             shutil.rmtree(scratch)
     return objects
 
@@ -73,7 +73,7 @@ def _compile_objects(directory: Path, library: SimulatedLibrary) -> Path:
 def _compile(directory: Path, *arguments: str) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise NoCompilerError("there is no C compiler: apt-get install gcc libc6-dev")
+        raise NoCompilerError("no C compiler: apt-get install gcc libc6-dev")
     subprocess.run([compiler, *arguments], check=True, timeout=TIMEOUT_SECONDS, cwd=directory)  # noqa: S603
 
 

@@ -1,4 +1,4 @@
-"""A machine with simulated NVIDIA GPUs: its library, and the script that the library follows."""
+"""A machine with simulated NVIDIA GPUs: the library, and the script it follows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COST_FILE = struct.Struct("4d")  # as in spending.c
 
 
 class DriverCost(NamedTuple):
-    """What was spent in the library: calls, and seconds in all, at most at once, and of the processor."""
+    """Cost of the library: calls, total and longest duration, and CPU time."""
 
     calls: float
     total: float
@@ -22,17 +22,17 @@ class DriverCost(NamedTuple):
 
 
 class SimulatedDriver:
-    """One copy of the library in a directory of its own, and its script.
+    """A copy of the library in its own directory, and its script.
 
-    A line of the script is `who field value`, with ` @seconds` where it begins later. `who` is a GPU's
-    number, `*` for all, `0/1` for a MIG instance, or `system`. `none` takes a value back. Errors are
-    `error.FUNCTION code`, calls that hang `hang.FUNCTION seconds`; `*` stands for every function.
+    A line of the script is `who field value`, with ` @seconds` for a later start. `who` is a GPU index,
+    `*` for all, `0/1` for a MIG instance, or `system`. `none` removes a value. Errors are
+    `error.FUNCTION code`, hanging calls `hang.FUNCTION seconds`; `*` matches every function.
     """
 
     def __init__(self, directory: Path, built: Path, lines: Iterable[str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.library = directory / "libnvidia-ml.so.1"
-        self.device = directory / "device"  # open as long as the library holds on to the GPUs
+        self.device = directory / "device"  # open while the library has the GPUs open
         self.spent = directory / "spent"
         shutil.copyfile(built, self.library)
         self._directory = directory
@@ -40,7 +40,7 @@ class SimulatedDriver:
         self.set(*lines)
 
     def set(self, *lines: str) -> None:
-        """Add lines to the script; the library follows them from its next call on."""
+        """Add lines to the script. The library follows them from its next call."""
         self._lines.extend(lines)
         self._write()
 
@@ -50,15 +50,15 @@ class SimulatedDriver:
         self._write()
 
     def count_calls(self) -> None:
-        """Have the library tell in its file `spent` how often and how long it was called."""
+        """Let the library count its calls and their duration in the file `spent`."""
         self.spent.write_bytes(bytes(COST_FILE.size))
 
     def describe(self) -> DriverCost:
-        """Return what the library has told so far."""
+        """Return the recorded cost."""
         return DriverCost(*COST_FILE.unpack(self.spent.read_bytes()))
 
     def count_handles(self) -> bool:
-        """Tell whether this process holds a handle of the driver."""
+        """Return whether this process has a driver handle open."""
         wanted = os.path.realpath(self.device)
         return any(_format_target(f"/proc/self/fd/{name}") == wanted for name in os.listdir("/proc/self/fd"))
 

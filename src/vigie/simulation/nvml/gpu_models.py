@@ -1,4 +1,4 @@
-"""Scripts of three machines: eight H100, eight A100 of which one is split by MIG, and a GeForce."""
+"""Scripts of three machines: eight H100, eight A100 with one split by MIG, and a GeForce."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ GIB = 1 << 30
 
 
 def h100() -> list[str]:
-    """Return the script of eight busy H100 with NVSwitch, at rest in their values until told otherwise."""
+    """Return the script of eight busy H100 with NVSwitch, with constant values."""
     return [
         *_system(8, "550.54.15", "12.550.54.15", "12040"),
         *_identities(8, "GPU-c0ffee{:02x}-1111-2222-3333-444455556666", "1C"),
@@ -25,7 +25,7 @@ def h100() -> list[str]:
 
 
 def a100() -> list[str]:
-    """Return the script of eight A100, of which GPU 0 is split into two MIG instances."""
+    """Return the script of eight A100. GPU 0 is split into two MIG instances."""
     lines = [
         *_system(8, "535.129.03", "12.535.129.03", "12020"),
         *_identities(8, "GPU-a1000{:03x}-1111-2222-3333-444455556666", "07"),
@@ -51,7 +51,7 @@ def a100() -> list[str]:
 
 
 def geforce() -> list[str]:
-    """Return the script of a GeForce: no ECC, no NVLink, no MIG, no profiling counters, but a fan."""
+    """Return the script of a GeForce: no ECC, NVLink, MIG or profiling counters, but a fan."""
     return [
         *_system(1, "545.23.08", "12.545.23.08", "12030"),
         *_identities(1, "GPU-9e0c{:04x}-1111-2222-3333-444455556666", "01"),
@@ -65,7 +65,7 @@ def geforce() -> list[str]:
     ]
 
 
-# Metrics by number: percent of the time, and from 20 on MiB a second.
+# Metrics by number: percent of time, from 20 on MiB per second.
 GPM = dict(zip(range(1, 8), (99.5, 90.25, 45.5, 10, 60.75, 1, 58), strict=True))
 GPM |= {9: 2, 10: 70.5, 11: 0, 12: 12.5, 13: 3, 20: 1000, 21: 2000, 60: 30000, 61: 31000}
 

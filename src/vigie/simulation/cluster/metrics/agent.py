@@ -1,4 +1,4 @@
-"""What the agent of a simulated node says of itself: who holds what, how its sources went, what it costs."""
+"""Metrics of a simulated agent: bindings, source states, and its cost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from vigie.simulation.cluster.noise import Times
 from vigie.simulation.cluster.scenario import MINUTE, Scenario
 from vigie.sources.core.registry import find_sources
 
-SERVER = "http://vigie.local:8000"  # to which they link
+SERVER = "http://vigie.local:8000"  # server of the links
 STARTED_BEFORE = 8 * 86_400  # seconds before now
-VENDOR_SOURCES = {"nvidia": "no NVIDIA driver on this machine", "amd": "no AMD GPU on this machine"}
-NOT_SIMULATED = "the simulation leaves this source out"
+VENDOR_SOURCES = {"nvidia": "no NVIDIA driver", "amd": "no AMD GPU"}
+NOT_SIMULATED = "not simulated"
 
 
 def holder_columns(scenario: Scenario, node: str, times: Times, *, head: bool) -> Iterator[Column]:
-    """Yield who holds what on a node, for as long as that is so."""
+    """Yield the bindings of a node while they last."""
     one = np.ones(len(times))
     for held in build_node_bindings(scenario, node, head=head):
         there = times >= held.from_ms
@@ -35,7 +35,7 @@ def holder_columns(scenario: Scenario, node: str, times: Times, *, head: bool) -
 def agent_columns(
     scenario: Scenario, machine: MachineSpec, columns: Sequence[Column], times: Times
 ) -> Iterator[Column]:
-    """Yield what the agent says of itself beside the columns of its sources."""
+    """Yield the agent's own metrics."""
     one = np.ones(len(times))
     names = {column.name for column in columns}
     busy = scenario.noise.each(f"{machine.name}/read", len(_sources()), times, MINUTE, 0.2)
@@ -70,7 +70,7 @@ def _process(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator
 
 
 def _absent(machine: MachineSpec, source: str) -> str:
-    """Return why a source has nothing to read on a machine; vendors share names of metrics."""
+    """Return why a source has no data on a machine. Vendors share metric names."""
     vendor = machine.gpu.vendor if machine.gpu else ""
     return next(
         (why for word, why in VENDOR_SOURCES.items() if source.startswith(word) and word != vendor), ""
@@ -79,5 +79,5 @@ def _absent(machine: MachineSpec, source: str) -> str:
 
 @cache
 def _sources() -> dict[str, frozenset[str]]:
-    """Return the names that each source gives."""
+    """Return the metric names of each source."""
     return {source.name: frozenset(metric.name for metric in source.metrics) for source in find_sources()}

@@ -1,4 +1,4 @@
-"""Columns of numbers under declared metrics: how the model's state becomes what sources would read."""
+"""Columns of values for declared metrics: maps the model's state to what sources would read."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from vigie.sources import _containers, _genv, _slurm, _triton
 from vigie.sources.core.registry import find_sources
 from vigie.wire import agent_series
 
-WHOLE = ("_bytes_total", "_packets_total", "_completed_total")  # these count things, not time
+WHOLE = ("_bytes_total", "_packets_total", "_completed_total")  # events, not time
 
 
 class Column(NamedTuple):
-    """One series over time; `values` are a second's worth of a counter, or a gauge's value itself."""
+    """One series over time. `values` are rates per second for a counter, values for a gauge."""
 
     name: str
     labels: tuple[str, ...]
     values: Numbers
     rate: bool = False
-    start: float = 0.0  # where a counter begins
-    there: Numbers | None = None  # 0 where there is nothing to read
+    start: float = 0.0  # initial value of a counter
+    there: Numbers | None = None  # 0 where absent
 
 
 def gauge(name: str, values: Numbers, *labels: str) -> Column:
-    """Return a column whose values are those of the series."""
+    """Return a column of a gauge."""
     return Column(name, labels, values)
 
 
 def rate(name: str, values: Numbers, *labels: str, start: float = 0.0) -> Column:
-    """Return a column that counts up by so much a second."""
+    """Return a column of a counter, given its rate per second."""
     return Column(name, labels, values, True, start)
 
 
 class UndeclaredMetricError(Exception):
-    """A series of a metric that no source declares."""
+    """A metric that no source declares."""
 
 
 @cache
@@ -60,29 +60,29 @@ def _declared_metrics() -> tuple[dict[str, Metric], tuple[Metric, ...]]:
 
 @cache
 def find_metric(name: str, labels: int) -> Metric:
-    """Return the declared metric of a name, or raise Undeclared."""
+    """Return the declared metric of a name, or raise UndeclaredMetricError."""
     plain, families = _declared_metrics()
     found = plain.get(name)
     if found is None:
         family = next((each for each in families if each.matches(name)), None)
         if family is None:
-            raise UndeclaredMetricError(f"{name} is declared by no source")
+            raise UndeclaredMetricError(f"no source declares {name}")
         head, _, tail = family.name.partition("*")
         found = family.expand(name[len(head) : len(name) - len(tail) if tail else None])
     if len(found.labels) != labels:
-        raise UndeclaredMetricError(f"{name} has labels {found.labels}, not {labels} of them")
+        raise UndeclaredMetricError(f"{name} has labels {found.labels}, not {labels} labels")
     return found
 
 
 class CounterColumns:
-    """Adds up what counters count, from one stretch of time to the next."""
+    """Accumulates counters from one period to the next."""
 
     def __init__(self) -> None:
         self._last: dict[tuple[str, tuple[str, ...]], float] = {}
         self._at: int | None = None
 
     def accumulate(self, times: Times, columns: Iterable[Column]) -> list[Numbers]:
-        """Return the values of all columns, counters added up."""
+        """Return the values of all columns, with accumulated counters."""
         before = times[0] if self._at is None else self._at
         seconds = np.diff(times, prepend=before) / 1000.0
         self._at = int(times[-1])
@@ -98,5 +98,5 @@ class CounterColumns:
 
 
 def _label_positions(column: Column, values: Numbers) -> Numbers:
-    """Return the values, absent where the thing itself is."""
+    """Return the values, absent where the device is."""
     return values if column.there is None else np.where(column.there > 0, values, ABSENT)

@@ -1,4 +1,4 @@
-"""The InfiniBand ports of a node, as their source would read them."""
+"""InfiniBand ports of a node, as their source would read them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEVER = (
 def fabric_columns(
     scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
-    """Yield the counters and the state of each port."""
+    """Yield counters and state of each port."""
     for number in range(machine.ports):
         device = f"mlx5_{number}"
         up, fell = compute_port(scenario, machine.name, device, times)

@@ -1,4 +1,4 @@
-"""GPUs as their vendors' sources would read them."""
+"""GPUs, as their vendors' sources would read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REASONS = ("hw_power_brake", "power_cap", "hw_thermal", "sw_thermal", "hw_slowdo
 
 
 class SimulatedCard:
-    """One GPU of a machine, and how its series are labelled."""
+    """One GPU of a machine, and its labels."""
 
     def __init__(self, machine: MachineSpec, kind: GpuSpec, index: int) -> None:
         self.kind = kind
@@ -38,7 +38,7 @@ class SimulatedCard:
 def gpu_columns(
     scenario: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
 ) -> Iterator[Column]:
-    """Yield all that is read of a node's GPUs; of one that has gone, nothing."""
+    """Yield the metrics of a node's GPUs. A GPU that is gone has none."""
     if machine.gpu is None:
         return
     for index, reading in enumerate(readings):
@@ -90,7 +90,7 @@ def _neutral(card: SimulatedCard, reading: GpuReadings) -> Iterator[Column]:
 
 
 def _process(card: SimulatedCard, reading: GpuReadings) -> Column:
-    """Return the memory of the process that computes on the GPU, while there is one."""
+    """Return the memory of the GPU's process, while it exists."""
     pid = build_pid(int(card.small[0]))
     held = gauge(
         "vigie_gpu_process_memory_bytes", _used_memory(card, reading) - TAKEN_BY_DRIVER, *card.small, pid, ""
@@ -131,7 +131,7 @@ def _health(card: SimulatedCard, remapped: Numbers) -> Iterator[Column]:
     yield gauge("DCGM_FI_DEV_XID_ERRORS", remapped * 63, *labels, "", "")
     yield gauge("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", zero, *labels)
     if not card.kind.profiled:
-        return  # a GeForce has no ECC
+        return  # GeForce has no ECC
     yield gauge("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", remapped * 3, *labels)
     yield gauge("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", remapped, *labels)
     yield gauge("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", remapped * 3 + 2, *labels)

@@ -1,4 +1,4 @@
-"""A node's state as the host sources would read it."""
+"""A node's state, as the host sources would read it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vigie.simulation.cluster.scenario import MINUTE, Scenario
 BOOTED_BEFORE = 9 * 86_400  # seconds before now
 MODES = ("user", "system", "iowait", "idle", "nice", "irq", "softirq", "steal")
 DISKS = ("nvme0n1", "nvme1n1")
-PAGE = 1500.0  # bytes of a packet
+PAGE = 1500.0  # per packet
 
 
 def host_columns(
     scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
-    """Yield all that the host sources say of a node."""
+    """Yield the metrics of the host sources."""
     yield from _cores(scenario, machine, state, times)
     yield from _memory(machine, state)
     yield from _disks(state)
@@ -60,7 +60,7 @@ def _memory(machine: MachineSpec, state: HostPhysics) -> Iterator[Column]:
 
 def _disks(state: HostPhysics) -> Iterator[Column]:
     for number, disk in enumerate(DISKS):
-        share = 0.85 if number else 0.15  # the second holds the data
+        share = 0.85 if number else 0.15  # the second has the data
         yield rate("node_disk_read_bytes_total", state.read * share, disk)
         yield rate("node_disk_written_bytes_total", state.written * share, disk)
         yield rate("node_disk_reads_completed_total", state.read * share / 131_072, disk)
@@ -116,7 +116,7 @@ def _kernel(scenario: Scenario, machine: MachineSpec, state: HostPhysics, times:
 
 
 def _boot_times(scenario: Scenario, machine: MachineSpec, times: Times) -> Numbers:
-    """Return when the node booted: one that was lost and came back did so meanwhile."""
+    """Return the boot times: a node that was lost and returned has rebooted."""
     booted = np.full(len(times), scenario.now_ms / 1000 - BOOTED_BEFORE)
     for incident in scenario.incidents_of("lost", node=machine.name):
         if incident.end is not None:

@@ -1,4 +1,4 @@
-"""What is seldom looked at on a node: the rest of meminfo, timex, sockets, interfaces and disks."""
+"""Detail metrics of a node: the rest of meminfo, timex, sockets, interfaces and disks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vigie.simulation.cluster.machines import GIB, MachineSpec
 from vigie.simulation.cluster.metrics.columns import Column, gauge, rate
 from vigie.simulation.cluster.metrics.host import DISKS
 
-# Values that do not change on a healthy node.
+# Constant on a healthy node.
 STILL = {
     "node_memory_HardwareCorrupted_bytes": 0.0,
     "node_memory_Bounce_bytes": 0.0,
@@ -38,7 +38,7 @@ STILL = {
     "node_timex_tai_offset_seconds": 37.0,
     "node_timex_status": 8193.0,
 }
-# Counters that stand still there.
+# Counters that do not increase there.
 NEVER = (
     *(f"node_netstat_TcpExt_Syncookies{what}" for what in ("Sent", "Recv", "Failed")),
     *("node_netstat_Udp_RcvbufErrors", "node_netstat_Udp_SndbufErrors"),

@@ -1,4 +1,4 @@
-"""What the kernel and the board of a node say beside its load: protocols, pages, clocks, sensors."""
+"""Kernel and board metrics of a node: protocols, pages, clocks, sensors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from vigie.simulation.cluster.scenario import MINUTE, Scenario
 
 CLOCK, IDLE_CLOCK = 3.4e9, 1.5e9  # of a core
 PACKAGES = ("0", "1")
-SERVING_CORES = 4  # that take the interrupts of the network
+SERVING_CORES = 4  # that handle network interrupts
 SEGMENT = 9000.0  # bytes
 
 
 def kernel_columns(
     scenario: Scenario, machine: MachineSpec, state: HostPhysics, times: Times
 ) -> Iterator[Column]:
-    """Yield what sources of the kernel's details would read."""
+    """Yield the kernel detail metrics."""
     yield from _cores(scenario, machine, state, times)
     yield from _pages(machine, state)
     yield from _files(state)

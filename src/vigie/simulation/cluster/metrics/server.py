@@ -1,4 +1,4 @@
-"""What a server that watched the simulated cluster would have said of itself."""
+"""Metrics of the server of the simulated cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vigie.simulation.cluster.scenario import MINUTE, Scenario
 TARGET = {"instance": "vigie", "job": "vigie"}
 TICK = 15.0  # seconds between two frames of a node
 BYTES_PER_SAMPLE = 1.3
-PAGES = 2.0  # that are open, each of which asks every ten seconds
+PAGES = 2.0  # open pages, each with a query every ten seconds
 METRICS: tuple[Metric, ...] = (
     *metrics.METRICS,
     *request_log.METRICS,
@@ -30,7 +30,7 @@ METRICS: tuple[Metric, ...] = (
 def build_server_period(
     scenario: Scenario, series: int, links: Numbers, times: Times
 ) -> tuple[Table, Numbers]:
-    """Return the server's own table over time; so many series come over so many links."""
+    """Return the server's table over time, for a number of series and links."""
     columns = list(_columns(scenario, series, links, times))
     values = CounterColumns().accumulate(times, columns)
     known = {metric.name: metric for metric in METRICS}
@@ -59,7 +59,7 @@ def _columns(scenario: Scenario, series: int, links: Numbers, times: Times) -> I
 
 
 def _store_columns(samples: Numbers, times: Times) -> Iterator[Column]:
-    """Yield the store: its log is emptied into blocks every two hours."""
+    """Yield the store's metrics: its log is flushed to blocks every two hours."""
     seconds = (times - times[0]) / 1000.0
     since = seconds % 7200
     yield gauge(
@@ -70,7 +70,7 @@ def _store_columns(samples: Numbers, times: Times) -> Iterator[Column]:
 
 
 def _idle(one: Numbers) -> Iterator[Column]:
-    """Yield what nothing comes from: there are no exporters, no remote write and no strangers."""
+    """Yield what is unused: exporters, remote write and failed sign-ins."""
     for name in ("samples", "writes_refused", "scraped_samples", "scrapes_failed"):
         yield rate(f"vigie_server_{name}_total", one * 0)
     for health in ("up", "down", "unknown"):

@@ -1,4 +1,4 @@
-"""The scheduler's view of the simulated cluster, as an exporter beside its controller would say."""
+"""Scheduler metrics of the simulated cluster, as a Slurm exporter would expose them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Scheduler:
         yield gauge("slurm_cpus_total", self._sum(totals.values()))
 
     def _node(self, machine: MachineSpec, used: Numbers, gone: Numbers, drained: Numbers) -> Iterator[Column]:
-        """Yield what is said of a node, under the status that it has at each time."""
+        """Yield the metrics of a node, by its status at each time."""
         usable, full = (1 - gone) * (1 - drained), used >= machine.cores
         memory = self._zero + machine.memory_bytes / 2**20
         statuses = {
@@ -171,7 +171,7 @@ class Scheduler:
         )
 
     def _allocated_share(self, machine: MachineSpec) -> Numbers:
-        """Return the share of a node that jobs hold."""
+        """Return the allocated share of a node."""
         taken = self._zero
         for job in self._scenario.jobs_on(machine.name):
             gpus = next(place.gpus for place in job.places if place.node == machine.name)

@@ -1,4 +1,4 @@
-"""Containers, inference servers and genv environments of a node, as their exporters would say."""
+"""Containers, inference servers and genv environments of a node, as their exporters would expose them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vigie.simulation.cluster.noise import Numbers, Times
 from vigie.simulation.cluster.scenario import Scenario
 from vigie.simulation.cluster.workloads import ENVIRONMENTS, INFERENCE, SimulatedEnvironment, SimulatedJob
 
-MODELS = (("chat-13b", "1", 0.7), ("embed-large", "2", 0.3))  # with their share of the requests
-MAX_REQUESTS = 420.0  # a second
-MODEL_MS = 9.0  # of one request in the model, when nothing is in its way
+MODELS = (("chat-13b", "1", 0.7), ("embed-large", "2", 0.3))  # with their share of requests
+MAX_REQUESTS = 420.0  # per second
+MODEL_MS = 9.0  # compute time of one request without contention
 
 
 def container_columns(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
-    """Yield what is known of each container on a node while its job is there."""
+    """Yield the metrics of each container while its job runs."""
     for job in scenario.jobs_on(machine.name):
         if job.image:
             there = scenario.during(times, job.begin, job.end).astype(np.float64)
@@ -61,7 +61,7 @@ def _container(scenario: Scenario, job: SimulatedJob, machine: MachineSpec, time
 
 
 def triton_columns(scenario: Scenario, machine: MachineSpec, times: Times) -> Iterator[Column]:
-    """Yield what the inference servers on a node say."""
+    """Yield the metrics of the inference servers on a node."""
     for job in scenario.jobs_on(machine.name):
         if job.behaviour == INFERENCE:
             load = compute_requests(scenario, job, times)
@@ -90,7 +90,7 @@ def _model(model: tuple[str, str], asked: Numbers, load: Numbers) -> Iterator[Co
 def genv_columns(
     scenario: Scenario, machine: MachineSpec, readings: Sequence[GpuReadings], times: Times
 ) -> Iterator[Column]:
-    """Yield what genv says where it is installed: on nodes that have an environment."""
+    """Yield genv's metrics, on nodes with an environment."""
     here = [one for one in ENVIRONMENTS if one.place.node == machine.name]
     if not here or machine.gpu is None:
         return
@@ -111,7 +111,7 @@ def genv_columns(
 def _processes(
     machine: MachineSpec, here: Sequence[SimulatedEnvironment], readings: Sequence[GpuReadings]
 ) -> Iterator[Column]:
-    """Yield the processes on the node's GPUs, with the environment that each belongs to."""
+    """Yield the processes on the node's GPUs, with their environment."""
     assert machine.gpu is not None
     for gpu, reading in enumerate(readings):
         which = build_pid(gpu), next((one.eid for one in here if gpu in one.place.gpus), "")

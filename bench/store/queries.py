@@ -1,4 +1,4 @@
-"""The nine questions of a dashboard, and what an engine takes to answer them over HTTP."""
+"""Nine dashboard queries, and their latency over HTTP."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A picture of a large cluster: the questions of the Cluster page, where no two nodes have the same series.
+"""Snapshots of a large cluster: the queries of the cluster page, where no two nodes share series.
 
-python bench/store/pictures.py --nodes 1000
+python bench/store/snapshots.py --nodes 1000
 
-Every GPU has labels of its own, so that nothing that is known of one node says anything about another. A
-store is asked that was opened just now, with the samples in its log, then one with all of them in blocks.
+Every GPU has its own labels, so that nodes share nothing. The queries run on a store that was just opened,
+with the samples in its log, then on one with all of them in blocks.
 """
 
 from __future__ import annotations

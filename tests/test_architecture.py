@@ -39,8 +39,6 @@ ALLOWED = {
 PENDING = {  # modules that are being moved apart
     "vigie.common.config",
     "vigie.server.api.prometheus.status",
-    "vigie.server.pages.incident_monitor",
-    "vigie.server.privacy.redactor",
     "vigie.simulation.cluster.metrics.columns",
 }
 

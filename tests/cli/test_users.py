@@ -15,7 +15,8 @@ import pytest
 
 from tests.server.known import known_secrets
 from vigie.cli import main
-from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.auth.secrets import Secrets
+from vigie.server.identity import Identity
 
 
 @pytest.fixture

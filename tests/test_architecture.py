@@ -37,7 +37,6 @@ ALLOWED = {
 }
 
 PENDING = {  # modules that are being moved apart
-    "vigie.common.config",
     "vigie.server.api.prometheus.status",
     "vigie.simulation.cluster.metrics.columns",
 }

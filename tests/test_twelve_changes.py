@@ -325,6 +325,149 @@ assert (root / "frames").read_text().endswith(" 1000\\n")
 """,
 )
 
+ASK = """
+import asyncio
+from starlette.applications import Starlette
+from vigie.server.http.openapi import build_document
+def request(routes, path):
+    sent = []
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+    async def send(message):
+        sent.append(message)
+    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope |= {"headers": [], "http_version": "1.1", "scheme": "http", "server": ("localhost", 80)}
+    asyncio.run(Starlette(routes=routes)(scope, receive, send))
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+"""
+
+ROUTE = Change(
+    (
+        Edit(
+            "wire/api/resources.py",
+            '''class DashboardCount(Struct, frozen=True):
+    """How many dashboards there are."""
+
+    count: int
+
+
+''',
+            "class DashboardList(",
+        ),
+        Edit(
+            "server/api/dashboards.py",
+            "from vigie.wire.api.resources import DashboardCount\n",
+            "from vigie.wire.api.resources import",
+        ),
+        Edit(
+            "server/api/dashboards.py",
+            """        ApiRoute("/api/dashboard_count", _count, Operation("Count them.", DashboardCount)),
+""",
+            '        ApiRoute("/api/dashboards",',
+        ),
+        Edit(
+            "server/api/dashboards.py",
+            """async def _count(request: Request) -> Response:
+    return respond(msgspec.json.encode(DashboardCount(len(all_dashboards()))), request)
+
+
+""",
+            "async def _list(",
+        ),
+    ),
+    2,
+    ASK
+    + """
+from vigie.dashboards import all_dashboards
+from vigie.server.api.dashboards import dashboard_routes
+status, body = request(dashboard_routes(), "/api/dashboard_count")
+assert (status, body) == (200, b'{"count":%d}' % len(all_dashboards())), (status, body)
+document = build_document(dashboard_routes())
+assert "/api/dashboard_count" in document["paths"]
+assert document["components"]["schemas"]["DashboardCount"]["properties"]["count"]["type"] == "integer"
+""",
+)
+
+PAGE = Change(
+    (
+        Edit(
+            "wire/api/pages.py",
+            '    WebPage("/racks", "racks", "Racks", "every rack"),\n',
+            '    WebPage("/nodes", "nodes"',
+        ),
+        Edit(
+            "wire/api/pages.py",
+            '''class RacksPage(Page, frozen=True):
+    """Racks, by name."""
+
+    racks: list[str]
+
+
+''',
+            "class JobsPage(",
+        ),
+        Edit(
+            "server/pages/racks_page.py",
+            '''"""The Racks page."""
+
+from __future__ import annotations
+
+from vigie.server.pages.snapshot import Snapshot
+from vigie.wire.api.pages import RacksPage
+from vigie.wire.api.rows import Verdict
+
+
+def build_racks_page(snapshot: Snapshot, verdict: Verdict) -> RacksPage:
+    return RacksPage(snapshot.at_ms, verdict, sorted({name.partition("-")[0] for name in snapshot.nodes}))
+''',
+        ),
+        Edit(
+            "server/api/pages.py",
+            "from vigie.server.pages.racks_page import build_racks_page\n"
+            "from vigie.wire.api.pages import RacksPage\n",
+            "from vigie.server.pages.",
+        ),
+        Edit(
+            "server/api/pages.py",
+            '            _route("pages/racks", self._racks, "The Racks page.", RacksPage),\n',
+            '            _route("pages/nodes", self._nodes',
+        ),
+        Edit(
+            "server/api/pages.py",
+            """    async def _racks(self, request: Request) -> Response:
+        snapshot, redactor, _ = await self._view(request)
+        verdict = build_verdict(*summarize_incidents(IncidentRows(snapshot, redactor).all()))
+        return _respond(build_racks_page(snapshot, verdict), request)
+
+""",
+            "    async def _nodes(",
+        ),
+        Edit(
+            "../../web/src/pages/racks.tsx",
+            """import { usePage } from "../lib/api";
+import type { RacksPage } from "../lib/types";
+
+export default function Racks() {
+  const page = usePage<RacksPage>("racks");
+  return <p>{page.value?.racks.join(", ")}</p>;
+}
+""",
+        ),
+    ),
+    4,
+    ASK
+    + """
+import vigie.server.http.routing
+from vigie.server.api.pages import PageRoutes
+from vigie.server.web_app import web_app_routes
+routes = PageRoutes(None).routes()
+document = build_document(routes)
+assert "/api/pages/racks" in document["paths"]
+assert document["components"]["schemas"]["RacksPage"]["properties"]["racks"]["type"] == "array"
+assert "/racks" in [route.path for route in web_app_routes()]
+""",
+)
+
 CHANGES = {
     "metric": METRIC,
     "source": SOURCE,
@@ -336,6 +479,8 @@ CHANGES = {
     "CLI command": COMMAND,
     "binding fact": BINDING_FACT,
     "PromQL function": PROMQL_FUNCTION,
+    "route": ROUTE,
+    "page": PAGE,
 }
 
 
@@ -348,6 +493,7 @@ def test_a_change_takes_few_files_and_works(change: Change, tmp_path: Path) -> N
         text = path.read_text() if edit.before else ""
         assert path.exists() == bool(edit.before), path
         assert edit.before in text, f"{edit.file} has no {edit.before!r}"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace(edit.before, edit.text + edit.before, 1) if edit.before else edit.text)
     assert len({edit.file for edit in change.edits}) <= change.max_files
     (tmp_path / "root").mkdir()

@@ -172,7 +172,7 @@ def application(
     if plan.reading:
         elsewhere = ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0)
         elsewhere.tables += [traffic.table, callers.counts]
-        return remote_backend.backend_routes(plan.reading, plan.writing, elsewhere, callers)
+        return app.build_remote(plan.reading, plan.writing, elsewhere, callers)
     store = opened.enter_context(maintenance.open_store(plan.data / STORE_DIRECTORY, plan.retention))
     own = ServerMetrics(
         lambda: (*store.bytes_on_disk(), len(store.corruption_reports), store.series_count()),

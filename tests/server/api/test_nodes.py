@@ -17,9 +17,9 @@ from tests.server.asgi import Answer, call
 from vigie.model import Event
 from vigie.server.api.events import EventRoutes
 from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.auth.secrets import Identity
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
+from vigie.server.identity import Identity
 from vigie.server.services import LinkHub
 from vigie.store.store import Store
 from vigie.wire.messages import Hello

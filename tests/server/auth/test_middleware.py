@@ -19,11 +19,12 @@ from tests.server.route_table import TABLE, stand_in
 from tests.server.serving import TOKEN, Direct
 from vigie.query.limits import QueryLimits
 from vigie.server import app
-from vigie.server.api.prometheus import remote_backend
+from vigie.server.app import build_remote
 from vigie.server.auth.authenticator import Authenticator, AuthPolicy, identity_of
 from vigie.server.auth.middleware import with_auth
-from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.auth.secrets import Secrets
 from vigie.server.http.routes import Operation, SocketRoute
+from vigie.server.identity import Identity
 from vigie.server.metrics import ServerMetrics
 
 OPEN = {"/healthz", "/readyz", "/login", "POST /api/login"}
@@ -141,7 +142,7 @@ def test_routes_of_the_server_all_have_a_row_and_want_credentials(secrets: Secre
     elsewhere: Any = type("", (), {"forward": nothing})()
     for application in (
         app.build(app.AppParts(asks, nothing, own, callers)),
-        remote_backend.backend_routes(elsewhere, None, own, callers),
+        build_remote(elsewhere, None, own, callers),
     ):
         for row in TABLE:
             status = _called(application, row, {"Forwarded": "for=10.0.0.1"}).status

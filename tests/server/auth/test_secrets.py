@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from tests.server.known import known_secrets
 from vigie.server.auth import passwords
 from vigie.server.auth.accounts import Accounts
-from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.auth.secrets import Secrets
 from vigie.server.auth.secrets_file import SecretsError, SecretsFile
 from vigie.server.auth.tokens import LINK_SECONDS, MAX_SESSIONS, SESSION_SECONDS, Sessions, Tokens
+from vigie.server.identity import Identity
 from vigie.server.run import greeting
 
 

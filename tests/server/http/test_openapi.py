@@ -16,8 +16,8 @@ from starlette.routing import BaseRoute, Route
 
 from tests.server.asgi import call
 from tests.server.whole import whole
-from vigie.server.api.prometheus import remote_backend
 from vigie.server.api.prometheus.operations import OPERATIONS
+from vigie.server.app import build_remote
 from vigie.server.http.openapi import SchemaBuilder, build_document
 from vigie.server.http.routes import check_declared
 from vigie.server.metrics import ServerMetrics
@@ -53,9 +53,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     async def make() -> Made:
         with whole(data) as (app, callers, _):
             passing: Any = None
-            elsewhere = remote_backend.backend_routes(
-                passing, None, ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0), callers
-            )
+            elsewhere = build_remote(passing, None, ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0), callers)
             answer = await asyncio.to_thread(call, app, "GET", "/api/openapi.json")
             return Made(app.routes, elsewhere.routes, answer.json)
 

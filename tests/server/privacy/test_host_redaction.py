@@ -26,8 +26,8 @@ from vigie.common.config import ConfigError
 from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
-from vigie.server.auth.secrets import Identity
 from vigie.server.http.request_log import Traffic
+from vigie.server.identity import Identity
 from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.host_redaction import HostRedactor
 from vigie.server.privacy.redactor import Privacy, Pseudonyms

@@ -24,11 +24,11 @@ from vigie.model import Binding, Event
 from vigie.query.limits import QueryLimits
 from vigie.server.api.health import Readiness
 from vigie.server.auth.authenticator import Authenticator
-from vigie.server.auth.secrets import Identity
 from vigie.server.cluster.bindings import BindingStore
 from vigie.server.cluster.database import FILE, ClusterDatabase
 from vigie.server.cluster.events import EventStore
 from vigie.server.http.request_log import Traffic
+from vigie.server.identity import Identity
 from vigie.server.maintenance import RetentionConfig
 from vigie.server.privacy.redactor import LABELS, Privacy, Pseudonyms
 from vigie.server.run import ServerConfig, application

@@ -16,8 +16,9 @@ from vigie.model import Event
 from vigie.server.auth.errors import HOW, AuthError
 from vigie.server.auth.login_throttle import LoginThrottle
 from vigie.server.auth.origin import Network, client_of, from_proxy, not_local
-from vigie.server.auth.secrets import Identity, Secrets
+from vigie.server.auth.secrets import Secrets
 from vigie.server.http.requests import IDENTITY
+from vigie.server.identity import Identity
 from vigie.server.metrics import AuthMetrics
 from vigie.server.privacy.redactor import Privacy
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from starlette.types import Message
 
 from vigie.server.auth.middleware import AuthMiddleware
-from vigie.server.auth.secrets import Identity
+from vigie.server.identity import Identity
 from vigie.wire.messages import MAX_MESSAGE, DelegatedRequest, DelegatedResponse
 
 LARGEST = MAX_MESSAGE - 65536  # bytes of an answer

@@ -14,12 +14,12 @@ from vigie.server.auth.authenticator import Authenticator
 from vigie.server.auth.errors import HOW, AuthError, auth_error_response
 from vigie.server.auth.login import LoginRoutes, login_page, return_path
 from vigie.server.auth.origin import same_origin
-from vigie.server.auth.secrets import Identity
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.http.html import wants_page
 from vigie.server.http.requests import IDENTITY
 from vigie.server.http.routes import OPEN, RouteAccess, RouteTable
 from vigie.server.http.routing import application
+from vigie.server.identity import Identity
 from vigie.server.privacy.host_redaction import HostRedactor
 from vigie.server.privacy.redactor import current_pseudonyms, sees_through
 

@@ -6,13 +6,13 @@ import hmac
 import logging
 import secrets
 from pathlib import Path
-from typing import NamedTuple
 
 from vigie.common.token_file import read_token
 from vigie.server.auth.accounts import Accounts
 from vigie.server.auth.passwords import PasswordChecker
 from vigie.server.auth.secrets_file import SecretsError, SecretsFile
 from vigie.server.auth.tokens import TOKEN, Sessions, StoredToken, Tokens
+from vigie.server.identity import Identity
 
 log = logging.getLogger(__name__)
 
@@ -21,16 +21,6 @@ ADMIN_FILE = "server-token"  # what the command line shows; whoever may read the
 JOIN_FILE = "join-token"
 NODE_KEY = "node"
 UNUSED_KEYS = 4  # of one node; an agent that asks again and again must not fill the disk
-
-
-class Identity(NamedTuple):
-    """Who somebody is: viewer, user, admin, writer, node or join, and the name.
-
-    Of a node it is the node's name, or several with commas between them for a key that is valid for a set.
-    """
-
-    role: str
-    name: str
 
 
 class Secrets:

@@ -14,10 +14,10 @@ from starlette.routing import BaseRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from vigie.common.change_logger import ChangeLogger
-from vigie.server.auth.secrets import Identity
 from vigie.server.auth.secrets_file import SecretsError
 from vigie.server.cluster.nodes import NAME, REMOVED
 from vigie.server.http.routes import TEXT, Content, Operation, RouteAccess, SocketRoute
+from vigie.server.identity import Identity
 from vigie.server.ingest.link_session import LinkServices, LinkSession
 from vigie.server.ingest.link_writer import StoreUnavailableError
 from vigie.wire import messages

@@ -8,8 +8,8 @@ A name that is hidden from him finds nothing: who guesses it must not learn whos
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 from starlette.datastructures import MutableHeaders
@@ -18,7 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from vigie.server.cluster.nodes import NodeRecord
 from vigie.server.http.routes import ROUTE
 from vigie.server.privacy.redactor import HOST, HOSTS, Pseudonyms
-from vigie.server.scrape.target import Target
 from vigie.wire.api.pages import WEB_PAGES
 
 # Routes that ask the store, which shows a viewer pseudonyms only.
@@ -45,7 +44,17 @@ _WORD = re.compile(r"\w(?:[\w.-]*\w)?")  # a name or an IPv4 address, without wh
 _COLONS = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")  # or an IPv6 address
 
 
-def known_hosts(nodes: Iterable[NodeRecord], targets: Iterable[Target]) -> set[str]:
+class ScrapedTarget(Protocol):
+    """The host and the labels of a scraped target."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+
+
+def known_hosts(nodes: Iterable[NodeRecord], targets: Iterable[ScrapedTarget]) -> set[str]:
     """Return them, of nodes that were removed too: what happened there is still told."""
     words = set()
     for node in nodes:

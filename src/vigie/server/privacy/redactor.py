@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from vigie.server.auth.secrets import Identity
 from vigie.server.cluster.bindings import StoredBinding
 from vigie.server.cluster.jobs import JobRecord
+from vigie.server.identity import Identity
 
 DIGITS = 10
 # Labels whose values tell of people, and what kind of word stands instead.

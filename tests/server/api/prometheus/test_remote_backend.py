@@ -8,7 +8,7 @@ import pytest
 
 from tests.server.asgi import call
 from tests.server.known import known_secrets
-from vigie.server.api.prometheus import remote_backend
+from vigie.server.app import build_remote
 from vigie.server.auth.authenticator import Authenticator
 from vigie.server.metrics import ServerMetrics
 
@@ -38,7 +38,7 @@ class Elsewhere:
 def test_path_does_not_lead_out_of_the_api(path: str, status: int) -> None:
     engine: Any = Elsewhere()
     with known_secrets("a-token") as secrets:
-        app = remote_backend.backend_routes(
+        app = build_remote(
             engine, None, ServerMetrics(lambda: (0, 0, 0, 0), lambda: 0), Authenticator(secrets)
         )
         assert call(app, "GET", path).status == status

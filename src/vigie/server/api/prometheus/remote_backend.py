@@ -10,21 +10,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from vigie.common.endpoint import Endpoint
 from vigie.common.http_client import HttpClient, UnreachableError
-from vigie.server.api.dashboards import dashboard_routes
-from vigie.server.api.health import health_routes
-from vigie.server.api.pages import PageRoutes
-from vigie.server.api.prometheus.operations import BOTH, WRITER, build_routes
-from vigie.server.api.prometheus.queries import now_ms
-from vigie.server.auth.authenticator import Authenticator
-from vigie.server.auth.middleware import AuthMiddleware, with_auth
-from vigie.server.http.requests import MAX_FORM, BodyTooLargeError, read_body
+from vigie.server.http.requests import BodyTooLargeError, read_body
 from vigie.server.http.responses import error_response
 from vigie.server.ingest.remote_write import MAX_BODY, RETRY
-from vigie.server.metrics import ServerMetrics
-from vigie.server.pages.cluster_state import EmptyClusterState
-from vigie.server.pages.query_batch import RemoteEngines, RemoteRunner
-from vigie.server.pages.snapshot_cache import SnapshotCache
-from vigie.server.web_app import web_app_routes
+from vigie.server.pages.query_batch import RemoteEngines
 
 FORWARDED_HEADERS = ("content-type", "content-encoding", "x-prometheus-remote-write-version", "user-agent")
 WRITE_SECONDS = 30.0
@@ -44,19 +33,6 @@ class BackendRoutes(RemoteEngines, Protocol):
         self, method: str, path: str, query: str, body: bytes, content_type: str
     ) -> tuple[int, str, bytes]:
         """Return status, content type and body of its answer."""
-
-
-def backend_routes(
-    reading: BackendRoutes, writing: WriteForwarder | None, own: ServerMetrics, callers: Authenticator
-) -> AuthMiddleware:
-    """Return the application over an engine elsewhere."""
-    forward = RemoteBackend(reading, MAX_FORM).answer
-    routes = build_routes(dict.fromkeys(PATHS, forward), BOTH) + build_routes({"/federate": forward})
-    routes += build_routes({"write": writing.answer if writing else _no_write}, ("POST",), WRITER)
-    pages = PageRoutes(SnapshotCache(RemoteRunner(reading), EmptyClusterState(), now_ms))
-    return with_auth(
-        [*routes, *health_routes(own, list), *dashboard_routes(), *pages.routes(), *web_app_routes()], callers
-    )
 
 
 class RemoteBackend:
@@ -112,5 +88,5 @@ class WriteForwarder:
         return Response(reply.body, reply.status, media_type=reply.headers.get("content-type"))
 
 
-async def _no_write(_: Request) -> Response:
+async def refuse_write(_: Request) -> Response:
     return PlainTextResponse("this server takes no remote write: see server.store_write\n", 404)

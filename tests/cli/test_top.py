@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -60,3 +62,11 @@ def test_error_is_one_plain_line(flags: list[str], why: str, capsys: pytest.Capt
     said = capsys.readouterr().err
     assert why in said
     assert said.count("\n") == 1
+
+
+def test_neither_help_nor_top_imports_what_only_a_server_needs() -> None:
+    heavy = ("numpy", "starlette", "uvicorn")
+    script = (
+        f"import sys, vigie.cli.top; vigie.cli.parser_of('top'); sys.exit(any(map(sys.modules.get, {heavy})))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 0

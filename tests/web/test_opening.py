@@ -61,7 +61,7 @@ def test_what_was_found_can_be_read_on_a_phone_without_scrolling_sideways(
 ) -> None:
     page = opened(demo.address, viewport=PHONE).go("events")
     found = page.get_by_label("found")
-    expect(found).to_contain_text("gpu14 is lost")
+    expect(found).to_contain_text("gpu14 is unreachable")
     width = found.evaluate("(table) => table.scrollWidth - table.parentElement.clientWidth")
     assert width <= 0
 

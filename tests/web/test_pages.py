@@ -41,7 +41,7 @@ def test_number_leads_to_its_graph_in_the_same_time_and_back(site: Watched) -> N
 
 def test_node_with_something_found_leads_to_that_alone(site: Watched) -> None:
     page = site.go("nodes")
-    page.get_by_role("row", name="gpu06").locator("a.chip").click()
+    page.get_by_role("row", name="gpu06").locator("a.badge").click()
     expect(page).to_have_url(re.compile(r"events\?node=gpu06"))
     expect(page.get_by_role("table", name="found").locator("tbody tr")).to_have_count(4)
 
@@ -106,7 +106,7 @@ def test_cluster_leads_to_all_that_was_found_not_only_the_worst(site: Watched) -
     expect(page).to_have_url(re.compile(r"/events$"))
     rows = page.get_by_role("table", name="found").locator("tbody tr")
     expect(rows).to_have_count(15)
-    assert set(worst) < set(rows.locator(".what").all_inner_texts())
+    assert set(worst) < set(rows.locator(".summary").all_inner_texts())
 
 
 def test_unfinished_list_of_findings_is_asked_for_again_though_the_clock_stands_still(site: Watched) -> None:
@@ -153,7 +153,7 @@ def test_gpu_shows_whose_it_was_as_bars_that_lead_to_the_job(site: Watched) -> N
 def test_events_are_filtered_by_state_node_and_words(site: Watched) -> None:
     page = site.go("events?open=over")
     found = page.get_by_role("table", name="found")
-    expect(found).to_contain_text("noisy neighbour")
+    expect(found).to_contain_text("CPU saturated")
     expect(found).not_to_contain_text("fallen off the bus")
     page.get_by_label("Words").fill("infiniband")
     expect(found.get_by_role("row")).to_have_count(2)

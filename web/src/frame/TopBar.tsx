@@ -18,7 +18,7 @@ export function TopBar({ session }: { session: Session | null }) {
       <TimeRange />
       <Live />
       <Theme />
-      {session && <NodeHolderLists session={session} />}
+      {session && <Account session={session} />}
     </header>
   );
 }
@@ -52,7 +52,7 @@ function Theme() {
   );
 }
 
-function NodeHolderLists({ session }: { session: Session }) {
+function Account({ session }: { session: Session }) {
   usePlace(); // the way back changes with it
   if (!session.user) {
     return (

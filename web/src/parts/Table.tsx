@@ -37,7 +37,7 @@ export function Table<T>({
         <thead>
           <tr>
             {columns.map((column) => (
-              <PageHeader key={column.key} column={column} order={order} name={name} />
+              <ColumnHead key={column.key} column={column} order={order} name={name} />
             ))}
           </tr>
         </thead>
@@ -62,7 +62,7 @@ export function Table<T>({
   );
 }
 
-function PageHeader<T>({ column, order, name }: { column: Column<T>; order: string; name: string }) {
+function ColumnHead<T>({ column, order, name }: { column: Column<T>; order: string; name: string }) {
   const down = order === `-${column.key}`;
   const up = order === column.key;
   if (!column.by) {
